@@ -2,6 +2,7 @@
 //! The protocols (duel, pair, trimmed) differ only in what they do with an arena.
 
 use std::collections::BTreeMap;
+use std::thread;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::Result;
@@ -75,13 +76,7 @@ impl<'a> Arena<'a> {
             });
         }
         bench.cancel().check()?;
-        for seat in &seats {
-            // What fits into the buffer pool is in it before any load: reading it in would
-            // otherwise be spread over the first slices.
-            bench
-                .read_tables(&seat.server, &spec.variants[seat.side], &spec.load)
-                .map_err(|error| side_trouble(bench, seat.side, &error))?;
-        }
+        read_tables(bench, spec, &seats)?;
         let endpoints: Vec<_> = seats
             .iter()
             .map(|seat| bench.endpoint(&seat.server, &spec.variants[seat.side]))
@@ -415,6 +410,31 @@ pub(crate) struct SegmentLengths {
     pub each: Duration,
     /// How many there are at least, where the capture has as many transactions.
     pub at_least: usize,
+}
+
+/// Reads the tables of every server, at once: what fits into the buffer pool is in it before any load, else reading it in would
+/// be spread over the first slices.
+fn read_tables(bench: &Workbench, spec: &DuelSpec, seats: &[Seat]) -> Result<(), Trouble> {
+    let read = |seat: &Seat| bench.read_tables(&seat.server, &spec.variants[seat.side], &spec.load);
+    let read: Vec<Result<()>> = thread::scope(|scope| {
+        let reading: Vec<_> = seats
+            .iter()
+            .map(|seat| scope.spawn(move || read(seat)))
+            .collect();
+        let ended = reading.into_iter().map(|reading| {
+            let panicked = |_| {
+                Err(anyhow::anyhow!(
+                    "the thread that reads the tables in has panicked"
+                ))
+            };
+            reading.join().unwrap_or_else(panicked)
+        });
+        ended.collect()
+    });
+    for (seat, read) in seats.iter().zip(read) {
+        read.map_err(|error| side_trouble(bench, seat.side, &error))?;
+    }
+    Ok(())
 }
 
 /// Connects `load` to the servers, from where the workbench's load comes from: this process, or the agent on the client host.

@@ -295,8 +295,14 @@ impl<'a> RunningScreening<'a> {
         if fit.residual_df >= MIN_DF {
             return (fit, false);
         }
-        let fit = strongest_beside(&self.shapes, &self.observations, &self.expected);
-        (fit.with_noise_at_least(self.own_sd()), true)
+        (self.strongest(), true)
+    }
+
+    /// The fit of the strongest effects only.
+    fn strongest(&self) -> Fit {
+        let own_sd = self.own_sd();
+        strongest_beside(&self.shapes, &self.observations, &self.expected, own_sd)
+            .with_noise_at_least(own_sd)
     }
 
     fn fit(&self) -> Fit {
@@ -428,12 +434,10 @@ impl<'a> RunningScreening<'a> {
     fn show(&self, observer: &mut dyn Observer) {
         let all = effects(&self.shapes, &self.observations, &[]);
         let fit = match all.residual_df >= MIN_DF {
-            true => Some(all),
+            true => Some(all.with_noise_at_least(self.own_sd())),
             // As long as there are fewer duels than levers, what the strongest leave over is noise to the others.
-            false => (self.observations.len() >= FIRST_SHOWN)
-                .then(|| strongest_beside(&self.shapes, &self.observations, &self.expected)),
+            false => (self.observations.len() >= FIRST_SHOWN).then(|| self.strongest()),
         };
-        let fit = fit.map(|fit| fit.with_noise_at_least(self.own_sd()));
         let levers: Vec<Screened> = fit
             .iter()
             .flat_map(|fit| self.screened(fit))

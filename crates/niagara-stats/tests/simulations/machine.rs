@@ -38,6 +38,11 @@ impl Machine {
         self.rng.random()
     }
 
+    /// Between 0 and 1.
+    pub fn uniform(&mut self) -> f64 {
+        self.rng.random()
+    }
+
     pub fn restart(&mut self) -> f64 {
         self.restart_noise * self.normal()
     }

@@ -115,7 +115,7 @@ fn choose(
     let fit = if full.residual_df >= 4.0 {
         full
     } else {
-        strongest_beside(&factors, &observations, &expected)
+        strongest_beside(&factors, &observations, &expected, sd)
     };
     let prospects: Vec<Prospect> = fit
         .effects
@@ -187,4 +187,62 @@ fn more_duels_are_worth_more_than_longer_ones() {
     let (long, middle, short) = (of(8), of(4), of(2));
     assert!(short > middle && middle > long, "{short} {middle} {long}");
     assert!(short > 0.9 * ALL, "{short}");
+}
+
+/// Screenings of 26 levers with this many duels, some of which are far off: the mean log gain of what is promoted.
+fn gain_with_stalls(duels: usize, stalled: f64) -> f64 {
+    const ROUNDS: usize = 150;
+    let factors = [Factor::Switch; 26];
+    let truth = |factor: usize| match factor {
+        0 => 0.35,
+        1 => 0.17,
+        2 => 0.08,
+        3 => -0.2,
+        _ => 0.0,
+    };
+    let sd = 0.06;
+    let mut machine = Machine::new(57);
+    let mut gain = 0.0;
+    for round in 0..ROUNDS {
+        let observations: Vec<Observation> = design(&factors, duels, round as u64)
+            .into_iter()
+            .map(|row| {
+                let of = |factor| truth(factor) * (row.b[factor] as f64 - row.a[factor] as f64);
+                let effect: f64 = (0..factors.len()).map(of).sum();
+                let is_stalled = machine.uniform() < stalled;
+                let stall = f64::from(u8::from(is_stalled)) * machine.normal();
+                Observation {
+                    score: effect + sd * machine.normal() + stall,
+                    row,
+                }
+            })
+            .collect();
+        let fit = strongest_beside(&factors, &observations, &[], sd);
+        let prospects: Vec<Prospect> = fit
+            .effects
+            .iter()
+            .map(|effect| Prospect {
+                index: effect.factor,
+                factor: effect.factor,
+                log_effect: effect.log_effect,
+                std_err: effect.std_err,
+                prior: None,
+                apart: Vec::new(),
+            })
+            .collect();
+        let chosen = promote(&prospects, &[], 0.005);
+        gain += chosen.into_iter().map(truth).sum::<f64>() / ROUNDS as f64;
+    }
+    gain
+}
+
+/// A server that stood still in one duel of twelve costs little of what is found.
+#[test]
+fn a_few_duels_that_are_far_off_do_not_decide() {
+    let quiet = gain_with_stalls(26, 0.0);
+    assert!(quiet > 0.55, "{quiet}");
+    for duels in [26, 34] {
+        let found = gain_with_stalls(duels, 1.0 / 12.0);
+        assert!(found > 0.56, "{duels}: {found} beside {quiet}");
+    }
 }
