@@ -2,6 +2,10 @@
 
 /// A lever is promoted when its screened gain is this many standard errors above nothing.
 pub const SURE: f64 = 2.0;
+/// The same of a lever that helped elsewhere: it is hardly ever the luck of one among fifty. By simulation of 26 to 72 duels for 47 to 51
+/// levers, six of which helped elsewhere and do nothing here: final variants are faster by 2 to 3 % where a duel spreads by 30 to
+/// 40 %, by 1 % otherwise, and hold one lever more that does nothing. The same for all levers would add three such.
+const SURE_OF_KNOWN: f64 = 1.5;
 /// The same where none is so sure: fresh duels judge what comes of it, and no answer is the worst one.
 const HOPEFUL: f64 = 1.0;
 
@@ -39,6 +43,10 @@ impl Prospect {
             && !other.apart.contains(&self.index)
     }
 
+    fn helped_elsewhere(&self) -> bool {
+        self.prior.is_some_and(|prior| prior.log_effect > 0.0)
+    }
+
     /// The log effect and its standard error by what was screened and what was known, each with the weight of its
     /// precision.
     pub fn expected(&self) -> (f64, f64) {
@@ -68,12 +76,18 @@ pub fn is_promising(log_effect: f64, std_err: f64, worthwhile: f64, std_errs: f6
     log_effect >= worthwhile && log_effect >= std_errs * std_err
 }
 
-/// The levers that continue, best first, each by what it adds to those before it. Where none stands two standard errors
-/// above nothing, those that stand one above, or the best one with a gain: what fresh duels make of it is an answer.
+/// The levers that continue, best first, each by what it adds to those before it: those two standard errors above nothing, one and
+/// a half where they helped elsewhere. Where none does, those that stand one above, or the best one with a gain: what fresh duels make of it is an answer.
 pub fn promote(prospects: &[Prospect], bonds: &[Bond], worthwhile: f64) -> Vec<usize> {
-    [SURE, HOPEFUL]
+    [[SURE_OF_KNOWN, SURE], [HOPEFUL; 2]]
         .into_iter()
-        .map(|std_errs| promote_at(prospects, bonds, worthwhile, std_errs))
+        .map(|[known, unknown]| {
+            let std_errs = |prospect: &Prospect| match prospect.helped_elsewhere() {
+                true => known,
+                false => unknown,
+            };
+            promote_at(prospects, bonds, worthwhile, std_errs)
+        })
         .find(|chosen| !chosen.is_empty())
         .unwrap_or_else(|| {
             let ranked = prospects.iter().map(|prospect| {
@@ -90,7 +104,7 @@ fn promote_at(
     prospects: &[Prospect],
     bonds: &[Bond],
     worthwhile: f64,
-    std_errs: f64,
+    std_errs: impl Fn(&Prospect) -> f64,
 ) -> Vec<usize> {
     let mut chosen: Vec<&Prospect> = Vec::new();
     loop {
@@ -98,8 +112,8 @@ fn promote_at(
             .iter()
             .filter(|prospect| chosen.iter().all(|other| prospect.goes_with(other)))
             .map(|prospect| (prospect, beside(prospect, &chosen, bonds)))
-            .filter(|(_, (log_effect, std_err))| {
-                is_promising(*log_effect, *std_err, worthwhile, std_errs)
+            .filter(|(prospect, (log_effect, std_err))| {
+                is_promising(*log_effect, *std_err, worthwhile, std_errs(prospect))
             })
             .max_by(|x, y| x.1.0.total_cmp(&y.1.0));
         match best {
@@ -211,6 +225,22 @@ mod tests {
         assert!((log_effect - 0.116).abs() < 1e-9, "{log_effect}");
         assert!((std_err - 0.002_f64.sqrt()).abs() < 1e-9, "{std_err}");
         assert_eq!(promote(&[rough.clone()], &[], 0.005), [0]);
+        // Of what helped elsewhere less has to be seen.
+        let known = |log_effect, of: &Prospect| Prospect {
+            log_effect,
+            std_err: 0.03,
+            ..of.clone()
+        };
+        let unknown = Prospect {
+            prior: None,
+            ..known(0.05, &rough)
+        };
+        let sure = lever(1, 1, 0.08);
+        assert_eq!(
+            promote(&[known(0.0, &rough), sure.clone()], &[], 0.005),
+            [1, 0]
+        );
+        assert_eq!(promote(&[unknown, sure], &[], 0.005), [1]);
         // Measured well here, what was seen elsewhere counts for little.
         rough.std_err = 0.005;
         assert_eq!(promote(&[rough], &[], 0.005), [] as [usize; 0]);
