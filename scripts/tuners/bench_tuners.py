@@ -112,10 +112,13 @@ def advised(bench, seed):
         subprocess.run([bench.args.niagara, "server", "list", "--json"], capture_output=True, check=True).stdout
     )
     server = next(one["installed"] for one in installed if one["name"] == bench.args.server)
-    settings, text = advice.advise(
-        bench.args.mysqltuner, bench.args.niagara, server, [bench.workload, *bench.load],
-        int(bench.args.minutes * 20), bench.args.memory_mb,
-    )
+    try:
+        settings, text = advice.advise(
+            bench.args.mysqltuner, bench.args.niagara, server, [bench.workload, *bench.load],
+            int(bench.args.minutes * 20), bench.args.memory_mb,
+        )
+    except (RuntimeError, subprocess.SubprocessError) as error:
+        return {"failed": f"{error}"[-400:]}
     return {
         "settings": settings, "variant": variant(settings), "claimed": None, "advice": text,
         "seconds": time.monotonic() - start,
@@ -152,9 +155,11 @@ def tuned(bench, seed, folder, knobs_only):
 
 
 def kept(path, make):
-    """What `make` gives, from `path` where an earlier call has kept it there."""
+    """What `make` gives, from `path` where an earlier call has kept it there; what failed is made again by the next call."""
     if not path.exists():
         value = make()
+        if isinstance(value, dict) and "failed" in value:
+            return value
         part = path.with_suffix(".part")
         part.write_text(json.dumps(value, indent=1))
         part.rename(path)

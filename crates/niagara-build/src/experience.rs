@@ -51,6 +51,12 @@ impl Experience {
         self.jobs
     }
 
+    /// Whether a build like `recipe` was made, with other patches where it has some, of which ccache keeps the objects.
+    pub(crate) fn serves_alike(&self, recipe: &Recipe) -> bool {
+        let mut records = self.records.iter();
+        self.has_ccache && records.any(|record| unlike(&record.recipe, recipe) == 0)
+    }
+
     /// Seconds of `part` for `recipe`: of the newest of the builds that are most like it.
     pub(crate) fn typical(&self, recipe: &Recipe, part: &str) -> Option<f64> {
         let whole;
@@ -58,10 +64,7 @@ impl Experience {
             true => recipe,
             // Every file is compiled.
             false => {
-                whole = Recipe {
-                    patches: Default::default(),
-                    ..recipe.clone()
-                };
+                whole = recipe.without_patches();
                 &whole
             }
         };
@@ -84,10 +87,7 @@ impl Experience {
 /// How little a finished build tells about another recipe: 0 is one of the same kind.
 fn unlike(known: &Recipe, asked: &Recipe) -> u8 {
     let patched = |recipe: &Recipe| !recipe.patches.is_empty();
-    let without_patches = |recipe: &Recipe| Recipe {
-        patches: Default::default(),
-        ..recipe.normal()
-    };
+    let without_patches = |recipe: &Recipe| recipe.normal().without_patches();
     // ccache serves a patched source most of its objects, so that it takes a small part of what a whole one takes: builds
     // of the two kinds do not tell of each other.
     if patched(known) == patched(asked) && without_patches(known) == without_patches(asked) {

@@ -263,6 +263,14 @@ impl Recipe {
         }
     }
 
+    /// The same of a source that nobody changed.
+    pub(crate) fn without_patches(&self) -> Recipe {
+        Recipe {
+            patches: BTreeSet::new(),
+            ..self.clone()
+        }
+    }
+
     /// Whether a malloc can be preloaded: the program's own functions come before those of any library.
     pub(crate) fn takes_other_mallocs(&self) -> bool {
         !self.static_libraries.contains(&StaticLibrary::Jemalloc)

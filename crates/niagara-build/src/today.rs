@@ -4,6 +4,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
+use niagara_server::machine::in_path;
 use niagara_server::{Cache, Catalog};
 
 use crate::described::can_be_built;
@@ -21,6 +22,9 @@ pub(crate) trait Today {
 
     /// Whether a profile that comes with the program spares `recipe` its training.
     fn has_shipped_profile(&self, recipe: &Recipe) -> bool;
+
+    /// Whether builds leave their objects to ccache.
+    fn has_ccache(&self) -> bool;
 }
 
 /// This machine, as it is found.
@@ -93,6 +97,10 @@ impl Today for Here<'_> {
             Source::of_package_here(self.cache, described, &build)
         });
         source.is_none_or(|source| !shipped.is_stale_for(&source, recipe))
+    }
+
+    fn has_ccache(&self) -> bool {
+        in_path("ccache").is_some()
     }
 }
 

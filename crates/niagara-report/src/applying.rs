@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, DeployBuild, Deployment, FinalCheck, Rung, Summary};
+use niagara_store::{Comparison, DeployBuild, Deployment, FinalCheck, Rung, SameAnswers, Summary};
 
 use crate::number;
 use crate::terminal::is_unchecked;
@@ -31,6 +31,12 @@ pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, 
     lines.push(("Risk", found.risk(deployment)));
     lines.extend(found.checked_in_short().map(|words| ("Checked", words)));
     Some(lines)
+}
+
+/// What the levers of what is handed over risk, for whoever installs it.
+pub(crate) fn risk_of(summary: &Summary) -> Option<String> {
+    let found = Found::of(summary)?;
+    Some(found.risk(found.deployment?))
 }
 
 /// What a study came to, as far as it can be applied.
@@ -195,13 +201,11 @@ impl<'a> Found<'a> {
     /// What is known of its correctness.
     fn checked(&self) -> Option<String> {
         if self.checks.is_empty() {
-            let replayed = self.proof.is_some_and(|proof| proof.replay.is_some());
-            return match (self.hands_over, replayed) {
+            let replay = self.proof.and_then(|proof| proof.replay.as_ref());
+            return match (self.hands_over, replay) {
                 (true, _) => None,
-                (false, true) => {
-                    Some("The answers to the captured statements are the same on both sides.".to_owned())
-                }
-                (false, false) => Some(
+                (false, Some(replay)) => Some(answered(replay.same_answers.as_ref())),
+                (false, None) => Some(
                     "No: a comparison looks at speed alone. A tuning checks that what it hands over answers as the start does."
                         .to_owned(),
                 ),
@@ -250,6 +254,21 @@ impl<'a> Found<'a> {
     }
 }
 
+/// How far a capture's answers were compared, where B is handed over.
+fn answered(answers: Option<&SameAnswers>) -> String {
+    match answers.filter(|answers| answers.failure.is_none()) {
+        Some(all) if all.transactions >= all.of_transactions => {
+            "The answers to the captured statements are the same on both sides.".to_owned()
+        }
+        Some(some) => format!(
+            "The answers to {} of {} captured transactions are the same on both sides; the others were not compared by content.",
+            number::grouped(some.transactions as f64),
+            number::grouped(some.of_transactions as f64)
+        ),
+        None => "Not by content: errors and numbers of rows under load alone were compared, and did not differ.".to_owned(),
+    }
+}
+
 /// Whether settings of the host are among the steps.
 fn touches_host(deployment: &Deployment) -> bool {
     deployment.huge_pages.is_some() || !deployment.host_steps.is_empty()
@@ -257,7 +276,7 @@ fn touches_host(deployment: &Deployment) -> bool {
 
 /// Risks of levers, the gravest first, and what each means.
 const MEANINGS: [(&str, &str); 4] = [
-    ("durability", "a crash may lose the last transactions"),
+    ("durability", "a crash may lose or damage data"),
     ("security", "something is protected less"),
     ("system", "settings of the host change for everything on it"),
     ("memory", "the server takes more memory"),
@@ -465,7 +484,7 @@ mod tests {
         )]));
         let risky = told(&deployment);
         assert!(
-            risky.starts_with("A crash may lose the last transactions (no doublewrite)")
+            risky.starts_with("A crash may lose or damage data (no doublewrite)")
                 && !risky.contains("untouched"),
             "{risky}"
         );

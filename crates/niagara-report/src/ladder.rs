@@ -1,10 +1,10 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
-use niagara_stats::Estimate;
+use niagara_stats::{Estimate, Verdict};
 use niagara_store::{Comparison, Rung, SearchedRange, TuneSummary};
 
 use crate::number;
-use crate::wording::{Standing, rung_estimate, rung_standing, verdict};
+use crate::wording::{Standing, rung_estimate, rung_standing, verdict_on_goal};
 
 /// Beneath every waterfall.
 pub(crate) const HOW_TO_READ: &str = "Each lever starts where the one before it ended. The total is measured by \
@@ -29,7 +29,11 @@ const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show
 const REFUTED_MEANS: &str = "“refuted”: fresh duels showed a loss.";
 /// A claim of a gain spends all of its error on the side of "it is none" (`LookPlan::one_sided`).
 const ONE_SIDED_MEANS: &str = "A gain is proven one-sided: it is at least the lower end with 95 % confidence, unless --alpha says \
-    otherwise, and between both ends with 90 %; all other intervals are two-sided, of 95 %.";
+    otherwise, and between both ends with 90 %, as are CPU and latency beside it; a rung's own claim is surer, for the rungs share one \
+    error probability; what was screened has two-sided intervals of 95 %.";
+/// Of a total whose interval is not what was asked for.
+const TOO_FEW_MEANS: &str = "The total had too few duels to call anything: its interval is the widest that they allow, of less than 95 %. \
+    What was screened has two-sided intervals of 95 %.";
 
 /// What the words and intervals beside the rungs mean, as far as they occur.
 pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
@@ -40,15 +44,18 @@ pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
     ]
     .into_iter()
     .filter(|(standing, _)| own_rungs(tune).any(|rung| Standing::of(rung) == *standing));
-    let one_sided = tune.total.as_ref().map(Comparison::judged);
-    let one_sided = one_sided.filter(|judged| judged.one_sided && judged.confidence.is_none());
+    let intervals = match tune.total.as_ref().map(Comparison::judged) {
+        Some(judged) if judged.confidence.is_some() => TOO_FEW_MEANS,
+        Some(judged) if judged.one_sided => ONE_SIDED_MEANS,
+        _ => TWO_SIDED_MEANS,
+    };
     standings
         .map(|(_, meaning)| meaning)
         .chain(FoundBySearch::of(tune).map(|search| match search.effect {
             Some(_) => SEARCHED_MEANS,
             None => SEARCHED_IN_PART_MEANS,
         }))
-        .chain([one_sided.map_or(TWO_SIDED_MEANS, |_| ONE_SIDED_MEANS)])
+        .chain([intervals])
         .collect()
 }
 
@@ -280,9 +287,9 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
         .map(|step| step.from(&mut reached))
         .collect();
     if let Some(total) = &tune.total {
-        let word = match verdict(total.judged()) {
-            "faster" => "proven",
-            other => other,
+        let word = match total.judged().verdict {
+            Some(Verdict::Faster) => "proven".to_owned(),
+            _ => verdict_on_goal(total),
         };
         steps.push(Step::total(
             total.judged().estimate,

@@ -15,7 +15,8 @@ use crate::terminal::is_unchecked;
 /// What a tuning came to.
 pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     let server = &tune.server;
-    let load = load(&tune.workload, tune.threads);
+    let circumstances = tune.total.as_ref().map(circumstances).unwrap_or_default();
+    let load = load(&tune.workload, tune.threads) + &circumstances;
     let Some(total) = &tune.total else {
         return format!("{server}: {}", without_total(tune, &load));
     };
@@ -47,12 +48,12 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
             )
         }
         Some(Verdict::NotWorthwhile) => format!(
-            "{server}: {} not worthwhile for {load}: {} at most, {found} ({duels})",
+            "{server}: {} not worthwhile for {load}: {}, {found} ({duels})",
             match tune.rungs.len() {
                 1 => "the lever is",
                 _ => "the levers together are",
             },
-            number::gain(total.judged().estimate.high)
+            at_best(total)
         ),
         Some(Verdict::Undetected) => format!(
             "{server}: a gain of {} was not detected for {load}: {found} ({duels}); {}",
@@ -101,7 +102,7 @@ fn with_its_confidence(comparison: &Comparison, found: &str, duels: &str) -> Str
 /// What a comparison came to.
 pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
-    let load = load(&compare.workload, compare.threads) + &on_these_nodes(&compare.comparison);
+    let load = load(&compare.workload, compare.threads) + &circumstances(&compare.comparison);
     let (found, duels) = found(&compare.comparison);
     let duels = match compare.protocol.as_str() {
         "pair" => duels.replace("fresh duel", "pair"),
@@ -128,8 +129,8 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
             better_than(&compare.comparison)
         ),
         Some(Verdict::NotWorthwhile) => format!(
-            "{b} is not worthwhile over {a} for {load}: {} at most, {found} ({duels})",
-            number::gain(estimate.high)
+            "{b} is not worthwhile over {a} for {load}: {}, {found} ({duels})",
+            at_best(&compare.comparison)
         ),
         Some(Verdict::Undetected) if judgement.confidence.is_some() => format!(
             "Too few {} to call a difference between {b} and {a} for {load}: {}",
@@ -371,6 +372,17 @@ pub fn verdict(judgement: &Judgement) -> &'static str {
     }
 }
 
+/// The most that B may be better by what was measured: `+0.3 % at most`; of what is better when lower `−0.3 % at best`.
+fn at_best(comparison: &Comparison) -> String {
+    let gain = &comparison.judged().estimate;
+    match comparison.goal {
+        Goal::Throughput => format!("{} at most", number::gain(gain.high)),
+        Goal::Cpu | Goal::P95 | Goal::P99 => {
+            format!("{} at best", number::gain(comparison.goal.figure(gain).low))
+        }
+    }
+}
+
 /// What the figures of rungs and totals are. Above × 1 is better, below it worse, whatever the goal.
 pub(crate) fn judged_by(goal: Goal) -> &'static str {
     match goal {
@@ -426,6 +438,8 @@ pub(crate) const AS_MEASURED: &str = "Throughput as measured";
 pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     let latency = if comparison.goal.is_latency() {
         "lower is better; at a fixed rate of arrivals"
+    } else if comparison.replay.is_some() {
+        "lower is better; of a capture: with --speed from when each transaction was due, else under load that waits for its answers"
     } else {
         "lower is better; follows throughput, as each connection waits for its answer"
     };
@@ -508,13 +522,17 @@ pub(crate) fn others_took(comparison: &Comparison) -> Option<String> {
 /// Share of the CPUs taken by others from which on it is told beside the figures.
 const WORTH_TELLING: f64 = 0.03;
 
-/// ` on these 4 nodes`; nothing of a comparison on one machine.
-fn on_these_nodes(comparison: &Comparison) -> String {
-    match comparison.nodes.as_ref().map(|nodes| nodes.names.len()) {
+/// At what rate of arrivals, where it was a fixed one, and on how many nodes, where there were some.
+fn circumstances(comparison: &Comparison) -> String {
+    let arriving = comparison.rate.map_or(String::new(), |rate| {
+        format!(", {} transactions/s arriving", number::rate(rate))
+    });
+    let on = match comparison.nodes.as_ref().map(|nodes| nodes.names.len()) {
         None => String::new(),
         Some(1) => " on this machine".to_owned(),
         Some(count) => format!(" on these {count} nodes"),
-    }
+    };
+    arriving + &on
 }
 
 /// What each machine says by itself, whether they differ, and what may be said of machines like these.
@@ -529,7 +547,8 @@ pub fn nodes(comparison: &Comparison) -> Option<String> {
         .map(|node| {
             let name = nodes.names.get(node.node).map_or("?", String::as_str);
             let duels = number::count(node.duels, "duel");
-            format!("{name} {} ({duels})", number::estimate(&node.estimate))
+            let figure = comparison.goal.figure(&node.estimate);
+            format!("{name} {} ({duels})", number::estimate(&figure))
         })
         .collect();
     let like = match found.nodes.len() {
@@ -541,7 +560,7 @@ pub fn nodes(comparison: &Comparison) -> Option<String> {
         each.join(", "),
         100.0 * found.tau,
         number::percent(found.i_squared),
-        number::estimate(&found.over_machines)
+        number::estimate(&comparison.goal.figure(&found.over_machines))
     ))
 }
 
@@ -562,7 +581,13 @@ pub fn time(elapsed: f64, load: f64, budget: Option<f64>) -> String {
     let asked = budget.map_or(String::new(), |b| {
         format!(" of {} asked", number::duration(b))
     });
-    let share = if elapsed > 0.0 {
+    let share = if load > elapsed {
+        // Nodes are under load at the same time.
+        format!(
+            ", {} under load on all nodes together",
+            number::duration(load)
+        )
+    } else if elapsed > 0.0 {
         format!(", {} of it under load", number::percent(load / elapsed))
     } else {
         String::new()
@@ -744,7 +769,7 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
     }
     if is_unchecked(summary) {
         all.push(
-            "What was proven to be faster is not checked yet: there is no deploy/ for it before the study is continued."
+            "What was proven to be better is not checked yet: there is no deploy/ for it before the study is continued."
                 .to_owned(),
         );
     }

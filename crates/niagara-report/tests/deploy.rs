@@ -54,6 +54,7 @@ fn everything() -> DeployInput {
             rung("jemalloc", "× 1.012 [1.004, 1.020], proven, n = 32", "Less contention.", &["LD_PRELOAD", "MALLOC_CONF"]),
         ],
         evidence: "mariadb-10.11 is 31 % faster with 4 levers for oltp_read_only, 32 threads: × 1.31 [1.28, 1.34], proven by 12 fresh duels".into(),
+        risk: Some("The server takes more memory (buffer pool). Durability is untouched.".into()),
         checks: vec![check("same answers", Some(true)), check("crash recovery", None)],
     }
 }
@@ -266,6 +267,58 @@ fn a_built_server_that_is_older_than_the_one_in_place_says_so_first() {
 }
 
 #[test]
+fn nothing_of_what_is_there_is_replaced_unseen() {
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let mut input = everything();
+    input.variant.built = built("mariadb-10.11", "mariadb", "usr/sbin/mariadbd")
+        .variant
+        .built;
+    let text = readme(&input);
+    // The start was no server of anybody's: what is set there is asked first.
+    let asked = text.find("| tee variables-before").expect("asked");
+    assert!(
+        asked < text.find("60-niagara.cnf ").expect("installed"),
+        "{text}"
+    );
+    for path in [
+        "/etc/mysql/mariadb.conf.d/60-niagara.cnf",
+        "/etc/systemd/system/mariadb.service.d/niagara.conf",
+        "/opt/niagara/usr",
+    ] {
+        assert!(
+            text.contains(&format!("test -e {path} && echo")),
+            "{path}\n{text}"
+        );
+    }
+    for line in [
+        "SELECT VERSION()",
+        "sudo readlink /proc/$(pidof -s mariadbd)/exe",
+        "no longer reach the running server",
+    ] {
+        assert!(text.contains(line), "{line}\n{text}");
+    }
+    assert!(!text.contains("same kind of CPU"));
+    let recipe = &mut input.variant.built.as_mut().expect("given above").recipe;
+    *recipe = r#"{"flags":["-O3 -march=native"]}"#.into();
+    assert!(readme(&input).contains("on the same kind of CPU"));
+    // MySQL's packages have a mysqld.cnf, which a name that begins with a digit comes before.
+    input.variant.family = "mysql".into();
+    assert!(readme(&input).contains("/etc/mysql/mysql.conf.d/zz-niagara.cnf"));
+    // Options of the start alone show in no variable.
+    input.variant.config = map(&[("performance_schema_consumer_global_instrumentation", "OFF")]);
+    assert!(!readme(&input).contains("SHOW GLOBAL VARIABLES"));
+}
+
+#[test]
+fn what_it_risks_stands_before_what_to_do() {
+    let mut input = everything();
+    input.risk = Some("A crash may lose or damage data (no doublewrite buffer).".into());
+    let text = deploy(&input).swap_remove(0).1;
+    let risk = text.find("**Risk.** A crash may lose").expect("told");
+    assert!(risk < text.find("## Apply").expect("there"), "{text}");
+}
+
+#[test]
 fn notes_stand_where_those_look_whom_they_concern() {
     let mut input = everything();
     input.variant.transport = "tcp".into();
@@ -282,7 +335,7 @@ fn notes_stand_where_those_look_whom_they_concern() {
     };
     assert!(part("## What is in it", "## Apply").contains("has to be built again"));
     let apply = part("## Apply", "## In the application");
-    assert!(apply.contains("2. Let it open 20,000 files."), "{apply}");
+    assert!(apply.contains("3. Let it open 20,000 files."), "{apply}");
     assert!(!apply.contains("CPUs of its own") && !apply.contains("built again"));
     let application = part("## In the application", "## Check");
     assert!(application.contains("CPUs of its own") && !application.contains("socket"));

@@ -31,6 +31,7 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         deploy: matches!(summary, Summary::Tune(_)).then(|| folder.join("deploy")),
         results: folder.join("results.db"),
         program: "niagara".to_owned(),
+        named: None,
         builds: matches!(summary, Summary::Tune(_)).then(|| BUILDS.to_owned()),
     };
     let limits = [
@@ -171,6 +172,7 @@ fn at_the_end_without_deploy(summary: &Summary) -> String {
         deploy: None,
         results: "results.db".into(),
         program: "niagara".to_owned(),
+        named: None,
         builds: None,
     };
     let view = View {

@@ -21,6 +21,8 @@ const FIELD: usize = 4;
 const HEATS: [usize; 3] = [1, 3, 6];
 /// Duels of a round in which every heat is run.
 pub const ROUND_DUELS: usize = 4 + 2 * 2 + 3;
+/// Duels of a round that can be run at a time, as no score of theirs decides which they are: at least those of its last heat.
+pub const SIDE_BY_SIDE: u32 = 3;
 /// A candidate takes the best one's place when its mean stands this many standard errors above nothing.
 const ACCEPTED: f64 = 1.0;
 /// A candidate is dropped when its mean stands this many typical deviations of a duel below nothing.
@@ -111,6 +113,22 @@ impl Race {
             .filter(|(_, runner)| runner.scores.len() < wanted)
             .min_by_key(|(_, runner)| runner.scores.len())
             .map(|(place, _)| place)
+    }
+
+    /// The candidates that are to meet the best one in this heat, the next first, each as often as it still has to.
+    pub fn open(&self) -> Vec<&[f64]> {
+        if self.turn().is_none() {
+            return Vec::new();
+        }
+        let wanted = HEATS[self.heat];
+        let fewest = self.field.iter().map(|runner| runner.scores.len()).min();
+        (fewest.unwrap_or(wanted)..wanted)
+            .flat_map(|had| {
+                let runners = self.field.iter();
+                runners.filter(move |runner| runner.scores.len() <= had)
+            })
+            .map(|runner| runner.place.as_slice())
+            .collect()
     }
 
     /// What became of the duel of [`next`](Self::next) with the best: ln(rate of the candidate / rate of the best one);
@@ -283,6 +301,22 @@ mod tests {
             run(&mut other, 30, gain);
             other
         });
+    }
+
+    #[test]
+    fn what_is_open_comes_next_whatever_the_scores() {
+        let mut race = Race::new(vec![0.3, 0.6], 5);
+        let mut most = 0;
+        while race.duels() < ROUND_DUELS {
+            let open: Vec<Vec<f64>> = race.open().into_iter().map(<[f64]>::to_vec).collect();
+            most = most.max(open.len());
+            for place in open {
+                assert_eq!(race.next(), Some(place.as_slice()));
+                let score = place[0] * (1.0 + race.duels() as f64).sin();
+                race.tell(Some(score));
+            }
+        }
+        assert!(most >= SIDE_BY_SIDE as usize, "{most}");
     }
 
     #[test]

@@ -18,6 +18,9 @@ pub struct Comparison {
     /// What was judged.
     #[serde(default)]
     pub goal: Goal,
+    /// Transactions per second that arrived on either side; `None` under closed load, and of results that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<f64>,
     /// Verdict and interval on the goal where that is not throughput: as gains, above 1 where B is better.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_goal: Option<Judgement>,

@@ -14,7 +14,7 @@ pub use crate::load_args::{LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
     ClientArgs, DuelArgs, FleetArgs, OriginArgs, StudyArgs, budget, duration,
 };
-use crate::shared_args::{assignment, probability};
+use crate::shared_args::{EXIT_CODES, assignment, probability};
 
 use crate::cmd::bench::BenchArgs;
 use crate::cmd::capture::CaptureArgs;
@@ -197,6 +197,11 @@ pub enum PartArg {
     Suite,
 }
 
+/// What `--on` says of a build.
+const BUILT_ON: &str = "Where it is built: local, slurm or slurm:PARTITION, or folder (workers that you start yourself) (docs/fleet.md)";
+/// What `--nodes` says of a build.
+const BUILDING_NODES: &str = "Nodes that build at the same time [default: 4]";
+
 /// Build a server from source, or look after the builds that are here
 ///
 /// The source is the distribution's source package (or a tree by path), the default flags are the package's own. A
@@ -204,6 +209,7 @@ pub enum PartArg {
 /// continues. With --pgo and --bolt the server is trained by Niagara's own load. docs/builds.md tells more.
 #[derive(Debug, Args)]
 #[command(args_conflicts_with_subcommands = true)]
+#[command(mut_arg("on", |arg| arg.help(BUILT_ON)), mut_arg("nodes", |arg| arg.help(BUILDING_NODES)), mut_arg("try_nodes", |arg| arg.hide(true)))]
 #[command(group = clap::ArgGroup::new("trained").multiple(true))]
 #[command(before_help = "Examples:
   niagara server build mariadb-10.11
@@ -265,10 +271,10 @@ pub struct BuildArgs {
     /// them) [default: branches where this machine has them, else counters]
     #[arg(long, value_name = "WAY", requires = "bolt")]
     pub bolt_profile: Option<String>,
-    /// Connections while training
+    /// Connections while training [default: 16]
     #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_threads: Option<u32>,
-    /// Seconds of training
+    /// Seconds of training, which the workloads share [default: 30, or what a named training says]
     #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_seconds: Option<u32>,
     /// Train on this machine, even where a profile that comes with the program fits
@@ -284,10 +290,10 @@ pub struct BuildArgs {
     /// Of a capture that was taken on the tables of a workload: which one
     #[arg(long, value_name = "WORKLOAD", requires = "trained")]
     pub tables_of: Option<String>,
-    /// Tables of the training
+    /// Tables of the training [default: 1]
     #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_tables: Option<u32>,
-    /// Rows of each table of the training
+    /// Rows of each table of the training [default: 50000]
     #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u64).range(1..=4_294_967_295))]
     pub train_table_size: Option<u64>,
     /// The data that a capture or a file's workload is trained on: a data directory, a prepared backup, a dump
@@ -356,21 +362,27 @@ pub enum BuildVerb {
     },
 }
 
-/// What can be changed: the levers, whether each applies here, and why not
+/// What can be changed: the levers, what each comes to on this machine, and why the others do not apply
+///
+/// The first call for a server fetches it (80 to 280 MB on disk) and starts it once with 1,000 rows to see what applies: not
+/// beside a measurement. A tuning decides again, for its data and its workload.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara levers mariadb-10.11
-  niagara levers mysql-9.7 --show binlog-off")]
+  niagara levers mysql-9.7 --show binlog=off")]
 pub struct LeversArgs {
     /// The server to apply them to
     #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
     pub server: String,
-    /// Show one lever whole
+    /// Show one lever whole: as the list has it (malloc=jemalloc), or by its id (malloc-jemalloc)
     #[arg(long, value_name = "LEVER")]
     pub show: Option<String>,
     /// Further folders with levers (`*.toml`)
     #[arg(long, value_name = "DIR")]
     pub levers: Vec<PathBuf>,
+    /// Further folders with servers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub servers: Vec<PathBuf>,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
@@ -391,11 +403,11 @@ pub struct DoctorArgs {
     /// Time for the noise
     #[arg(long, default_value = "1m", value_parser = budget)]
     pub budget: Duration,
-    #[command(flatten)]
-    pub load: LoadArgs,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub load: LoadArgs,
 }
 
 /// Any study: compare, ladder, matrix or sweep, as a file describes it
@@ -403,6 +415,7 @@ pub struct DoctorArgs {
 /// The published studies are in `studies/`; docs/studies.md shows how to write one. The small size is for a
 /// laptop, the original size is true to the study. Ctrl-C keeps what was measured; the same command continues from there.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 #[command(before_help = r#"Examples:
   niagara run studies/run-time-environment.toml --plan
   niagara run studies/t2000-ladder.toml --size small --budget 30m
@@ -458,6 +471,7 @@ pub enum SizeArg {
 /// Universal Scalability Law; names the knee and what holds it back there, from the resource counters of kernel and server.
 /// Two variants are interleaved in duels, more (or one) are measured each alone, in random order.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 #[command(before_help = "Examples:
   niagara sweep mariadb-10.11 --threads 1..256
   niagara sweep base transport=unix --workload oltp_point_select --threads 1,2,4,8,16
@@ -481,6 +495,9 @@ pub struct SweepArgs {
     /// Rows in each table
     #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
     pub table_size: u64,
+    /// Warehouses of tpcc
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub warehouses: u32,
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB")]
     pub engine: String,
@@ -496,6 +513,9 @@ pub struct SweepArgs {
     /// Fresh starts of each point at the most
     #[arg(long, default_value_t = 8, value_parser = clap::value_parser!(u32).range(1..=128))]
     pub starts: u32,
+    /// Intervals cover at 1 − alpha
+    #[arg(long, default_value_t = 0.05, value_parser = probability)]
+    pub alpha: f64,
     #[command(flatten)]
     pub duel_settings: DuelArgs,
     #[command(flatten)]
@@ -504,9 +524,6 @@ pub struct SweepArgs {
     pub client: ClientArgs,
     #[command(flatten)]
     pub fleet: FleetArgs,
-    /// Intervals cover at 1 − alpha
-    #[arg(long, default_value_t = 0.05, value_parser = probability)]
-    pub alpha: f64,
     #[command(flatten)]
     pub study: StudyArgs,
 }

@@ -198,7 +198,8 @@ impl Observer for Terminal {
                 self.drawn = None;
                 self.show();
             }
-            Event::Judged(judgement) => {
+            Event::Judged(judgement, goal) => {
+                self.state.goal = goal;
                 self.state.judged(judgement);
                 self.drawn = None;
                 self.show();

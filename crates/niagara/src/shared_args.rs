@@ -12,14 +12,18 @@ use niagara_lab::quantity::share as percent;
 use niagara_lab::{Load, RateChoice, RemoteShell};
 use niagara_store::Goal;
 
+/// What a study's exit codes mean, for the end of its help.
+pub const EXIT_CODES: &str = "Exit code: 0 when it came to its end, whatever the verdict; 1 after an error, or when it could not be completed; 2 for a wrong \
+    command line; 130 after Ctrl-C.";
+
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Slices")]
 pub struct DuelArgs {
     /// Counted time of a slice of load [default: 100ms, 1s for workloads that write, 3ms a thread where that is more; a window of a pair: 5s, of a trimmed run: 10s]
     #[arg(long, value_parser = duration)]
     pub slice: Option<Duration>,
-    /// Couples of slices in a duel (windows of a run, in a pair) [default: 40, in a tuning 30, with slices above 250ms 20 and 12;
-    /// a comparison also takes the machine's earlier noise and the budget into account]
+    /// Couples of slices in a duel (windows of a run, in a pair) [default: what suits the budget and this machine's noise; usually
+    /// 40, in a tuning 30, with slices above 250ms 20 and 12]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
     pub couples: Option<u32>,
     /// Share of the CPUs, taken by other processes or the hypervisor, at which a matched pair of slices weighs half; 100% weighs all alike

@@ -1,4 +1,5 @@
-//! Levers that fail only together: one of them is set aside, with a reason that names both, and the study continues.
+//! Duels that fail. Of levers that fail only together one is set aside, with a reason that names both, and the study continues; a load
+//! that fails whatever the levers ends it.
 
 mod common;
 
@@ -150,4 +151,56 @@ fn two_levers_that_fail_only_together_cost_one_of_them_and_not_the_study() {
     let (code, stdout, stderr) = run(place.niagara(&["report"]).arg(place.out()));
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stdout.contains("together"), "{stdout}");
+}
+
+/// Every statement fails when it is executed, whatever the server's settings.
+const FAILING: &str = r#"
+title = "Two rows where one is wanted"
+[[table]]
+name = "item"
+rows = 10
+create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY) ENGINE = {engine}"
+[table.columns]
+id = "row"
+
+[[transaction]]
+name = "look"
+statements = ["SELECT (SELECT id FROM item WHERE id > :from) FROM item WHERE id = 1"]
+[transaction.draw]
+from = { int = [1, 5] }
+"#;
+
+#[test]
+fn a_load_that_fails_on_every_server_ends_the_screening_with_its_reason() {
+    let place = Place::new();
+    let workload = place.folder.path().join("failing.toml");
+    std::fs::write(&workload, FAILING).expect("a file");
+    let tuning = || {
+        let mut command = place.niagara(&[
+            "tune",
+            "mariadb-10.11",
+            "--only",
+            "skip-name-resolve,net-buffer-large",
+            "--budget",
+            "10m",
+            "--threads",
+            "2",
+            "--slice",
+            "100ms",
+            "--warm-up",
+            "100ms",
+            "--workload",
+        ]);
+        command.arg(&workload).arg("--out").arg(place.out());
+        command
+    };
+    // The same command tries once more, and says the same.
+    for _ in 0..2 {
+        let (code, _, stderr) = run(&mut tuning());
+        assert_eq!(code, Some(1), "{stderr}");
+        for word in ["no duel of the screening", "1242", "\nremedy: "] {
+            assert!(stderr.contains(word), "no {word:?} in\n{stderr}");
+        }
+    }
+    assert_eq!(place.duels().len(), 12);
 }

@@ -28,6 +28,7 @@ fn study() -> StudyRecord {
 fn tuned(proven: bool) -> TuneSummary {
     let effect = Estimate::from_log(0.08, 0.06, 0.1);
     let total = Comparison {
+        rate: None,
         unadjusted: None,
         latency_p99: None,
         taken: None,

@@ -246,7 +246,7 @@ fn write_and_kill(
     delay: Duration,
     cancel: &Cancel,
 ) -> Result<(Vec<Told>, Option<String>)> {
-    let stop = Arc::new(AtomicBool::new(false));
+    let [stop, dying] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
     let acknowledged = Arc::new(AtomicU64::new(0));
     let endpoint = endpoint(&server);
     let clients: Vec<_> = (0..options.connections)
@@ -257,6 +257,7 @@ fn write_and_kill(
                 connection,
                 first: ledger.next(connection),
                 stop: Arc::clone(&stop),
+                dying: Arc::clone(&dying),
                 acknowledged: Arc::clone(&acknowledged),
             };
             thread::spawn(move || writer.run())
@@ -274,6 +275,7 @@ fn write_and_kill(
         }
     }
     let died = (!server.is_alive()).then(|| server.log_tail(20));
+    dying.store(true, Ordering::Release);
     server.kill();
     stop.store(true, Ordering::Relaxed);
     let told: Result<Vec<Told>> = clients

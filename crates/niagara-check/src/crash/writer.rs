@@ -16,6 +16,8 @@ pub struct Writer {
     pub first: u64,
     /// Set when the client is to stop after the transaction in hand.
     pub stop: Arc<AtomicBool>,
+    /// Set before the server is killed: a connection that is lost earlier is the server's fault.
+    pub dying: Arc<AtomicBool>,
     /// Commits acknowledged to all clients together.
     pub acknowledged: Arc<AtomicU64>,
 }
@@ -24,14 +26,14 @@ pub struct Writer {
 pub struct Told {
     /// Of every transaction, from `first`.
     pub fates: Vec<Fate>,
-    /// A statement that the server refused though nothing was wrong with it.
+    /// A statement that the server refused though nothing was wrong with it, or a connection that it lost though it was alive.
     pub refused: Option<String>,
 }
 
 /// How far a transaction came.
 enum Step {
     Answered(Fate),
-    Lost(Fate),
+    Lost(Fate, String),
     Refused(String),
 }
 
@@ -45,7 +47,13 @@ impl Writer {
         let mut admin = match connect(&self.endpoint) {
             Ok(admin) => admin,
             // The server was killed before this client came.
-            Err(_) => return told,
+            Err(_) if self.is_dying() => return told,
+            Err(error) => {
+                told.refused = Some(format!(
+                    "no connection to a server that was alive: {error:#}"
+                ));
+                return told;
+            }
         };
         while !self.stop.load(Ordering::Relaxed) {
             let sequence = self.first + told.fates.len() as u64;
@@ -56,8 +64,13 @@ impl Writer {
                     }
                     told.fates.push(fate);
                 }
-                Step::Lost(fate) => {
+                Step::Lost(fate, why) => {
                     told.fates.push(fate);
+                    if !self.is_dying() {
+                        told.refused = Some(format!(
+                            "the connection was lost while the server was alive: {why}"
+                        ));
+                    }
                     break;
                 }
                 Step::Refused(what) => {
@@ -68,6 +81,10 @@ impl Writer {
             }
         }
         told
+    }
+
+    fn is_dying(&self) -> bool {
+        self.dying.load(Ordering::Acquire)
     }
 
     fn transaction(&self, admin: &mut Admin, sequence: u64) -> Step {
@@ -96,19 +113,19 @@ impl Writer {
                 Err(LoadError::Query { code, .. }) if CONFLICTS.contains(&code) => {
                     return match admin.rows("ROLLBACK") {
                         Ok(_) => Step::Answered(Fate::Undone),
-                        Err(_) => Step::Lost(Fate::Undone),
+                        Err(error) => Step::Lost(Fate::Undone, error.to_string()),
                     };
                 }
                 Err(error @ LoadError::Query { .. }) if !is_shutdown(&error) => {
                     return Step::Refused(error.to_string());
                 }
-                Err(_) => return Step::Lost(Fate::Undone),
+                Err(error) => return Step::Lost(Fate::Undone, error.to_string()),
             }
         }
         if deed.rolls_back {
             return match admin.rows("ROLLBACK") {
                 Ok(_) => Step::Answered(Fate::Undone),
-                Err(_) => Step::Lost(Fate::Undone),
+                Err(error) => Step::Lost(Fate::Undone, error.to_string()),
             };
         }
         match admin.rows("COMMIT") {
@@ -119,7 +136,7 @@ impl Writer {
             Err(error @ LoadError::Query { .. }) if !is_shutdown(&error) => {
                 Step::Refused(error.to_string())
             }
-            Err(_) => Step::Lost(Fate::Unanswered),
+            Err(error) => Step::Lost(Fate::Unanswered, error.to_string()),
         }
     }
 }

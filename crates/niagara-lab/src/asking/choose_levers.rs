@@ -1,11 +1,10 @@
 //! Which levers a tuning tries here, and why not the others.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_store::NotTried;
-use niagara_toml::did_you_mean;
 use serde::Serialize;
 
-use crate::lever::{Context, Lever, Risk, Role};
+use crate::lever::{Context, Lever, Risk, Role, called};
 use crate::variants::candidate::Candidate;
 
 /// The factor whose levels are servers built from source.
@@ -41,7 +40,8 @@ impl TuneQuestion {
     /// The first lever that does not exist, with the one that was probably meant.
     pub fn with_ids(self, levers: &[Lever]) -> Result<Self> {
         let ids = |names: Vec<String>| -> Result<Vec<String>> {
-            names.iter().map(|name| id_of(name, levers)).collect()
+            let id = |name: &String| Ok(called(name, levers)?.id().to_owned());
+            names.iter().map(id).collect()
         };
         Ok(Self {
             only: ids(self.only)?,
@@ -111,19 +111,5 @@ impl TuneQuestion {
         let others_only =
             !self.only.is_empty() && !is_in(&self.only) && lever.role() == Role::Lever;
         is_in(&self.without) || others_only
-    }
-}
-
-/// The id of the lever that is called `name`.
-fn id_of(name: &str, levers: &[Lever]) -> Result<String> {
-    let lever = levers
-        .iter()
-        .find(|lever| lever.id() == name || lever.spelling() == name);
-    match lever {
-        Some(lever) => Ok(lever.id().to_owned()),
-        None => bail!(
-            "there is no lever {name}\nremedy: {}`niagara levers` lists them",
-            did_you_mean(name, levers.iter().map(Lever::id))
-        ),
     }
 }

@@ -6,7 +6,7 @@ use niagara_server::Cancelled;
 
 use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::duels::workbench::Workbench;
-use crate::lever::{Item, Lever, parse_variant};
+use crate::lever::{Item, Lever, called, parse_variant};
 use crate::studies::inventory::{Inventory, server_name};
 use crate::studies::observer::Observer;
 use crate::variants::lever_context::everything_allowed;
@@ -93,9 +93,7 @@ pub(crate) fn resolve(
     for item in &recipe.items {
         match item {
             Item::Lever(id) => {
-                let Some(lever) = inventory.levers.iter().find(|lever| lever.id() == id) else {
-                    bail!("there is no lever {id}: `niagara levers` lists them");
-                };
+                let lever = called(id, &inventory.levers)?;
                 let mut context = everything_allowed(&fingerprint, bench, &variant.server, id)?;
                 if let Some(engine) = &variant.engine {
                     context.engine.clone_from(engine);

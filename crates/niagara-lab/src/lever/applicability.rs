@@ -116,6 +116,16 @@ impl Lever {
             let whose = whose(context.production.cpus.is_some());
             return Err(format!("needs {least} CPUs; {whose} has {cpus}"));
         }
+        let places = self.template.server_cpus.is_some() || self.template.client_cpus.is_some();
+        let here = context.machine.usable_cpus();
+        if let Some(production) = context.production.cpus
+            && places
+            && production as usize != here
+        {
+            return Err(format!(
+                "it names CPUs by their numbers: those of this machine, which has {here}, are not those of the production machine, which has {production}"
+            ));
+        }
         let memory = context.memory();
         if let Some(least) = self.when.min_memory.filter(|least| memory < *least) {
             let whose = whose(context.production.memory.is_some());

@@ -35,6 +35,39 @@ pub struct Change {
     pub build: BTreeMap<String, String>,
 }
 
+/// A variable of switches that add up: those that a value does not name stay as they are.
+const SWITCHES: &str = "optimizer_switch";
+
+/// Adds `changes` to `config`; they have the last word on what they name.
+fn extend(config: &mut Config, changes: &Config) {
+    for (name, value) in changes {
+        let value = match config.get(name) {
+            Some(there) if name == SWITCHES => switched(there, value),
+            _ => value.clone(),
+        };
+        config.insert(name.clone(), value);
+    }
+}
+
+/// The switches of both, `changed` in place of those that it names too.
+fn switched(there: &str, changed: &str) -> String {
+    let name = |switch: &str| {
+        switch
+            .split('=')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    let stays = |switch: &&str| changed.split(',').all(|other| name(other) != name(switch));
+    let all: Vec<&str> = there
+        .split(',')
+        .filter(stays)
+        .chain(changed.split(','))
+        .collect();
+    all.join(",")
+}
+
 impl Change {
     /// Makes the change; it has the last word on what it names.
     pub(crate) fn apply(
@@ -47,7 +80,7 @@ impl Change {
             // Was read by the same function when the lever was, so it is valid.
             let _ = build.get_or_insert_default().set(key, value);
         }
-        config.extend(self.config.clone());
+        extend(config, &self.config);
         runtime.environment.extend(self.environment.clone());
         if self.malloc.is_some() {
             runtime.malloc.clone_from(&self.malloc);
@@ -69,7 +102,7 @@ impl Change {
 
     /// Adds another change to this one; it has the last word on what both name.
     pub(crate) fn add(&mut self, other: Change) {
-        self.config.extend(other.config);
+        extend(&mut self.config, &other.config);
         self.build.extend(other.build);
         self.environment.extend(other.environment);
         self.malloc = other.malloc.or(self.malloc.take());
@@ -183,6 +216,22 @@ pub(super) fn sized(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn switches_of_one_variable_add_up() {
+        let of = |value: &str| Config::from([(SWITCHES.to_owned(), value.to_owned())]);
+        let mut config = of("derived_merge=off,mrr=off");
+        extend(&mut config, &of("mrr=on,mrr_sort_keys=on"));
+        extend(&mut config, &of("rowid_filter=off"));
+        assert_eq!(
+            config[SWITCHES],
+            "derived_merge=off,mrr=on,mrr_sort_keys=on,rowid_filter=off"
+        );
+        let of = |value: &str| Config::from([("sql_mode".to_owned(), value.to_owned())]);
+        let mut other = of("ANSI");
+        extend(&mut other, &of("TRADITIONAL"));
+        assert_eq!(other["sql_mode"], "TRADITIONAL");
+    }
 
     #[test]
     fn a_change_has_the_last_word_on_what_it_names_only() {

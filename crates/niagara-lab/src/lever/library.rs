@@ -59,6 +59,22 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
     Ok(levers)
 }
 
+/// The lever of this id (`malloc-jemalloc`), or of this choice and level (`malloc=jemalloc`).
+///
+/// # Errors
+/// None is called so; with the one that was probably meant.
+pub fn called<'a>(name: &str, levers: &'a [Lever]) -> Result<&'a Lever> {
+    let is_it = |lever: &&Lever| lever.id() == name || lever.spelling() == name;
+    levers.iter().find(is_it).with_context(|| {
+        let spellings: Vec<String> = levers.iter().map(Lever::spelling).collect();
+        let known = levers.iter().map(Lever::id);
+        format!(
+            "there is no lever {name}\nremedy: {}`niagara levers` lists them",
+            did_you_mean(name, known.chain(spellings.iter().map(String::as_str)))
+        )
+    })
+}
+
 fn lever_id(path: &Path) -> Option<String> {
     (path.extension()? == "toml").then(|| path.file_stem()?.to_str().map(str::to_owned))?
 }

@@ -45,6 +45,7 @@ impl Lever {
         Some(Prior {
             log_effect: kept * mean,
             std_err: (exact + spread).sqrt(),
+            helped: figures.iter().any(|figure| figure.low > 1.0),
         })
     }
 

@@ -45,7 +45,7 @@ pub(crate) fn seconds_each(budget_seconds: f64, profiles: usize) -> Option<f64> 
 }
 
 /// Takes the profile of `subject` in about `seconds`, its start included, and keeps it, unless it is kept already. What
-/// went wrong comes back as a warning: a study is none the worse for it.
+/// went wrong, or that there are no seconds for it, comes back as a warning: a study is none the worse for it.
 ///
 /// # Errors
 /// The study was stopped; results that cannot be written.
@@ -61,6 +61,9 @@ pub(crate) fn look(
     let kept = study.store().profiles()?;
     if kept.iter().any(|profile| profile.subject == subject) {
         return Ok(None);
+    }
+    if seconds <= 0.0 {
+        return Ok(Some(NO_TIME_FOR_A_PROFILE.to_owned()));
     }
     bench.cancel().check()?;
     observer.see(Event::Stage {

@@ -179,8 +179,10 @@ impl Measuring for Comparing<'_> {
     fn prepare(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         observer.see(Event::Announced(Announced::Compare(&self.plan)));
         if let Some(choice) = self.options.rate {
-            let rate = find_rate(self.bench, study, &self.options.a, choice, observer)?;
-            study.set_rate(rate);
+            let (a, goal) = (&self.options.a, self.options.goal);
+            let found = find_rate(self.bench, study, a, choice, goal, observer)?;
+            self.warnings.extend(found.warning);
+            study.set_rate(found.rate);
         }
         Ok(())
     }

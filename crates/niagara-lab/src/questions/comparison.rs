@@ -55,6 +55,7 @@ pub(crate) fn comparison(
         a: test.a.label(),
         b: test.b.label(),
         goal: test.goal,
+        rate: study.rate(),
         on_goal: (test.goal != Goal::Throughput).then(|| outcome.judgement.clone()),
         throughput: match test.goal {
             Goal::Throughput => outcome.judgement.clone(),
@@ -80,7 +81,13 @@ pub(crate) fn comparison(
         taken: of_sides(&slices, outcome, |slice| slice.taken),
         nodes: on_nodes(study, test, outcome),
         caution: limited_by_generator(&slices, test, outcome)
-            .or_else(|| behind_the_rate(study.rate(), tps, [test.a, test.b].map(Variant::label)))
+            .or_else(|| {
+                let begun_in = study.duel_settings().slice_seconds;
+                let served = of_sides(&slices, outcome, |slice| {
+                    slice.transactions as f64 / begun_in
+                })?;
+                behind_the_rate(study.rate(), served, [test.a, test.b].map(Variant::label))
+            })
             .or_else(|| taken_from_one_side(&slices, outcome)),
         tps,
         stability: from_start_to_start(study.protocol(), &slices, test, outcome),
@@ -141,20 +148,20 @@ fn on_nodes(study: &Study, test: &SequentialTest<'_>, outcome: &TestOutcome) -> 
     })
 }
 
-/// A side that serves less than this share of what arrives does not keep up; what is less is the time in which the last ones of a
-/// slice are answered.
+/// A side that serves less than this share of what arrives does not keep up: arrivals are by chance, and few of them may be fewer
+/// than the rate.
 const KEEPS_UP: f64 = 0.9;
 
 /// What a reader must know of sides that do not serve all that arrives: their queue grows for as long as a slice lasts, and what
-/// waits at its end counts nowhere.
-fn behind_the_rate(rate: Option<f64>, tps: [f64; 2], labels: [String; 2]) -> Option<String> {
+/// waits at its end counts nowhere. `served`: transactions that were begun and answered, for each second in which they may begin.
+fn behind_the_rate(rate: Option<f64>, served: [f64; 2], labels: [String; 2]) -> Option<String> {
     let rate = rate?;
     let sides: Vec<String> = ["A", "B"]
         .into_iter()
         .zip(labels)
-        .zip(tps)
-        .filter(|(_, tps)| *tps > 0.0 && *tps < KEEPS_UP * rate)
-        .map(|((side, label), tps)| format!("{side} ({label}) served {tps:.0}"))
+        .zip(served)
+        .filter(|(_, served)| *served > 0.0 && *served < KEEPS_UP * rate)
+        .map(|((side, label), served)| format!("{side} ({label}) served {served:.0}"))
         .collect();
     (!sides.is_empty()).then(|| {
         format!(
@@ -265,7 +272,7 @@ mod tests {
         assert_eq!(
             told(Some(1000.0), [990.0, 960.0]),
             None,
-            "the last ones take their time"
+            "arrivals are by chance"
         );
         let text = told(Some(1000.0), [990.0, 700.0]).expect("B does not keep up");
         assert!(

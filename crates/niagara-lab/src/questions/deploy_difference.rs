@@ -52,6 +52,13 @@ pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> Differe
             continue;
         }
         let place = start.place_of(name);
+        if let Some(dedicated) = sized_by_the_server(start, name) {
+            deploy.held_back.push(format!(
+                "{name} stays what the server makes of the whole machine (innodb_dedicated_server, {dedicated}): here two servers shared one, \
+                 and {value} was not compared with that"
+            ));
+            continue;
+        }
         if let Some(lowered) = start.lowered.get(name)
             && number(value) < number(&lowered.yours)
         {
@@ -81,6 +88,20 @@ pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> Differe
         start: deploy,
         steps,
     }
+}
+
+/// Where it stands that the server sizes this variable by the machine's memory, as `innodb_dedicated_server` has it do.
+fn sized_by_the_server<'s>(start: &'s StartConfiguration, name: &str) -> Option<&'s str> {
+    const SIZED: [&str; 5] = [
+        "innodb_buffer_pool_size",
+        "innodb_flush_method",
+        "innodb_log_file_size",
+        "innodb_log_files_in_group",
+        "innodb_redo_log_capacity",
+    ];
+    let mut left_out = start.left_out.iter();
+    let dedicated = left_out.find(|left| left.setting.starts_with("innodb_dedicated_server"))?;
+    (SIZED.contains(&name) && !start.config.contains_key(name)).then_some(dedicated.place.as_str())
 }
 
 /// What has to be taken away by hand where option files do not have the last word over `name`.
@@ -176,7 +197,7 @@ fn is_before(
 mod tests {
     use std::collections::BTreeMap;
 
-    use niagara_origin::configuration::Lowered;
+    use niagara_origin::configuration::{LeftOut, Lowered};
 
     use super::*;
 
@@ -256,6 +277,30 @@ mod tests {
         assert!(deploy.held_back[0].contains("stays 64G"), "{deploy:?}");
         assert_eq!(deploy.file, Some("/etc/mysql/d/60-niagara.cnf".into()));
         assert_eq!(deploy.included_by, None);
+    }
+
+    #[test]
+    fn what_the_server_sizes_by_the_machine_is_not_made_smaller() {
+        let mut start = start(&[("innodb_io_capacity", "200", "/etc/mysql/my.cnf", 6)]);
+        start.left_out.push(LeftOut {
+            setting: "innodb_dedicated_server = ON".into(),
+            place: "/etc/mysql/my.cnf line 4".into(),
+            reason: "it would take this machine's memory".into(),
+        });
+        let sizes = [
+            ("innodb_buffer_pool_size", "2G"),
+            ("innodb_redo_log_capacity", "1G"),
+            ("innodb_io_capacity", "2000"),
+        ];
+        let found = difference(&start, &config(&sizes));
+        let names: Vec<&str> = found.config.keys().map(String::as_str).collect();
+        assert_eq!(names, ["innodb_io_capacity"]);
+        assert_eq!(found.start.held_back.len(), 2);
+        assert!(
+            found.start.held_back[0].contains("my.cnf line 4"),
+            "{:?}",
+            found.start.held_back
+        );
     }
 
     #[test]

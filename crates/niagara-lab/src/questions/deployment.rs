@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Context, Result};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::machine::format_cpu_list;
-use niagara_server::{Family, Install, Runtime, Scheduling, TransportKind, environment, is_flag};
+use niagara_server::{
+    Catalog, Family, Install, Runtime, Scheduling, TransportKind, environment, is_flag,
+};
 use niagara_store::{DeployBuild, DeployMalloc, Deployment, Releases};
 
 use crate::lever::{Lever, NoteFor, Risk, load};
@@ -226,6 +229,11 @@ fn malloc<'a>(
         .unwrap_or(Path::new(name).as_os_str())
         .to_string_lossy()
         .into_owned();
+    // The same file is of another package in another release.
+    let of_server = Catalog::load(&[]).ok().and_then(|catalog| {
+        let known = catalog.get(&install.name).ok()?.mallocs.get(name)?;
+        (known.library == soname).then(|| known.package.clone())
+    });
     let package_of = |lever: &Lever| {
         let packages = &lever.deploy().packages;
         packages
@@ -235,8 +243,9 @@ fn malloc<'a>(
     };
     // One that the start has is no part: any lever that brings it knows its package.
     let shipped = || load(&[]).ok()?.iter().find_map(package_of);
-    let package = levers
-        .find_map(package_of)
+    let package = of_server
+        .or_else(|| package_here(library))
+        .or_else(|| levers.find_map(package_of))
         .or_else(shipped)
         .unwrap_or_else(|| format!("the package that has {soname}"));
     Some(DeployMalloc {
@@ -244,6 +253,17 @@ fn malloc<'a>(
         package,
         soname,
     })
+}
+
+/// The package of this machine that `library` came with.
+fn package_here(library: &Path) -> Option<String> {
+    // dpkg knows files by the paths that they were installed at.
+    let output = Command::new("dpkg").arg("-S").arg(library).output().ok()?;
+    let told = String::from_utf8(output.stdout)
+        .ok()
+        .filter(|_| output.status.success())?;
+    let package = told.lines().next()?.split(':').next()?.trim();
+    (!package.is_empty()).then(|| package.to_owned())
 }
 
 #[cfg(test)]

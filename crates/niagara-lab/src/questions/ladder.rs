@@ -15,6 +15,7 @@ use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{FINAL, Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
+use crate::questions::failure_words::in_short;
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::sequential_test::{
@@ -516,16 +517,6 @@ impl Trial {
             },
             interrupted: false,
         }
-    }
-}
-
-/// The first line of a failure and its cause; the command and the server's log stay with the duel in the results.
-pub(crate) fn in_short(reason: &str) -> String {
-    let mut lines = reason.lines();
-    let first = lines.next().unwrap_or_default();
-    match lines.find_map(|line| line.strip_prefix("cause: ")) {
-        Some(cause) => format!("{first}: {cause}"),
-        None => first.to_owned(),
     }
 }
 

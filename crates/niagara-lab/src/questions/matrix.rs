@@ -31,8 +31,9 @@ use crate::questions::confirmation::{
     confirmation_alpha, confirmation_errors, confirmation_subject, is_proven, which_counts,
 };
 use crate::questions::deployment::{Part, deployment};
+use crate::questions::failure_words::in_short;
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
-use crate::questions::ladder::{in_short, pooled_sd};
+use crate::questions::ladder::pooled_sd;
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::parts::{Earlier, PartRecord, confirming, is_cut_short, next_part};
 use crate::questions::sequential_test::{

@@ -1,7 +1,7 @@
 //! The rate of arrivals at which latencies are compared: given, or a share of what the start can do.
 
 use anyhow::{Result, bail};
-use niagara_store::{Ending, Phase};
+use niagara_store::{Ending, Goal, Phase};
 
 use crate::duels::duel::fight;
 use crate::duels::score::throughput;
@@ -16,6 +16,8 @@ use crate::variants::variant::Variant;
 const WINDOWS: u32 = 5;
 /// Counted seconds of each.
 const WINDOW_SECONDS: f64 = 2.0;
+/// Transactions of a slice without which no latency is compared: arrivals are by chance, and one slice in 150 then has none.
+const FEWEST: f64 = 5.0;
 
 /// A rate as it is asked for.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -66,22 +68,58 @@ impl std::fmt::Display for RateChoice {
     }
 }
 
-/// The rate in transactions per second; a share is worked out once, from the start under closed load, and kept with the
+/// A rate, and what a reader must know of percentiles at it.
+pub(crate) struct FoundRate {
+    /// Transactions per second.
+    pub rate: f64,
+    /// That slices have few of them.
+    pub warning: Option<String>,
+}
+
+/// The rate at which `goal` is compared; a share is worked out once, from the start under closed load, and kept with the
 /// study.
 ///
 /// # Errors
-/// The start cannot be measured, or does nothing.
+/// The start cannot be measured, or does nothing; a slice has so few transactions that a percentile of them says nothing.
 pub(crate) fn find_rate(
     bench: &Workbench,
     study: &Study,
     start: &Variant,
     choice: RateChoice,
+    goal: Goal,
     observer: &mut dyn Observer,
-) -> Result<f64> {
-    study.recall_or(&checkpoint::rate(), || match choice {
+) -> Result<FoundRate> {
+    let rate = study.recall_or(&checkpoint::rate(), || match choice {
         RateChoice::PerSecond(rate) => Ok(rate),
         RateChoice::Share(share) => share_of_start(bench, study, start, share, observer),
-    })
+    })?;
+    let warning = few_in_a_slice(goal, rate, study.duel_settings().slice_seconds)?;
+    Ok(FoundRate { rate, warning })
+}
+
+/// That the percentile of a slice is the latency of its slowest transaction, where there are so few.
+///
+/// # Errors
+/// There are hardly any.
+fn few_in_a_slice(goal: Goal, rate: f64, slice_seconds: f64) -> Result<Option<String>> {
+    let least = match goal {
+        Goal::P99 => 100.0,
+        Goal::P95 => 20.0,
+        Goal::Throughput | Goal::Cpu => return Ok(None),
+    };
+    let count = rate * slice_seconds;
+    let remedy = format!("--slice {:.0}s, or a higher --rate", (least / rate).ceil());
+    if count < FEWEST {
+        bail!(
+            "{rate} transactions per second are {count:.1} in a slice of {slice_seconds} s: {goal} of so few says nothing\n\
+             remedy: {remedy}"
+        );
+    }
+    Ok((count < least).then(|| {
+        format!(
+            "a slice has {count:.0} transactions, so that its {goal} is the latency of the slowest one: {remedy} tells more of the others"
+        )
+    }))
 }
 
 /// A share of what the start does under closed load, in transactions per second.
@@ -136,6 +174,24 @@ fn share_of_start(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn slices_with_few_transactions_are_told_and_those_with_hardly_any_refused() {
+        assert_eq!(few_in_a_slice(Goal::P99, 500.0, 1.0).expect("enough"), None);
+        assert_eq!(few_in_a_slice(Goal::P95, 30.0, 1.0).expect("enough"), None);
+        assert_eq!(
+            few_in_a_slice(Goal::Cpu, 1.0, 1.0).expect("no percentile"),
+            None
+        );
+        let few = few_in_a_slice(Goal::P99, 30.0, 1.0).expect("some");
+        let few = few.expect("fewer than a hundred");
+        assert!(
+            few.starts_with("a slice has 30 transactions") && few.contains("--slice 4s"),
+            "{few}"
+        );
+        let none = few_in_a_slice(Goal::P95, 1.0, 1.0).expect_err("hardly any");
+        assert!(none.to_string().contains("remedy: --slice 20s"), "{none}");
+    }
 
     #[test]
     fn a_rate_is_a_number_or_a_share() {

@@ -1,10 +1,11 @@
 //! Screening: every fold-over duel sets every lever at once, least squares tells them apart. Which duel comes next, and what
 //! those so far say of the levers.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
+use niagara_load::counted;
 use niagara_stats::{
-    Estimate, Expected, Factor, Fit, Observation, Row, SURE, derive_seed, design_among, effects,
-    interactions, is_promising, ruinous, strongest_beside, student,
+    Estimate, Expected, Factor, Fit, Observation, Row, ScreenedEffect, derive_seed, design_among,
+    effects, interactions, ruinous, strongest_beside, student,
 };
 use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together};
 
@@ -20,11 +21,14 @@ use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, LeverFactor, apart, factors, with_levels};
 use crate::variants::variant::Variant;
 
-/// Duels from which on estimates are shown while the screening runs.
+/// Duels from which on estimates are shown while the screening runs and they are fewer than all levers take.
 const FIRST_SHOWN: usize = 8;
 
-/// Residual degrees of freedom below which a fit is not shown: its standard errors would be luck.
+/// Residual degrees of freedom below which the strongest effects alone are fitted: the standard errors of all would be luck.
 const MIN_DF: f64 = 4.0;
+
+/// Duels that fail before any is scored and through no lever's fault, after which a screening gives up: it is the load or the machine.
+const MAX_FAILURES: u32 = 6;
 
 /// How the screening goes about it.
 #[derive(Debug, Clone)]
@@ -77,6 +81,10 @@ pub(crate) struct Screening {
     pub together: Vec<([usize; 2], Together)>,
     pub set_aside: Vec<(usize, NotTried)>,
     pub residual_sd: Option<f64>,
+    /// Degrees of freedom of that: duels beyond the effects that were fitted.
+    pub residual_df: f64,
+    /// Duels that were scored.
+    pub scored: usize,
     /// There were too few duels to tell all levers apart: only the strongest effects are known, roughly.
     pub strongest_only: bool,
     /// Duels of which one side failed.
@@ -107,8 +115,12 @@ pub(crate) struct RunningScreening<'a> {
     own_variances: Vec<f64>,
     /// Duels of which one side failed.
     failed: u32,
+    /// Those before any duel was scored for which no lever is to blame.
+    failed_at_first: u32,
+    /// Why the last of all did.
+    last_failure: String,
     set_aside: Vec<(usize, NotTried)>,
-    /// What is expected of levers that were measured elsewhere.
+    /// What is expected of the throughput of levers that were measured elsewhere.
     expected: Vec<Expected>,
 }
 
@@ -120,11 +132,19 @@ impl Series for RunningScreening<'_> {
     }
 
     /// None once every effect is exact enough.
-    fn next(
-        &mut self,
-        _study: &Study,
-        _observer: &mut dyn Observer,
-    ) -> Result<Option<DuelRequest>> {
+    fn next(&mut self, study: &Study, _observer: &mut dyn Observer) -> Result<Option<DuelRequest>> {
+        if self.failed_at_first >= MAX_FAILURES {
+            if !study.tries_again()? {
+                bail!(
+                    "no duel of the screening came to its end, whatever levers were in force; {} failed, the last one so:\n{}\n\
+                     remedy: see whether the load runs on one such server (niagara bench), and whether two of them have the memory that \
+                     they need; the same command then tries again",
+                    counted(u64::from(self.failed), "duel"),
+                    self.last_failure
+                );
+            }
+            self.failed_at_first = 0;
+        }
         if self.place >= self.rows.len() {
             let is_enough = |worst| worst <= self.options.enough;
             if self.designs > 0 && self.worst_std_err().is_some_and(is_enough) {
@@ -166,7 +186,12 @@ impl Series for RunningScreening<'_> {
             Ending::Failed { side, reason } => {
                 let levels = if *side == 0 { &row.a } else { &row.b };
                 self.failed += 1;
+                self.last_failure.clone_from(reason);
                 self.set_aside_failing(study, levels, reason)?;
+                let is_unexplained = self.set_aside.len() == aside_before;
+                if is_unexplained && self.observations.is_empty() {
+                    self.failed_at_first += 1;
+                }
             }
             Ending::Scored => {
                 if let Some(score) = self.options.goal.gain(&record) {
@@ -232,10 +257,7 @@ impl<'a> RunningScreening<'a> {
             place: 0,
             designs: 0,
             duels: 0,
-            expected: match options.goal {
-                Goal::Throughput => expected(candidates, &factors),
-                Goal::Cpu | Goal::P95 | Goal::P99 => Vec::new(),
-            },
+            expected: expected(candidates, &factors),
             shapes: factors.iter().map(LeverFactor::shape).collect(),
             factors,
             options,
@@ -243,6 +265,8 @@ impl<'a> RunningScreening<'a> {
             throughput: Vec::new(),
             own_variances: Vec::new(),
             failed: 0,
+            failed_at_first: 0,
+            last_failure: String::new(),
             set_aside: Vec::new(),
         }
     }
@@ -301,7 +325,11 @@ impl<'a> RunningScreening<'a> {
     /// The fit of the strongest effects only.
     fn strongest(&self) -> Fit {
         let own_sd = self.own_sd();
-        strongest_beside(&self.shapes, &self.observations, &self.expected, own_sd)
+        let expected: &[Expected] = match self.options.goal {
+            Goal::Throughput => &self.expected,
+            Goal::Cpu | Goal::P95 | Goal::P99 => &[],
+        };
+        strongest_beside(&self.shapes, &self.observations, expected, own_sd)
             .with_noise_at_least(own_sd)
     }
 
@@ -333,16 +361,20 @@ impl<'a> RunningScreening<'a> {
         (sum / self.own_variances.len().max(1) as f64).sqrt()
     }
 
-    /// Whether a lever would be promoted by what is known so far; without one, the time kept for judging is better
-    /// spent on further screening.
+    /// Whether a lever would be promoted by what is known so far, as one that is surely a gain; without one, the time kept for
+    /// judging is better spent on further screening.
     fn is_anything_promising(&self) -> bool {
-        let worthwhile = self.options.worthwhile;
         let (fit, _) = self.fit_or_strongest();
         fit.effects.iter().any(|effect| {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             self.candidates[index].lever.role() == Role::Lever
                 && !self.is_aside(index)
-                && is_promising(effect.log_effect, effect.std_err, worthwhile, SURE)
+                && ScreenedEffect {
+                    log_effect: effect.log_effect,
+                    std_err: effect.std_err,
+                    prior: self.candidates[index].prior_of(self.options.goal),
+                }
+                .is_sure(self.options.worthwhile)
         })
     }
 
@@ -395,13 +427,21 @@ impl<'a> RunningScreening<'a> {
     /// Sets aside a lever that surely costs much of the throughput.
     fn set_aside_ruinous(&mut self, study: &Study) -> Result<()> {
         let candidates = self.candidates;
-        let expected = expected(candidates, &self.factors);
-        let found = ruinous(&self.shapes, &self.throughput, &expected, self.own_sd());
+        let found = ruinous(
+            &self.shapes,
+            &self.throughput,
+            &self.expected,
+            self.own_sd(),
+        );
         let is_aside = |index| self.is_aside(index);
         let Some((index, told)) = ruinous_lever(&found, candidates, &self.factors, is_aside) else {
             return Ok(());
         };
-        study.note("set aside", &format!("{}: {}", told.lever, told.reason))?;
+        // A sitting that continues the study finds the same in the duels that it takes again.
+        study.recall_or(&checkpoint::set_aside(self.duels), || {
+            study.note("set aside", &format!("{}: {}", told.lever, told.reason))?;
+            Ok(true)
+        })?;
         self.set_aside.push((index, told));
         // Its duels stay in the fit, all of them: keeping only those that look normal would select by outcome.
         Ok(())
@@ -479,6 +519,8 @@ impl<'a> RunningScreening<'a> {
             together,
             strongest_only,
             residual_sd: fit.residual_sd.is_finite().then_some(fit.residual_sd),
+            residual_df: fit.residual_df,
+            scored: self.observations.len(),
             failed: self.failed,
             stopped,
             set_aside: self.set_aside,

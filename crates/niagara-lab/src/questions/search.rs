@@ -2,7 +2,8 @@
 //! values, and the duels of its races (`niagara_stats::Race`).
 
 use anyhow::Result;
-use niagara_stats::{Estimate, ROUND_DUELS, Race, derive_seed, standard_deviation};
+use niagara_origin::configuration::number;
+use niagara_stats::{Estimate, ROUND_DUELS, Race, SIDE_BY_SIDE, derive_seed, standard_deviation};
 use niagara_store::{DuelRecord, Ending, Goal, Phase, Screened, SearchedRange};
 
 use crate::duels::workbench::Workbench;
@@ -80,10 +81,8 @@ pub(crate) fn worth_searching<'s>(
             other != index && (same_choice || other_lever.is_apart_from(&candidate.lever))
         });
         let distance = (screened.effect.ratio.ln() / screened.std_err).abs();
-        let expected = match (goal, candidate.prior) {
-            (Goal::Throughput, Some(prior)) => prior.log_effect.abs() >= EXPECTED,
-            _ => false,
-        };
+        let prior = candidate.prior_of(goal);
+        let expected = prior.is_some_and(|prior| prior.log_effect.abs() >= EXPECTED);
         let matters = distance >= MATTERS || expected;
         let eligible = candidate.lever.role() == Role::Lever && !is_excluded;
         if eligible && (in_final || (matters && !sets_more)) {
@@ -126,7 +125,12 @@ pub(crate) fn starting_values(
     let of = |&index: &usize| {
         let candidate = &candidates[index];
         let span = candidate.span.clone()?;
-        let value = settings.value(&span.variable)?.parse().ok()?;
+        let text = settings.value(&span.variable)?;
+        // Some servers show a whole number with its fraction: 90.000000.
+        let value = text
+            .parse()
+            .ok()
+            .or_else(|| Some(number(text)?.round().max(0.0) as u64))?;
         Some(Searching {
             lever: candidate.lever.id().to_owned(),
             start: value,
@@ -139,6 +143,11 @@ pub(crate) fn starting_values(
 /// Duels that a search should have room for, or there is no point in it.
 pub(crate) fn fewest_duels() -> usize {
     ROUND_DUELS
+}
+
+/// Seconds that a duel of a search takes: several machines run as many at a time as are known before their scores.
+pub(crate) fn search_duel_seconds(study: &Study, couples: u32) -> f64 {
+    study.duel_seconds_of(couples, SIDE_BY_SIDE)
 }
 
 /// A search under way: candidates race against the best so far.
@@ -162,6 +171,16 @@ impl<'a> RunningSearch<'a> {
             options,
             duels: 0,
             failures: 0,
+        }
+    }
+
+    fn request(&self, variants: [Variant; 2], duel: u64) -> DuelRequest {
+        DuelRequest {
+            phase: Phase::Search,
+            subject: String::new(),
+            variants,
+            couples: self.options.couples,
+            seed: derive_seed(self.options.seed, "search duel", duel),
         }
     }
 }
@@ -189,20 +208,26 @@ impl Series for RunningSearch<'_> {
                 self.race.tell(None);
                 continue;
             }
-            return Ok(Some(DuelRequest {
-                phase: Phase::Search,
-                subject: String::new(),
-                variants,
-                couples: self.options.couples,
-                seed: derive_seed(self.options.seed, "search duel", self.duels),
-            }));
+            return Ok(Some(self.request(variants, self.duels)));
         }
         Ok(None)
     }
 
     fn is_late(&mut self, study: &Study, _observer: &mut dyn Observer) -> bool {
-        let then = study.used_seconds() + study.duel_seconds(self.options.couples);
+        let then = study.used_seconds() + search_duel_seconds(study, self.options.couples);
         then > self.options.until_seconds
+    }
+
+    fn likely(&self, most: usize) -> Vec<DuelRequest> {
+        let best = self.space.variant(self.race.best());
+        let places = self.race.open().into_iter();
+        places
+            .map(|place| self.space.variant(place))
+            .filter(|variant| variant.id() != best.id())
+            .take(most)
+            .zip(self.duels..)
+            .map(|(variant, duel)| self.request([best.clone(), variant], duel))
+            .collect()
     }
 
     fn take(

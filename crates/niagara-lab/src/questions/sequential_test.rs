@@ -136,7 +136,7 @@ impl Series for RunningTest<'_> {
         let rule = &self.test.rule;
         let judgement = judge_on_nodes(&scores, &self.last_nodes, &self.plan, rule);
         if !scores.is_empty() {
-            observer.see(Event::Judged(&judgement));
+            observer.see(Event::Judged(&judgement, self.test.goal));
         }
         let is_decided = judgement.verdict.is_some() && !rule.to_the_end;
         if is_decided || scores.len() >= self.plan.max_duels() {
@@ -344,12 +344,19 @@ impl<'a> RunningTest<'a> {
         let (scores, nodes) = (self.scores(), self.last_nodes.clone());
         let so_far = judge_on_nodes(&scores, &nodes, &self.plan, &test.rule);
         let mut outcome = self.judged();
-        // Stopped between looks: no verdict but one that stood already.
-        outcome.judgement = so_far;
         outcome.interrupted = true;
-        outcome
-            .warnings
-            .push("stopped on request before a verdict".to_owned());
+        outcome.warnings.push(match so_far.verdict {
+            // Went on to the end although it was called: all duels count for the interval.
+            Some(_) => format!(
+                "stopped on request; the difference was called after {}",
+                counted(so_far.duels as u64, "duel")
+            ),
+            // Stopped between looks: no verdict.
+            None => {
+                outcome.judgement = so_far;
+                "stopped on request before a verdict".to_owned()
+            }
+        });
         outcome
     }
 

@@ -24,7 +24,7 @@ use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::questions::breakdown::{breakdown, together};
 use crate::questions::build_note::{Noted, build_notes};
 use crate::questions::by_round::round_ratios;
-use crate::questions::ladder::in_short;
+use crate::questions::failure_words::in_short;
 use crate::questions::unevenness::unevenness;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};

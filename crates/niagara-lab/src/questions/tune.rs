@@ -1,6 +1,7 @@
 //! `tune`: the main job. Try every lever that applies, keep what is proven, say what was found.
 
 use anyhow::Result;
+use niagara_load::counted;
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Verdict, derive_seed};
 use niagara_store::{NotTried, Phase, Rung, START_SETTINGS, Searched, Summary};
@@ -8,9 +9,10 @@ use niagara_store::{NotTried, Phase, Rung, START_SETTINGS, Searched, Summary};
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
 use crate::duels::workbench::Workbench;
-use crate::profile::{NO_TIME_FOR_A_PROFILE, look};
+use crate::profile::look;
 use crate::questions::build_note::check_build;
 use crate::questions::comparison::comparison;
+use crate::questions::failure_words::in_short;
 use crate::questions::final_check::{check_final, undone_checks};
 use crate::questions::ladder::rung_errors;
 use crate::questions::probe::probe;
@@ -18,7 +20,8 @@ use crate::questions::rate::find_rate;
 use crate::questions::same_answers::take_answers;
 use crate::questions::screen::{RunningScreening, ScreenOptions};
 use crate::questions::search::{
-    RunningSearch, SearchOptions, Space, fewest_duels, starting_values, worth_searching,
+    RunningSearch, SearchOptions, Space, fewest_duels, search_duel_seconds, starting_values,
+    worth_searching,
 };
 use crate::questions::sequential_test::{
     RunningTest, SPARE_TIME, SequentialTest, TestOutcome, first_look_seconds,
@@ -72,8 +75,10 @@ impl Measuring for Tuning<'_> {
             plan: &plan,
         }));
         if let Some(choice) = self.options.rate {
-            let rate = find_rate(self.bench, study, &self.options.base, choice, observer)?;
-            study.set_rate(rate);
+            let (base, goal) = (&self.options.base, self.options.goal);
+            let found = find_rate(self.bench, study, base, choice, goal, observer)?;
+            self.found.warnings.extend(found.warning);
+            study.set_rate(found.rate);
         }
         Ok(())
     }
@@ -254,7 +259,7 @@ impl<'a> Tuning<'a> {
             .not_tried
             .extend(screening.set_aside.iter().map(|(_, lever)| lever.clone()));
         let stopped = screening.stopped;
-        if screening.strongest_only && !stopped {
+        if screening.strongest_only && screening.scored > 0 && !stopped {
             self.found.warnings.push(
                 "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
                  were chosen; a longer --budget finds more"
@@ -263,9 +268,9 @@ impl<'a> Tuning<'a> {
         }
         if screening.failed > 0 {
             self.found.warnings.push(format!(
-                "{} screening duels had a side that did not start or did not last; no lever was to blame unless it is \
+                "of the screening {} had a side that did not start or did not last; no lever was to blame unless it is \
                  named below",
-                screening.failed
+                counted(u64::from(screening.failed), "duel")
             ));
         }
         self.found.screening = Some(screening);
@@ -318,7 +323,7 @@ impl<'a> Tuning<'a> {
         let until_seconds =
             study.recall_or(&checkpoint::search_until(), || Ok(self.search_until(study)))?;
         let ranges = study.recall_or(&checkpoint::searching(), || {
-            let seconds = fewest_duels() as f64 * study.duel_seconds(couples);
+            let seconds = fewest_duels() as f64 * search_duel_seconds(study, couples);
             // A study that was begun before there was a search has none: its results have no word for its duels.
             let older = study.has_recalled() || plan.couples.is_none();
             if older || study.used_seconds() + seconds > until_seconds {
@@ -434,7 +439,7 @@ impl<'a> Tuning<'a> {
             self.found.warnings.extend(total.caution.clone());
             self.found.total = Some(total);
         } else {
-            self.found.total_failure = outcome.failure.clone();
+            self.found.total_failure = outcome.failure.as_deref().map(in_short);
         }
         self.keep_summary(study)?;
         stop_if_interrupted(&outcome)
@@ -481,6 +486,11 @@ impl<'a> Tuning<'a> {
             if claim.is_some_and(|claim| !claim.may_be_recommended()) {
                 self.found.warnings.push(format!(
                     "{} was left out of what follows: its replay gave other answers, or was not that of the capture",
+                    candidate.lever.title()
+                ));
+            } else if outcome.failure.is_some() {
+                self.found.warnings.push(format!(
+                    "{} was left out of what follows: its duels failed, though the final variant has it",
                     candidate.lever.title()
                 ));
             } else if outcome.judgement.verdict == Some(Verdict::Slower) {
@@ -532,24 +542,22 @@ impl<'a> Tuning<'a> {
         } else {
             0.0
         };
-        let warning = match seconds > 0.0 {
-            true => look(
-                study,
-                self.bench,
-                FINAL_VARIANT,
-                &self.found.last,
-                short,
-                seconds,
-                observer,
-            )?,
-            false => Some(NO_TIME_FOR_A_PROFILE.to_owned()),
-        };
+        let warning = look(
+            study,
+            self.bench,
+            FINAL_VARIANT,
+            &self.found.last,
+            short,
+            seconds,
+            observer,
+        )?;
         self.found.warnings.extend(warning);
         Ok(())
     }
 
     fn warn(&mut self, what: &str, outcome: &TestOutcome) {
-        let all = outcome.warnings.iter().chain(&outcome.failure);
+        let failure = outcome.failure.as_deref().map(in_short);
+        let all = outcome.warnings.iter().cloned().chain(failure);
         self.found
             .warnings
             .extend(all.map(|text| format!("{what}: {text}")));

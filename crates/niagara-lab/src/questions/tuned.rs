@@ -1,10 +1,10 @@
 //! What a tuning has found so far, and what is told of it.
 
 use anyhow::Result;
-use niagara_stats::{Bond, Prior, Prospect, Verdict, promote};
+use niagara_stats::{Bond, Prospect, ScreenedEffect, Verdict, promote, student};
 use niagara_store::{
-    Comparison, Deployment, FinalCheck, Goal, NotTried, Rung, SameAnswers, Screened, Searched,
-    Together, TuneSummary,
+    Comparison, Deployment, FinalCheck, NotTried, Rung, SameAnswers, Screened, Searched, Together,
+    TuneSummary,
 };
 
 use crate::client_host::ClientHost;
@@ -19,8 +19,8 @@ use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, factors};
 use crate::variants::variant::Variant;
 
-/// A control is believed to differ from nothing beyond this many standard errors (1 % two-sided).
-const ALARM_STD_ERRS: f64 = 2.6;
+/// Error probability at which the negative control is believed to differ from nothing, on either side.
+const ALARM: f64 = 0.01;
 
 /// What a tuning has found so far.
 pub(crate) struct Tuned {
@@ -78,14 +78,6 @@ impl Tuned {
             .map_or(&[], |screening| &screening.together)
     }
 
-    /// What is known of a lever from elsewhere; it speaks of throughput.
-    fn prior(&self, goal: Goal, index: usize) -> Option<Prior> {
-        match goal {
-            Goal::Throughput => self.candidates[index].prior,
-            Goal::Cpu | Goal::P95 | Goal::P99 => None,
-        }
-    }
-
     /// What the screening promotes of all candidates but these, best first.
     pub(crate) fn newly_promoted(&self, options: &TuneOptions, without: &[usize]) -> Vec<usize> {
         let factors = factors(&self.candidates);
@@ -102,9 +94,11 @@ impl Tuned {
                 Some(Prospect {
                     index,
                     factor: factors.iter().position(|f| f.levels.contains(&index))?,
-                    log_effect: screened.effect.ratio.ln(),
-                    std_err: screened.std_err,
-                    prior: self.prior(options.goal, index),
+                    effect: ScreenedEffect {
+                        log_effect: screened.effect.ratio.ln(),
+                        std_err: screened.std_err,
+                        prior: candidates[index].prior_of(options.goal),
+                    },
                     apart: excluded_by(index),
                 })
             })
@@ -149,15 +143,30 @@ impl Tuned {
             .into_iter()
             .filter(|(role, _)| self.screened(*role).next().is_none())
             .map(|(_, name)| {
-                format!("this tuning has no {name}: it could not be measured here, so nothing checks the method")
+                format!("this tuning has no {name}: it was left out or could not be measured here, so nothing checks the method")
             })
             .collect()
     }
 
+    /// Why nothing is known of a lever that was to be screened.
+    fn unknown(&self) -> &'static str {
+        match &self.screening {
+            Some(screening) if !screening.stopped => {
+                "the time ended before the screening could tell it apart"
+            }
+            _ => "not measured yet: the tuning was stopped before",
+        }
+    }
+
     fn alarms(&self) -> Vec<String> {
         let mut alarms = Vec::new();
+        let df = self
+            .screening
+            .as_ref()
+            .map_or(f64::INFINITY, |screening| screening.residual_df);
+        let alarm = student::quantile(1.0 - ALARM / 2.0, df);
         for (_, control) in self.screened(Role::NegativeControl) {
-            if control.effect.ratio.ln().abs() > ALARM_STD_ERRS * control.std_err {
+            if control.effect.ratio.ln().abs() > alarm * control.std_err {
                 alarms.push(format!(
                     "the negative control, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
                      else moves these figures, distrust the small ones",
@@ -204,7 +213,7 @@ impl Tuned {
                 not_tried.push(NotTried {
                     lever: lever.id().to_owned(),
                     title: lever.title().to_owned(),
-                    reason: "the time ended before the screening could tell it apart".to_owned(),
+                    reason: self.unknown().to_owned(),
                 });
             }
         }
@@ -290,6 +299,7 @@ mod tests {
     use niagara_load::WorkloadSpec;
     use niagara_server::{Cache, Cancel, Catalog};
     use niagara_stats::Rule;
+    use niagara_store::Goal;
     use serde_json::json;
 
     use super::*;

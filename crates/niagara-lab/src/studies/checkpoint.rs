@@ -170,6 +170,11 @@ pub(crate) fn blame(duel: u64) -> Checkpoint<Vec<NotTried>> {
     Checkpoint::named(format!("blame {duel}"))
 }
 
+/// Whether the lever that was set aside after so many screening duels was noted.
+pub(crate) fn set_aside(duels: u64) -> Checkpoint<bool> {
+    Checkpoint::named(format!("set aside {duels}"))
+}
+
 /// Levers that the server refuses or that change nothing here.
 pub(crate) fn misfits() -> Checkpoint<Vec<NotTried>> {
     Checkpoint::named("misfits")

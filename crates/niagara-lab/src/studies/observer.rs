@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use niagara_stats::Judgement;
-use niagara_store::{DuelRecord, Screened, SliceRecord};
+use niagara_store::{DuelRecord, Goal, Screened, SliceRecord};
 
 use crate::asking::choose_builds::BuildAhead;
 use crate::duels::spec::Protocol;
@@ -58,8 +58,8 @@ pub enum Event<'a> {
     },
     /// Time has passed that is not the budget's: the check of a build.
     LeftOut(Duration),
-    /// The comparison under way was judged again.
-    Judged(&'a Judgement),
+    /// The comparison under way was judged again, by this goal.
+    Judged(&'a Judgement, Goal),
 }
 
 /// Watches a study.

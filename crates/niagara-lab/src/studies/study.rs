@@ -396,7 +396,12 @@ impl Study {
     /// Wall-clock seconds that the next duel of this many couples will take, going by what the last ones took here,
     /// repeats and failures included.
     pub fn duel_seconds(&self, couples: u32) -> f64 {
-        let abreast = self.fleet.as_ref().map_or(1, Fleet::abreast);
+        self.duel_seconds_of(couples, u32::MAX)
+    }
+
+    /// The same of duels of which no more than `known` are known at a time: others cannot be run meanwhile.
+    pub(crate) fn duel_seconds_of(&self, couples: u32, known: u32) -> f64 {
+        let abreast = self.fleet.as_ref().map_or(1, Fleet::abreast).min(known);
         let last = &self.done[self.done.len().saturating_sub(PACE_DUELS)..];
         let planned = |couples| self.planned_seconds(couples);
         (planned(couples) + seconds_beyond(last, planned)) / f64::from(abreast.max(1))

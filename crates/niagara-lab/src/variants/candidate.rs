@@ -1,6 +1,7 @@
 //! The levers of a ladder, arranged as the factors of its design.
 
 use niagara_stats::{Factor, Pair, Prior};
+use niagara_store::Goal;
 
 use crate::lever::{Change, Lever, Span};
 use crate::variants::variant::Variant;
@@ -20,6 +21,16 @@ pub(crate) struct Candidate {
     pub span: Option<Span>,
     /// What its measurements elsewhere make one expect of it with this server and workload.
     pub prior: Option<Prior>,
+}
+
+impl Candidate {
+    /// What is known of it from elsewhere: that speaks of throughput alone.
+    pub(crate) fn prior_of(&self, goal: Goal) -> Option<Prior> {
+        match goal {
+            Goal::Throughput => self.prior,
+            Goal::Cpu | Goal::P95 | Goal::P99 => None,
+        }
+    }
 }
 
 /// A factor of the design: one lever, or several of which at most one is in force.

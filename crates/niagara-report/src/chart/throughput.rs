@@ -82,7 +82,7 @@ fn places(duels: &[&DuelRecord], slices: &[SliceRecord]) -> (Vec<Point>, Vec<Spa
             });
         }
         let medians = rates.map(|rates| niagara_stats::median(&rates));
-        let rate = |m: Option<f64>| m.map_or(number::NOTHING.to_owned(), number::grouped);
+        let rate = |m: Option<f64>| m.map_or(number::NOTHING.to_owned(), number::rate);
         spans.push(Span {
             from: minutes(start),
             to: minutes(end),
@@ -117,8 +117,13 @@ fn draw(size: Size, points: &[Point], spans: &[Span], label: &str) -> Markup {
     );
     let low = if low < 0.4 * high { 0.0 } else { low };
     let room = (high - low) * 0.06;
-    let y = Axis::new(((low - room).max(0.0), high + room), (bottom, 8.0))
-        .with_round_ticks(6, |v, _| number::grouped(v));
+    let y = Axis::new(((low - room).max(0.0), high + room), (bottom, 8.0)).with_round_ticks(
+        6,
+        |v, step| match step >= 1.0 {
+            true => number::grouped(v),
+            false => format!("{v:.*}", decimals(step)),
+        },
+    );
     let latest = fold(|p| p.minutes, 0.0, f64::max);
     let x = Axis::new((0.0, latest.max(0.05)), (left + 6.0, right - 6.0))
         .with_round_ticks(if wide { 10 } else { 5 }, |v, step| {

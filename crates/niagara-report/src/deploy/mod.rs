@@ -9,6 +9,7 @@ use niagara_store::{
     Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary,
 };
 
+use crate::applying::risk_of;
 use crate::headline;
 use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
 use crate::wording::{claim_effect, rung_effect};
@@ -37,6 +38,8 @@ pub struct DeployInput {
     pub rungs: Vec<DeployRung>,
     /// One sentence: what was measured, on what, how sure.
     pub evidence: String,
+    /// What its levers risk, and what whoever installs them has to know.
+    pub risk: Option<String>,
     /// What it was checked for.
     pub checks: Vec<FinalCheck>,
 }
@@ -105,6 +108,7 @@ impl DeployInput {
             evidence: format!("{}. Measured on: {}.", headline(summary), variant.machine),
             rungs,
             variant: variant.clone(),
+            risk: risk_of(summary),
             checks: summary.checks().to_vec(),
         })
     }
@@ -152,10 +156,15 @@ impl DeployInput {
     /// Where the option file goes.
     fn option_path(&self) -> String {
         let start = self.variant.start.as_ref();
-        match start.and_then(|start| start.file.as_ref()) {
-            Some(file) => file.display().to_string(),
-            None => format!("{}/{}", self.option_folder(), option_file::NAME),
+        if let Some(file) = start.and_then(|start| start.file.as_ref()) {
+            return file.display().to_string();
         }
+        // MySQL's packages call their own file mysqld.cnf; of the lines of a running server nobody knows in which file they stand.
+        let name = match self.is_mariadb() && start.is_none() {
+            true => option_file::NAME,
+            false => option_file::LAST_NAME,
+        };
+        format!("{}/{name}", self.option_folder())
     }
 
     /// The rung that sets a variable; `-` and `_` are the same to the server.

@@ -4,8 +4,10 @@ use niagara_store::Overridden;
 
 use super::{DeployInput, comment, head, quoted};
 
-/// Sorted behind the distribution's own files, so that it has the last word.
+/// Sorted behind the files of MariaDB's packages, so that it has the last word.
 pub const NAME: &str = "60-niagara.cnf";
+/// Sorted behind all files that begin with a digit or another letter.
+pub const LAST_NAME: &str = "zz-niagara.cnf";
 
 /// `None` when no variable is set.
 pub(crate) fn option_file(input: &DeployInput) -> Option<String> {

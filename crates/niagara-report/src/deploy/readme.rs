@@ -37,9 +37,13 @@ pub fn readme(input: &DeployInput) -> String {
         input.server, input.evidence
     );
     page.extend(older_build(input));
+    if let Some(risk) = &input.risk {
+        page.push_str(&format!("**Risk.** {risk}\n\n"));
+    }
+    page.extend(no_more_updates(input));
     page.push_str(
-        "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller \
-         or absent: try it on a replica or a test server first, and measure again.\n\n",
+        "**This was measured on one machine with one workload**, and sizes and counts are for its memory and its CPUs. Elsewhere the \
+         gains may be smaller or absent: try it on a replica or a test server first, and measure again.\n\n",
     );
     page.extend(checked(input));
     let mut out = Sections(page);
@@ -73,6 +77,22 @@ fn older_build(input: &DeployInput) -> Option<String> {
          source (a tree of your own: `--source`); then measure again.\n\n",
         releases.built, input.server
     ))
+}
+
+/// What a built server means for the years to come.
+fn no_more_updates(input: &DeployInput) -> Option<String> {
+    input.variant.built.as_ref()?;
+    Some(format!(
+        "**The package's updates no longer reach the running server**, whatever `apt` says: the drop-in starts the one below {PLACE}. \
+         Undo it before the package goes to another series, or the distribution is upgraded. A profile of AppArmor's for the packaged \
+         binary (Ubuntu has one) does not confine this one.\n\n"
+    ))
+}
+
+/// Variables that show in no `SHOW VARIABLES`, for they are options of the start alone.
+fn is_shown(name: &str) -> bool {
+    let name = shown_as(name).0;
+    !name.starts_with("performance_schema_consumer_") && name != "performance_schema_instrument"
 }
 
 struct Sections(String);
@@ -124,6 +144,11 @@ impl Sections {
         for sentence in &start.held_back {
             self.line(format!("- {sentence}"));
         }
+        if let Some((main, _)) = including(input).filter(|(main, _)| !main.starts_with("/etc/")) {
+            self.line(format!(
+                "\n**{main} has to be the file that the server reads.** Where it is a copy, do the same with the original in its place."
+            ));
+        }
         self.line("");
     }
 
@@ -137,6 +162,7 @@ impl Sections {
             "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
              file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
         ));
+        self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);
         for text in input.variant.host_steps.iter().chain(&input.variant.steps) {
             self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
@@ -159,11 +185,13 @@ impl Sections {
         if process {
             self.line(format!("{} The server's process:", step.next()));
             let folder = format!("/etc/systemd/system/{service}.service.d");
+            let path = format!("{folder}/{}", unit::NAME);
             self.code(&[
-                format!(
-                    "sudo install -D -m 644 {} {folder}/{}",
-                    unit::NAME,
-                    unit::NAME
+                unless_there(
+                    &path,
+                    "it is of an earlier round, whose settings this one does not have. Undo that round and measure anew, or put the \
+                     lines of both into it",
+                    &format!("sudo install -D -m 644 {} {path}", unit::NAME),
                 ),
                 "sudo systemctl daemon-reload".to_owned(),
             ]);
@@ -171,8 +199,8 @@ impl Sections {
         if let Some(built) = &input.variant.built {
             self.line(format!(
                 "{} Whether the built server takes the option files that are here, the packages' own among them. It is asked \
-                 and not started; where it ends with an `unknown variable`, a file names a plugin that it has not (step 1). It has to \
-                 print the datadir and the socket of step 3; where it does not, do not restart:",
+                 and not started; where it ends with an `unknown variable`, a file names a plugin that it has not. It has to \
+                 print the datadir and the socket that the packaged server has told above; where it does not, do not restart:",
                 step.next()
             ));
             self.code(&plugins::would_start(input, built));
@@ -237,13 +265,11 @@ impl Sections {
         self.line(format!("{} The server's variables:", step.next()));
         let path = input.option_path();
         let install = format!("sudo install -m 644 {} {path}", option_file::NAME);
-        // A difference replaces nothing: what stands there may be of an earlier round.
-        let mut commands = vec![match input.variant.start {
-            None => install,
-            Some(_) => format!(
-                "test -e {path} && echo '{path} is there already: choose a name that sorts behind it' || {install}"
-            ),
-        }];
+        let mut commands = vec![unless_there(
+            &path,
+            "choose a name that sorts behind it, here and to undo it",
+            &install,
+        )];
         // What it overrides is read after all folders: so has to be this.
         commands.extend(
             including(input)
@@ -252,26 +278,62 @@ impl Sections {
         self.code(&commands);
     }
 
+    /// The step that keeps what the server has now, where nobody has told Niagara.
+    fn what_is_there(&mut self, input: &DeployInput, step: &mut Numbers) {
+        if input.variant.start.is_some() || !has_options(input) {
+            return;
+        }
+        self.line(format!(
+            "{} What the server has now. The gain is over a server with its compiled-in defaults, and sizes were worked out for the machine \
+             that it was measured on: **where a size of yours is larger than that of {}, delete its line there.** With your option file \
+             (`niagara tune --config`) the measurement begins where you are.",
+            step.next(),
+            option_file::NAME
+        ));
+        if let Some(ask) = ask_variables(input) {
+            self.code(&[format!("{ask} | tee variables-before")]);
+        }
+    }
+
     /// The steps that put a built server where it runs.
     fn built_server(&mut self, input: &DeployInput, step: &mut Numbers) {
         if let Some(built) = &input.variant.built {
+            self.line(format!(
+                "{} The release in place. It has to be of the same series as the built one{}. Data that a newer release has written an \
+                 older one may refuse: where the built one is newer, only a backup undoes it.",
+                step.next(),
+                match &built.releases {
+                    Some(releases) => format!(", {}, and no newer than that", releases.built),
+                    None => String::new(),
+                }
+            ));
+            self.code(&[format!("sudo {} -N -e 'SELECT VERSION()'", input.client())]);
             let (text, commands) = plugins::before(input);
             self.line(format!("{} {text}", step.next()));
             self.code(&commands);
             self.line(format!("   {}", plugins::remedy(input)));
             self.line(format!(
                 "{} The built server ({}{}). It runs with the libraries of the machine it was built on: install it there, or where \
-                 the same release of the same distribution runs. {RECIPE} tells what it was made from and how.",
+                 the same release of the same distribution runs{}. {RECIPE} tells what it was made from and how.",
                 step.next(),
                 built.one_line,
                 match &built.releases {
                     Some(releases) => format!(", release {}", releases.built),
                     None => String::new(),
+                },
+                match built.recipe.contains("-march=") || built.recipe.contains("-mcpu=") {
+                    true => ", **on the same kind of CPU**: it was compiled for that one, and on another a statement may end the server with an \
+                         illegal instruction, even after it has started",
+                    false => "",
                 }
             ));
             self.code(&[
                 format!("sudo mkdir -p {PLACE}"),
-                format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
+                unless_there(
+                    &format!("{PLACE}/usr"),
+                    "undo the round that it is of first",
+                    &format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
+                ),
                 format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
             ]);
             self.line(format!(
@@ -322,17 +384,7 @@ impl Sections {
 
     fn check(&mut self, input: &DeployInput) {
         let mut commands = Vec::new();
-        if has_options(input) {
-            let names = input.variant.config.keys();
-            let names: Vec<String> = names
-                .map(|name| format!("'{}'", shown_as(name).0.replace(['\'', '\\', '"'], "")))
-                .collect();
-            commands.push(format!(
-                "sudo {} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",
-                input.client(),
-                names.join(", ")
-            ));
-        }
+        commands.extend(ask_variables(input));
         if has_unit(input) {
             commands.push(format!(
                 "systemctl show {} -p Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK",
@@ -356,8 +408,11 @@ impl Sections {
         if input.variant.huge_pages.is_some() {
             commands.push("grep -i hugepages /proc/meminfo".to_owned());
         }
-        let built = input.variant.built.is_some();
-        if built {
+        if input.variant.built.is_some() {
+            commands.push(format!(
+                "sudo readlink /proc/$(pidof -s {})/exe",
+                input.daemon()
+            ));
             commands.push(plugins::after(input));
         }
         if commands.is_empty() {
@@ -366,21 +421,38 @@ impl Sections {
         self.line("## Check\n");
         self.line(format!("```sh\n{}\n```\n", commands.join("\n")));
         if has_options(input) {
-            let expected = input.variant.config.iter();
-            let expected = expected.map(|(name, value)| match shown_as(name) {
+            let set = input.variant.config.iter();
+            let shown = set.filter(|(name, _)| is_shown(name));
+            let expected = shown.map(|(name, value)| match shown_as(name) {
                 (shown, true) => format!("`{shown}` = OFF"),
                 (shown, false) if input.variant.flags.contains(name) => format!("`{shown}` = ON"),
                 (shown, false) if value.is_empty() => format!("`{shown}` empty"),
                 (shown, false) => format!("`{shown}` = {value}"),
             });
             let expected = expected.collect::<Vec<_>>().join(", ");
+            let expected = match expected.is_empty() {
+                true => expected,
+                false => format!("Expected: {expected} (sizes are printed in bytes). "),
+            };
             self.line(format!(
-                "Expected: {expected} (sizes are printed in bytes). If the server does not start, `journalctl -u {} -n 50` says why.\n",
+                "{expected}If the server does not start, `journalctl -u {} -n 50` says why.\n",
                 input.service()
             ));
         }
-        if built {
-            self.line(format!("{}\n", plugins::MEANING));
+        if let Some(malloc) = &input.variant.malloc {
+            self.line(format!(
+                "A line with {} has to come: without one the loader has not found the library, and the server runs with its own malloc.\n",
+                malloc.soname
+            ));
+        }
+        if let Some(built) = &input.variant.built {
+            self.line(format!(
+                "The program that runs has to be `{PLACE}/{}`; where it is another one, a drop-in that is read later (`systemctl cat {}`) \
+                 has the last word. {}\n",
+                built.binary.display(),
+                input.service(),
+                plugins::MEANING
+            ));
         }
     }
 
@@ -420,6 +492,12 @@ impl Sections {
                 "\nTables that were converted stay in {engine}: convert them back in the same way."
             ));
         }
+        if input.variant.huge_pages.is_some() {
+            self.line(
+                "\nGive the reserved huge pages back before the restart, or they stay lost to everything else: \
+                 `sudo sysctl vm.nr_hugepages=0`, and remove the setting from /etc/sysctl.d.",
+            );
+        }
         if !input.variant.host_steps.is_empty() || !input.variant.steps.is_empty() {
             self.line("\nWhat the steps above did beside these files is to be undone by hand.");
         }
@@ -451,6 +529,26 @@ fn including(input: &DeployInput) -> Option<(String, String)> {
         main.display().to_string(),
         format!("!include {}", input.option_path()),
     ))
+}
+
+/// Asks for the variables that are set; nothing where they show in none.
+fn ask_variables(input: &DeployInput) -> Option<String> {
+    let names = input.variant.config.keys().filter(|name| is_shown(name));
+    let names: Vec<String> = names
+        .map(|name| format!("'{}'", shown_as(name).0.replace(['\'', '\\', '"'], "")))
+        .collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "sudo {} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",
+            input.client(),
+            names.join(", ")
+        )
+    })
+}
+
+/// A command that is run where there is no `path`; else it is said, and what to do.
+fn unless_there(path: &str, remedy: &str, command: &str) -> String {
+    format!("test -e {path} && echo '{path} is there already: {remedy}' || {command}")
 }
 
 fn has_options(input: &DeployInput) -> bool {

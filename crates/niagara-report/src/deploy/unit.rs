@@ -25,6 +25,10 @@ pub fn unit(input: &DeployInput) -> Option<String> {
         ));
     }
     if let Some(cpus) = &input.variant.server_cpus {
+        settings.push_str(&comment(&format!(
+            "CPU numbers of the machine it was measured on ({}): where CPUs are others, work them out again.",
+            input.variant.machine
+        )));
         settings.push_str(&format!("CPUAffinity={}\n", one_line(cpus)));
     }
     if let Some(policy) = &input.variant.scheduling {

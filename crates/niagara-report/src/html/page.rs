@@ -1,7 +1,7 @@
 //! The page from top to bottom.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use niagara_store::{CompareSummary, Comparison, Phase, Summary, TuneSummary};
+use niagara_store::{CompareSummary, Comparison, Goal, Phase, Summary, TuneSummary};
 
 use super::{facts, findings, study};
 use crate::applying::{HEADING, applying};
@@ -145,7 +145,12 @@ fn costs(summary: &Summary) -> Markup {
 fn way(tune: &TuneSummary) -> Markup {
     html! {
         section {
-            h2 { "From the starting point to the final variant" }
+            h2 {
+                "From the starting point to the final variant"
+                @if tune.goal != Goal::Throughput {
+                    ": " (wording::judged_by(tune.goal).replacen('B', "b", 1))
+                }
+            }
             figure {
                 (chart::waterfall(tune))
                 figcaption {
@@ -302,7 +307,7 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                     (looks)
                     figcaption {
                         "Each dot is one duel's score after a fresh start of both: the gain of B over A in " (comparison.goal.title()) "."
-                        @if comparison.judged().estimate.high.is_finite() {
+                        @if comparison.judged().confidence.is_none() && comparison.judged().estimate.high.is_finite() {
                             " The bars are the interval at each look; they are made wide enough for all looks together ("
                             (wording::error_probability(comparison.judged())) "), so that stopping early does not raise the chance of a false call."
                         }
@@ -328,6 +333,8 @@ fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
                         "Both axes are logarithmic. Bands hold the middle 80 % of the duels. "
                         @if comparison.goal.is_latency() {
                             "Transactions arrive at the same rate on both sides; each is timed from when it was due."
+                        } @else if comparison.replay.is_some() {
+                            "Of a capture: with --speed each transaction is timed from when it was due, else each session waits for its answer before it goes on."
                         } @else {
                             "The load is closed: each connection waits for its answer before it asks again. "
                             "Latency then follows throughput and carries no information of its own; "

@@ -28,7 +28,7 @@ pub(crate) fn grids(both: &SideBySide, extent: Extent) -> Vec<Grid> {
         grid.notes.push(format!(
             "Second over first: from the two intervals alone, which hold over all looks (method of variance estimates \
              recovery), error probability {}.",
-            both.alpha
+            (both.total_alpha * 1000.0).round() / 1000.0
         ));
         grids.push(grid);
     }

@@ -1,6 +1,6 @@
 //! What two studies have in common, and in what they differ.
 
-use niagara_store::{Goal, Summary};
+use niagara_store::{Comparison, Goal, Summary};
 use serde::Serialize;
 
 use super::common::{self, Common};
@@ -37,7 +37,9 @@ pub struct SideBySide {
     pub parts_are: &'static str,
     /// Parts that only the first and only the second study tried.
     pub only_in: [Vec<String>; 2],
-    /// Error probability of the total's difference, and of all other differences together.
+    /// Error probability of the total's difference: the larger of what the two intervals leave out on both sides.
+    pub total_alpha: f64,
+    /// Error probability of all other differences together.
     pub alpha: f64,
     /// How many other differences share it: each is judged at `alpha` divided by this (Bonferroni).
     pub family: usize,
@@ -74,11 +76,21 @@ impl SideBySide {
         let same_goal = goals[0] == goals[1];
         let (mut beside, mut parts) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
         let mut total = None;
+        let mut total_alpha = ALPHA;
         if let [Some(first), Some(second)] = comparisons {
             if same_goal {
                 let figures = [first, second].map(common::main_figure);
                 let [a, b] = figures.each_ref().map(std::slice::from_ref);
                 total = common::common([a, b], ALPHA, 1).0.pop();
+                // With too few duels to call anything, their difference calls nothing either.
+                if let Some(total) = &mut total {
+                    let few = |c: &Comparison| c.judged().confidence.is_some();
+                    total.differs &= !few(first) && !few(second);
+                }
+                total_alpha = [first, second]
+                    .map(left_out)
+                    .into_iter()
+                    .fold(0.0, f64::max);
             }
             beside = [first, second].map(common::beside);
         }
@@ -107,11 +119,20 @@ impl SideBySide {
             parts,
             parts_are: summaries[0].map_or("parts", common::parts_are),
             only_in,
+            total_alpha,
             alpha: ALPHA,
             family,
             figures: figures(reports),
         }
     }
+}
+
+/// What the interval of a comparison leaves out on both sides together.
+fn left_out(comparison: &Comparison) -> f64 {
+    let judged = comparison.judged();
+    judged
+        .confidence
+        .map_or(judged.alpha, |confidence| 1.0 - confidence)
 }
 
 fn in_short(report: &Report, name: &str) -> StudyInShort {
@@ -173,12 +194,20 @@ fn warnings(
     studies: &[StudyInShort; 2],
 ) -> Vec<String> {
     let mut warnings = Vec::new();
-    if !same_kind {
-        let kinds = reports.map(|report| report.study.kind.as_str());
+    let kinds = reports.map(|report| report.study.kind.as_str());
+    if !same_kind && kinds[0] != kinds[1] {
         warnings.push(format!(
             "Different questions were asked ({} and {}): only what both decided by is set side by side.",
             kinds[0], kinds[1]
         ));
+    }
+    for (report, study) in reports.iter().zip(studies) {
+        if report.summary.is_none() {
+            warnings.push(format!(
+                "{} was stopped before there was anything to sum up: nothing of it can be set side by side.",
+                study.name
+            ));
+        }
     }
     if let [Some(first), Some(second)] = goals
         && first != second

@@ -15,7 +15,10 @@ pub fn headline(ladder: &LadderSummary) -> String {
         .iter()
         .filter(|rung| matches!(rung.outcome, RungOutcome::Kept { .. }))
         .count();
-    let rungs = format!("{kept} of {} rungs kept", ladder.rungs.len());
+    let rungs = format!(
+        "{kept} of {} kept",
+        number::count(ladder.rungs.len(), "rung")
+    );
     match &ladder.total {
         Some(total) => {
             let judged = total.judged();
@@ -70,7 +73,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     let first = ladder.rungs.iter().find_map(LadderRung::claim);
     row(
         ladder.start.clone(),
-        first.map_or(String::new(), |claim| number::grouped(claim.tps[0])),
+        first.map_or(String::new(), |claim| number::rate(claim.tps[0])),
         String::new(),
         &None,
         "where it starts".to_owned(),
@@ -78,7 +81,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     for rung in &ladder.rungs {
         let (tps, gain) = match rung.claim() {
             Some(claim) => (
-                number::grouped(claim.tps[1]),
+                number::rate(claim.tps[1]),
                 number::estimate(&claim.judged().estimate),
             ),
             None => (String::new(), String::new()),
@@ -96,8 +99,8 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
             "Total".to_owned(),
             format!(
                 "{} → {}",
-                number::grouped(total.tps[0]),
-                number::grouped(total.tps[1])
+                number::rate(total.tps[0]),
+                number::rate(total.tps[1])
             ),
             number::estimate(&total.judged().estimate),
             &None,

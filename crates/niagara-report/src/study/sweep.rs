@@ -18,10 +18,18 @@ pub fn headline(sweep: &SweepSummary) -> String {
                 .points
                 .iter()
                 .find(|point| point.threads == knee.best_threads)?;
+            let threads = number::count(knee.threads as usize, "thread");
+            let is_last = curve
+                .points
+                .last()
+                .is_some_and(|last| last.threads == knee.threads);
+            let found = match is_last {
+                true => format!("does most with {threads}, the most that was measured"),
+                false => format!("gains hardly anything beyond {threads}"),
+            };
             Some(format!(
-                "{} gains nothing beyond {} ({} tps at best)",
+                "{} {found} ({} tps at best)",
                 curve.title,
-                number::count(knee.threads as usize, "thread"),
                 interval_estimate(&best.tps, number::grouped)
             ))
         })

@@ -21,6 +21,8 @@ pub struct Files {
     pub results: PathBuf,
     /// How the program was called: `niagara`, or the path of one that is not on the PATH.
     pub program: String,
+    /// The study as `report` takes it, where that shows another one by itself.
+    pub named: Option<String>,
     /// What a server built from source brought elsewhere, where none was tried: a sentence.
     pub builds: Option<String>,
 }
@@ -39,15 +41,19 @@ fn is_proven(summary: &Summary) -> bool {
     may_deploy(summary) && verdict == Some(Verdict::Faster)
 }
 
+/// Whether there is something to hand over.
+fn has_deployment(summary: &Summary) -> bool {
+    match summary {
+        Summary::Tune(tune) => tune.deployment.is_some(),
+        Summary::Ladder(ladder) => ladder.deployment.is_some(),
+        Summary::Matrix(matrix) => matrix.deployment.is_some(),
+        Summary::Compare(_) | Summary::Sweep(_) => false,
+    }
+}
+
 /// Whether what was proven still is to be checked before it is handed over: the study was stopped in between.
 pub(crate) fn is_unchecked(summary: &Summary) -> bool {
-    let deployment = match summary {
-        Summary::Tune(tune) => &tune.deployment,
-        Summary::Ladder(ladder) => &ladder.deployment,
-        Summary::Matrix(matrix) => &matrix.deployment,
-        Summary::Compare(_) | Summary::Sweep(_) => return false,
-    };
-    let has_neither = summary.checks().is_empty() && deployment.is_none();
+    let has_neither = summary.checks().is_empty() && !has_deployment(summary);
     has_neither && is_proven(summary) && !summary.is_complete()
 }
 
@@ -76,10 +82,13 @@ impl Screen<'_> {
                 "read deploy/README.md: how to apply, check and undo it; first on a replica or a test server",
             );
         } else if is_unchecked(summary) {
-            let text = "not yet: what was proven to be faster is checked before it is handed over; the same command continues";
+            let text = "not yet: what was proven to be better is checked before it is handed over; the same command continues";
+            self.wrapped("deploy:  ", text, Paint::Plain);
+        } else if has_deployment(summary) {
+            let text = "not in this folder any more: `niagara report FOLDER --format files` writes it again";
             self.wrapped("deploy:  ", text, Paint::Plain);
         } else if is_proven(summary) {
-            let text = "nothing: see above why what was proven to be faster is not handed over";
+            let text = "nothing: see above why what was proven to be better is not handed over";
             self.wrapped("deploy:  ", text, Paint::Plain);
         } else if may_deploy(summary) {
             let has_proven = |tune: &TuneSummary| {
@@ -88,9 +97,9 @@ impl Screen<'_> {
             };
             let text = match summary {
                 Summary::Tune(tune) if has_proven(tune) => {
-                    "nothing, for the final variant was not proven to be faster, though levers of it were"
+                    "nothing, for the final variant was not proven to be better, though levers of it were"
                 }
-                _ => "nothing, for nothing was proven to be faster",
+                _ => "nothing, for nothing was proven to be better",
             };
             self.wrapped("deploy:  ", text, Paint::Plain);
             if let Summary::Tune(tune) = summary {
@@ -112,8 +121,12 @@ impl Screen<'_> {
             self.wrapped("next:    ", next, Paint::Plain);
         }
         if !self.verbose {
+            let named = files
+                .named
+                .as_ref()
+                .map_or(String::new(), |folder| format!(" {folder}"));
             let rest = format!(
-                "{} report --verbose, or the page: {}",
+                "{} report{named} --verbose, or the page: {}",
                 files.program,
                 rest(summary)
             );

@@ -136,6 +136,9 @@ fn facts_of_tune(tune: &TuneSummary) -> Vec<(String, String)> {
     fact("time", time);
     if let Some(total) = &tune.total {
         fact("couples", couples(total));
+        if let Some(nodes) = wording::nodes(total) {
+            fact("nodes", nodes);
+        }
     }
     if let Some((name, value)) = noise(tune.sd_duel, true) {
         fact(name, value);

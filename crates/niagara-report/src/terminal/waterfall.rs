@@ -66,11 +66,15 @@ impl Screen<'_> {
                 true => 2 + layout.numbers,
                 false => layout.title,
             };
+            let [low, high] = [layout.axis.0, layout.axis.1].map(|end| match end == 0.0 {
+                true => "1".to_owned(),
+                false => format!("× {:.2}", end.exp()),
+            });
+            let taken = low.chars().count() + high.chars().count();
             self.line(&format!(
-                "  {}  1{}× {:.2}",
+                "  {}  {low}{}{high}",
                 " ".repeat(before),
-                " ".repeat(layout.bar.saturating_sub(7)),
-                layout.axis.1.exp()
+                " ".repeat(layout.bar.saturating_sub(taken)),
             ));
         }
         self.line("");
@@ -100,7 +104,7 @@ impl Screen<'_> {
             self.step(step, &layout);
         }
         if levers > shown {
-            let more = format!("and {} more levers, each of which did less", levers - shown);
+            let more = format!("and {} more levers (--verbose lists them)", levers - shown);
             self.wrapped("  ", &more, Paint::Plain);
         }
         for step in &steps[levers..] {

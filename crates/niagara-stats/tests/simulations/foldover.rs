@@ -1,7 +1,7 @@
 //! Fold-over duels: known effects are recovered with honest errors, whatever the machine and the levers do together.
 
 use niagara_stats::{
-    Effect, Factor, Fit, Observation, Pair, Row, SURE, design, effects, interactions, is_promising,
+    Effect, Factor, Fit, Observation, Pair, Row, ScreenedEffect, design, effects, interactions,
     student,
 };
 
@@ -226,8 +226,15 @@ fn ending_when_something_looks_promising_does_not_make_intervals_too_narrow() {
                     continue;
                 }
                 fit = effects(&factors, &observations, &[]).with_noise_at_least(least_sd);
-                let promising = |e: &Effect| is_promising(e.log_effect, e.std_err, 0.005, SURE);
-                if fit.effects.iter().any(promising) {
+                let is_sure = |effect: &Effect| {
+                    let screened = ScreenedEffect {
+                        log_effect: effect.log_effect,
+                        std_err: effect.std_err,
+                        prior: None,
+                    };
+                    screened.is_sure(0.005)
+                };
+                if fit.effects.iter().any(is_sure) {
                     break;
                 }
             }

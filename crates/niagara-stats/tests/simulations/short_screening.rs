@@ -2,8 +2,8 @@
 //! beforehand what they did elsewhere.
 
 use niagara_stats::{
-    Components, Expected, Factor, Observation, Prior, Prospect, design, effects, promote,
-    strongest_beside,
+    Components, Expected, Factor, Observation, Prior, Prospect, ScreenedEffect, design, effects,
+    promote, strongest_beside,
 };
 
 use crate::machine::Machine;
@@ -124,14 +124,17 @@ fn choose(
         .map(|effect| Prospect {
             index: kept[effect.factor],
             factor: effect.factor,
-            log_effect: effect.log_effect,
-            std_err: effect.std_err,
-            prior: known(effect.factor)
-                .filter(|log_effect| *log_effect != UNKNOWN)
-                .map(|log_effect| Prior {
-                    log_effect,
-                    std_err: 0.4 * log_effect.abs() + 0.01,
-                }),
+            effect: ScreenedEffect {
+                log_effect: effect.log_effect,
+                std_err: effect.std_err,
+                prior: known(effect.factor)
+                    .filter(|log_effect| *log_effect != UNKNOWN)
+                    .map(|log_effect| Prior {
+                        log_effect,
+                        std_err: 0.4 * log_effect.abs() + 0.01,
+                        helped: log_effect > 0.0,
+                    }),
+            },
             apart: Vec::new(),
         })
         .collect();
@@ -224,9 +227,11 @@ fn gain_with_stalls(duels: usize, stalled: f64) -> f64 {
             .map(|effect| Prospect {
                 index: effect.factor,
                 factor: effect.factor,
-                log_effect: effect.log_effect,
-                std_err: effect.std_err,
-                prior: None,
+                effect: ScreenedEffect {
+                    log_effect: effect.log_effect,
+                    std_err: effect.std_err,
+                    prior: None,
+                },
                 apart: Vec::new(),
             })
             .collect();

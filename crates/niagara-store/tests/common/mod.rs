@@ -92,6 +92,7 @@ pub fn comparison(duels: usize, estimate: Estimate) -> Comparison {
         a: "base".into(),
         b: "jemalloc".into(),
         goal: Goal::Throughput,
+        rate: None,
         on_goal: None,
         throughput: Judgement {
             duels,

@@ -13,7 +13,7 @@ use crate::load_args::LoadArgs;
 use crate::origin::origin;
 use crate::progress::Terminal;
 use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
+    ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
 };
 
 /// Is B faster than A?
@@ -24,10 +24,11 @@ use crate::shared_args::{
 /// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
 /// A with an interval that holds over restarts of both servers.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 #[command(before_help = "Examples:
   niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
   niagara compare base malloc=jemalloc,transport=unix
-  niagara compare base cfg.innodb_flush_neighbors=0 --min-effect 1%
+  niagara compare base cfg.innodb_flush_neighbors=0 --workload oltp_write_only --min-effect 1%
   niagara compare base base --max-duels 12            (what noise looks like)")]
 pub struct CompareArgs {
     /// The baseline
@@ -39,8 +40,6 @@ pub struct CompareArgs {
     /// The server that `base` and bare changes speak of
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
-    #[command(flatten)]
-    pub load: LoadArgs,
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
@@ -54,6 +53,8 @@ pub struct CompareArgs {
     /// by coin), `trimmed` (2008: five runs each, best and worst dropped, no interval)
     #[arg(long, value_enum, default_value_t = ProtocolArg::Duel)]
     pub protocol: ProtocolArg,
+    #[command(flatten)]
+    pub load: LoadArgs,
     #[command(flatten)]
     pub duel_settings: DuelArgs,
     #[command(flatten)]

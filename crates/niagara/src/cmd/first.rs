@@ -42,7 +42,7 @@ fn screen() -> Result<String> {
         .map(|install| format!("{} ({})", install.name, install.version_string))
         .collect();
     let servers = match servers.is_empty() {
-        true => "none yet; the first command below fetches one (some 100 MB)".to_owned(),
+        true => "none yet; the first tuning fetches one (some 100 MB)".to_owned(),
         false => servers.join(", "),
     };
     let last = last_result().unwrap_or_else(|| "none in this folder".to_owned());
@@ -62,9 +62,9 @@ fn screen() -> Result<String> {
 
 /// What a newcomer may type, in 80 columns.
 const FIRST: &str = "  \
+    niagara doctor                     is this machine fit to measure on?\n  \
     niagara tune mariadb-10.11         ten minutes: a report, and what to install\n  \
     niagara compare A B                is B faster than A? (see compare --help)\n  \
-    niagara doctor --noise             a minute: how small a difference shows\n  \
     niagara --help                     all commands";
 
 /// The newest study's finding and its folder; nothing where there is none, or it cannot be read.

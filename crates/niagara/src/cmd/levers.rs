@@ -3,14 +3,17 @@
 use std::collections::BTreeMap;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
-use niagara_lab::lever::{Change, Context, Lever, Measured, NOT_FOR_THIS_SERVER, Span};
+use anyhow::Result;
+use niagara_lab::lever::{Change, Context, Lever, Measured, NOT_FOR_THIS_SERVER, Span, called};
 use niagara_lab::{Inventory, lever_context, server_name};
 use niagara_server::Cancel;
 use serde::Serialize;
 
 use crate::args::{Cli, LeversArgs, LoadArgs};
 use crate::progress::Terminal;
+
+/// Bytes of data that levers are shown for: more than the default buffer pool holds, so that those for larger data are shown, too.
+const SHOWN_DATA: u64 = 1 << 30;
 
 #[derive(Serialize)]
 struct Row<'a> {
@@ -57,7 +60,7 @@ impl Row<'_> {
 }
 
 pub fn run(args: LeversArgs) -> Result<ExitCode> {
-    let inventory = Inventory::open(&[], &args.levers)?;
+    let inventory = Inventory::open(&args.servers, &args.levers)?;
     let load = LoadArgs::small().load()?;
     let mut terminal = Terminal::new(std::time::Duration::ZERO);
     let mut bench = inventory.workbench(load, Cancel::default());
@@ -66,17 +69,17 @@ pub fn run(args: LeversArgs) -> Result<ExitCode> {
     terminal.finish();
     let fingerprint = inventory.fingerprint()?;
     let mut context = lever_context(&fingerprint, &bench, &server)?;
-    // Shown whether or not this load writes: the list is about the server and the machine.
+    // The list is about the server and the machine, whatever the load writes and however much data there is.
     context.writes = true;
-    let rows: Vec<Row<'_>> = inventory
-        .levers
-        .iter()
-        .filter(|lever| args.show.as_deref().is_none_or(|id| id == lever.id()))
+    context.data_bytes = SHOWN_DATA;
+    let shown: Vec<&Lever> = match &args.show {
+        Some(name) => vec![called(name, &inventory.levers)?],
+        None => inventory.levers.iter().collect(),
+    };
+    let rows: Vec<Row<'_>> = shown
+        .into_iter()
         .map(|lever| row(lever, &context))
         .collect();
-    if let (Some(id), true) = (&args.show, rows.is_empty()) {
-        bail!("there is no lever {id}: `niagara levers` lists them");
-    }
     if args.json {
         say!("{}", serde_json::to_string_pretty(&rows)?);
     } else if args.show.is_some() {
@@ -111,6 +114,9 @@ fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
 
 fn show(row: &Row<'_>) {
     say!("{} ({})", row.title, row.spelling);
+    if row.id != row.spelling {
+        say!("  id: {}", row.id);
+    }
     say!("  risk: {}; theme: {}", row.risk, row.theme);
     match (&row.change, &row.reason) {
         (Some(change), _) => say!("  here: {}{}", change.one_line(), row.provided()),
@@ -151,6 +157,9 @@ fn list(rows: &[Row<'_>]) {
         };
         say!("  {:<34} {here}", row.spelling);
     }
+    say!(
+        "\nSizes that follow the data are shown for 1 GiB of it; `niagara tune` works them out for the data it has."
+    );
 }
 
 impl LoadArgs {

@@ -281,6 +281,8 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         deploy: deploy.is_dir().then_some(deploy),
         results: folder.join(RESULTS_FILE),
         program: called(),
+        named: (!newest().is_ok_and(|newest| newest == folder))
+            .then(|| folder.display().to_string()),
         builds,
     };
     let view = View {

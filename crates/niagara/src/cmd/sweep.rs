@@ -39,6 +39,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
     let sizes = [
         ("tables", args.tables.to_string()),
         ("table_size", args.table_size.to_string()),
+        ("warehouses", args.warehouses.to_string()),
     ];
     // Options set by name have the last word.
     let options = sizes

@@ -16,7 +16,7 @@ use crate::ordinary_user::what_root_would_add;
 use crate::origin::origin;
 use crate::progress::Terminal;
 use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
+    ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
 };
 
 /// Try every lever that applies, keep what is proven, report
@@ -25,10 +25,13 @@ use crate::shared_args::{
 /// known change: a setting, a malloc, CPU placement) is tried, all at once, in duels: both servers
 /// freshly started on identical data, the load switched between them in short slices. What helped
 /// is put together, and the whole is proven by fresh duels against the start. The folder then holds report.html, report.md,
-/// results.db (every slice) and deploy/ (configuration, systemd drop-in, how to apply and undo).
+/// results.db (every slice) and, where a gain was proven and the checks were passed, deploy/ (option file, systemd drop-in, and
+/// a README with how to apply, check and undo them). Nothing is applied by itself. Set-up and checks take some minutes beside
+/// --budget.
 ///
 /// Ctrl-C keeps what was measured; the same command continues from there.
 #[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
 #[command(before_help = "Examples:
   niagara tune mariadb-10.11
   niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
@@ -38,12 +41,11 @@ pub struct TuneArgs {
     /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary
     #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
     pub server: String,
-    #[command(flatten)]
-    pub load: LoadArgs,
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
-    /// Try levers of these risks too (none and memory are always tried)
+    /// Try levers of these risks too, comma-separated: durability (a crash may lose or damage data, or there is no binary log), security, system (the host has to
+    /// be prepared, or the server is tied to it); those without a risk, and those that take memory, are always tried
     #[arg(long, value_name = "RISK", value_delimiter = ',')]
     pub allow: Vec<Risk>,
     /// Where the application runs: `remote` leaves out levers that need it on the same machine
@@ -58,7 +60,7 @@ pub struct TuneArgs {
     /// first, then what adds most to it for its time, and what each will take is said; what is here already takes none
     #[arg(long, default_value = "1h", value_parser = budget)]
     pub build_budget: Duration,
-    /// Only these levers (ids as in `niagara levers`), comma-separated
+    /// Only these levers, comma-separated, as `niagara levers` prints them (malloc=jemalloc) or by their ids (malloc-jemalloc)
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub only: Vec<String>,
     /// These levers too, which are tried only when asked for by name, comma-separated
@@ -70,9 +72,12 @@ pub struct TuneArgs {
     /// Do not profile what limits the final variant (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,
-    /// Couples of slices in a screening duel [default: 10, with slices above 250ms: 4]
+    /// Couples of slices in a screening duel [default: what suits the budget and this machine's noise; usually 10, with slices above
+    /// 250ms 4]
     #[arg(long, value_parser = clap::value_parser!(u32).range(2..=60))]
     pub screen_couples: Option<u32>,
+    #[command(flatten)]
+    pub load: LoadArgs,
     #[command(flatten)]
     pub duel_settings: DuelArgs,
     #[command(flatten)]

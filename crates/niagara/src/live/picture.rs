@@ -5,7 +5,7 @@ use std::time::Duration;
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use niagara_report::{ink, number};
 use niagara_stats::Estimate;
-use niagara_store::Screened;
+use niagara_store::{Goal, Screened};
 
 use super::glyphs::Glyphs;
 use super::state::{State, Step};
@@ -71,7 +71,11 @@ pub fn one_line(state: &State, used: Duration) -> String {
     parts.extend(throughput(state));
     parts.extend(others(state));
     if let Some(newest) = &state.newest {
-        parts.push(format!("B/A {}", after(newest, state.next_look)));
+        parts.push(format!(
+            "{} {}",
+            gain(state, "B/A"),
+            after(newest, state.next_look)
+        ));
     }
     let strongest: Vec<String> = standing_out(&state.levers)
         .iter()
@@ -84,20 +88,34 @@ pub fn one_line(state: &State, used: Duration) -> String {
     parts.join(" · ")
 }
 
+/// What the estimates are: of throughput the ratio, which is the gain, of other goals the gain, which is its inverse.
+fn gain(state: &State, ratio: &'static str) -> &'static str {
+    match state.goal {
+        Goal::Throughput => ratio,
+        Goal::Cpu | Goal::P95 | Goal::P99 => "gain of B (above × 1 is better)",
+    }
+}
+
 /// What a part came to, once it is over; nothing where it was not judged.
 pub fn outcome(state: &State) -> Option<String> {
     if let Some(newest) = &state.newest {
-        return Some(format!("{}: B/A {}", state.stage, after(newest, None)));
+        return Some(format!(
+            "{}: {} {}",
+            state.stage,
+            gain(state, "B/A"),
+            after(newest, None)
+        ));
     }
     if state.levers.is_empty() {
         return None;
     }
     let out = standing_out(&state.levers);
     let mut text = format!(
-        "{} of {} levers: {} stand out from chance",
+        "{} of {} levers: {} {} out from chance",
         state.stage,
         state.levers.len(),
-        out.len()
+        out.len(),
+        stands(out.len())
     );
     let strongest: Vec<String> = out
         .iter()
@@ -221,7 +239,8 @@ fn narrowing(state: &State, frame: &Frame, room: usize) -> Vec<String> {
     };
     if state.steps.is_empty() {
         let text = format!(
-            "B over A {} after {}; more duels give it an interval",
+            "{} {} after {}; more duels give it an interval",
+            gain(state, "B over A"),
             number::ratio(&newest.estimate),
             number::count(newest.duels, "duel")
         );
@@ -234,7 +253,14 @@ fn narrowing(state: &State, frame: &Frame, room: usize) -> Vec<String> {
             estimate: step.estimate,
         })
         .collect();
-    chart("B over A", &rows, frame)
+    chart(gain(state, "B over A"), &rows, frame)
+}
+
+fn stands(levers: usize) -> &'static str {
+    match levers {
+        1 => "stands",
+        _ => "stand",
+    }
 }
 
 /// At most `most` of the steps, the first and the newest among them, evenly spread.
@@ -275,10 +301,12 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
     let stand_out = standing_out(&state.levers).len();
     let more = state.levers.len().saturating_sub(rows.len());
     let text = format!(
-        "{stand_out} of {} stand out from chance so far{}",
+        "{stand_out} of {} {} out from chance so far{}",
         state.levers.len(),
+        stands(stand_out),
         match more {
             0 => String::new(),
+            1 => "; one more is not shown".to_owned(),
             _ => format!("; {more} more are not shown"),
         }
     );

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use niagara_stats::{Estimate, Judgement};
-use niagara_store::Screened;
+use niagara_store::{Goal, Screened};
 
 /// Slices over which the share that others take, and each side's throughput, are averaged.
 const LAST_SLICES: f64 = 20.0;
@@ -30,6 +30,8 @@ pub struct State {
     pub tps: [f64; 2],
     /// Share of the CPUs, 0 to 1, that the hypervisor and other processes took from the last slices.
     pub taken: f64,
+    /// What the estimates are gains in.
+    pub goal: Goal,
     /// The estimate of this part after each number of duels, oldest first; only what has an interval.
     pub steps: Vec<Step>,
     /// The newest estimate, with an interval or without.

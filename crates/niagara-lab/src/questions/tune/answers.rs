@@ -28,7 +28,8 @@ impl Tuning<'_> {
         }
     }
 
-    /// The levers that answer as the start does, among these.
+    /// The levers that answer as the start does, among these: without those that change answers alone, and of those that do so
+    /// only together without the last ones, which bring the least.
     fn keep_answering(
         &mut self,
         study: &mut Study,
@@ -45,9 +46,11 @@ impl Tuning<'_> {
             let variant = with_all(base, &candidates, levers);
             beside.compare(bench, study, [base, &variant], observer)
         };
-        let together = with(promoted, study, observer)?;
+        let differs =
+            |answers: &Option<SameAnswers>| answers.as_ref().is_some_and(SameAnswers::differ);
+        let mut together = with(promoted, study, observer)?;
         let mut kept = promoted.to_vec();
-        if together.as_ref().is_some_and(SameAnswers::differ) {
+        if differs(&together) {
             kept.clear();
             for &index in promoted {
                 let alone = with(&[index], study, observer)?;
@@ -65,11 +68,26 @@ impl Tuning<'_> {
                 }
             }
         }
-        self.found.answers = match kept.len() {
-            0 => None,
-            count if count == promoted.len() => together,
-            _ => with(&kept, study, observer)?,
-        };
+        if kept.is_empty() {
+            self.found.answers = None;
+            return Ok(kept);
+        }
+        if kept.len() < promoted.len() {
+            together = with(&kept, study, observer)?;
+        }
+        while kept.len() > 1 && differs(&together) {
+            let Some(last) = kept.pop() else { break };
+            let differences: Vec<String> =
+                together.iter().flat_map(SameAnswers::differences).collect();
+            self.left_out.push(last);
+            self.found.warnings.push(format!(
+                "{} changes what the server answers beside the other levers, and was left out: {}",
+                candidates[last].lever.title(),
+                differences.join("; ")
+            ));
+            together = with(&kept, study, observer)?;
+        }
+        self.found.answers = together;
         Ok(kept)
     }
 }

@@ -45,7 +45,8 @@ impl Tuning<'_> {
 
     /// Levers that are left out until the server starts with the rest of `promoted`, or the time for that is over.
     fn not_together(&self, study: &Study, promoted: &[usize]) -> Result<Vec<NotTried>> {
-        let total = self.total_seconds(study);
+        // A screening that found nothing sure for long leaves just the duels without which the total has no interval.
+        let total = self.options.fewest_total_duels() as f64 * study.duel_seconds(self.couples);
         let may_go_on = || study.left_seconds() > total;
         let mut left = promoted.to_vec();
         let mut found = Vec::new();

@@ -24,7 +24,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// The report has throughput, latency, errors and what the load cost the server; docs/bench.md says
 /// what each figure means. Ctrl-C keeps what was measured and prints the report.
 #[derive(Debug, Args)]
-#[command(mut_arg("workload", |arg| arg.long(None).index(1).value_name("WORKLOAD")))]
+#[command(mut_arg("workload", |arg| arg.long(None).visible_alias(None).index(1).value_name("WORKLOAD")))]
 #[command(before_help = "Examples:
   niagara bench oltp_read_only
   niagara bench oltp_read_write --server mysql-9.7 --threads 64 --time 1m
@@ -136,6 +136,9 @@ pub struct PrivateArgs {
     /// How the load reaches it [default: tcp, or what --variant says]
     #[arg(long, value_enum, conflicts_with_all = ["socket", "host"])]
     pub transport: Option<TransportArg>,
+    /// Further folders with levers (`*.toml`)
+    #[arg(long, value_name = "DIR")]
+    pub levers: Vec<PathBuf>,
     /// Further folders with servers (`*.toml`)
     #[arg(long, value_name = "DIR")]
     pub servers: Vec<PathBuf>,

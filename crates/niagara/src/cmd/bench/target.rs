@@ -45,7 +45,7 @@ impl Target {
     pub fn private(args: &BenchArgs, load: &Load, cancel: &Cancel) -> Result<Target> {
         let name = args.private.server.as_deref().unwrap_or(DEFAULT_SERVER);
         let name = server_name(name)?;
-        let inventory = Inventory::open(&args.private.servers, &[])?;
+        let inventory = Inventory::open(&args.private.servers, &args.private.levers)?;
         let mut terminal = Terminal::new(Duration::ZERO);
         let mut bench = inventory
             .workbench(load.clone(), cancel.clone())

@@ -14,7 +14,7 @@ use crate::shared_args::duration;
 const YES: &str = "Capture although it reaches the server's own logs: a slow log that is on gets every statement of connections that outlast the \
     capture, a general log that goes to a table goes to a file meanwhile";
 
-/// Your own traffic: from a running server, or from its slow or general logs
+/// Your own traffic: from a running server, from its slow or general logs, or from recorded packets (pcap)
 ///
 /// A capture is one file (shop.capture), readable by you only. It holds what the logs say: sessions, transactions,
 /// statements with their literals, times, rows. Literals are hidden in everything that is shown, unless asked for;
@@ -43,13 +43,14 @@ pub enum Verb {
     Guard,
 }
 
-/// Make a capture from slow logs, or from general logs
+/// Make a capture from slow logs, from general logs, or from recorded packets (pcap, pcapng); of one kind at a time
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara capture import /var/log/mysql/slow.log* -o shop.capture
-  niagara capture import general.log.1.gz general.log -o shop.capture --time-zone Europe/Vienna")]
+  niagara capture import general.log.1.gz general.log -o shop.capture --time-zone Europe/Vienna
+  niagara capture import shop.pcap -o shop.capture")]
 pub struct ImportArgs {
-    /// The logs, in any order: rotated, compressed (gzip, zstd, xz)
+    /// The logs or recordings, in any order: rotated, compressed (gzip, zstd, xz)
     #[arg(required = true, value_name = "LOG")]
     pub logs: Vec<PathBuf>,
     #[command(flatten)]
@@ -65,7 +66,13 @@ pub struct ImportArgs {
 #[derive(Debug, Args)]
 pub struct NewFile {
     /// The capture to make
-    #[arg(short, long, value_name = "FILE", default_value = "shop.capture")]
+    #[arg(
+        short,
+        long,
+        visible_alias = "out",
+        value_name = "FILE",
+        default_value = "shop.capture"
+    )]
     pub output: PathBuf,
     /// Replace a file of that name
     #[arg(long)]
@@ -160,14 +167,14 @@ pub struct ExportArgs {
   niagara capture advise --socket /run/mysqld/mysqld.sock
   niagara capture advise --host db1 --user admin --json")]
 pub struct AdviseArgs {
-    #[command(flatten)]
-    pub connect: ConnectArgs,
     /// Where the server would write the log [default: a file in its data directory]
     #[arg(long, value_name = "FILE")]
     pub log_file: Option<PathBuf>,
     /// Print it as JSON
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub connect: ConnectArgs,
 }
 
 /// Have a running server log every statement, for a time or until `capture stop`
@@ -182,8 +189,6 @@ pub struct AdviseArgs {
   niagara capture start --socket /run/mysqld/mysqld.sock --for 10m -o shop.capture
   niagara capture start --socket /run/mysqld/mysqld.sock --max-size 4G   (until `niagara capture stop`)")]
 pub struct StartArgs {
-    #[command(flatten)]
-    pub connect: ConnectArgs,
     /// Capture for this long, then make the capture; without it the capture continues until `capture stop`
     #[arg(long = "for", value_name = "TIME", value_parser = duration)]
     pub length: Option<Duration>,
@@ -196,6 +201,8 @@ pub struct StartArgs {
     /// Keep the server's log beside the capture
     #[arg(long)]
     pub keep_log: bool,
+    #[command(flatten)]
+    pub connect: ConnectArgs,
 }
 
 /// What a capture may take.
@@ -223,8 +230,6 @@ pub struct LimitArgs {
   niagara capture stop --socket /run/mysqld/mysqld.sock --no-import")]
 pub struct StopArgs {
     #[command(flatten)]
-    pub connect: ConnectArgs,
-    #[command(flatten)]
     pub output: NewFile,
     #[command(flatten)]
     pub reading: ReadingArgs,
@@ -234,6 +239,8 @@ pub struct StopArgs {
     /// Keep the server's log beside the capture
     #[arg(long)]
     pub keep_log: bool,
+    #[command(flatten)]
+    pub connect: ConnectArgs,
 }
 
 fn time_zone(text: &str) -> Result<TimeZone, String> {

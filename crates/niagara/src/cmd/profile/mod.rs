@@ -31,7 +31,7 @@ use crate::shared_args::{Format, OriginArgs, duration};
 #[command(before_help = "Examples:
   niagara profile mariadb-10.11 --workload oltp_point_select
   niagara profile base transport=unix --workload oltp_point_select
-  niagara profile malloc=jemalloc --views cpu,allocations --seconds 30")]
+  niagara profile malloc=jemalloc --views cpu,allocations --seconds 30s")]
 #[command(after_help = "Views:
   cpu          what runs: flame graph, functions, share by layer (perf events; as root with the kernel's part)
   off-cpu      what threads wait for: flame graph, reasons, locks by call site (perf events with the kernel)
@@ -48,19 +48,15 @@ pub struct ProfileArgs {
     /// The server that `base` and bare changes speak of
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
-    #[command(flatten)]
-    pub load: LoadArgs,
     /// What to profile, comma-separated [default: all]
     #[arg(long, value_delimiter = ',', value_name = "VIEW")]
     pub views: Vec<View>,
     /// Load for each view, half of it with the view on
-    #[arg(long, default_value = "12s", value_parser = duration)]
+    #[arg(long, visible_alias = "time", default_value = "12s", value_parser = duration)]
     pub seconds: Duration,
     /// Length of a slice of load
     #[arg(long, default_value = "500ms", value_parser = duration)]
     pub slice: Duration,
-    #[command(flatten)]
-    pub origin: OriginArgs,
     /// Load before anything is observed
     #[arg(long, default_value = "3s", value_parser = duration)]
     pub warm_up: Duration,
@@ -82,6 +78,10 @@ pub struct ProfileArgs {
     /// Print the profile as JSON on standard output
     #[arg(long)]
     pub json: bool,
+    #[command(flatten)]
+    pub load: LoadArgs,
+    #[command(flatten)]
+    pub origin: OriginArgs,
 }
 
 /// What decides what a profile observes.
