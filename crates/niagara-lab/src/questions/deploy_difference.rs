@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use niagara_load::sql_text;
 use niagara_origin::configuration::{
-    COMMAND_LINE, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
+    COMMAND_LINE, LeftOut, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
 };
-use niagara_server::Config;
+use niagara_server::{Config, normalise_variable};
 use niagara_store::{DeployStart, Overridden};
 
 /// Names of the option file in a folder that is included, without their end: behind the distribution's own, else behind everything.
@@ -99,8 +99,14 @@ fn sized_by_the_server<'s>(start: &'s StartConfiguration, name: &str) -> Option<
         "innodb_log_files_in_group",
         "innodb_redo_log_capacity",
     ];
-    let mut left_out = start.left_out.iter();
-    let dedicated = left_out.find(|left| left.setting.starts_with("innodb_dedicated_server"))?;
+    let is_on = |left: &&LeftOut| {
+        let (name, value) = left
+            .setting
+            .split_once('=')
+            .unwrap_or((&left.setting, "ON"));
+        normalise_variable(name) == "innodb_dedicated_server" && same_value(value, "ON")
+    };
+    let dedicated = start.left_out.iter().find(is_on)?;
     (SIZED.contains(&name) && !start.config.contains_key(name)).then_some(dedicated.place.as_str())
 }
 
@@ -197,7 +203,7 @@ fn is_before(
 mod tests {
     use std::collections::BTreeMap;
 
-    use niagara_origin::configuration::{LeftOut, Lowered};
+    use niagara_origin::configuration::Lowered;
 
     use super::*;
 
@@ -281,26 +287,41 @@ mod tests {
 
     #[test]
     fn what_the_server_sizes_by_the_machine_is_not_made_smaller() {
-        let mut start = start(&[("innodb_io_capacity", "200", "/etc/mysql/my.cnf", 6)]);
-        start.left_out.push(LeftOut {
-            setting: "innodb_dedicated_server = ON".into(),
-            place: "/etc/mysql/my.cnf line 4".into(),
-            reason: "it would take this machine's memory".into(),
-        });
+        let with = |setting: &str| {
+            let mut start = start(&[("innodb_io_capacity", "200", "/etc/mysql/my.cnf", 6)]);
+            start.left_out.push(LeftOut {
+                setting: setting.into(),
+                place: "/etc/mysql/my.cnf line 4".into(),
+                reason: "it would take this machine's memory".into(),
+            });
+            start
+        };
         let sizes = [
             ("innodb_buffer_pool_size", "2G"),
             ("innodb_redo_log_capacity", "1G"),
             ("innodb_io_capacity", "2000"),
         ];
-        let found = difference(&start, &config(&sizes));
-        let names: Vec<&str> = found.config.keys().map(String::as_str).collect();
-        assert_eq!(names, ["innodb_io_capacity"]);
-        assert_eq!(found.start.held_back.len(), 2);
-        assert!(
-            found.start.held_back[0].contains("my.cnf line 4"),
-            "{:?}",
-            found.start.held_back
-        );
+        // As people write it.
+        for on in [
+            "innodb_dedicated_server = ON",
+            "innodb-dedicated-server=1",
+            "innodb_dedicated_server",
+        ] {
+            let found = difference(&with(on), &config(&sizes));
+            let names: Vec<&str> = found.config.keys().map(String::as_str).collect();
+            assert_eq!(names, ["innodb_io_capacity"], "{on}");
+            assert_eq!(found.start.held_back.len(), 2);
+            assert!(
+                found.start.held_back[0].contains("my.cnf line 4"),
+                "{:?}",
+                found.start.held_back
+            );
+        }
+        for off in ["innodb_dedicated_server=OFF", "innodb-dedicated-server=0"] {
+            let found = difference(&with(off), &config(&sizes));
+            assert_eq!(found.config.len(), 3, "{off}");
+            assert!(found.start.held_back.is_empty(), "{off}");
+        }
     }
 
     #[test]

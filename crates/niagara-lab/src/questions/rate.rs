@@ -111,7 +111,7 @@ fn few_in_a_slice(goal: Goal, rate: f64, slice_seconds: f64) -> Result<Option<St
     let remedy = format!("--slice {:.0}s, or a higher --rate", (least / rate).ceil());
     if count < FEWEST {
         bail!(
-            "{rate} transactions per second are {count:.1} in a slice of {slice_seconds} s: {goal} of so few says nothing\n\
+            "at a rate of {rate} a second a slice of {slice_seconds} s has {count:.1} transactions: {goal} of so few says nothing\n\
              remedy: {remedy}"
         );
     }
