@@ -66,11 +66,11 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
 pub fn called<'a>(name: &str, levers: &'a [Lever]) -> Result<&'a Lever> {
     let is_it = |lever: &&Lever| lever.id() == name || lever.spelling() == name;
     levers.iter().find(is_it).with_context(|| {
-        let spellings: Vec<String> = levers.iter().map(Lever::spelling).collect();
+        // One name for each: two that are alike would be no suggestion.
         let known = levers.iter().map(Lever::id);
         format!(
             "there is no lever {name}\nremedy: {}`niagara levers` lists them",
-            did_you_mean(name, known.chain(spellings.iter().map(String::as_str)))
+            did_you_mean(name, known)
         )
     })
 }
