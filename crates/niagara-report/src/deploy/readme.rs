@@ -107,9 +107,6 @@ impl Sections {
             self.line(format!("- **{}**: {}. {}", rung.title, rung.effect, rung.why).trim_end());
         }
         self.line("\nn: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n");
-        if !input.variant.cautions.is_empty() {
-            self.line(format!("To know: {}.\n", input.variant.cautions.join("; ")));
-        }
         for remark in &input.variant.remarks {
             self.line(format!("{remark}\n"));
         }
