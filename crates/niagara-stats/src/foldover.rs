@@ -10,12 +10,14 @@ mod fit;
 mod interactions;
 mod projection;
 mod ruinous;
+mod weights;
 
 pub use design::{design, design_among, design_order};
 pub use few::{Expected, strongest_beside};
 pub use fit::{Effect, Fit, Interaction, effects};
 pub use interactions::interactions;
 pub use ruinous::ruinous;
+pub use weights::weights;
 
 use serde::{Deserialize, Serialize};
 
@@ -64,4 +66,17 @@ pub struct Observation {
     pub row: Row,
     /// ln(rate of B / rate of A).
     pub score: f64,
+    /// How much it counts in the sums of squares, 1 for a duel like most: one over its variance, in relation to theirs.
+    pub weight: f64,
+}
+
+impl Observation {
+    /// One that counts whole.
+    pub fn new(row: Row, score: f64) -> Observation {
+        Observation {
+            row,
+            score,
+            weight: 1.0,
+        }
+    }
 }

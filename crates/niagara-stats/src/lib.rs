@@ -40,7 +40,7 @@ pub use duel_score::{DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
     Effect, Expected, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among,
-    design_order, effects, interactions, ruinous, strongest_beside,
+    design_order, effects, interactions, ruinous, strongest_beside, weights,
 };
 pub use holm::{holm, p_of_zero_mean};
 pub use interval_estimate::IntervalEstimate;

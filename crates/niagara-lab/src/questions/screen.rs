@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use niagara_load::counted;
 use niagara_stats::{
     Estimate, Expected, Factor, Fit, Observation, Row, ScreenedEffect, derive_seed, design_among,
-    effects, interactions, ruinous, strongest_beside, student,
+    effects, interactions, ruinous, strongest_beside, student, weights,
 };
 use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together};
 
@@ -111,8 +111,9 @@ pub(crate) struct RunningScreening<'a> {
     observations: Vec<Observation>,
     /// The same duels by throughput, whatever the goal: a server whose throughput collapses shows there.
     throughput: Vec<Observation>,
-    /// The variance of each score that its couples tell of, where throughput is what is screened for.
-    own_variances: Vec<f64>,
+    /// The variance of each observation's score that its couples tell of; none where they do not, or something else than throughput is
+    /// screened for.
+    own_variances: Vec<Option<f64>>,
     /// Duels of which one side failed.
     failed: u32,
     /// Those before any duel was scored for which no lever is to blame.
@@ -196,12 +197,10 @@ impl Series for RunningScreening<'_> {
             Ending::Scored => {
                 if let Some(score) = self.options.goal.gain(&record) {
                     if let Some(throughput) = record.score {
-                        self.throughput.push(Observation {
-                            row: row.clone(),
-                            score: throughput,
-                        });
+                        let throughput = Observation::new(row.clone(), throughput);
+                        self.throughput.push(throughput);
                     }
-                    self.observations.push(Observation { row, score });
+                    self.observations.push(Observation::new(row, score));
                     self.learn_own_variance(study, record.seq)?;
                     self.set_aside_ruinous(study)?;
                     self.show(observer);
@@ -238,6 +237,12 @@ fn expected(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Expected> 
             })
         })
         .collect()
+}
+
+/// The root of the mean of variances; 0 of none.
+fn root_mean(variances: impl Iterator<Item = f64>) -> f64 {
+    let all: Vec<f64> = variances.collect();
+    (all.iter().sum::<f64>() / all.len().max(1) as f64).sqrt()
 }
 
 impl<'a> RunningScreening<'a> {
@@ -341,24 +346,38 @@ impl<'a> RunningScreening<'a> {
         effects(&self.shapes, &self.observations, &pairs).with_noise_at_least(own_sd)
     }
 
-    /// Keeps the variance of a score that its couples tell of. Of goals other than throughput it is not known.
+    /// Keeps the variance of the last observation's score that its couples tell of, and weighs all of them anew. Of goals other than
+    /// throughput it is not known.
     fn learn_own_variance(&mut self, study: &Study, duel: u32) -> Result<()> {
-        if self.options.goal != Goal::Throughput {
-            return Ok(());
-        }
-        let slices = study.store().slices(Some(duel))?;
-        let score = score_again(duel, &slices, &study.duel_settings());
-        if let Some(score) = score.filter(|score| score.used > 1) {
-            let variance = score.couple_sd.powi(2) / score.used as f64;
-            self.own_variances.push(variance);
+        let variance = match self.options.goal {
+            Goal::Throughput => {
+                let slices = study.store().slices(Some(duel))?;
+                let score = score_again(duel, &slices, &study.duel_settings());
+                let score = score.filter(|score| score.used > 1);
+                score.map(|score| score.couple_sd.powi(2) / score.used as f64)
+            }
+            Goal::Cpu | Goal::P95 | Goal::P99 => None,
+        };
+        self.own_variances.push(variance);
+        let all = weights(&self.own_variances, self.options.couples);
+        for (observation, weight) in self.observations.iter_mut().zip(all) {
+            observation.weight = weight;
         }
         Ok(())
     }
 
-    /// Standard deviation of a score that the couples within the duels tell of; 0 while nothing does.
+    /// Standard deviation that the couples within the duels tell of the score of one that counts whole; 0 while nothing does.
     fn own_sd(&self) -> f64 {
-        let sum: f64 = self.own_variances.iter().sum();
-        (sum / self.own_variances.len().max(1) as f64).sqrt()
+        let all = self.own_variances.iter().zip(&self.observations);
+        root_mean(all.filter_map(|(variance, observation)| {
+            let variance = variance.as_ref()?;
+            Some(variance * observation.weight)
+        }))
+    }
+
+    /// Likewise of all scores, each as it is.
+    fn whole_sd(&self) -> f64 {
+        root_mean(self.own_variances.iter().flatten().copied())
     }
 
     /// Whether a lever would be promoted by what is known so far, as one that is surely a gain; without one, the time kept for
@@ -431,7 +450,8 @@ impl<'a> RunningScreening<'a> {
             &self.shapes,
             &self.throughput,
             &self.expected,
-            self.own_sd(),
+            // Its duels count whole, those in which a server stood still above all.
+            self.whole_sd(),
         );
         let is_aside = |index| self.is_aside(index);
         let Some((index, told)) = ruinous_lever(&found, candidates, &self.factors, is_aside) else {

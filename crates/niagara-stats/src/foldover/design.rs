@@ -371,6 +371,7 @@ mod tests {
                 .map(|(place, row)| Observation {
                     row,
                     score: if place % 2 == 0 { 0.01 } else { -0.01 },
+                    weight: 1.0,
                 })
                 .collect();
             let fit = effects(&factors, &observations, &[]);

@@ -64,7 +64,7 @@ fn hold(observations: &[Observation], fit: &Fit, own_sd: f64) -> Vec<Observation
     let left: Vec<f64> = observations
         .iter()
         .zip(&explained)
-        .map(|(observation, fitted)| (observation.score - fitted).abs())
+        .map(|(observation, fitted)| observation.weight.sqrt() * (observation.score - fitted).abs())
         .filter(|left| left.is_finite())
         .collect();
     let fitted_away = left.len() as f64 / fit.residual_df.max(1.0);
@@ -73,9 +73,13 @@ fn hold(observations: &[Observation], fit: &Fit, own_sd: f64) -> Vec<Observation
     observations
         .iter()
         .zip(&explained)
-        .map(|(observation, fitted)| Observation {
-            row: observation.row.clone(),
-            score: fitted + (observation.score - fitted).clamp(-reach, reach),
+        .map(|(observation, fitted)| {
+            // One of little weight lies further off by its own noise, which it counts less for already.
+            let reach = reach / observation.weight.sqrt();
+            Observation {
+                score: fitted + (observation.score - fitted).clamp(-reach, reach),
+                ..observation.clone()
+            }
         })
         .collect()
 }
@@ -142,8 +146,8 @@ pub fn strongest_beside(
     let beyond: Vec<Observation> = observations
         .iter()
         .map(|observation| Observation {
-            row: observation.row.clone(),
             score: observation.score - known(&observation.row),
+            ..observation.clone()
         })
         .collect();
     let mut fit = strongest_effects(factors, &beyond, own_sd);
@@ -163,8 +167,9 @@ fn alone(factors: &[Factor], observations: &[Observation], fit: &Fit) -> Vec<Eff
             let (mut xx, mut xy, mut duels) = (0.0, 0.0, 0);
             for observation in observations.iter().filter(|o| o.score.is_finite()) {
                 let x = Column::One((factor, level)).contrast(&observation.row);
-                xx += x * x;
-                xy += x * (observation.score - fitted(fit, &observation.row));
+                let weight = observation.weight;
+                xx += weight * x * x;
+                xy += weight * x * (observation.score - fitted(fit, &observation.row));
                 duels += usize::from(x != 0.0);
             }
             (xx > 0.0).then(|| Effect {
@@ -209,7 +214,7 @@ fn fit(factors: &[Factor], observations: &[Observation], selected: &[bool]) -> F
                 a: only(&observation.row.a),
                 b: only(&observation.row.b),
             },
-            score: observation.score,
+            ..observation.clone()
         })
         .collect();
     effects(factors, &masked, &[])
@@ -220,7 +225,10 @@ fn left_over(fit: &Fit, observations: &[Observation]) -> f64 {
     if fit.residual_df > 0.0 {
         fit.residual_sd.powi(2) * fit.residual_df
     } else {
-        observations.iter().map(|o| o.score.powi(2)).sum()
+        observations
+            .iter()
+            .map(|o| o.weight * o.score.powi(2))
+            .sum()
     }
 }
 
@@ -245,7 +253,7 @@ mod tests {
                 .take(12)
                 .map(|row| {
                     let score = 0.16 * (row.b[4] as f64 - row.a[4] as f64) + noise.sample(&mut rng);
-                    Observation { row, score }
+                    Observation::new(row, score)
                 })
                 .collect();
             let fit = strongest_effects(&factors, &observations, 0.0);
@@ -270,6 +278,7 @@ mod tests {
                     a: vec![row.a[0]; 2],
                     b: vec![row.b[0]; 2],
                 },
+                weight: 1.0,
             })
             .collect();
         let fit = strongest_effects(&[Factor::Switch; 2], &observations, 0.0);

@@ -92,7 +92,8 @@ impl Fit {
 /// The effect of a level that is in no pair is an average over whatever else was set; of one that is, it holds beside
 /// the base of the other.
 ///
-/// Observations without a finite score are left out.
+/// Squares are weighted: a row and its score are multiplied by the root of its weight, so that `residual_sd` is that of a duel of
+/// weight 1. Observations without a finite score are left out.
 pub fn effects(factors: &[Factor], observations: &[Observation], pairs: &[Pair]) -> Fit {
     let columns: Vec<Column> = levels(factors)
         .into_iter()
@@ -106,13 +107,17 @@ pub fn effects(factors: &[Factor], observations: &[Observation], pairs: &[Pair])
     let rows: Vec<Vec<f64>> = told
         .iter()
         .map(|observation| {
-            columns
+            let root = observation.weight.sqrt();
+            let contrasts = columns
                 .iter()
-                .map(|column| column.contrast(&observation.row))
-                .collect()
+                .map(|column| column.contrast(&observation.row));
+            contrasts.map(|x| root * x).collect()
         })
         .collect();
-    let scores: Vec<f64> = told.iter().map(|observation| observation.score).collect();
+    let scores: Vec<f64> = told
+        .iter()
+        .map(|observation| observation.weight.sqrt() * observation.score)
+        .collect();
     let count = columns.len();
 
     let (normal, right) = normal_equations(&rows, &scores, count);
@@ -248,6 +253,7 @@ mod tests {
             .map(|row| Observation {
                 score: side(&row.b) - side(&row.a),
                 row,
+                weight: 1.0,
             })
             .collect()
     }

@@ -29,7 +29,7 @@ pub fn interactions(factors: &[Factor], observations: &[Observation], least_sd: 
         .collect();
     let column = |column: &Column| -> Vec<f64> {
         told.iter()
-            .map(|observation| column.contrast(&observation.row))
+            .map(|observation| observation.weight.sqrt() * column.contrast(&observation.row))
             .collect()
     };
     let levels = levels(factors);
@@ -37,7 +37,10 @@ pub fn interactions(factors: &[Factor], observations: &[Observation], least_sd: 
     for &level in &levels {
         extend(&mut basis, column(&Column::One(level)));
     }
-    let scores: Vec<f64> = told.iter().map(|observation| observation.score).collect();
+    let scores: Vec<f64> = told
+        .iter()
+        .map(|observation| observation.weight.sqrt() * observation.score)
+        .collect();
     let mut residual = beside(&basis, scores);
     // Pairs with what of their column nothing fitted so far explains; shrinks as pairs are taken.
     let mut candidates: Vec<(Pair, Vec<f64>)> = Vec::new();

@@ -229,6 +229,7 @@ mod tests {
             .map(|row| Observation {
                 score: of(&row.b) - of(&row.a),
                 row,
+                weight: 1.0,
             })
             .collect()
     }

@@ -51,6 +51,7 @@ fn fight(rows: Vec<Row>, interaction: f64, mut duel: impl FnMut(f64) -> f64) -> 
         .map(|row| Observation {
             score: duel(side(&row.b, interaction) - side(&row.a, interaction)),
             row,
+            weight: 1.0,
         })
         .collect()
 }
@@ -149,6 +150,7 @@ fn with_a_pair(seed: u64, worth: f64, mut noise: impl FnMut() -> f64) -> Vec<Obs
             Observation {
                 score: side(&row.b, 0.0) - side(&row.a, 0.0) + worth * pair + noise(),
                 row,
+                weight: 1.0,
             }
         })
         .collect()
@@ -189,7 +191,7 @@ fn a_duel_that_went_wrong_is_no_pair_of_levers() {
             .map(|row| {
                 let slow = if machine.normal() > 1.9 { 0.15 } else { 0.0 };
                 let score = 0.05 * machine.normal() + if machine.coin() { slow } else { -slow };
-                Observation { row, score }
+                Observation::new(row, score)
             })
             .collect();
         let pairs = interactions(&factors, &observations, 0.05);
@@ -221,7 +223,7 @@ fn ending_when_something_looks_promising_does_not_make_intervals_too_narrow() {
             let mut fit = effects(&factors, &observations, &[]);
             for row in rows {
                 let score = 0.05 * machine.normal();
-                observations.push(Observation { row, score });
+                observations.push(Observation::new(row, score));
                 if observations.len() < 35 {
                     continue;
                 }

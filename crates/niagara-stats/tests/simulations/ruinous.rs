@@ -97,6 +97,7 @@ impl Field {
             observations.push(Observation {
                 score: of(&row.b) - of(&row.a) + SD * machine.normal(),
                 row,
+                weight: 1.0,
             });
             let found = ruinous(&shapes, &observations, &self.expected, SD);
             let places = found.iter().map(|effect| (effect.factor, effect.level));
