@@ -36,6 +36,9 @@ pub fn check_tools(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<(
 pub fn check_packages(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<()> {
     match recipe.source {
         Some(_) => Ok(()),
+        None if in_path("dpkg-source").is_none() => bail!(
+            "source packages are unpacked by dpkg-source, which is not here\nremedy: apt install dpkg-dev, or scripts/setup builds"
+        ),
         None => needs_installed(&can_be_built(built_as(catalog, server)?)?),
     }
 }

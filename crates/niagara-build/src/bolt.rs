@@ -245,7 +245,8 @@ fn merge(bolt: &Path, raw: &Path, to: &Path) -> Result<()> {
     let part = to.with_extension("part");
     match &inputs[..] {
         [] => bail!(
-            "the training for BOLT left no profile in {}: did the server end cleanly?",
+            "the training for BOLT left no profile in {}: did the server end cleanly?\n\
+             remedy: the same command once more, or another way to take it: --bolt-profile samples",
             raw.display()
         ),
         [one] => fs::copy(raw.join(one), &part).map(drop)?,

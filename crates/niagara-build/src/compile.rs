@@ -11,6 +11,7 @@ use crate::compiler_profile::{self, ProfileSummary};
 use crate::counting::MERGED;
 use crate::experience::Experience;
 use crate::flags::{LAUNCHERS, Stage, keep_links};
+use crate::lock::lock;
 use crate::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use crate::order::Order;
 use crate::prefix;
@@ -60,11 +61,10 @@ impl Builder<'_> {
         match trained.as_ref().filter(|_| gcc) {
             Some(profile) => {
                 let counts = profile.folder.join("counts");
-                let _lock = self
-                    .cache
-                    .lock(&store::lock_name(&profile.record.key), &mut || {
-                        (self.progress)("waiting: somebody else builds with the same profile");
-                    })?;
+                let name = store::lock_name(&profile.record.key);
+                let _lock = lock(self.cache, &name, self.cancelled, &mut || {
+                    (self.progress)("waiting: somebody else builds with the same profile");
+                })?;
                 let place = compiler_profile::stand_in(&profile.folder, &ninja)?;
                 if !configured_as(&ninja, &place) {
                     fresh(&ninja)?;

@@ -195,7 +195,8 @@ pub(crate) fn merge_raw(
     let inputs = files(raw, ".profraw")?;
     if inputs.is_empty() {
         bail!(
-            "the instrumented server wrote no profile into {}",
+            "the instrumented server wrote no profile into {}: it writes it when it ends cleanly\n\
+             remedy: the same command once more; the training's own log stands beside it if the server crashed",
             raw.display()
         );
     }

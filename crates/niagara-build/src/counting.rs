@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use crate::builder::{Builder, fresh};
 use crate::compiler_profile::{self, ProfileSummary};
 use crate::flags::Stage;
+use crate::lock::lock;
 use crate::order::Order;
 use crate::shipped_profiles::{ShippedProfile, of_another_training};
 use crate::stopwatch::Stopwatch;
@@ -82,9 +83,14 @@ impl Builder<'_> {
             profile.touch();
             return Ok((profile, in_use));
         }
-        let _lock = self.cache.lock(&store::lock_name(key), &mut || {
-            (self.progress)("waiting: somebody else makes this profile");
-        })?;
+        let _lock = lock(
+            self.cache,
+            &store::lock_name(key),
+            self.cancelled,
+            &mut || {
+                (self.progress)("waiting: somebody else makes this profile");
+            },
+        )?;
         if let Some(profile) = store.find(key) {
             return Ok((profile, in_use));
         }

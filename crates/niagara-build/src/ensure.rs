@@ -7,9 +7,11 @@ use crate::able::needs_installed;
 use crate::bolt;
 use crate::builder::{Builder, Built, Wanted};
 use crate::described::{built_as, can_be_built, of_tree};
+use crate::lock::lock;
 use crate::order::{Order, tools_for};
 use crate::recipe::Recipe;
 use crate::source::Source;
+use crate::step::BuildStopped;
 use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
 
 impl Builder<'_> {
@@ -34,11 +36,17 @@ impl Builder<'_> {
     /// # Errors
     /// A source, compiler or package that is missing (with the command that installs it), a patch that does not apply,
     /// a build that fails (with its first real error and the log), an empty or stale profile;
-    /// [`crate::BuildStopped`] when told to stop.
+    /// [`BuildStopped`] when told to stop.
     pub fn ensure(&mut self, server: &str, recipe: &Recipe) -> Result<Built> {
-        let order = self.order(server, recipe)?;
-        self.fill(&order)
-            .with_context(|| format!("cannot build {server} ({})", recipe.one_line()))
+        let built = self.order(server, recipe).and_then(|order| {
+            self.fill(&order)
+                .with_context(|| format!("cannot build {server} ({})", recipe.one_line()))
+        });
+        // Ctrl-C ends the tools as well: what dpkg-source or llvm-profdata says of that is not what went wrong.
+        match (self.cancelled)() {
+            true => built.map_err(|_| BuildStopped.into()),
+            false => built,
+        }
     }
 
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
@@ -78,9 +86,14 @@ impl Builder<'_> {
             return self.found(order, build, true, in_use);
         }
         needs_installed(&order.description)?;
-        let _lock = self.cache.lock(&store::lock_name(&key), &mut || {
-            (self.progress)("waiting: somebody else makes this build");
-        })?;
+        let _lock = lock(
+            self.cache,
+            &store::lock_name(&key),
+            self.cancelled,
+            &mut || {
+                (self.progress)("waiting: somebody else makes this build");
+            },
+        )?;
         if let Some(build) = store.find(&key) {
             return self.found(order, build, true, in_use);
         }

@@ -3,6 +3,8 @@
 use std::cmp::Reverse;
 use std::fs;
 
+use niagara_server::machine::in_path;
+
 use crate::recipe::Recipe;
 use crate::store::{BuildRecord, BuildStore};
 
@@ -12,7 +14,7 @@ pub(crate) const UNEVEN: f64 = 1.1;
 /// The finished builds of one server, which tell what the next takes.
 pub(crate) struct Experience {
     records: Vec<BuildRecord>,
-    /// ccache keeps something: what a patch leaves alone is there.
+    /// ccache is here and keeps something: what a patch leaves alone is there.
     has_ccache: bool,
     jobs: usize,
 }
@@ -24,7 +26,12 @@ impl Experience {
         let finished = builds
             .into_iter()
             .filter(|build| build.finished && build.record.server == server);
-        let has_ccache = fs::read_dir(store.ccache()).is_ok_and(|mut kept| kept.next().is_some());
+        // What links keep lies among what ccache does.
+        let links = store.linked();
+        let is_of_ccache = |kept: fs::DirEntry| kept.path() != links;
+        let keeps = fs::read_dir(store.ccache())
+            .is_ok_and(|mut kept| kept.any(|entry| entry.is_ok_and(is_of_ccache)));
+        let has_ccache = keeps && in_path("ccache").is_some();
         Experience::with(
             finished.map(|build| build.record).collect(),
             has_ccache,

@@ -157,7 +157,10 @@ pub(crate) fn keep_links(
     folder: &Path,
 ) {
     let lld = tools.linker.as_ref().map(|found| found.linker) == Some(Linker::Lld);
-    if recipe.lto == Lto::Thin && !recipe.compiler.is_gcc() && lld {
+    // The linker tells code apart by everything that makes it but the counts of a second round (LLVM's `computeLTOCacheKey`), so it would
+    // take what another build's link made without them.
+    let is_told_apart = !recipe.has_two_rounds();
+    if recipe.lto == Lto::Thin && !recipe.compiler.is_gcc() && lld && is_told_apart {
         let flags = options
             .entry("CMAKE_EXE_LINKER_FLAGS".to_owned())
             .or_default();

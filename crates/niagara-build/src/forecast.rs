@@ -1,10 +1,11 @@
 //! What a build will take, by what earlier builds took on this machine.
 
-use niagara_server::Catalog;
+use niagara_server::{Catalog, CpuSeconds};
 use serde::{Deserialize, Serialize};
 
 use crate::experience::{Experience, UNEVEN};
 use crate::recipe::Recipe;
+use crate::shipped_patches::patch_text;
 use crate::store::{BuildKind, BuildRecord, BuildStore};
 use crate::today::{Here, Today};
 
@@ -12,9 +13,11 @@ use crate::today::{Here, Today};
 const BOLT_SECONDS: f64 = 60.0;
 
 /// Part of a compilation that the same one takes again with source changes, where ccache has the objects of the first. Measured were 7 %
-/// (MySQL 9.7, one source file) and 12 % (MariaDB 11.8; docs/results/tune-with-builds.md); changes of headers that a third of the server
-/// includes, as MariaDB 10.11's are, take more. A build that is announced as longer than it is does no harm.
-const PATCHED_SHARE: f64 = 0.4;
+/// (MySQL 9.7, two source files) and 12 % (MariaDB 11.8; docs/results/tune-with-builds.md).
+const PATCHED_SHARE: f64 = 0.15;
+/// Likewise where a header is changed: three quarters (MariaDB 10.11 by clang with profile feedback and LTO, `socket-waits-in-recv`, whose
+/// header most of the server includes: 753 of 1,000 seconds of CPU time, `niagara server build list --json`).
+const PATCHED_HEADER_SHARE: f64 = 0.8;
 
 /// How long a build will take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
@@ -65,8 +68,8 @@ struct Forecaster<'a> {
     experience: Experience,
     /// What the machine is like today.
     today: &'a dyn Today,
-    /// CPU seconds that compiling the server once took on another machine.
-    elsewhere: Option<f64>,
+    /// CPU seconds that compiling the server once took on another machine, by compiler.
+    elsewhere: CpuSeconds,
     /// The servers that will have been made before the next one, as they stand in keys.
     servers: Vec<Recipe>,
     /// Likewise the profiles, by the recipes of what counts for them.
@@ -115,15 +118,16 @@ impl Forecaster<'_> {
                 .unwrap_or(f64::from(training.seconds) + BOLT_SECONDS);
             return self.forecast(&recipe.before_bolt()).and(bolt);
         }
-        self.compiling(recipe).and(self.profile_seconds(recipe))
+        self.compiling(BuildKind::Server, recipe)
+            .and(self.profile_seconds(recipe))
     }
 
-    /// What configuring and compiling `recipe` once takes.
-    fn compiling(&self, recipe: &Recipe) -> Forecast {
+    /// What configuring and compiling `recipe` once takes, the server or what counts for its profile.
+    fn compiling(&self, kind: BuildKind, recipe: &Recipe) -> Forecast {
         let configure = self.experience.typical(recipe, "configure");
         let whole = |recipe: &Recipe| {
             let here = self.experience.typical(recipe, "compile");
-            match (here, self.elsewhere) {
+            match (here, cpu_elsewhere(self.elsewhere, kind, recipe)) {
                 (Some(seconds), _) => Forecast::Seconds(seconds),
                 (None, Some(cpu)) => {
                     Forecast::Elsewhere(cpu / self.experience.jobs() as f64 * UNEVEN)
@@ -132,7 +136,7 @@ impl Forecaster<'_> {
             }
         };
         let compile = match self.compiled_without_patches(recipe) {
-            Some(compiled) => whole(&compiled).part(PATCHED_SHARE),
+            Some(compiled) => whole(&compiled).part(patched_share(recipe)),
             None => whole(recipe),
         };
         compile.and(configure.unwrap_or_default())
@@ -167,7 +171,10 @@ impl Forecaster<'_> {
             false => 0.0,
         };
         // Where nobody knows, neither is it known what the server itself takes.
-        let counting = self.compiling(&counted).seconds().unwrap_or_default();
+        let counting = self
+            .compiling(BuildKind::Profile, &counted)
+            .seconds()
+            .unwrap_or_default();
         first + counting + f64::from(training.seconds)
     }
 
@@ -187,6 +194,27 @@ impl Forecaster<'_> {
     }
 }
 
+/// The part of a compilation that the patches of `recipe` leave to do where ccache has the rest.
+fn patched_share(recipe: &Recipe) -> f64 {
+    // What a patch is that cannot be read is told when it is built.
+    let texts = recipe
+        .patches
+        .iter()
+        .filter_map(|name| patch_text(name).ok());
+    match texts.into_iter().any(changes_a_header) {
+        true => PATCHED_HEADER_SHARE,
+        false => PATCHED_SHARE,
+    }
+}
+
+/// Whether a patch changes a file that others include.
+fn changes_a_header(patch: &str) -> bool {
+    let changed = patch.lines().filter_map(|line| line.strip_prefix("+++ "));
+    changed
+        .filter_map(|named| named.split_whitespace().next())
+        .any(|path| !matches!(path.rsplit('.').next(), Some("c" | "cc" | "cpp")))
+}
+
 /// What records of the same build have in common, and a few others with them: which of these it is its key tells.
 fn looks(recipe: &Recipe) -> Recipe {
     let mut recipe = recipe.keyed();
@@ -201,9 +229,26 @@ fn looks(recipe: &Recipe) -> Recipe {
 }
 
 /// CPU seconds of compiling a server of the catalogue once, as its file says.
-fn cpu_seconds_elsewhere(catalog: &Catalog, server: &str) -> Option<f64> {
-    let build = catalog.get(server).ok()?.build.as_ref()?;
-    build.cpu_seconds.map(f64::from)
+fn cpu_seconds_elsewhere(catalog: &Catalog, server: &str) -> CpuSeconds {
+    let server = catalog.get(server).ok();
+    let build = server.and_then(|server| server.build.as_ref());
+    build.map(|build| build.cpu_seconds).unwrap_or_default()
+}
+
+/// Those of the compiler that `recipe` names; of another one where nothing is known of it.
+fn cpu_elsewhere(known: CpuSeconds, kind: BuildKind, recipe: &Recipe) -> Option<f64> {
+    let CpuSeconds {
+        gcc,
+        clang,
+        clang_by_profile,
+    } = known;
+    let by_profile = kind == BuildKind::Server && recipe.pgo.is_some();
+    let of = match (recipe.compiler.is_gcc(), by_profile) {
+        (true, _) => gcc.or(clang),
+        (false, false) => clang.or(gcc).or(clang_by_profile),
+        (false, true) => clang_by_profile.or(clang).or(gcc),
+    };
+    of.map(f64::from)
 }
 
 impl BuildStore {
@@ -269,7 +314,7 @@ mod tests {
         let mut forecaster = Forecaster {
             experience,
             today,
-            elsewhere: None,
+            elsewhere: CpuSeconds::default(),
             servers: Vec::new(),
             profiles: Vec::new(),
         };
@@ -322,6 +367,10 @@ mod tests {
         let flags = ("flags", "-O3");
         let both = several(plain(), &[&[flags], &[flags, PATCHED]]);
         assert_eq!(both, [Forecast::Seconds(1410.0), part]);
+        // A header is another matter.
+        let header = ("patches", "socket-waits-in-recv");
+        let most = Forecast::Seconds(1400.0 * PATCHED_HEADER_SHARE + 10.0);
+        assert_eq!(forecast(plain(), &[header]), most);
         // ccache has none of its objects.
         let emptied = Experience::with(plain(), false, 2);
         let whole = forecasts_on(&Unchanged, emptied, &[&[PATCHED]]);
@@ -357,7 +406,11 @@ mod tests {
         let mut nothing = Forecaster {
             experience: Experience::with(Vec::new(), false, 2),
             today: &Unchanged,
-            elsewhere: Some(3000.0),
+            elsewhere: CpuSeconds {
+                gcc: Some(3000),
+                clang: Some(2000),
+                clang_by_profile: Some(1000),
+            },
             servers: Vec::new(),
             profiles: Vec::new(),
         };
@@ -368,10 +421,18 @@ mod tests {
             nothing.forecasts(&[&asked(&[]), &pgo]),
             [once, 2.0 * once + training].map(Forecast::Elsewhere)
         );
+        // clang: with counters, then by the profile.
+        let clang = asked(&[("compiler", "clang"), ("pgo", "oltp_update_index")]);
+        let once = |cpu: f64| cpu / 2.0 * UNEVEN;
+        let both = once(1000.0) + (once(2000.0) + training);
+        assert_eq!(nothing.forecasts(&[&clang]), [Forecast::Elsewhere(both)]);
         let catalog = Catalog::load(&[]).expect("valid files");
         for server in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
-            let seconds = cpu_seconds_elsewhere(&catalog, server);
-            assert!(seconds > Some(1000.0), "{server}");
+            for recipe in [asked(&[]), clang.clone()] {
+                let known = cpu_seconds_elsewhere(&catalog, server);
+                let seconds = cpu_elsewhere(known, BuildKind::Server, &recipe);
+                assert!(seconds >= Some(1000.0), "{server}");
+            }
         }
     }
 

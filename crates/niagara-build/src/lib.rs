@@ -19,6 +19,7 @@ mod flags;
 mod forecast;
 mod freed_space;
 mod load_trainer;
+mod lock;
 mod named_training;
 mod ninja_progress;
 mod order;

@@ -54,6 +54,9 @@ struct Ingredients<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     shipped_profile: Option<String>,
     cpu: Option<String>,
+    /// Of builds whose link was kept beside those of others once, and may have been taken from there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    links: Option<&'a str>,
 }
 
 /// The patch of this name for a source.
@@ -153,6 +156,7 @@ impl Order {
                 .filter(|way| *way != BoltProfile::Counters),
             shipped_profile: self.shipped_profile()?.map(|profile| profile.digest()),
             cpu: self.recipe.is_native().then(cpu_features),
+            links: self.recipe.has_two_rounds().then_some("apart"),
         })
     }
 

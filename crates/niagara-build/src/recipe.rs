@@ -278,7 +278,10 @@ impl Recipe {
 
     /// Whether the compiler is asked for code that only this machine's kind of CPU runs.
     pub(crate) fn is_native(&self) -> bool {
-        let native = |flag: &String| matches!(flag.as_str(), "-march=native" | "-mcpu=native");
+        let native = |flag: &String| {
+            let flag = flag.as_str();
+            matches!(flag, "-march=native" | "-mcpu=native" | "-mtune=native")
+        };
         [&self.flags, &self.c_flags, &self.cxx_flags]
             .iter()
             .any(|flags| flags.iter().any(native))
@@ -386,12 +389,42 @@ fn set_training(training: &mut Option<Training>, part: Option<&str>, value: &str
     Ok(())
 }
 
-/// Of flags that are repeated word for word only the last has a say.
+/// Flags whose operand is the next word.
+const WITH_OPERAND: [&str; 17] = [
+    "-mllvm",
+    "-Xclang",
+    "-Xlinker",
+    "-Xassembler",
+    "-Xpreprocessor",
+    "--param",
+    "-include",
+    "-imacros",
+    "-isystem",
+    "-iquote",
+    "-idirafter",
+    "-I",
+    "-L",
+    "-l",
+    "-D",
+    "-U",
+    "-z",
+];
+
+/// Of flags that are repeated word for word, those with their operands, only the last has a say.
 fn last_of_each(flags: &mut Vec<String>) {
+    let mut words = std::mem::take(flags).into_iter();
+    let mut all: Vec<Vec<String>> = Vec::new();
+    while let Some(flag) = words.next() {
+        let operand = match WITH_OPERAND.contains(&flag.as_str()) {
+            true => words.next(),
+            false => None,
+        };
+        all.push(std::iter::once(flag).chain(operand).collect());
+    }
     let mut seen = BTreeSet::new();
-    flags.reverse();
-    flags.retain(|flag| seen.insert(flag.clone()));
-    flags.reverse();
+    all.reverse();
+    all.retain(|flag| seen.insert(flag.clone()));
+    *flags = all.into_iter().rev().flatten().collect();
 }
 
 impl Compiler {
@@ -499,6 +532,16 @@ mod tests {
             recipe.set(key, value).expect("valid");
         }
         recipe
+    }
+
+    #[test]
+    fn flags_stay_with_their_operands() {
+        let flags = "-mllvm -a -O2 -mllvm -b --param x=1 -O3 --param y=2 -O2 -mllvm -a";
+        let written = recipe(&[("flags", flags)]).normal();
+        assert_eq!(
+            written.flags.join(" "),
+            "-mllvm -b --param x=1 -O3 --param y=2 -O2 -mllvm -a"
+        );
     }
 
     #[test]

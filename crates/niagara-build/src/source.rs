@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::lock::lock;
 use crate::patch::Patch;
 use crate::step::BuildStopped;
 use crate::store::{BuildRecord, BuildStore, InUse, use_name};
@@ -94,7 +95,7 @@ impl Source {
         if let Some(held) = here()? {
             return Ok(held);
         }
-        let _lock = cache.lock(SOURCES_LOCK, &mut || {
+        let _lock = lock(cache, SOURCES_LOCK, cancelled, &mut || {
             progress(&format!(
                 "waiting: somebody else fetches the source of {}",
                 server.name
@@ -314,7 +315,7 @@ fn unpack(
         .context("cannot run dpkg-source\nremedy: apt install dpkg-dev patch")?;
     if !output.status.success() {
         bail!(
-            "dpkg-source -x {} failed: {}",
+            "dpkg-source -x {} failed: {}\nremedy: room on the disk, then the same command; it fetches the source anew",
             dsc.display(),
             String::from_utf8_lossy(&output.stderr).trim()
         );
@@ -322,7 +323,7 @@ fn unpack(
     let (family, found) = version_of(&tree)?;
     if found.series() != server.series {
         bail!(
-            "the archive holds the source of {found}, not of {}",
+            "the archive holds the source of {found}, not of {}\nremedy: name that series, or a source tree by its path (--source)",
             server.series
         );
     }

@@ -206,6 +206,9 @@ impl BuildStore {
         let digest = hex::encode(&Sha256::digest(&content)[..KEY_BYTES]);
         let place = self.profiles().join(format!("{digest}.profdata"));
         if place.exists() {
+            // The build that it comes from may be gone: a copy without another name is kept by its age.
+            let file = fs::File::options().append(true).open(&place);
+            let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
             return Ok(place);
         }
         create_private(&self.profiles())?;
@@ -219,6 +222,14 @@ impl BuildStore {
                 Ok(place)
             }
         }
+    }
+
+    /// The build of this key for oneself, held until dropped: whoever makes it is waited for, and nobody begins it.
+    ///
+    /// # Errors
+    /// The lock cannot be made.
+    pub fn hold_alone(&self, key: &str) -> Result<Flock<File>> {
+        self.cache.lock(&lock_name(key), &mut || {})
     }
 
     /// The folder of a build.

@@ -110,8 +110,8 @@ impl Toolchain {
 
 fn gcc(compiler: Compiler) -> Result<Toolchain> {
     let suffix = compiler.version.map_or(String::new(), |v| format!("-{v}"));
-    let tools =
-        ["gcc", "g++", "gcc-ar", "gcc-ranlib"].map(|tool| in_path(&format!("{tool}{suffix}")));
+    let tools = ["gcc", "g++", "gcc-ar", "gcc-ranlib"]
+        .map(|tool| itself_in_path(&format!("{tool}{suffix}")));
     let [Some(cc), Some(cxx), Some(ar), Some(ranlib)] = tools else {
         bail!(
             "{compiler} is not here\nremedy: apt install gcc{suffix} g++{suffix}, or another compiler"
@@ -131,6 +131,21 @@ fn gcc(compiler: Compiler) -> Result<Toolchain> {
     })
 }
 
+/// The program of this name in `PATH`. Where ccache is put before the compilers (`PATH=/usr/lib/ccache:…`), a compiler's name is ccache's first, which
+/// would look at its own content to tell an upgraded compiler from the one before.
+fn itself_in_path(name: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH")?;
+    std::env::split_paths(&path)
+        .map(|folder| folder.join(name))
+        .filter(|program| program.is_file())
+        .find(|program| !is_ccache(program))
+}
+
+fn is_ccache(program: &Path) -> bool {
+    let target = fs::canonicalize(program);
+    target.is_ok_and(|target| target.file_name().is_some_and(|name| name == "ccache"))
+}
+
 fn clang(compiler: Compiler) -> Result<Toolchain> {
     let wanted = compiler.version;
     let Some(folder) = llvm_folder("clang", wanted) else {
@@ -141,15 +156,15 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         );
     };
     let cc = folder.join("clang");
+    let version = wanted.or(llvm_version(&cc)).unwrap_or(CLANG_TO_INSTALL);
     let llvm = |tool: &str| {
         let path = folder.join(tool);
         match path.is_file() {
             true => Ok(path),
             false => Err(anyhow::anyhow!(
-                "{compiler} has no {}\nremedy: apt install llvm-{}{}",
+                "{compiler} has no {}\nremedy: apt install llvm-{version}{}",
                 path.display(),
-                wanted.unwrap_or(CLANG_TO_INSTALL),
-                or_setup(wanted.is_none_or(|version| version == CLANG_TO_INSTALL))
+                or_setup(version == CLANG_TO_INSTALL)
             )),
         }
     };
@@ -191,18 +206,24 @@ fn check_profile_runtime(cc: &Path) -> Result<()> {
         .filter_map(|entry| fs::read_dir(entry.path()).ok())
         .any(|entries| entries.flatten().any(runtime));
     if !there {
-        let version = cc
-            .ancestors()
-            .filter_map(|folder| folder.file_name()?.to_str()?.strip_prefix("llvm-"))
-            .next()
-            .map_or(CLANG_TO_INSTALL.to_string(), str::to_owned);
+        let version = llvm_version(cc).unwrap_or(CLANG_TO_INSTALL);
         bail!(
             "clang's counters take libclang_rt.profile, which is not in {}\n\
-             remedy: apt install libclang-rt-{version}-dev, or scripts/setup builds",
-            folder.display()
+             remedy: apt install libclang-rt-{version}-dev{}",
+            folder.display(),
+            or_setup(version == CLANG_TO_INSTALL)
         );
     }
     Ok(())
+}
+
+/// The version of LLVM in whose folder (`/usr/lib/llvm-19/bin`) a program lies.
+fn llvm_version(program: &Path) -> Option<u32> {
+    let mut folders = program.ancestors();
+    folders.find_map(|folder| {
+        let name = folder.file_name()?.to_str()?;
+        name.strip_prefix("llvm-")?.parse().ok()
+    })
 }
 
 fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
@@ -217,7 +238,7 @@ fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
     let Some(path) = path else {
         let package = match linker {
             Linker::Bfd | Linker::Gold => "binutils".to_owned(),
-            Linker::Lld => format!("lld-{CLANG_TO_INSTALL}"),
+            Linker::Lld => format!("lld-{}", llvm_version(cc).unwrap_or(CLANG_TO_INSTALL)),
             Linker::Mold => "mold".to_owned(),
         };
         bail!(

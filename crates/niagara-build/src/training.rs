@@ -256,16 +256,15 @@ impl Training {
 
     /// Trains on the workloads that `text` names.
     pub(crate) fn train_on(&mut self, text: &str) -> Result<()> {
+        // A training with a name says how long it takes, and takes that along when it is replaced.
+        let named = |workloads: &BTreeMap<String, u32>| {
+            let named = workloads.keys().filter_map(|name| named_training(name));
+            named.map(|training| training.seconds).max()
+        };
+        let before = named(&self.workloads);
         self.workloads = read(text)?;
-        // A training with a name says how long it takes.
-        let named = self
-            .workloads
-            .keys()
-            .filter_map(|name| named_training(name));
-        if let (DEFAULT_SECONDS, Some(seconds)) =
-            (self.seconds, named.map(|training| training.seconds).max())
-        {
-            self.seconds = seconds;
+        if self.seconds == before.unwrap_or(DEFAULT_SECONDS) {
+            self.seconds = named(&self.workloads).unwrap_or(DEFAULT_SECONDS);
         }
         Ok(())
     }
@@ -351,6 +350,9 @@ mod tests {
         }
         let commit = shares.iter().find(|(name, _)| name == "commit");
         assert!(commit.expect("there").1 > 30.0, "{shares:?}");
+        // What takes its place takes no longer than it would have alone.
+        training.set("workloads", "oltp_read_only").expect("known");
+        assert_eq!(training.seconds, DEFAULT_SECONDS);
         // Who asks for a number of seconds gets that.
         let mut asked = Training::default();
         asked.set("seconds", "60").expect("a number");

@@ -48,7 +48,7 @@ pub use launch::start::{StartingServer, launch, spawn, spawn_for_remote};
 pub use niagara_toml::did_you_mean;
 pub use obtain::archive;
 pub use obtain::catalog::{
-    BuildDescription, Catalog, Distribution, EarlierSource, ServerDescription,
+    BuildDescription, Catalog, CpuSeconds, Distribution, EarlierSource, ServerDescription,
 };
 pub use obtain::debug_symbols::debug_symbols;
 pub use obtain::engine::with_engine;

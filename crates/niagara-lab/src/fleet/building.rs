@@ -276,10 +276,15 @@ impl Yard<'_> {
                 content, seconds, ..
             } => {
                 let cache = &self.inventory.cache;
-                let lock = cache.lock(&content.lock_name(), &mut || {})?;
-                stage(&self.folder, cache.root(), &content)?;
-                drop(lock);
-                if BuildStore::new(&self.inventory.cache).find(key).is_none() {
+                let store = BuildStore::new(cache);
+                // A command of this host that makes it at the same time has its folder.
+                let making = store.hold_alone(key)?;
+                if store.find(key).is_none() {
+                    let _lock = cache.lock(&content.lock_name(), &mut || {})?;
+                    stage(&self.folder, cache.root(), &content)?;
+                }
+                drop(making);
+                if store.find(key).is_none() {
                     bail!(
                         "the build {key} came from {} without its record\nremedy: the same command again",
                         result.node

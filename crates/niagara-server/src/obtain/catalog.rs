@@ -96,14 +96,26 @@ pub struct BuildDescription {
     pub plugins_off: Vec<String>,
     /// Debian packages that building takes, except compilers.
     pub needs: Vec<String>,
-    /// CPU seconds that compiling it once, without profile feedback, took on some machine: what a first build is expected to
-    /// take. It decides nothing of what is built, so it is left out of what builds are known by.
+    /// CPU seconds that compiling it once took on some machine: what a first build is expected to take. It decides nothing of
+    /// what is built, so it is left out of what builds are known by.
     #[serde(default, skip_serializing)]
-    pub cpu_seconds: Option<u32>,
+    pub cpu_seconds: CpuSeconds,
     /// Source packages that a mirror may still hold when the archive's lists have moved on, newest first. They decide nothing
     /// of what is built either: a build is known by its source.
     #[serde(default, skip_serializing)]
     pub earlier: Vec<EarlierSource>,
+}
+
+/// CPU seconds that compiling a server once took on some machine, by compiler.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CpuSeconds {
+    /// By gcc, without profile feedback.
+    pub gcc: Option<u32>,
+    /// By clang, with counters or without a profile.
+    pub clang: Option<u32>,
+    /// By clang with a profile: what never ran is compiled for size, which takes less.
+    pub clang_by_profile: Option<u32>,
 }
 
 /// A source package of before: what it was called, and what it must be.

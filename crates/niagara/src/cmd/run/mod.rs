@@ -2,13 +2,14 @@
 
 mod plan;
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use niagara_build::BuildStore;
+use niagara_build::{BuildStore, Forecast, Recipe, built_as};
 use niagara_lab::{
-    History, PartsSoFar, StudyDescription, StudySize, answer, looks_like_path, parts_so_far,
-    server_name,
+    History, PartsSoFar, ServerRecipe, StudyDescription, StudySize, answer, looks_like_path,
+    parts_so_far, server_name,
 };
 use niagara_server::{Cache, Catalog};
 
@@ -103,7 +104,26 @@ pub fn plan_of(
     let builds = BuildStore::new(cache);
     // The history is of loads that came from this host.
     let history = study.client_host.is_none().then(|| History::of(cache));
-    plan::plan(study, history.as_ref(), so_far, &|recipes| {
-        builds.forecasts(catalog, &study.server, recipes)
+    plan::plan(study, history.as_ref(), so_far, &|made| {
+        forecasts(&builds, catalog, made)
     })
+}
+
+/// What making each of these takes, one after the other: those of one server know of each other.
+fn forecasts(builds: &BuildStore, catalog: &Catalog, made: &[ServerRecipe]) -> Vec<Forecast> {
+    let mut all = vec![Forecast::Unknown; made.len()];
+    let servers: BTreeSet<&str> = made.iter().map(|made| made.server.as_str()).collect();
+    for server in servers {
+        let of_it: Vec<usize> = (0..made.len())
+            .filter(|&place| made[place].server == server)
+            .collect();
+        let recipes: Vec<&Recipe> = of_it.iter().map(|&place| &made[place].recipe).collect();
+        // Builds beside a server that is named by its path are kept as those of the catalogue's.
+        let beside = built_as(catalog, server).map_or(server, |known| known.name.as_str());
+        let forecasts = builds.forecasts(catalog, beside, &recipes);
+        for (place, forecast) in of_it.into_iter().zip(forecasts) {
+            all[place] = forecast;
+        }
+    }
+    all
 }

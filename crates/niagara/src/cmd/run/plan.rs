@@ -2,11 +2,12 @@
 
 use std::path::PathBuf;
 
-use niagara_build::{Forecast, Recipe};
+use niagara_build::Forecast;
 use niagara_fleet::Plan;
 use niagara_lab::{
-    DuelSettings, History, NoiseSource, PartsSoFar, Protocol, Question, StudyDescription,
-    client_host_remark, couples_of, expected_sd, recipes_of, rung_errors, unit_seconds,
+    DuelSettings, History, NoiseSource, PartsSoFar, Protocol, Question, ServerRecipe,
+    StudyDescription, client_host_remark, couples_of, expected_sd, recipes_of, rung_errors,
+    unit_seconds,
 };
 use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable, detectable_in};
@@ -98,7 +99,7 @@ pub fn plan(
     study: &StudyDescription,
     history: Option<&History>,
     so_far: Option<&PartsSoFar>,
-    forecasts: &dyn Fn(&[&Recipe]) -> Vec<Forecast>,
+    forecasts: &dyn Fn(&[ServerRecipe]) -> Vec<Forecast>,
 ) -> RunPlan {
     let duel_settings = duel_settings_of(study, history);
     let (mut cannot, mut left) = (0, 0);
@@ -160,7 +161,6 @@ pub fn plan(
         Some(so_far) => so_far.is_wanted(row),
         None => !row.is_left,
     });
-    let recipes: Vec<Recipe> = recipes.into_iter().map(|made| made.recipe).collect();
     RunPlan {
         kind: study.question.kind().to_string(),
         title: study.about.title.clone(),
@@ -185,9 +185,9 @@ pub fn plan(
         nodes_worth_having,
         builds: recipes
             .iter()
-            .zip(forecasts(&recipes.iter().collect::<Vec<_>>()))
-            .map(|(recipe, forecast)| BuildPlan {
-                recipe: recipe.one_line(),
+            .zip(forecasts(&recipes))
+            .map(|(made, forecast)| BuildPlan {
+                recipe: made.recipe.one_line(),
                 forecast,
             })
             .collect(),
