@@ -414,7 +414,11 @@ fn what_cannot_be_read_is_counted() {
         .iter()
         .map(|piece| (piece.to_server, piece.at_us, &piece.bytes))
         .collect();
-    assert_eq!(left_out.count(Cause::Encrypted), 1, "{left_out:?}\n{said:?}");
+    assert_eq!(
+        left_out.count(Cause::Encrypted),
+        1,
+        "{left_out:?}\n{said:?}"
+    );
     // A file that ends in the middle, wherever, is read up to there.
     let bytes = pcap(&recorded);
     for at in (24..bytes.len()).step_by(211) {

@@ -186,6 +186,7 @@ fn built(server: &str, family: &str, binary: &str) -> DeployInput {
                 one_line: "gcc, PGO on oltp_read_only".into(),
                 recipe: "{}".into(),
                 releases: None,
+                sha256: None,
             }),
             ..Deployment::default()
         },

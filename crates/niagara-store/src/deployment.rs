@@ -128,6 +128,9 @@ pub struct DeployBuild {
     /// Its release, and that of the server that it takes the place of; `None` of results that did not keep them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub releases: Option<Releases>,
+    /// SHA-256 of the binary that was measured and checked; `None` of results that did not keep it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
 }
 
 #[cfg(test)]

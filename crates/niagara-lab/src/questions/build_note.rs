@@ -217,6 +217,17 @@ pub(crate) fn not_recommended(notes: &[BuildNote]) -> Option<String> {
     }
 }
 
+/// What is wrong with the build of the variant that is called `of`, where a check found something.
+pub(crate) fn wrong_build(notes: &[BuildNote], of: &str) -> Option<String> {
+    let note = notes.iter().find(|note| note.of == of)?;
+    match &note.check {
+        BuildCheck::Failed(finding) => Some(format!(
+            "{of}'s own build is not correct and therefore not recommended: {finding}"
+        )),
+        BuildCheck::Passed(_) | BuildCheck::Unknown(_) => None,
+    }
+}
+
 fn known(bench: &Workbench, variant: &Variant) -> Result<BuildCheck> {
     let server = &bench.install_of(variant)?.server;
     Ok(match standing(bench.cache(), server)? {
@@ -265,6 +276,13 @@ mod tests {
         let passed = note(FINAL, BuildCheck::Passed("10 kills".to_owned()));
         assert_eq!(not_recommended(&[passed]), None);
         let said = not_recommended(&[note(FINAL, wrong())]).expect("it failed");
+        assert!(said.contains("main.select"), "{said}");
+        let compared = [
+            note("A", wrong()),
+            note("B", BuildCheck::Passed(String::new())),
+        ];
+        assert_eq!(wrong_build(&compared, "B"), None);
+        let said = wrong_build(&compared, "A").expect("it failed");
         assert!(said.contains("main.select"), "{said}");
         let unknown = BuildCheck::Unknown("niagara server check PATH".to_owned());
         let said = not_recommended(&[note(FINAL, unknown)]).expect("nobody knows");

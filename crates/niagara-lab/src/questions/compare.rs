@@ -13,7 +13,7 @@ use crate::client_host::ClientHost;
 use crate::duels::duel_plan::{duel_seconds, expected_sd};
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
-use crate::questions::build_note::{Noted, build_notes};
+use crate::questions::build_note::{Noted, build_notes, wrong_build};
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment};
@@ -130,9 +130,11 @@ impl<'a> Comparing<'a> {
         }
     }
 
-    /// What installing B takes; `None` unless it was proven better, and with the same answers.
-    fn deployment(&self, found: &Comparison) -> Result<Option<Deployment>> {
-        if found.judged().verdict != Some(Verdict::Faster) || !found.may_be_recommended() {
+    /// What installing B takes; `None` unless it was proven better, with the same answers, and its own build is not known to be
+    /// wrong.
+    fn deployment(&self, found: &Comparison, is_wrong: bool) -> Result<Option<Deployment>> {
+        let is_faster = found.judged().verdict == Some(Verdict::Faster);
+        if !is_faster || !found.may_be_recommended() || is_wrong {
             return Ok(None);
         }
         let CompareOptions { a, b, .. } = &self.options;
@@ -250,6 +252,10 @@ impl Measuring for Comparing<'_> {
             variant,
             beside: Some(beside),
         });
+        let builds = build_notes(bench, &sides)?;
+        let wrong = wrong_build(&builds, "B");
+        let mut warnings = self.warnings(outcome, comparison.caution.as_ref());
+        warnings.extend(wrong.clone());
         Ok(Found::Summary(Summary::Compare(Box::new(CompareSummary {
             about: self.about.clone(),
             protocol: options.protocol.to_string(),
@@ -259,9 +265,9 @@ impl Measuring for Comparing<'_> {
             elapsed_seconds: study.used_seconds(),
             load_seconds: study.load_seconds(),
             complete: complete && outcome.failure.is_none(),
-            builds: build_notes(bench, &sides)?,
-            warnings: self.warnings(outcome, comparison.caution.as_ref()),
-            deployment: self.deployment(&comparison)?,
+            builds,
+            warnings,
+            deployment: self.deployment(&comparison, wrong.is_some())?,
             comparison,
             sd_duel: niagara_stats::standard_deviation(&scores),
         }))))

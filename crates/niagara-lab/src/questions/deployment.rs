@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{
-    Catalog, Family, Install, Runtime, Scheduling, TransportKind, environment, is_flag,
+    Catalog, Family, Install, Runtime, Scheduling, TransportKind, environment, file_digest, is_flag,
 };
 use niagara_store::{DeployBuild, DeployMalloc, Deployment, Releases};
 
@@ -199,6 +199,7 @@ fn built(install: &Install, before: &Install, variant: &Variant) -> Result<Optio
             built: install.version_string.clone(),
             beside: Some(before.version_string.clone()),
         }),
+        sha256: Some(file_digest(&install.server)?),
     }))
 }
 
@@ -486,6 +487,7 @@ mod tests {
         let prefix = folder.path().join("prefix");
         std::fs::create_dir_all(prefix.join("usr/sbin")).expect("made");
         std::fs::write(folder.path().join("recipe.json"), "{}").expect("written");
+        std::fs::write(prefix.join("usr/sbin/mariadbd"), "program").expect("written");
         let own = Install {
             version_string: "10.11.18-MariaDB".into(),
             basedir: prefix.join("usr"),
@@ -499,7 +501,9 @@ mod tests {
         let mut variant = Variant::base("mariadb-10.11");
         variant.build = Some(niagara_build::Recipe::default());
         let told = deployment([&own, &package], &variant, &[], "", None).expect("complete");
-        let releases = told.built.expect("a build").releases.expect("kept");
+        let built = told.built.expect("a build");
+        assert_eq!(built.sha256, file_digest(&own.server).ok());
+        let releases = built.releases.expect("kept");
         assert_eq!(releases.built, "10.11.18-MariaDB");
         assert_eq!(releases.newer_beside(), Some("10.11.19-MariaDB-0+deb12u1"));
     }

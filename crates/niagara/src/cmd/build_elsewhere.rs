@@ -9,6 +9,9 @@ const BUILDS: &str = "build";
 /// The option by which building gets its time.
 const BUILD_BUDGET: &str = "--build-budget";
 
+/// What the reason of a build says that was not tried because nobody asked for builds.
+const NOT_ASKED: &str = "only when asked for";
+
 /// The sentence; none where builds were tried, or where none was measured with a server of this branch.
 pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     let builds: Vec<&Lever> = levers
@@ -21,15 +24,13 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .iter()
         .map(|rung| &rung.screened)
         .chain(&tune.not_helped);
-    let mut left_out = tune
+    let left_out: Vec<&str> = tune
         .not_tried
         .iter()
         .filter(|left| is_build(&left.lever))
-        .peekable();
-    if !tune.complete
-        || left_out.peek().is_none()
-        || tried.any(|screened| is_build(&screened.lever))
-    {
+        .map(|left| left.reason.as_str())
+        .collect();
+    if !tune.complete || left_out.is_empty() || tried.any(|screened| is_build(&screened.lever)) {
         return None;
     }
     let (workload, _) = tune.workload.split_once(',')?;
@@ -53,15 +54,14 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     };
     let over = figure.over.iter().map(|over| format!(" over {over}"));
     let over: String = over.collect();
-    // With --with-builds there was no time for any.
-    let no_time = left_out.any(|left| left.reason.contains(BUILD_BUDGET));
-    let what_to_do = match no_time {
-        true => format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)"),
-        false => {
-            format!(
-                "`scripts/setup builds` once, then --with-builds ({BUILD_BUDGET}, 1h unless given)"
-            )
-        }
+    let says = |words: &str| left_out.iter().any(|reason| reason.contains(words));
+    let what_to_do = if says(BUILD_BUDGET) {
+        // With --with-builds there was no time for any.
+        format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)")
+    } else if says(NOT_ASKED) {
+        format!("`scripts/setup builds` once, then --with-builds ({BUILD_BUDGET}, 1h unless given)")
+    } else {
+        "none could be built here (`report --verbose` says why)".to_owned()
     };
     Some(format!(
         "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of}{over} ({}): {what_to_do}",

@@ -11,7 +11,8 @@ use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Files, Report, Sides, View, diagnosed_profiles,
     keeps_deployed, limits_in_short, may_deploy, node_account_lines, number, wrapped,
 };
-use niagara_store::{NodeAccount, Store, Summary};
+use niagara_server::file_digest;
+use niagara_store::{DeployBuild, NodeAccount, Store, Summary};
 use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
@@ -147,20 +148,20 @@ fn write_text_library(deploy: &Path, input: &DeployInput) -> Result<()> {
         .with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// Packs the built server, where one was built and still is here; else the archive that was packed before stays.
+/// Packs the built server, where one was built and still is here, the one that was measured and checked; else the archive that
+/// was packed before stays.
 fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
     let Some(built) = &input.variant.built else {
         return Ok(());
     };
     let archive = deploy.join(DEPLOY_ARCHIVE);
-    if !built.prefix.join("usr").is_dir() {
+    if let Some(why) = cannot_be_packed(built)? {
         if archive.exists() {
             return Ok(());
         }
         bail!(
-            "the built server is not in {} any more, so it cannot be packed into {}\n\
-             remedy: niagara server build makes it again from {}",
-            built.prefix.display(),
+            "{why}, so it cannot be packed into {}\n\
+             remedy: niagara server build makes it again from {}; measure and check that one",
             archive.display(),
             deploy.join("recipe.json").display()
         );
@@ -187,6 +188,25 @@ fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
     }
     std::fs::rename(&unfinished, &archive)
         .with_context(|| format!("cannot write {}", archive.display()))
+}
+
+/// Why the build in its folder is not the one that was measured and checked: it is gone, or was made again since, which gives another
+/// binary where it was trained anew.
+fn cannot_be_packed(built: &DeployBuild) -> Result<Option<String>> {
+    let prefix = built.prefix.display();
+    let binary = built.prefix.join(&built.binary);
+    if !binary.is_file() {
+        return Ok(Some(format!(
+            "the built server is not in {prefix} any more"
+        )));
+    }
+    let Some(checked) = &built.sha256 else {
+        return Ok(None);
+    };
+    let is_another = file_digest(&binary)? != *checked;
+    Ok(is_another.then(|| {
+        format!("the server in {prefix} was built again and is not the binary that was measured and checked")
+    }))
 }
 
 /// Writes `files` and removes what an earlier sitting made beside them, but for `kept`: nothing that was not proven is handed
@@ -323,7 +343,7 @@ pub fn newest() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::{DeployBuild, Deployment};
+    use niagara_store::Deployment;
 
     use super::*;
 
@@ -342,6 +362,7 @@ mod tests {
                     one_line: "gcc".into(),
                     recipe: "{}".into(),
                     releases: None,
+                    sha256: Some(file_digest(&prefix.join("usr/sbin/mariadbd"))?),
                 }),
                 ..Deployment::default()
             },
@@ -350,6 +371,14 @@ mod tests {
         write_archive(&deploy, &input)?;
         let archive = deploy.join(DEPLOY_ARCHIVE);
         let packed = std::fs::read(&archive)?;
+        // Built again, it is another binary, which nobody checked.
+        std::fs::write(prefix.join("usr/sbin/mariadbd"), "another program")?;
+        write_archive(&deploy, &input)?;
+        assert_eq!(std::fs::read(&archive)?, packed);
+        std::fs::remove_file(&archive)?;
+        let another = write_archive(&deploy, &input).expect_err("another binary");
+        assert!(another.to_string().contains("remedy: "), "{another}");
+        std::fs::write(&archive, &packed)?;
         std::fs::remove_dir_all(&prefix)?;
         write_deploy(
             &deploy,
