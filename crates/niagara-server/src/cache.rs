@@ -70,6 +70,12 @@ impl Cache {
             .with_context(|| format!("cannot tell the free space of {}", work.display()))
     }
 
+    /// Bytes free on the disk that servers, images and builds are kept on.
+    pub fn kept_free_bytes(&self) -> Result<u64> {
+        free_bytes(&self.root)
+            .with_context(|| format!("cannot tell the free space of {}", self.root.display()))
+    }
+
     /// A new private folder for `kind` (`clone`, `run`), removed when dropped, and by the next start if this
     /// process dies first: a lock beside it says whether its owner lives.
     pub fn work_folder(&self, kind: &str) -> Result<WorkFolder> {

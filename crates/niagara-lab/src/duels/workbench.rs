@@ -436,6 +436,24 @@ impl Workbench {
         Ok(())
     }
 
+    /// An error when the disk of the cache is full: then no build that fails does so for a cause of its own.
+    ///
+    /// # Errors
+    /// The disk is full.
+    pub(crate) fn check_cache_disk(&self) -> Result<()> {
+        let free = self.cache.kept_free_bytes()?;
+        if free < FULL_BELOW {
+            bail!(
+                "no space left on the disk of {} ({} MB free)\n\
+                 remedy: free some (niagara server build gc), or name a folder on another disk in NIAGARA_CACHE; the same command \
+                 continues from here",
+                self.cache.root().display(),
+                free >> 20
+            );
+        }
+        Ok(())
+    }
+
     /// A fresh clone of the image for `variant`; it goes when the folder is dropped.
     ///
     /// # Errors

@@ -282,6 +282,7 @@ fn refusal(
     if let Err(error) = bench.set_up_variant(variant, observer) {
         bench.cancel().check()?;
         bench.check_disk()?;
+        bench.check_cache_disk()?;
         return Ok(Some(format!("{error:#}")));
     }
     let server = &bench.install_of(variant)?.server;
