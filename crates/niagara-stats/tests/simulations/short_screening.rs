@@ -2,8 +2,8 @@
 //! beforehand what they did elsewhere.
 
 use niagara_stats::{
-    Components, Expected, Factor, Observation, Prior, Prospect, ScreenedEffect, design, effects,
-    promote, strongest_beside, weights,
+    Components, Expected, Factor, Fit, Observation, Prior, Prospect, ScreenedEffect, design,
+    effects, promote, strongest_beside, weights,
 };
 
 use crate::machine::Machine;
@@ -193,6 +193,25 @@ fn more_duels_are_worth_more_than_longer_ones() {
     assert!(short > 0.9 * ALL, "{short}");
 }
 
+/// What is promoted of levers of which nothing is known, factor by factor.
+fn promoted(fit: &Fit) -> Vec<usize> {
+    let prospects: Vec<Prospect> = fit
+        .effects
+        .iter()
+        .map(|effect| Prospect {
+            index: effect.factor,
+            factor: effect.factor,
+            effect: ScreenedEffect {
+                log_effect: effect.log_effect,
+                std_err: effect.std_err,
+                prior: None,
+            },
+            apart: Vec::new(),
+        })
+        .collect();
+    promote(&prospects, &[], 0.005)
+}
+
 /// Screenings of 26 levers with this many duels, some of which are far off: the mean log gain of what is promoted.
 fn gain_with_stalls(duels: usize, stalled: f64) -> f64 {
     const ROUNDS: usize = 150;
@@ -223,21 +242,7 @@ fn gain_with_stalls(duels: usize, stalled: f64) -> f64 {
             })
             .collect();
         let fit = strongest_beside(&factors, &observations, &[], sd);
-        let prospects: Vec<Prospect> = fit
-            .effects
-            .iter()
-            .map(|effect| Prospect {
-                index: effect.factor,
-                factor: effect.factor,
-                effect: ScreenedEffect {
-                    log_effect: effect.log_effect,
-                    std_err: effect.std_err,
-                    prior: None,
-                },
-                apart: Vec::new(),
-            })
-            .collect();
-        let chosen = promote(&prospects, &[], 0.005);
+        let chosen = promoted(&fit);
         gain += chosen.into_iter().map(truth).sum::<f64>() / ROUNDS as f64;
     }
     gain
@@ -321,21 +326,7 @@ fn beside_an_unsteady_one(is_weighted: bool, stalls: f64) -> BesideAnUnsteadyOne
             found.covered += f64::from(u8::from(holds)) * share;
         }
         let fit = strongest_beside(&factors, &observations, &[], sd).with_noise_at_least(sd);
-        let prospects: Vec<Prospect> = fit
-            .effects
-            .iter()
-            .map(|effect| Prospect {
-                index: effect.factor,
-                factor: effect.factor,
-                effect: ScreenedEffect {
-                    log_effect: effect.log_effect,
-                    std_err: effect.std_err,
-                    prior: None,
-                },
-                apart: Vec::new(),
-            })
-            .collect();
-        let chosen = promote(&prospects, &[], 0.005);
+        let chosen = promoted(&fit);
         found.gain += chosen.into_iter().map(truth).sum::<f64>() / ROUNDS as f64;
     }
     found.off = found.off.sqrt();
