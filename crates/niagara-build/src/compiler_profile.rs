@@ -196,7 +196,7 @@ pub(crate) fn merge_raw(
     if inputs.is_empty() {
         bail!(
             "the instrumented server wrote no profile into {}: it writes it when it ends cleanly\n\
-             remedy: the same command once more; the training's own log stands beside it if the server crashed",
+             remedy: the same command once more",
             raw.display()
         );
     }

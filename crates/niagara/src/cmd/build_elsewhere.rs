@@ -61,7 +61,8 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     } else if says(NOT_ASKED) {
         format!("`scripts/setup builds` once, then --with-builds ({BUILD_BUDGET}, 1h unless given)")
     } else {
-        "none could be built here (`report --verbose` says why)".to_owned()
+        // Left out on request, begun without, or failed: each says so itself.
+        "`report --verbose` says why none was".to_owned()
     };
     Some(format!(
         "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of}{over} ({}): {what_to_do}",
