@@ -1,16 +1,12 @@
 //! Waiting for what another command makes.
 
 use std::fs::File;
-use std::time::Duration;
 
 use anyhow::Result;
 use niagara_server::Cache;
 use nix::fcntl::Flock;
 
 use crate::step::BuildStopped;
-
-/// How often it is looked whether the other one has ended, or this one is to stop.
-const TICK: Duration = Duration::from_millis(200);
 
 /// The lock of this name, held until dropped; `waiting` is called when somebody else holds it, perhaps for an hour.
 ///
@@ -22,20 +18,8 @@ pub(crate) fn lock(
     cancelled: &dyn Fn() -> bool,
     waiting: &mut dyn FnMut(),
 ) -> Result<Flock<File>> {
-    let mut told = false;
-    loop {
-        if let Some(lock) = cache.try_lock(name)? {
-            return Ok(lock);
-        }
-        if cancelled() {
-            return Err(BuildStopped.into());
-        }
-        if !told {
-            waiting();
-            told = true;
-        }
-        std::thread::sleep(TICK);
-    }
+    let held = cache.lock_unless(name, cancelled, waiting)?;
+    held.ok_or_else(|| BuildStopped.into())
 }
 
 #[cfg(test)]

@@ -3,12 +3,16 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::disk_use::free_bytes;
 use crate::owner_lock::{OwnerLock, folder_of};
+
+/// How often whoever waits for a lock looks whether it is free, or whether to stop.
+const LOOKED_AGAIN: Duration = Duration::from_millis(100);
 
 /// The cache folder: fetched servers, dataset images, the registry of running servers, work in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -110,6 +114,29 @@ impl Cache {
         waiting();
         Flock::lock(file, FlockArg::LockExclusive)
             .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
+    }
+
+    /// The lock of this name as [`lock`](Self::lock) gives it, unless `stopped` says so while somebody else holds it, perhaps for an hour: none then.
+    pub fn lock_unless(
+        &self,
+        name: &str,
+        stopped: &dyn Fn() -> bool,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<Option<Flock<File>>> {
+        let mut told = false;
+        loop {
+            if let Some(lock) = self.try_lock(name)? {
+                return Ok(Some(lock));
+            }
+            if stopped() {
+                return Ok(None);
+            }
+            if !told {
+                waiting();
+                told = true;
+            }
+            std::thread::sleep(LOOKED_AGAIN);
+        }
     }
 
     /// The lock of this name together with others who share it, held until dropped: nobody has it alone meanwhile.

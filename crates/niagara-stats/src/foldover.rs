@@ -79,4 +79,9 @@ impl Observation {
             weight: 1.0,
         }
     }
+
+    /// A score or a contrast of this duel as sums of squares take it.
+    fn weighted(&self, value: f64) -> f64 {
+        self.weight.sqrt() * value
+    }
 }

@@ -28,6 +28,19 @@ use niagara_server::{Cancel, Cancelled};
 /// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
 const FULL_BELOW: u64 = 64 << 20;
 
+/// An error where `free` bytes on the disk of `folder` are as good as none; `variable` names another folder.
+fn not_full(folder: &Path, free: u64, free_some: &str, variable: &str) -> Result<()> {
+    if free < FULL_BELOW {
+        bail!(
+            "no space left on the disk of {} ({} MB free)\n\
+             remedy: {free_some}, or name a folder on another disk in {variable}; the same command continues from here",
+            folder.display(),
+            free >> 20
+        );
+    }
+    Ok(())
+}
+
 /// Share of the memory that one of two servers may reserve at its start: the rest is for what they use besides, the load
 /// generator, and the page cache.
 const ROOM_OF_ONE: f64 = 0.4;
@@ -425,15 +438,7 @@ impl Workbench {
     /// The disk is full.
     pub(crate) fn check_disk(&self) -> Result<()> {
         let free = self.cache.free_bytes()?;
-        if free < FULL_BELOW {
-            bail!(
-                "no space left on the disk of {} ({} MB free)\n\
-                 remedy: free some, or name a folder on another disk in NIAGARA_WORK; the same command continues from here",
-                self.cache.work()?.display(),
-                free >> 20
-            );
-        }
-        Ok(())
+        not_full(&self.cache.work()?, free, "free some", "NIAGARA_WORK")
     }
 
     /// An error when the disk of the cache is full: then no build that fails does so for a cause of its own.
@@ -442,16 +447,8 @@ impl Workbench {
     /// The disk is full.
     pub(crate) fn check_cache_disk(&self) -> Result<()> {
         let free = self.cache.kept_free_bytes()?;
-        if free < FULL_BELOW {
-            bail!(
-                "no space left on the disk of {} ({} MB free)\n\
-                 remedy: free some (niagara server build gc), or name a folder on another disk in NIAGARA_CACHE; the same command \
-                 continues from here",
-                self.cache.root().display(),
-                free >> 20
-            );
-        }
-        Ok(())
+        let gc = "free some (niagara server build gc)";
+        not_full(self.cache.root(), free, gc, "NIAGARA_CACHE")
     }
 
     /// A fresh clone of the image for `variant`; it goes when the folder is dropped.

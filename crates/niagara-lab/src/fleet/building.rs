@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, Wanted};
@@ -138,20 +137,12 @@ fn alone_in(
     observer: &mut dyn Observer,
 ) -> Result<impl Drop + use<>> {
     let lock = format!("fleet-{name}");
-    let mut told = false;
-    loop {
-        if let Some(lock) = cache.try_lock(&lock)? {
-            return Ok(lock);
-        }
-        cancel.check()?;
-        if !told {
-            observer.see(Event::Note(
-                "waiting: another command has these builds made by nodes",
-            ));
-            told = true;
-        }
-        std::thread::sleep(Duration::from_millis(100));
-    }
+    let held = cache.lock_unless(&lock, &|| cancel.check().is_err(), &mut || {
+        observer.see(Event::Note(
+            "waiting: another command has these builds made by nodes",
+        ));
+    })?;
+    held.ok_or_else(|| Cancelled.into())
 }
 
 /// The name of a build among a head's items.

@@ -64,7 +64,7 @@ fn hold(observations: &[Observation], fit: &Fit, own_sd: f64) -> Vec<Observation
     let left: Vec<f64> = observations
         .iter()
         .zip(&explained)
-        .map(|(observation, fitted)| observation.weight.sqrt() * (observation.score - fitted).abs())
+        .map(|(observation, fitted)| observation.weighted((observation.score - fitted).abs()))
         .filter(|left| left.is_finite())
         .collect();
     let fitted_away = left.len() as f64 / fit.residual_df.max(1.0);

@@ -107,16 +107,15 @@ pub fn effects(factors: &[Factor], observations: &[Observation], pairs: &[Pair])
     let rows: Vec<Vec<f64>> = told
         .iter()
         .map(|observation| {
-            let root = observation.weight.sqrt();
             let contrasts = columns
                 .iter()
                 .map(|column| column.contrast(&observation.row));
-            contrasts.map(|x| root * x).collect()
+            contrasts.map(|x| observation.weighted(x)).collect()
         })
         .collect();
     let scores: Vec<f64> = told
         .iter()
-        .map(|observation| observation.weight.sqrt() * observation.score)
+        .map(|observation| observation.weighted(observation.score))
         .collect();
     let count = columns.len();
 

@@ -29,7 +29,7 @@ pub fn interactions(factors: &[Factor], observations: &[Observation], least_sd: 
         .collect();
     let column = |column: &Column| -> Vec<f64> {
         told.iter()
-            .map(|observation| observation.weight.sqrt() * column.contrast(&observation.row))
+            .map(|observation| observation.weighted(column.contrast(&observation.row)))
             .collect()
     };
     let levels = levels(factors);
@@ -39,7 +39,7 @@ pub fn interactions(factors: &[Factor], observations: &[Observation], least_sd: 
     }
     let scores: Vec<f64> = told
         .iter()
-        .map(|observation| observation.weight.sqrt() * observation.score)
+        .map(|observation| observation.weighted(observation.score))
         .collect();
     let mut residual = beside(&basis, scores);
     // Pairs with what of their column nothing fitted so far explains; shrinks as pairs are taken.
