@@ -7,6 +7,8 @@ use niagara_server::{BuildDescription, Catalog};
 use crate::described::{built_as, can_be_built};
 use crate::flags::check_options;
 use crate::recipe::Recipe;
+use crate::source::Source;
+use crate::store::BuildStore;
 use crate::toolchain::{Toolchain, missing_packages};
 
 /// Whether this machine has the tools that `recipe` takes, beside `server`: compiler, linker, BOLT, what patches a source.
@@ -28,19 +30,30 @@ pub fn check_tools(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<(
     Ok(())
 }
 
-/// Whether the packages are installed that compiling `server` takes, which a build that is here already does not need. The
+/// Whether the packages are installed that compiling `server` takes, which a build that is here already does not need, and what
+/// unpacks its source where `store` does not have that yet. The
 /// needs of a source tree are found when it is read.
 ///
 /// # Errors
 /// Those that are missing, with the command that installs them.
-pub fn check_packages(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<()> {
-    match recipe.source {
-        Some(_) => Ok(()),
-        None if in_path("dpkg-source").is_none() => bail!(
-            "source packages are unpacked by dpkg-source, which is not here\nremedy: apt install dpkg-dev, or scripts/setup builds"
-        ),
-        None => needs_installed(&can_be_built(built_as(catalog, server)?)?),
+pub fn check_packages(
+    store: &BuildStore,
+    catalog: &Catalog,
+    server: &str,
+    recipe: &Recipe,
+) -> Result<()> {
+    if recipe.source.is_some() {
+        return Ok(());
     }
+    let described = built_as(catalog, server)?;
+    let build = can_be_built(described)?;
+    let is_here = Source::of_package_here(store.cache(), described, &build).is_some();
+    if !is_here && in_path("dpkg-source").is_none() {
+        bail!(
+            "source packages are unpacked by dpkg-source, which is not here\nremedy: apt install dpkg-dev, or scripts/setup builds"
+        );
+    }
+    needs_installed(&build)
 }
 
 /// Whether what a build of this description takes is installed.

@@ -39,7 +39,7 @@ pub(crate) fn without_tools(
         check_tools(catalog, server, recipe).and_then(|()| {
             match store.forecasts(catalog, beside, &[recipe]).first() {
                 Some(Forecast::There) => Ok(()),
-                _ => check_packages(catalog, server, recipe),
+                _ => check_packages(store, catalog, server, recipe),
             }
         })
     };

@@ -172,7 +172,8 @@ fn reasons(not_tried: &[NotTried]) -> String {
         .iter()
         .take(MAX_REASONS)
         .map(|(reason, count)| {
-            let short = reason.split([':', ';']).next().unwrap_or_default();
+            // A remedy stands on a line of its own.
+            let short = reason.split([':', ';', '\n']).next().unwrap_or_default();
             format!("{count} {short}")
         })
         .collect();
@@ -206,4 +207,19 @@ fn next_step(tune: &TuneSummary) -> Option<&'static str> {
              have more to gain"
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reason_is_told_without_its_remedy() {
+        let left = NotTried {
+            lever: "build-lto".to_owned(),
+            title: String::new(),
+            reason: "dpkg-source is not here\nremedy: apt install dpkg-dev".to_owned(),
+        };
+        assert_eq!(reasons(&[left]), "1 dpkg-source is not here");
+    }
 }
