@@ -32,7 +32,8 @@ def arguments():
     parser.add_argument("--threads", default="32")
     parser.add_argument("--minutes", type=float, default=15, help="each tuner's time")
     parser.add_argument("--judge-minutes", type=float, default=5, help="time of each comparison of the judge")
-    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--seeds", type=int, default=3, help="how many, each a run of every tuner")
+    parser.add_argument("--first-seed", type=int, default=1, help="the others follow it")
     parser.add_argument("--tuner", action="append", help="may be repeated [default: all]")
     parser.add_argument("--load-seconds", type=int, default=15, help="counted time of an evaluation")
     parser.add_argument("--warm-up-seconds", type=int, default=5)
@@ -187,7 +188,7 @@ def measure(args, workload):
     kept(folder / "start.json", lambda: bench.throughput({}))
     tuners = args.tuner or ["niagara", "niagara-knobs", *SEARCHES, "mysqltuner"]
     found = {}
-    for seed in range(1, args.seeds + 1):
+    for seed in range(args.first_seed, args.first_seed + args.seeds):
         for tuner in latin_square(tuners, seed):
             say(f"{workload}, seed {seed}: {tuner}")
             found[tuner, seed] = kept(

@@ -121,7 +121,9 @@ impl Builder<'_> {
         record: &mut BuildRecord,
         what: &str,
     ) -> Result<()> {
-        let tree = order.source.patched(self.cache, &order.patches)?;
+        let tree = order
+            .source
+            .patched(self.cache, &order.patches, self.cancelled)?;
         fs::create_dir_all(folder.join("ninja"))?;
         let log = folder.join("log");
         let title = format!("{} ({what}{})", order.server, order.recipe.one_line());
@@ -205,7 +207,9 @@ impl Builder<'_> {
     }
 
     pub(crate) fn put_together(&self, order: &Order, folder: &Path) -> Result<()> {
-        let tree = order.source.patched(self.cache, &order.patches)?;
+        let tree = order
+            .source
+            .patched(self.cache, &order.patches, self.cancelled)?;
         let binary = folder.join("ninja").join(&order.description.binary);
         if !binary.is_file() {
             bail!(

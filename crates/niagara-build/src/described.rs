@@ -20,6 +20,11 @@ pub(crate) fn can_be_built(described: &ServerDescription) -> Result<BuildDescrip
     })
 }
 
+/// The name that builds beside `server` are kept under: [`built_as`]'s, or its own where nobody knows how it is built.
+pub fn kept_as<'a>(catalog: &'a Catalog, server: &'a str) -> &'a str {
+    built_as(catalog, server).map_or(server, |described| described.name.as_str())
+}
+
 /// The catalogue's server that a build beside `server` is made as: the one of this name, or, of a server that is named by
 /// its path, the one of its branch and series.
 ///

@@ -19,9 +19,10 @@ impl Builder<'_> {
     /// is built.
     ///
     /// # Errors
-    /// A recipe that cannot be made here; a source that cannot be had.
+    /// A recipe that cannot be made here; a source that cannot be had; [`BuildStopped`] when told to stop.
     pub fn look(&mut self, server: &str, recipe: &Recipe) -> Result<Wanted> {
-        let order = self.order(server, recipe)?;
+        let order = self.order(server, recipe);
+        let order = self.or_stopped(order)?;
         let key = order.key(BuildKind::Server)?;
         Ok(Wanted {
             is_there: BuildStore::new(self.cache).find(&key).is_some(),
@@ -42,10 +43,14 @@ impl Builder<'_> {
             self.fill(&order)
                 .with_context(|| format!("cannot build {server} ({})", recipe.one_line()))
         });
-        // Ctrl-C ends the tools as well: what dpkg-source or llvm-profdata says of that is not what went wrong.
+        self.or_stopped(built)
+    }
+
+    /// Ctrl-C ends the tools as well: what dpkg-source or llvm-profdata says of that is not what went wrong.
+    fn or_stopped<T>(&self, result: Result<T>) -> Result<T> {
         match (self.cancelled)() {
-            true => built.map_err(|_| BuildStopped.into()),
-            false => built,
+            true => result.map_err(|_| BuildStopped.into()),
+            false => result,
         }
     }
 
@@ -195,6 +200,7 @@ mod tests {
                 profdata: None,
                 bolt: None,
                 bolt_profile: None,
+                linked_in: Vec::new(),
                 ccache: None,
             },
             recipe: recipe.normal(),
@@ -214,6 +220,8 @@ mod tests {
         });
         let mut newer = order(&[], "a");
         newer.tools.compiler = "cc 2".into();
+        let mut newer_library = order(&[], "a");
+        newer_library.tools.linked_in = vec!["libssl.a 1".into()];
         let mut described = order(&[], "a");
         described.description.flags.push("-g".into());
         let others = [
@@ -224,6 +232,7 @@ mod tests {
             order(&[("flags", "-march=native")], "a"),
             patched,
             newer,
+            newer_library,
             described,
         ];
         let mut keys: Vec<String> = others.iter().map(key).collect();

@@ -271,6 +271,7 @@ mod tests {
             profdata: None,
             bolt: None,
             bolt_profile: None,
+            linked_in: Vec::new(),
             ccache: Some("/bin/ccache".into()),
         }
     }
@@ -384,5 +385,38 @@ mod tests {
         );
         assert!(flags.contains("-static-func-full-module-prefix=false"));
         assert_eq!(clang["CMAKE_CXX_COMPILER_LAUNCHER"], "/bin/ccache");
+    }
+
+    #[test]
+    fn links_are_kept_where_the_linker_tells_their_code_apart() {
+        let kept = |settings: &[(&str, &str)]| {
+            let mut recipe = Recipe::default();
+            for (key, value) in settings {
+                recipe.set(key, value).expect("valid");
+            }
+            let tools = Toolchain {
+                linker: Some(LinkerFound {
+                    linker: recipe.linker.unwrap_or(Linker::Lld),
+                    folder: "/bin".into(),
+                    version: "LLD 1".into(),
+                }),
+                ..tools()
+            };
+            let mut options = BTreeMap::new();
+            keep_links(&mut options, &recipe, &tools, Path::new("/links"));
+            let flags = options.get("CMAKE_EXE_LINKER_FLAGS");
+            flags.is_some_and(|flags: &String| flags.contains("--thinlto-cache-dir=/links"))
+        };
+        let thin = [
+            ("compiler", "clang"),
+            ("lto", "thin"),
+            ("pgo", "oltp_insert"),
+        ];
+        assert!(kept(&thin));
+        // The counts of a second round stand in no key of the linker's.
+        assert!(!kept(&[&thin[..], &[("pgo.contexts", "yes")]].concat()));
+        assert!(!kept(&[&thin[..], &[("linker", "gold")]].concat()));
+        assert!(!kept(&[("compiler", "clang"), ("lto", "full")]));
+        assert!(!kept(&[("lto", "thin")]));
     }
 }

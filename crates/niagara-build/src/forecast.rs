@@ -252,8 +252,8 @@ fn cpu_elsewhere(known: CpuSeconds, kind: BuildKind, recipe: &Recipe) -> Option<
 }
 
 impl BuildStore {
-    /// What making the servers of `recipes` beside a server of `catalog` takes on all CPUs, one after the other, by what earlier
-    /// builds took here.
+    /// What making the servers of `recipes` takes on all CPUs, one after the other, by what earlier builds took here. `server` is
+    /// the name that builds are [kept under](crate::kept_as).
     pub fn forecasts(&self, catalog: &Catalog, server: &str, recipes: &[&Recipe]) -> Vec<Forecast> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
         let mut forecaster = Forecaster {

@@ -57,6 +57,8 @@ struct Ingredients<'a> {
     /// Of builds whose link was kept beside those of others once, and may have been taken from there.
     #[serde(skip_serializing_if = "Option::is_none")]
     links: Option<&'a str>,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    linked_in: &'a [String],
 }
 
 /// The patch of this name for a source.
@@ -157,6 +159,7 @@ impl Order {
             shipped_profile: self.shipped_profile()?.map(|profile| profile.digest()),
             cpu: self.recipe.is_native().then(cpu_features),
             links: self.recipe.has_two_rounds().then_some("apart"),
+            linked_in: &self.tools.linked_in,
         })
     }
 

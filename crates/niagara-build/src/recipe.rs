@@ -410,6 +410,9 @@ const WITH_OPERAND: [&str; 17] = [
     "-z",
 ];
 
+/// Flags that hand one word on to another program: a flag with an operand goes there as two of them, `-Xclang -mllvm -Xclang -x`.
+const HANDED_ON: [&str; 4] = ["-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor"];
+
 /// Of flags that are repeated word for word, those with their operands, only the last has a say.
 fn last_of_each(flags: &mut Vec<String>) {
     let mut words = std::mem::take(flags).into_iter();
@@ -419,7 +422,14 @@ fn last_of_each(flags: &mut Vec<String>) {
             true => words.next(),
             false => None,
         };
-        all.push(std::iter::once(flag).chain(operand).collect());
+        // What is handed on word by word stays together: which words are operands there, the other program knows.
+        let run = all.last_mut().filter(|run| run[0] == flag);
+        match (run, operand) {
+            (Some(run), Some(operand)) if HANDED_ON.contains(&flag.as_str()) => {
+                run.extend([flag, operand]);
+            }
+            (_, operand) => all.push(std::iter::once(flag).chain(operand).collect()),
+        }
     }
     let mut seen = BTreeSet::new();
     all.reverse();
@@ -541,6 +551,11 @@ mod tests {
         assert_eq!(
             written.flags.join(" "),
             "-mllvm -b --param x=1 -O3 --param y=2 -O2 -mllvm -a"
+        );
+        let handed_on = "-Xclang -mllvm -Xclang -a -O2 -Xclang -mllvm -Xclang -b -O2";
+        assert_eq!(
+            recipe(&[("flags", handed_on)]).normal().flags.join(" "),
+            "-Xclang -mllvm -Xclang -a -Xclang -mllvm -Xclang -b -O2"
         );
     }
 

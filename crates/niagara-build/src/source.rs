@@ -131,8 +131,13 @@ impl Source {
     /// This source with `patches` applied: a tree of its own that shares the untouched files.
     ///
     /// # Errors
-    /// A patch that does not apply.
-    pub(crate) fn patched(&self, cache: &Cache, patches: &[Patch]) -> Result<PathBuf> {
+    /// A patch that does not apply; [`BuildStopped`] once `cancelled` says so while another command unpacks a source.
+    pub(crate) fn patched(
+        &self,
+        cache: &Cache,
+        patches: &[Patch],
+        cancelled: &dyn Fn() -> bool,
+    ) -> Result<PathBuf> {
         if patches.is_empty() {
             return Ok(self.tree.clone());
         }
@@ -149,7 +154,7 @@ impl Source {
             patches: patches.iter().map(|patch| patch.name.clone()).collect(),
         };
         let from = serde_json::to_vec_pretty(&from)?;
-        let _lock = cache.lock(SOURCES_LOCK, &mut || {})?;
+        let _lock = lock(cache, SOURCES_LOCK, cancelled, &mut || {})?;
         if destination.join("tree").is_dir() {
             write_private(&destination.join(PATCHED), &from)?;
             return Ok(destination.join("tree"));

@@ -208,7 +208,8 @@ impl BuildStore {
         if place.exists() {
             // The build that it comes from may be gone: a copy without another name is kept by its age.
             let file = fs::File::options().append(true).open(&place);
-            let _ = file.and_then(|file| file.set_modified(SystemTime::now()));
+            file.and_then(|file| file.set_modified(SystemTime::now()))
+                .with_context(|| format!("cannot write {}", place.display()))?;
             return Ok(place);
         }
         create_private(&self.profiles())?;
@@ -224,12 +225,18 @@ impl BuildStore {
         }
     }
 
-    /// The build of this key for oneself, held until dropped: whoever makes it is waited for, and nobody begins it.
+    /// The build of this key for oneself, held until dropped: whoever makes it is waited for, which `waiting` is told, and nobody
+    /// begins it. None once `stopped` says so meanwhile.
     ///
     /// # Errors
     /// The lock cannot be made.
-    pub fn hold_alone(&self, key: &str) -> Result<Flock<File>> {
-        self.cache.lock(&lock_name(key), &mut || {})
+    pub fn hold_alone(
+        &self,
+        key: &str,
+        stopped: &dyn Fn() -> bool,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<Option<Flock<File>>> {
+        self.cache.lock_unless(&lock_name(key), stopped, waiting)
     }
 
     /// The folder of a build.

@@ -5,8 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 use crate::flags::JEMALLOC;
 use crate::recipe::{BoltProfile, Compiler, CompilerFamily, Linker, Lto, Recipe, StaticLibrary};
@@ -38,6 +39,9 @@ pub struct Toolchain {
     /// How BOLT's profile is taken.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bolt_profile: Option<BoltProfile>,
+    /// The libraries that are linked in, each file with the digest of its content: `libssl.a 1f0e…`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub linked_in: Vec<String>,
     /// ccache, where installed.
     pub ccache: Option<PathBuf>,
 }
@@ -75,8 +79,8 @@ impl Toolchain {
         if let Some(linker) = recipe.linker.or(default) {
             found.linker = Some(find_linker(linker, &found.cc)?);
         }
-        if recipe.static_libraries.contains(&StaticLibrary::Jemalloc) {
-            check_jemalloc(&found.cc)?;
+        for library in &recipe.static_libraries {
+            found.linked_in.extend(linked_in(&found.cc, *library)?);
         }
         if recipe.bolt.is_some() {
             found.bolt = Some(bolt()?);
@@ -85,9 +89,11 @@ impl Toolchain {
         if recipe.pgo.is_some() && !recipe.compiler.is_gcc() {
             let profdata = found.cc.with_file_name("llvm-profdata");
             if !profdata.is_file() {
+                let version = llvm_version(&found.cc).unwrap_or(CLANG_TO_INSTALL);
                 bail!(
-                    "clang's profiles take {}, which is not here\nremedy: apt install llvm-{CLANG_TO_INSTALL}, or scripts/setup builds",
-                    profdata.display()
+                    "clang's profiles take {}, which is not here\nremedy: apt install llvm-{version}{}",
+                    profdata.display(),
+                    or_setup(version == CLANG_TO_INSTALL)
                 );
             }
             check_profile_runtime(&found.cc)?;
@@ -127,6 +133,7 @@ fn gcc(compiler: Compiler) -> Result<Toolchain> {
         profdata: None,
         bolt: None,
         bolt_profile: None,
+        linked_in: Vec::new(),
         ccache: in_path("ccache"),
     })
 }
@@ -178,6 +185,7 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         profdata: None,
         bolt: None,
         bolt_profile: None,
+        linked_in: Vec::new(),
         ccache: in_path("ccache"),
     })
 }
@@ -253,16 +261,36 @@ fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
     })
 }
 
-/// Whether the compiler finds jemalloc to link in.
-fn check_jemalloc(cc: &Path) -> Result<()> {
-    let output = Command::new(cc)
-        .arg(format!("-print-file-name={JEMALLOC}"))
-        .output()?;
-    // What it does not find it prints as it is.
-    if !String::from_utf8_lossy(&output.stdout).contains('/') {
-        bail!("{JEMALLOC} is not here\nremedy: apt install libjemalloc-dev");
+/// The files of a library that can be linked in, with the package of Debian's that has them.
+fn files_of(library: StaticLibrary) -> (&'static [&'static str], &'static str) {
+    match library {
+        StaticLibrary::Cxx => (&["libstdc++.a", "libgcc.a", "libgcc_eh.a"], "g++"),
+        StaticLibrary::Ssl => (&["libssl.a", "libcrypto.a"], "libssl-dev"),
+        StaticLibrary::Zlib => (&["libz.a"], "zlib1g-dev"),
+        StaticLibrary::Jemalloc => (&[JEMALLOC], "libjemalloc-dev"),
     }
-    Ok(())
+}
+
+/// What is linked in of a library: what a newer package of it brings makes another build.
+fn linked_in(cc: &Path, library: StaticLibrary) -> Result<Vec<String>> {
+    let (names, package) = files_of(library);
+    let digest = |name: &&str| {
+        let output = Command::new(cc)
+            .arg(format!("-print-file-name={name}"))
+            .output()
+            .with_context(|| format!("cannot run {}", cc.display()))?;
+        let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
+        // What it does not find it prints as it is.
+        if !path.contains('/') {
+            bail!("{name} is not here\nremedy: apt install {package}");
+        }
+        let content = fs::read(&path).with_context(|| format!("cannot read {path}"))?;
+        Ok(format!(
+            "{name} {}",
+            hex::encode(&Sha256::digest(&content)[..8])
+        ))
+    };
+    names.iter().map(digest).collect()
 }
 
 /// llvm-bolt looks for its runtime beside the path it is called by, so it is called in its own folder.

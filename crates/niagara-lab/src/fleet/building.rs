@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use niagara_build::{BuildStore, Forecast, Recipe, Wanted};
+use niagara_build::{BuildStore, Forecast, Recipe, Wanted, kept_as};
 use niagara_fleet::content::stage;
 use niagara_fleet::{DuelResult, Head, Order};
 use niagara_server::{Cache, Cancel, Cancelled};
@@ -183,7 +183,7 @@ impl Yard<'_> {
                     observer.see(Event::Note(text));
                 })?
                 .ok_or(Cancelled)?;
-            match self.receive(key, &result)? {
+            match self.receive(key, &result, cancel, observer)? {
                 Ok(seconds) => {
                     let line = format!(
                         "{} was built on {} in {seconds:.0} s",
@@ -236,7 +236,8 @@ impl Yard<'_> {
                 }
                 content.extend(packed.get(&path).cloned());
             }
-            let forecast = store.forecasts(&inventory.catalog, &recipe.server, &[&recipe.recipe]);
+            let beside = kept_as(&inventory.catalog, &recipe.server);
+            let forecast = store.forecasts(&inventory.catalog, beside, &[&recipe.recipe]);
             let seconds = forecast.first().copied().and_then(Forecast::seconds);
             orders.push(Order {
                 duel: item_of(key),
@@ -256,7 +257,13 @@ impl Yard<'_> {
     }
 
     /// Puts a build that a node made into the store of this host: the seconds that it took there, or why there is none.
-    fn receive(&self, key: &str, result: &DuelResult) -> Result<Result<f64, String>> {
+    fn receive(
+        &self,
+        key: &str,
+        result: &DuelResult,
+        cancel: &Cancel,
+        observer: &mut dyn Observer,
+    ) -> Result<Result<f64, String>> {
         let document: BuildResult = serde_json::from_slice(&result.document)
             .context("the result of a build cannot be understood")?;
         match document {
@@ -269,9 +276,17 @@ impl Yard<'_> {
                 let cache = &self.inventory.cache;
                 let store = BuildStore::new(cache);
                 // A command of this host that makes it at the same time has its folder.
-                let making = store.hold_alone(key)?;
+                let stopped = || cancel.is_cancelled();
+                let making = store.hold_alone(key, &stopped, &mut || {
+                    observer.see(Event::Note(
+                        "waiting: another command of this host makes this build",
+                    ));
+                })?;
+                let making = making.ok_or(Cancelled)?;
                 if store.find(key).is_none() {
-                    let _lock = cache.lock(&content.lock_name(), &mut || {})?;
+                    let unpacking =
+                        cache.lock_unless(&content.lock_name(), &stopped, &mut || {})?;
+                    let _unpacking = unpacking.ok_or(Cancelled)?;
                     stage(&self.folder, cache.root(), &content)?;
                 }
                 drop(making);

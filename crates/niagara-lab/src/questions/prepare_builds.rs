@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
 use anyhow::{Error, Result, anyhow};
-use niagara_build::{BuildStore, Forecast, Recipe, built_as, check_packages, check_tools};
+use niagara_build::{BuildStore, Forecast, Recipe, check_packages, check_tools, kept_as};
 use niagara_check::{Standing, standing};
 use niagara_server::Catalog;
 use niagara_store::NotTried;
@@ -34,7 +34,7 @@ pub(crate) fn without_tools(
     server: &str,
     recipes: &[(&str, Recipe)],
 ) -> Vec<(String, String)> {
-    let beside = built_as(catalog, server).map_or(server, |described| described.name.as_str());
+    let beside = kept_as(catalog, server);
     let refusal = |recipe: &Recipe| {
         check_tools(catalog, server, recipe).and_then(|()| {
             match store.forecasts(catalog, beside, &[recipe]).first() {

@@ -48,17 +48,32 @@ pub(crate) struct ScreenOptions {
     pub seed: u64,
 }
 
+/// Share of the budget that the screening takes at most where rungs can have claims of their own behind the total.
+pub(crate) const MAX_SCREENING: f64 = 0.6;
+
+/// Seconds of the budget at which a screening that found something ends. It leaves room for the total's duels, and for the first
+/// look at a rung's claim if the rest of its own share does: what no claim fits in is better screened. `judging`: seconds of a
+/// duel that judges, with what is to spare.
+pub(crate) fn screening_until(budget: f64, judging: f64, total: usize, rung: usize) -> f64 {
+    let shared = MAX_SCREENING * budget;
+    let until_total = budget - total as f64 * judging;
+    match until_total - shared >= rung as f64 * judging {
+        true => shared,
+        false => until_total,
+    }
+}
+
 /// The time of a screening, told again before every duel: what the total needs behind it depends on what duels take here.
 #[derive(Debug, Clone)]
 pub(crate) struct ScreenTime {
     /// Seconds of the whole study.
     pub budget_seconds: f64,
-    /// Share of the budget that it takes at most once something is worth promoting.
-    pub share: f64,
     /// Couples of a duel that judges the total.
     pub judging_couples: u32,
     /// Duels of the total that have to fit behind it: once something is worth promoting, and in any case.
     pub total_duels: [usize; 2],
+    /// Duels of the first look at a rung's claim.
+    pub rung_duels: usize,
     /// Room for duels that take longer than planned.
     pub spare: f64,
 }
@@ -67,10 +82,11 @@ impl ScreenTime {
     /// Seconds of the budget at which the screening ends when something is worth promoting, and whatever was found.
     pub fn ends(&self, study: &Study) -> [f64; 2] {
         let duel = study.duel_seconds(self.judging_couples) * self.spare;
-        let [promising, latest] = self
-            .total_duels
-            .map(|duels| self.budget_seconds - duels as f64 * duel);
-        [promising.min(self.share * self.budget_seconds), latest]
+        let [total, fewest] = self.total_duels;
+        [
+            screening_until(self.budget_seconds, duel, total, self.rung_duels),
+            self.budget_seconds - fewest as f64 * duel,
+        ]
     }
 }
 

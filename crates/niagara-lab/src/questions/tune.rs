@@ -26,7 +26,7 @@ use crate::questions::search::{
 use crate::questions::sequential_test::{
     RunningTest, SPARE_TIME, SequentialTest, TestOutcome, first_look_seconds,
 };
-use crate::questions::tune_options::TuneOptions;
+use crate::questions::tune_options::{TuneOptions, two_rungs_errors};
 use crate::questions::tune_plan::TuneTime;
 use crate::questions::tune_set_up::BEGUN_WITHOUT;
 use crate::questions::tuned::Tuned;
@@ -195,6 +195,7 @@ impl<'a> Tuning<'a> {
             couples: options.couples,
             noise: options.noise,
             total_errors: options.total_errors(),
+            rung_errors: two_rungs_errors(options.alpha),
             spare: SPARE_TIME,
         };
         time.plan()

@@ -6,10 +6,11 @@ use niagara_store::{Goal, NotTried};
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
 use crate::profile::{ShortProfile, seconds_each};
+use crate::questions::ladder::rung_errors;
 use crate::questions::rate::RateChoice;
 use crate::questions::screen::ScreenTime;
 use crate::questions::sequential_test::SPARE_TIME;
-use crate::questions::tune_plan::{MAX_SCREENING, TOTAL_DUELS, fewest_total_duels};
+use crate::questions::tune_plan::{TOTAL_DUELS, fewest_total_duels};
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
 
@@ -68,12 +69,12 @@ impl TuneOptions {
     pub(crate) fn screen_time(&self, couples: u32) -> ScreenTime {
         ScreenTime {
             budget_seconds: self.budget_seconds,
-            share: MAX_SCREENING,
             judging_couples: couples,
             total_duels: [
                 TOTAL_DUELS.max(self.fewest_total_duels()),
                 self.fewest_total_duels(),
             ],
+            rung_duels: fewest_total_duels(&two_rungs_errors(self.alpha)),
             spare: SPARE_TIME,
         }
     }
@@ -86,6 +87,11 @@ impl TuneOptions {
             .and_then(|_| seconds_each(self.budget_seconds, 1));
         seconds.unwrap_or(0.0)
     }
+}
+
+/// How the error probability of each of two rungs is spent: the fewest that are claimed on their own.
+pub(crate) fn two_rungs_errors(alpha: f64) -> ErrorBudget {
+    rung_errors(alpha, 2, MAX_DUELS)
 }
 
 /// How the error probability of a total is spent.

@@ -10,6 +10,7 @@ use crate::asking::duel_defaults::DefaultCouples;
 use crate::duels::duel_plan::{couple_seconds, couples_within, duel_seconds, expected_sd};
 use crate::duels::spec::DuelSettings;
 use crate::lever::Role;
+use crate::questions::screen::{MAX_SCREENING, screening_until};
 use crate::studies::announced::TunePlan;
 use crate::variants::candidate::{Candidate, crowded_out, factors, most_levers};
 
@@ -17,8 +18,6 @@ use crate::variants::candidate::{Candidate, crowded_out, factors, most_levers};
 pub(crate) const TOTAL_DUELS: usize = 8;
 /// Share of the budget that the total's duels are made to fit in, where nobody said how many couples they have.
 const TOTAL_SHARE: f64 = 1.0 / 3.0;
-/// Share of the budget that the screening takes at most: rungs want claims of their own.
-pub(crate) const MAX_SCREENING: f64 = 0.6;
 /// Design rows beyond the number of effects, so that the residual has degrees of freedom.
 const SPARE_ROWS: usize = 10;
 /// Levers that are screened with one duel at the most. With fewer duels than levers the strongest are found one after the
@@ -47,6 +46,8 @@ pub(crate) struct TuneTime<'a> {
     pub noise: Option<Components>,
     /// How the error probability of the total is spent.
     pub total_errors: ErrorBudget,
+    /// Likewise of each of two rungs.
+    pub rung_errors: ErrorBudget,
     /// Room for duels that take longer than planned.
     pub spare: f64,
 }
@@ -127,7 +128,12 @@ impl TuneTime<'_> {
         let judging = duel_seconds(&self.duel_settings, couples);
         let total_duels = TOTAL_DUELS.max(fewest_total_duels(&self.total_errors));
         let total_seconds = total_duels as f64 * judging * self.spare;
-        let until = (self.budget_seconds - total_seconds).min(self.budget_seconds * MAX_SCREENING);
+        let until = screening_until(
+            self.budget_seconds,
+            judging * self.spare,
+            total_duels,
+            fewest_total_duels(&self.rung_errors),
+        );
         let screen_couples = self
             .screen_couples
             .unwrap_or_else(|| self.screening_couples(until));
@@ -272,6 +278,7 @@ mod tests {
             couples: None,
             noise: None,
             total_errors: ErrorBudget::one_sided(0.05, 44),
+            rung_errors: ErrorBudget::one_sided(0.025, 44),
             spare: 1.15,
         }
     }
@@ -295,6 +302,30 @@ mod tests {
         let screening = plan.screening_duels as f64 * plan.screening_duel_seconds;
         assert!(total + screening <= time.budget_seconds, "{plan:?}");
         assert_eq!(plan.detectable_lever, None, "more levers than duels");
+    }
+
+    #[test]
+    fn a_screening_leaves_time_for_rungs_where_one_can_be_claimed() {
+        let candidates = candidates();
+        let until = |minutes: f64| {
+            let plan = time(&candidates, minutes, 1.0).plan().expect("enough time");
+            let total = 8.0 * plan.duel_seconds * 1.15;
+            (
+                plan.screening_until / (60.0 * minutes),
+                total / (60.0 * minutes),
+            )
+        };
+        let (screening, total) = until(10.0);
+        assert!(screening > MAX_SCREENING, "{screening}");
+        assert!(
+            (screening + total - 1.0).abs() < 1e-9,
+            "{screening} {total}"
+        );
+        let (screening, total) = until(60.0);
+        assert!(
+            (screening - MAX_SCREENING).abs() < 1e-9 && total < 0.2,
+            "{screening} {total}"
+        );
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use niagara_build::{BuildStore, Forecast, Recipe, built_as};
+use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
 use niagara_server::Install;
 use niagara_stats::Components;
 use niagara_store::NotTried;
@@ -19,7 +19,7 @@ use crate::questions::prepare_builds::{
     by_reason, keep_prepared, nothing_can_be_built, prepare_builds, recipes_for, without_tools,
 };
 use crate::questions::sequential_test::SPARE_TIME;
-use crate::questions::tune_options::{TuneOptions, total_errors};
+use crate::questions::tune_options::{TuneOptions, total_errors, two_rungs_errors};
 use crate::questions::tune_plan::TuneTime;
 use crate::studies::announced::TunePlan;
 use crate::studies::checkpoint;
@@ -107,8 +107,7 @@ impl TuneSetUp {
             return Ok(());
         }
         let (inventory, base) = (set_up.inventory, &set_up.base);
-        let beside = built_as(&inventory.catalog, &base.server)
-            .map_or(base.server.as_str(), |described| described.name.as_str());
+        let beside = kept_as(&inventory.catalog, &base.server);
         let store = BuildStore::new(&inventory.cache);
         let family = bench.install(&base.server)?.family;
         let workload = bench.load().workload.name().to_owned();
@@ -222,6 +221,7 @@ impl TuneSetUp {
             couples: study.couples,
             noise: self.noise,
             total_errors: total_errors(study.alpha),
+            rung_errors: two_rungs_errors(study.alpha),
             spare: SPARE_TIME,
         };
         time.levels_of_a_choice()

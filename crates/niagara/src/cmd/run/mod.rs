@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow};
-use niagara_build::{BuildStore, Forecast, Recipe, built_as};
+use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
 use niagara_lab::{
     History, PartsSoFar, ServerRecipe, StudyDescription, StudySize, answer, looks_like_path,
     parts_so_far, server_name,
@@ -118,9 +118,7 @@ fn forecasts(builds: &BuildStore, catalog: &Catalog, made: &[ServerRecipe]) -> V
             .filter(|&place| made[place].server == server)
             .collect();
         let recipes: Vec<&Recipe> = of_it.iter().map(|&place| &made[place].recipe).collect();
-        // Builds beside a server that is named by its path are kept as those of the catalogue's.
-        let beside = built_as(catalog, server).map_or(server, |known| known.name.as_str());
-        let forecasts = builds.forecasts(catalog, beside, &recipes);
+        let forecasts = builds.forecasts(catalog, kept_as(catalog, server), &recipes);
         for (place, forecast) in of_it.into_iter().zip(forecasts) {
             all[place] = forecast;
         }
