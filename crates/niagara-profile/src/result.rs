@@ -151,8 +151,11 @@ pub struct FunctionShare {
 /// What threads waited for.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Waiting {
-    /// Threads that serve the load, and how many were observed at a time.
+    /// Threads that ran under the load, and how many were observed at a time.
     pub threads: (usize, usize),
+    /// Those of them that serve no connection, and are left out; none of older results.
+    #[serde(default)]
+    pub background: usize,
     /// Waits per query.
     pub waits_per_query: f64,
     /// Times a thread was taken off its CPU, per query.

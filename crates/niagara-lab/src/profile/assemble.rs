@@ -71,7 +71,7 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
 pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched) -> Result<()> {
     let layers = Layers::built_in()?;
     Names::built_in()?.infer(&mut seen.waiting);
-    // Threads that were observed answered this many of the queries.
+    // Each thread was observed for this part of the time, so that this many of the queries were answered meanwhile.
     let part = ratio(seen.threads.1 as f64, seen.threads.0 as f64);
     let queries = watched.queries as f64 * part;
     let us_per_query = ratio(seen.observed * 1e6, queries);
@@ -96,6 +96,7 @@ pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched
     });
     profile.off_cpu = Some(Waiting {
         threads: seen.threads,
+        background: seen.background,
         waits_per_query: ratio(seen.waits as f64, queries),
         preempted_per_query: ratio(seen.preempted as f64, queries),
         reasons,

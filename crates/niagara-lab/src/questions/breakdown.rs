@@ -112,7 +112,10 @@ fn verdict(b: &Breakdown, threads: u32) -> (&'static str, String) {
         percent(b.other),
         percent(b.idle)
     );
-    if locks >= MANY_LOCKS {
+    let queue = b.run_queue.unwrap_or(0.0);
+    // Where more connections than CPUs are ready most of the time, a few idle moments leave nothing to be had.
+    let no_cpu_left = b.idle <= NO_CPU_LEFT || (queue > locks && queue > b.elsewhere);
+    if locks >= MANY_LOCKS && !no_cpu_left {
         return (
             "row-locks",
             format!(
@@ -122,13 +125,16 @@ fn verdict(b: &Breakdown, threads: u32) -> (&'static str, String) {
             ),
         );
     }
-    if b.idle <= NO_CPU_LEFT {
-        let queue = b.run_queue.map_or(String::new(), |share| {
+    if no_cpu_left {
+        let mut queue = b.run_queue.map_or(String::new(), |share| {
             format!(
                 "; in {} of their time connections have a thread that is ready and waits for one",
                 percent(share)
             )
         });
+        if locks >= MANY_LOCKS {
+            queue.push_str(&format!(", in {} they wait for row locks", percent(locks)));
+        }
         if used > 0.0 && b.client / used >= BUSY_CLIENT {
             return (
                 "client",
@@ -208,7 +214,28 @@ mod tests {
     }
 
     #[test]
-    fn row_locks_go_before_everything_else() {
+    fn a_queue_for_the_cpus_is_what_everybody_waits_for_though_one_idles_now_and_then() {
+        let mut found = counters(14.0, 3.0, 2.0, &[("Innodb_data_writes", 5)]);
+        found.run_delay_seconds = Some(40.0);
+        assert_eq!(breakdown(&found).expect("time").bound, "cpu");
+        found.run_delay_seconds = Some(20.0);
+        assert_eq!(breakdown(&found).expect("time").bound, "waits");
+    }
+
+    #[test]
+    fn without_an_idle_cpu_row_locks_are_told_beside_it() {
+        let status = [("Innodb_row_lock_time", 40_000), ("Innodb_data_writes", 5)];
+        let found = breakdown(&counters(16.0, 3.0, 0.5, &status)).expect("time");
+        assert_eq!(found.bound, "cpu");
+        assert!(
+            found.sentence.contains("in 50 % they wait for row locks"),
+            "{}",
+            found.sentence
+        );
+    }
+
+    #[test]
+    fn row_locks_go_before_everything_else_while_a_cpu_idles() {
         let status = [
             ("Innodb_row_lock_time", 40_000),
             ("Innodb_row_lock_waits", 900),

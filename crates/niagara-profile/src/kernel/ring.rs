@@ -155,6 +155,9 @@ pub(crate) enum Raw {
 #[derive(Debug)]
 pub(crate) struct Rings {
     stop: Arc<AtomicBool>,
+    /// How many events were asked for, and the places among them of those that are open.
+    events: usize,
+    open: Vec<usize>,
     drainer: JoinHandle<Vec<Vec<Raw>>>,
 }
 
@@ -180,33 +183,46 @@ impl Rings {
                 None => size /= 2,
             }
         };
-        for sampler in &mut samplers {
+        for (_, sampler) in &mut samplers {
             sampler.as_counter_mut().enable()?;
         }
+        let (open, samplers) = samplers.into_iter().unzip();
         let stop = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&stop);
         let drainer = std::thread::Builder::new()
             .name("perf".to_owned())
             .spawn(move || drain_until(samplers, &told))?;
-        Ok(Rings { stop, drainer })
+        Ok(Rings {
+            stop,
+            events: events.len(),
+            open,
+            drainer,
+        })
     }
 
-    /// Ends the recording; the records of each event, in the order in which they were opened and happened.
+    /// Ends the recording; the records of each event that was asked for, in the order in which they happened.
     ///
     /// # Errors
     /// The thread that empties the buffers has ended.
     pub fn close(self) -> Result<Vec<Vec<Raw>>> {
         self.stop.store(true, Ordering::Relaxed);
-        self.drainer
+        let recorded = self
+            .drainer
             .join()
-            .map_err(|_| anyhow!("the thread that reads perf events has ended with a panic"))
+            .map_err(|_| anyhow!("the thread that reads perf events has ended with a panic"))?;
+        let mut all = vec![Vec::new(); self.events];
+        for (place, records) in self.open.into_iter().zip(recorded) {
+            all[place] = records;
+        }
+        Ok(all)
     }
 }
 
-/// The events with buffers of at most `size` bytes; `None` when that is more than this user may lock, and less is possible.
-fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<Sampler>>> {
+/// The events with buffers of at most `size` bytes, each with its place; `None` when that is more than this user may lock, and less is
+/// possible.
+fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<(usize, Sampler)>>> {
     let mut samplers = Vec::with_capacity(events.len());
-    for &event in events {
+    for (place, &event) in events.iter().enumerate() {
         let counter = match event.builder().build() {
             Ok(counter) => counter,
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
@@ -220,7 +236,7 @@ fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<Sampler>>> {
             }
         };
         match counter.sampled(event.buffer().min(size)) {
-            Ok(sampler) => samplers.push(sampler),
+            Ok(sampler) => samplers.push((place, sampler)),
             Err(error) if error.raw_os_error() == Some(libc::EPERM) && size > MIN_BUFFER => {
                 return Ok(None);
             }

@@ -1,11 +1,15 @@
 //! What threads wait for: every time one leaves its CPU, and how long it was away; now and then with the stack it left.
 //!
+//! Threads of the server's own, which flush or purge, run under load too: their waiting for work is nobody's query.
+//!
 //! Every wait is timed, but the copy of a stack costs a busy server more than all the rest: where threads wait often, only
 //! one in this many has it, and stands for those between.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Result, bail};
 
-use crate::folded::Folded;
+use crate::folded::{Folded, Frame};
 use crate::kernel::{Access, Event, Raw, Reach, Rings, Sampled};
 use crate::process::{Rotation, Unwinder, schedule};
 use crate::symbols::Symbolizer;
@@ -33,8 +37,47 @@ pub struct OffCpu {
     pub truncated: u64,
     /// Records that did not fit into the buffers.
     pub lost: u64,
-    /// Threads that serve the load, and how many of them were observed at a time.
+    /// Threads that were observed, and how many of them at a time.
     pub threads: (usize, usize),
+    /// Those of them that serve no connection (they flush, purge, wait for work of their own): none of the above is theirs.
+    pub background: usize,
+}
+
+/// Functions without one of which among its stacks a thread serves no connection.
+const SERVING: [&str; 6] = [
+    "do_command",
+    "dispatch_command",
+    "do_handle_one_connection",
+    "handle_one_connection",
+    "handle_connection",
+    "threadpool_process_request",
+];
+
+/// What was seen of one thread; the fields as those of [`OffCpu`].
+#[derive(Debug, Default)]
+struct OneThread {
+    observed: f64,
+    running: f64,
+    ready: f64,
+    waiting: Folded,
+    waited: f64,
+    stacks: u64,
+    waits: u64,
+    preempted: u64,
+    truncated: u64,
+    lost: u64,
+}
+
+impl OneThread {
+    /// Whether it serves connections; one that nothing is known of may.
+    fn may_serve(&self) -> bool {
+        let serves = |frame: &&Frame| SERVING.iter().any(|name| frame.name.starts_with(name));
+        self.waiting.is_empty()
+            || self
+                .waiting
+                .stacks()
+                .any(|(frames, _)| frames.iter().any(serves))
+    }
 }
 
 /// Stacks a second that are aimed at, of all threads that are observed together.
@@ -68,14 +111,14 @@ pub struct OffCpuView<'a> {
     rotation: Rotation,
     period: u64,
     open: Option<Open>,
-    sum: OffCpu,
+    seen: BTreeMap<i32, OneThread>,
 }
 
 struct Open {
     rings: Rings,
     threads: Vec<i32>,
     since: std::time::Instant,
-    before: std::collections::BTreeMap<i32, crate::process::Scheduled>,
+    before: BTreeMap<i32, crate::process::Scheduled>,
 }
 
 impl<'a> OffCpuView<'a> {
@@ -108,10 +151,7 @@ impl<'a> OffCpuView<'a> {
             period: period(switches * part),
             unwinder,
             symbolizer,
-            sum: OffCpu {
-                threads: (rotation.len(), rotation.at_once()),
-                ..OffCpu::default()
-            },
+            seen: BTreeMap::new(),
             rotation,
             open: None,
         })
@@ -155,46 +195,80 @@ impl<'a> OffCpuView<'a> {
                 was.copied().unwrap_or_default(),
                 now.copied().unwrap_or_default(),
             );
-            self.sum.observed += seconds;
-            self.sum.running += now.running.saturating_sub(was.running) as f64 / 1e9;
-            self.sum.ready += now.ready.saturating_sub(was.ready) as f64 / 1e9;
+            let seen = self.seen.entry(*thread).or_default();
+            seen.observed += seconds;
+            seen.running += now.running.saturating_sub(was.running) as f64 / 1e9;
+            seen.ready += now.ready.saturating_sub(was.ready) as f64 / 1e9;
         }
-        for records in records {
-            self.add(records);
+        for (thread, records) in open.threads.iter().zip(records) {
+            self.add(*thread, records);
         }
         Ok(())
     }
 
     /// The waits of one thread.
-    fn add(&mut self, records: Vec<Raw>) {
-        for found in waits(records, &mut self.sum) {
-            self.sum.waited += found.seconds;
+    fn add(&mut self, thread: i32, records: Vec<Raw>) {
+        let seen = self.seen.entry(thread).or_default();
+        for found in waits(records, seen) {
+            seen.waited += found.seconds;
             let Some(left) = found.left else {
                 continue;
             };
             let unwound = self.unwinder.unwind(&left);
-            self.sum.stacks += 1;
-            self.sum.truncated += u64::from(!unwound.whole);
+            seen.stacks += 1;
+            seen.truncated += u64::from(!unwound.whole);
             let user = unwound.addresses.iter().rev();
             let user = user.map(|address| self.symbolizer.user(*address));
             let kernel = left.kernel.iter().rev();
             let kernel = kernel.map(|address| self.symbolizer.kernel(*address));
-            self.sum.waiting.add(user.chain(kernel), found.seconds);
+            seen.waiting.add(user.chain(kernel), found.seconds);
         }
     }
 
     /// What was seen.
-    pub fn finish(mut self) -> OffCpu {
-        let with_stack = self.sum.waiting.total();
-        if with_stack > 0.0 {
-            self.sum.waiting = self.sum.waiting.scaled(self.sum.waited / with_stack);
+    pub fn finish(self) -> OffCpu {
+        OffCpu {
+            threads: (self.rotation.len(), self.rotation.at_once()),
+            ..of_connections(self.seen.into_values())
         }
-        self.sum
     }
 }
 
+/// What was seen of the threads that serve connections, together; where no stack tells which do, of all.
+fn of_connections(threads: impl Iterator<Item = OneThread>) -> OffCpu {
+    let (serving, others): (Vec<OneThread>, Vec<OneThread>) =
+        threads.partition(OneThread::may_serve);
+    let (kept, background) = match serving.is_empty() {
+        true => (others, 0),
+        false => (serving, others.len()),
+    };
+    let mut sum = OffCpu {
+        background,
+        ..OffCpu::default()
+    };
+    for thread in kept {
+        sum.observed += thread.observed;
+        sum.running += thread.running;
+        sum.ready += thread.ready;
+        sum.waited += thread.waited;
+        sum.stacks += thread.stacks;
+        sum.waits += thread.waits;
+        sum.preempted += thread.preempted;
+        sum.truncated += thread.truncated;
+        sum.lost += thread.lost;
+        for (frames, seconds) in thread.waiting.stacks() {
+            sum.waiting.add(frames.into_iter().cloned(), seconds);
+        }
+    }
+    let with_stack = sum.waiting.total();
+    if with_stack > 0.0 {
+        sum.waiting = sum.waiting.scaled(sum.waited / with_stack);
+    }
+    sum
+}
+
 /// Pairs each leaving with its return. A thread that was preempted did not wait; what was lost in between ends a pair.
-fn waits(records: Vec<Raw>, sum: &mut OffCpu) -> Vec<Wait> {
+fn waits(records: Vec<Raw>, seen: &mut OneThread) -> Vec<Wait> {
     let mut found = Vec::new();
     let mut left: Option<Sampled> = None;
     let mut away: Option<(u64, Option<Sampled>)> = None;
@@ -206,10 +280,10 @@ fn waits(records: Vec<Raw>, sum: &mut OffCpu) -> Vec<Wait> {
             } => {
                 let stack = left.take();
                 if preempted {
-                    sum.preempted += 1;
+                    seen.preempted += 1;
                     away = None;
                 } else {
-                    sum.waits += 1;
+                    seen.waits += 1;
                     away = Some((time, stack));
                 }
             }
@@ -222,7 +296,7 @@ fn waits(records: Vec<Raw>, sum: &mut OffCpu) -> Vec<Wait> {
                 }
             }
             Raw::Lost(lost) => {
-                sum.lost += lost;
+                seen.lost += lost;
                 (left, away) = (None, None);
             }
         }
@@ -233,6 +307,7 @@ fn waits(records: Vec<Raw>, sum: &mut OffCpu) -> Vec<Wait> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::folded::Place;
 
     fn sample(time: u64) -> Raw {
         Raw::Sample(Sampled {
@@ -243,7 +318,7 @@ mod tests {
 
     #[test]
     fn waits_are_paired_and_preemption_is_none() {
-        let mut sum = OffCpu::default();
+        let mut sum = OneThread::default();
         let leaves = |time, preempted| Raw::Leaves { time, preempted };
         let returns = |time| Raw::Returns { time };
         let found = waits(
@@ -269,6 +344,51 @@ mod tests {
             .collect();
         assert_eq!(seen, [(2.0, true), (0.5, false)]);
         assert_eq!((sum.waits, sum.preempted, sum.lost), (2, 1, 7));
+    }
+
+    /// A thread that was observed for ten seconds, and waited for nine of them in this stack; a third of its waits had it.
+    fn thread(functions: &[&str]) -> OneThread {
+        let mut waiting = Folded::default();
+        let frame = |name: &&str| Frame {
+            name: (*name).to_owned(),
+            place: Place::Server,
+            named: true,
+            inferred: false,
+        };
+        waiting.add(functions.iter().map(frame), 3.0);
+        OneThread {
+            observed: 10.0,
+            running: 1.0,
+            waited: 9.0,
+            waits: 30,
+            stacks: 10,
+            waiting,
+            ..OneThread::default()
+        }
+    }
+
+    #[test]
+    fn threads_that_serve_no_connection_are_left_out() {
+        let serving = || thread(&["handle_connection", "do_command", "vio_read"]);
+        let flushing = || thread(&["buf_flush_page_cleaner", "pthread_cond_timedwait"]);
+        let seen = of_connections([serving(), flushing(), serving()].into_iter());
+        assert_eq!((seen.background, seen.waits), (1, 60));
+        assert_eq!(
+            (seen.observed, seen.running, seen.waited),
+            (20.0, 2.0, 18.0)
+        );
+        assert!((seen.waiting.total() - 18.0).abs() < 1e-9);
+        // Without a name of theirs all are taken.
+        let seen = of_connections([flushing(), flushing()].into_iter());
+        assert_eq!((seen.background, seen.observed), (0, 20.0));
+        // One that never waited may serve.
+        let silent = OneThread {
+            observed: 10.0,
+            running: 10.0,
+            ..OneThread::default()
+        };
+        let seen = of_connections([serving(), silent].into_iter());
+        assert_eq!((seen.background, seen.observed), (0, 20.0));
     }
 
     #[test]

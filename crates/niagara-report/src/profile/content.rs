@@ -143,8 +143,15 @@ pub(super) fn time(profiles: &[Profile]) -> Section {
     }
     for profile in profiles {
         if let Some(seen) = &profile.off_cpu {
+            let background = match seen.background {
+                0 => String::new(),
+                own => format!(
+                    "; {own} of the {} serve no connection and are left out",
+                    seen.threads.0
+                ),
+            };
             section.notes.push(format!(
-                "{}: {} waits per query, taken off the CPU {} times per query; {} of {} threads observed at a time, in turn.",
+                "{}: {} waits per query, taken off the CPU {} times per query; {} of {} threads observed at a time, in turn{background}.",
                 profile.variant,
                 small(seen.waits_per_query),
                 small(seen.preempted_per_query),

@@ -199,9 +199,16 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {
     }
     if let Some(knee) = &curve.knee {
         grid.notes.push(format!(
-            "Bold: the knee, the smallest thread count within {} of the best ({}). {}",
-            number::percent(knee.within),
-            number::count(knee.best_threads as usize, "thread"),
+            "Bold: the knee, {}: {}. {}",
+            number::count(knee.threads as usize, "thread"),
+            match knee.threads == knee.best_threads {
+                true => "no other count is better".to_owned(),
+                false => format!(
+                    "the smallest count within {} of the best, which is at {}",
+                    number::percent(knee.within),
+                    number::count(knee.best_threads as usize, "thread")
+                ),
+            },
             knee.held_back_by
                 .as_ref()
                 .map_or(String::new(), |sentence| format!(
