@@ -17,7 +17,7 @@ use crate::freed_space::Disk;
 use crate::recipe::Recipe;
 use crate::source::{SOURCES_LOCK, sources, tree_of, unneeded};
 use crate::toolchain::Toolchain;
-use niagara_server::{Cache, create_private, write_private};
+use niagara_server::{Cache, Cancel, create_private, write_private};
 
 /// The record of a finished build; a folder without it is half-finished.
 const RECORD: &str = "recipe.json";
@@ -226,17 +226,18 @@ impl BuildStore {
     }
 
     /// The build of this key for oneself, held until dropped: whoever makes it is waited for, which `waiting` is told, and nobody
-    /// begins it. None once `stopped` says so meanwhile.
+    /// begins it.
     ///
     /// # Errors
-    /// The lock cannot be made.
+    /// [`Cancelled`](niagara_server::Cancelled) once `cancel` says so meanwhile; the lock cannot be made.
     pub fn hold_alone(
         &self,
         key: &str,
-        stopped: &dyn Fn() -> bool,
+        cancel: &Cancel,
         waiting: &mut dyn FnMut(),
-    ) -> Result<Option<Flock<File>>> {
-        self.cache.lock_unless(&lock_name(key), stopped, waiting)
+    ) -> Result<Flock<File>> {
+        self.cache
+            .lock_or_cancelled(&lock_name(key), cancel, waiting)
     }
 
     /// The folder of a build.

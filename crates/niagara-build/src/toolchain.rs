@@ -282,7 +282,9 @@ fn linked_in(cc: &Path, library: StaticLibrary) -> Result<Vec<String>> {
         let path = String::from_utf8_lossy(&output.stdout).trim().to_owned();
         // What it does not find it prints as it is.
         if !path.contains('/') {
-            bail!("{name} is not here\nremedy: apt install {package}");
+            bail!(
+                "linking {library} in takes {name}, which is not here\nremedy: apt install {package}, or leave {library} out"
+            );
         }
         let content = fs::read(&path).with_context(|| format!("cannot read {path}"))?;
         Ok(format!(

@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use nix::fcntl::{Flock, FlockArg};
 
+use crate::cancel::{Cancel, Cancelled};
 use crate::disk_use::free_bytes;
 use crate::owner_lock::{OwnerLock, folder_of};
 
@@ -137,6 +138,20 @@ impl Cache {
             }
             std::thread::sleep(LOOKED_AGAIN);
         }
+    }
+
+    /// The lock of this name as [`lock`](Self::lock) gives it.
+    ///
+    /// # Errors
+    /// [`Cancelled`] once `cancel` says so while somebody else holds it; a lock that cannot be made.
+    pub fn lock_or_cancelled(
+        &self,
+        name: &str,
+        cancel: &Cancel,
+        waiting: &mut dyn FnMut(),
+    ) -> Result<Flock<File>> {
+        let held = self.lock_unless(name, &|| cancel.is_cancelled(), waiting)?;
+        held.ok_or_else(|| Cancelled.into())
     }
 
     /// The lock of this name together with others who share it, held until dropped: nobody has it alone meanwhile.

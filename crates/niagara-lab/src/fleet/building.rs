@@ -137,12 +137,11 @@ fn alone_in(
     observer: &mut dyn Observer,
 ) -> Result<impl Drop + use<>> {
     let lock = format!("fleet-{name}");
-    let held = cache.lock_unless(&lock, &|| cancel.check().is_err(), &mut || {
+    cache.lock_or_cancelled(&lock, cancel, &mut || {
         observer.see(Event::Note(
             "waiting: another command has these builds made by nodes",
         ));
-    })?;
-    held.ok_or_else(|| Cancelled.into())
+    })
 }
 
 /// The name of a build among a head's items.
@@ -276,17 +275,14 @@ impl Yard<'_> {
                 let cache = &self.inventory.cache;
                 let store = BuildStore::new(cache);
                 // A command of this host that makes it at the same time has its folder.
-                let stopped = || cancel.is_cancelled();
-                let making = store.hold_alone(key, &stopped, &mut || {
+                let making = store.hold_alone(key, cancel, &mut || {
                     observer.see(Event::Note(
                         "waiting: another command of this host makes this build",
                     ));
                 })?;
-                let making = making.ok_or(Cancelled)?;
                 if store.find(key).is_none() {
-                    let unpacking =
-                        cache.lock_unless(&content.lock_name(), &stopped, &mut || {})?;
-                    let _unpacking = unpacking.ok_or(Cancelled)?;
+                    let name = content.lock_name();
+                    let _unpacking = cache.lock_or_cancelled(&name, cancel, &mut || {})?;
                     stage(&self.folder, cache.root(), &content)?;
                 }
                 drop(making);

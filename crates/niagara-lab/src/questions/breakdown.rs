@@ -112,9 +112,9 @@ fn verdict(b: &Breakdown, threads: u32) -> (&'static str, String) {
         percent(b.other),
         percent(b.idle)
     );
-    let queue = b.run_queue.unwrap_or(0.0);
-    // Where more connections than CPUs are ready most of the time, a few idle moments leave nothing to be had.
-    let no_cpu_left = b.idle <= NO_CPU_LEFT || (queue > locks && queue > b.elsewhere);
+    // Connections that wait for a CPU longer than for anything else find none, though one idles now and then.
+    let longest = |queue: f64| queue > locks && queue > b.elsewhere;
+    let no_cpu_left = b.idle <= NO_CPU_LEFT || b.run_queue.is_some_and(longest);
     if locks >= MANY_LOCKS && !no_cpu_left {
         return (
             "row-locks",

@@ -10,7 +10,7 @@ use crate::questions::ladder::rung_errors;
 use crate::questions::rate::RateChoice;
 use crate::questions::screen::ScreenTime;
 use crate::questions::sequential_test::SPARE_TIME;
-use crate::questions::tune_plan::{TOTAL_DUELS, fewest_total_duels};
+use crate::questions::tune_plan::{TOTAL_DUELS, fewest_duels};
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
 
@@ -58,7 +58,7 @@ impl TuneOptions {
 
     /// Duels without which the total has no interval.
     pub(crate) fn fewest_total_duels(&self) -> usize {
-        fewest_total_duels(&self.total_errors())
+        fewest_duels(&self.total_errors())
     }
 
     /// Couples of a study that was begun before its budget decided them.
@@ -74,7 +74,7 @@ impl TuneOptions {
                 TOTAL_DUELS.max(self.fewest_total_duels()),
                 self.fewest_total_duels(),
             ],
-            rung_duels: fewest_total_duels(&two_rungs_errors(self.alpha)),
+            rung_duels: fewest_duels(&two_rungs_errors(self.alpha)),
             spare: SPARE_TIME,
         }
     }

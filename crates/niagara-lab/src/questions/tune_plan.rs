@@ -52,9 +52,9 @@ pub(crate) struct TuneTime<'a> {
     pub spare: f64,
 }
 
-/// Duels without which a total with this error probability has no interval.
-pub(crate) fn fewest_total_duels(total: &ErrorBudget) -> usize {
-    total.fewest_duels().unwrap_or(TOTAL_DUELS)
+/// Duels without which a question with this error probability has no interval.
+pub(crate) fn fewest_duels(errors: &ErrorBudget) -> usize {
+    errors.fewest_duels().unwrap_or(TOTAL_DUELS)
 }
 
 /// The duels of a tuning, before its levers are chosen.
@@ -126,13 +126,13 @@ impl TuneTime<'_> {
     fn screening(&self) -> Result<Screening> {
         let couples = self.couples.unwrap_or_else(|| self.total_couples());
         let judging = duel_seconds(&self.duel_settings, couples);
-        let total_duels = TOTAL_DUELS.max(fewest_total_duels(&self.total_errors));
+        let total_duels = TOTAL_DUELS.max(fewest_duels(&self.total_errors));
         let total_seconds = total_duels as f64 * judging * self.spare;
         let until = screening_until(
             self.budget_seconds,
             judging * self.spare,
             total_duels,
-            fewest_total_duels(&self.rung_errors),
+            fewest_duels(&self.rung_errors),
         );
         let screen_couples = self
             .screen_couples

@@ -53,23 +53,8 @@ const SERVING: [&str; 6] = [
     "threadpool_process_request",
 ];
 
-/// What was seen of one thread; the fields as those of [`OffCpu`].
-#[derive(Debug, Default)]
-struct OneThread {
-    observed: f64,
-    running: f64,
-    ready: f64,
-    waiting: Folded,
-    waited: f64,
-    stacks: u64,
-    waits: u64,
-    preempted: u64,
-    truncated: u64,
-    lost: u64,
-}
-
-impl OneThread {
-    /// Whether it serves connections; one that nothing is known of may.
+impl OffCpu {
+    /// Whether the one thread that this was seen of serves connections; one that nothing is known of may.
     fn may_serve(&self) -> bool {
         let serves = |frame: &&Frame| SERVING.iter().any(|name| frame.name.starts_with(name));
         self.waiting.is_empty()
@@ -77,6 +62,22 @@ impl OneThread {
                 .waiting
                 .stacks()
                 .any(|(frames, _)| frames.iter().any(serves))
+    }
+
+    /// Adds what was seen of another thread.
+    fn add(&mut self, thread: &OffCpu) {
+        self.observed += thread.observed;
+        self.running += thread.running;
+        self.ready += thread.ready;
+        self.waited += thread.waited;
+        self.stacks += thread.stacks;
+        self.waits += thread.waits;
+        self.preempted += thread.preempted;
+        self.truncated += thread.truncated;
+        self.lost += thread.lost;
+        for (frames, seconds) in thread.waiting.stacks() {
+            self.waiting.add(frames.into_iter().cloned(), seconds);
+        }
     }
 }
 
@@ -111,7 +112,8 @@ pub struct OffCpuView<'a> {
     rotation: Rotation,
     period: u64,
     open: Option<Open>,
-    seen: BTreeMap<i32, OneThread>,
+    /// What was seen of each thread.
+    seen: BTreeMap<i32, OffCpu>,
 }
 
 struct Open {
@@ -235,9 +237,8 @@ impl<'a> OffCpuView<'a> {
 }
 
 /// What was seen of the threads that serve connections, together; where no stack tells which do, of all.
-fn of_connections(threads: impl Iterator<Item = OneThread>) -> OffCpu {
-    let (serving, others): (Vec<OneThread>, Vec<OneThread>) =
-        threads.partition(OneThread::may_serve);
+fn of_connections(threads: impl Iterator<Item = OffCpu>) -> OffCpu {
+    let (serving, others): (Vec<OffCpu>, Vec<OffCpu>) = threads.partition(OffCpu::may_serve);
     let (kept, background) = match serving.is_empty() {
         true => (others, 0),
         false => (serving, others.len()),
@@ -246,19 +247,8 @@ fn of_connections(threads: impl Iterator<Item = OneThread>) -> OffCpu {
         background,
         ..OffCpu::default()
     };
-    for thread in kept {
-        sum.observed += thread.observed;
-        sum.running += thread.running;
-        sum.ready += thread.ready;
-        sum.waited += thread.waited;
-        sum.stacks += thread.stacks;
-        sum.waits += thread.waits;
-        sum.preempted += thread.preempted;
-        sum.truncated += thread.truncated;
-        sum.lost += thread.lost;
-        for (frames, seconds) in thread.waiting.stacks() {
-            sum.waiting.add(frames.into_iter().cloned(), seconds);
-        }
+    for thread in &kept {
+        sum.add(thread);
     }
     let with_stack = sum.waiting.total();
     if with_stack > 0.0 {
@@ -268,7 +258,7 @@ fn of_connections(threads: impl Iterator<Item = OneThread>) -> OffCpu {
 }
 
 /// Pairs each leaving with its return. A thread that was preempted did not wait; what was lost in between ends a pair.
-fn waits(records: Vec<Raw>, seen: &mut OneThread) -> Vec<Wait> {
+fn waits(records: Vec<Raw>, seen: &mut OffCpu) -> Vec<Wait> {
     let mut found = Vec::new();
     let mut left: Option<Sampled> = None;
     let mut away: Option<(u64, Option<Sampled>)> = None;
@@ -318,7 +308,7 @@ mod tests {
 
     #[test]
     fn waits_are_paired_and_preemption_is_none() {
-        let mut sum = OneThread::default();
+        let mut sum = OffCpu::default();
         let leaves = |time, preempted| Raw::Leaves { time, preempted };
         let returns = |time| Raw::Returns { time };
         let found = waits(
@@ -347,7 +337,7 @@ mod tests {
     }
 
     /// A thread that was observed for ten seconds, and waited for nine of them in this stack; a third of its waits had it.
-    fn thread(functions: &[&str]) -> OneThread {
+    fn thread(functions: &[&str]) -> OffCpu {
         let mut waiting = Folded::default();
         let frame = |name: &&str| Frame {
             name: (*name).to_owned(),
@@ -356,14 +346,14 @@ mod tests {
             inferred: false,
         };
         waiting.add(functions.iter().map(frame), 3.0);
-        OneThread {
+        OffCpu {
             observed: 10.0,
             running: 1.0,
             waited: 9.0,
             waits: 30,
             stacks: 10,
             waiting,
-            ..OneThread::default()
+            ..OffCpu::default()
         }
     }
 
@@ -382,10 +372,10 @@ mod tests {
         let seen = of_connections([flushing(), flushing()].into_iter());
         assert_eq!((seen.background, seen.observed), (0, 20.0));
         // One that never waited may serve.
-        let silent = OneThread {
+        let silent = OffCpu {
             observed: 10.0,
             running: 10.0,
-            ..OneThread::default()
+            ..OffCpu::default()
         };
         let seen = of_connections([serving(), silent].into_iter());
         assert_eq!((seen.background, seen.observed), (0, 20.0));
