@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::outcome::{Outcome, Part, PartReport};
 
 /// What checks examine, and judge by. Raised when that changes: what was found in an older form has to be checked again.
-const FORM: u32 = 5;
+const FORM: u32 = 6;
 
 /// All that is known of one binary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -96,12 +96,8 @@ pub fn check(
     watch: &mut dyn FnMut(&Progress),
     part: &mut dyn FnMut(&PartReport),
 ) -> Result<CheckRecord> {
-    let sha256 = niagara_server::file_digest(&subject.ours.server)?;
-    let mut record = CheckRecord::load(cache, &sha256)
-        .unwrap_or_else(|| CheckRecord::new(&subject.ours, sha256));
-    record.binary.clone_from(&subject.ours.server);
-    record.against = format!("{} {}", subject.theirs.name, subject.theirs.version_string);
-    record.against_sha256 = niagara_server::file_digest(&subject.theirs.server)?;
+    let binaries = Binaries::of(subject)?;
+    let mut record = binaries.record(cache, subject);
     for which in Part::ALL {
         if !options.parts.contains(&which) {
             continue;
@@ -121,12 +117,60 @@ pub fn check(
         };
         let report =
             report.with_context(|| format!("the part `{which}` of the check could not be done"))?;
+        binaries.are_still(subject)?;
         part(&report);
+        // Another check of the same binary may have ended a part meanwhile: what it found stays.
+        let name = format!("check-record-{}", binaries.ours);
+        let _held = cache.lock_or_cancelled(&name, cancel, &mut || {})?;
+        record = binaries.record(cache, subject);
         record.note(report);
         record.when = jiff::Timestamp::now();
         record.save(cache)?;
     }
     Ok(record)
+}
+
+/// Digests of the two binaries when a check began: what it finds holds for these.
+struct Binaries {
+    ours: String,
+    theirs: String,
+}
+
+impl Binaries {
+    fn of(subject: &Subject) -> Result<Binaries> {
+        Ok(Binaries {
+            ours: niagara_server::file_digest(&subject.ours.server)?,
+            theirs: niagara_server::file_digest(&subject.theirs.server)?,
+        })
+    }
+
+    /// What is known of the server under check, from now on beside the other.
+    fn record(&self, cache: &Cache, subject: &Subject) -> CheckRecord {
+        let mut record = CheckRecord::load(cache, &self.ours)
+            .unwrap_or_else(|| CheckRecord::new(&subject.ours, self.ours.clone()));
+        record.binary.clone_from(&subject.ours.server);
+        record.against = format!("{} {}", subject.theirs.name, subject.theirs.version_string);
+        record.against_sha256.clone_from(&self.theirs);
+        record
+    }
+
+    /// Nothing is certified that was built anew while it was checked.
+    fn are_still(&self, subject: &Subject) -> Result<()> {
+        let now = Binaries::of(subject)?;
+        for (was, is, install) in [
+            (&self.ours, &now.ours, &subject.ours),
+            (&self.theirs, &now.theirs, &subject.theirs),
+        ] {
+            if was != is {
+                bail!(
+                    "{} was changed while it was checked, so that nothing is known of what is there now\n\
+                     remedy: check again when nothing builds or installs it",
+                    install.server.display()
+                );
+            }
+        }
+        Ok(())
+    }
 }
 
 fn suite(

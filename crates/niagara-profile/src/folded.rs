@@ -18,6 +18,18 @@ pub enum Place {
     Unknown,
 }
 
+impl Place {
+    /// For people: `library`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Place::Server => "server",
+            Place::Library => "library",
+            Place::Kernel => "kernel",
+            Place::Unknown => "unknown",
+        }
+    }
+}
+
 /// One frame of a stack.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Frame {

@@ -281,6 +281,17 @@ mod tests {
             "kernel"
         );
         assert_eq!(layer_of(&[("[unknown]", Place::Unknown)]), "rest");
+        // Names of the table cache and of MyISAM that begin as those of mallocs do.
+        for (function, layer) in [
+            ("tc_acquire_table", "table"),
+            ("tc_malloc", "memory"),
+            ("mi_rkey", "engine"),
+            ("_mi_search", "engine"),
+            ("mi_malloc_aligned", "memory"),
+            ("_mi_malloc_generic", "memory"),
+        ] {
+            assert_eq!(with(&[("JOIN::exec", Server), (function, Server)]), layer);
+        }
     }
 
     #[test]

@@ -271,6 +271,22 @@ mod tests {
             ),
         ];
         assert_eq!(first(table, &[])[0], "metadata-locks");
+        // A thread that sleeps until its commit is durable waits for the disk, and for no other thread.
+        let commit = vec![
+            busy(),
+            seen(
+                &[
+                    "ha_commit_trans",
+                    "log_write_up_to",
+                    "group_commit_lock::acquire",
+                    "pthread_cond_wait",
+                ],
+                "locks",
+                true,
+                9.0,
+            ),
+        ];
+        assert_eq!(first(commit, &[]), ["disk"]);
         let memory = vec![
             busy(),
             seen(&["alloc_root", "malloc"], "memory", false, 2.0),

@@ -156,6 +156,9 @@ pub struct Waiting {
     /// Those of them that serve no connection, and are left out; none of older results.
     #[serde(default)]
     pub background: usize,
+    /// How many threads had their turn; of older results nothing is known.
+    #[serde(default)]
+    pub had_turn: usize,
     /// Waits per query.
     pub waits_per_query: f64,
     /// Times a thread was taken off its CPU, per query.

@@ -12,6 +12,18 @@ pub fn estimate(e: &Estimate) -> String {
     format!("{} {}", ratio(e), interval(e))
 }
 
+/// `95`, of an error probability of 0.05: what an interval covers, in per cent.
+pub(crate) fn confidence(alpha: f64) -> String {
+    let covered = (1.0 - alpha) * 100.0;
+    let in_digits = |digits: usize| format!("{covered:.digits$}");
+    // Never more than it is.
+    let text = (1..6)
+        .map(in_digits)
+        .find(|text| alpha <= 0.0 || !text.starts_with("100"));
+    let text = text.unwrap_or_else(|| in_digits(6));
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
 /// `× 1.312`.
 pub fn ratio(e: &Estimate) -> String {
     if !e.ratio.is_finite() {
@@ -185,6 +197,14 @@ mod tests {
 
     fn of(ratio: f64, low: f64, high: f64) -> String {
         estimate(&Estimate { ratio, low, high })
+    }
+
+    #[test]
+    fn confidences_have_no_more_digits_than_they_need() {
+        assert_eq!(
+            [0.05, 0.01, 0.07, 0.005, 0.000_3].map(confidence),
+            ["95", "99", "93", "99.5", "99.97"]
+        );
     }
 
     #[test]

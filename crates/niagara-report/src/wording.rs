@@ -92,11 +92,34 @@ fn without_total(tune: &TuneSummary, load: &str) -> String {
 
 /// `× 1.40 [1.30, 1.50] at 88 % confidence (4 fresh duels)`: of too few duels for a verdict.
 fn with_its_confidence(comparison: &Comparison, found: &str, duels: &str) -> String {
-    let confidence = comparison.judged().confidence.unwrap_or_default();
-    format!(
-        "{found} at {:.0} % confidence ({duels})",
-        confidence * 100.0
-    )
+    format!("{} ({duels})", at_its_confidence(comparison, found))
+}
+
+/// An estimate in words, and of too few duels for what was asked the confidence that its interval has:
+/// `× 1.40 [1.30, 1.50] at 88 % confidence`.
+pub(crate) fn at_its_confidence(comparison: &Comparison, found: &str) -> String {
+    match comparison.judged().confidence {
+        Some(confidence) => format!("{found} at {:.0} % confidence", confidence * 100.0),
+        None => found.to_owned(),
+    }
+}
+
+/// `12 fresh duels`; by other protocols the pairs of runs, or the one series that the protocol of 2008 has.
+pub(crate) fn fresh(protocol: &str, count: usize) -> String {
+    match protocol {
+        "pair" => number::count(count, "fresh pair"),
+        "trimmed" => "one series of runs each".to_owned(),
+        _ => number::count(count, "fresh duel"),
+    }
+}
+
+/// `duels`, in the plural; by other protocols `pairs` or `series`.
+pub(crate) fn units(protocol: &str) -> &'static str {
+    match protocol {
+        "pair" => "pairs",
+        "trimmed" => "series",
+        _ => "duels",
+    }
 }
 
 /// What a comparison came to.
@@ -134,11 +157,7 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
         ),
         Some(Verdict::Undetected) if judgement.confidence.is_some() => format!(
             "Too few {} to call a difference between {b} and {a} for {load}: {}",
-            match compare.protocol.as_str() {
-                "pair" => "pairs",
-                "trimmed" => "runs",
-                _ => "duels",
-            },
+            units(&compare.protocol),
             with_its_confidence(&compare.comparison, &found, &duels)
         ),
         Some(Verdict::Undetected) => format!(

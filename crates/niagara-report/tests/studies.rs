@@ -5,8 +5,8 @@ mod fixture;
 use niagara_report::{Report, headline, markdown};
 use niagara_stats::{IntervalEstimate, Stability, Verdict};
 use niagara_store::{
-    Axis, Cell, CellOutcome, Confirmed, MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl,
-    NextPart, OnNodes, Summary, Unevenness,
+    Axis, Cell, CellOutcome, Confirmed, LadderRung, LadderSummary, MatrixSummary, MatrixWorkload,
+    MeasuredPart, MethodControl, NextPart, OnNodes, RungOutcome, Summary, Unevenness,
 };
 
 fn page(summary: &Summary) -> String {
@@ -47,6 +47,95 @@ fn a_sweep_of_three_sets_each_beside_the_first_and_the_one_before() {
             "| packaged | 1 | 5.0 % [0, 12 %] | – |",
             "| built | 1 | 0.0 % [0, 0.0 %] | 0.0 % [one start] |",
             "threads fairness prints the same deviation, not divided by the mean. Means and 95 % intervals",
+        ],
+    );
+}
+
+#[test]
+fn a_curve_that_falls_is_said_to() {
+    let mut sweep = fixture::sweep_of_three();
+    let told =
+        |sweep: &niagara_store::SweepSummary| headline(&Summary::Sweep(Box::new(sweep.clone())));
+    assert!(!told(&sweep).contains("falls"), "{}", told(&sweep));
+    let curve = &mut sweep.curves[0];
+    let mut last = curve.points[curve.points.len() - 1].clone();
+    let best = curve.knee.as_ref().map(|knee| knee.best_threads);
+    let best = curve
+        .points
+        .iter()
+        .find(|point| Some(point.threads) == best);
+    last.tps.value = 0.4 * best.expect("it is among the points").tps.value;
+    last.threads = 512;
+    curve.points.push(last);
+    has(&told(&sweep), &["and falls to 40 % of its best with 512"]);
+}
+
+/// A ladder of three rungs: one kept, one of too few duels, one stopped by Ctrl-C.
+fn ladder() -> LadderSummary {
+    let claim = |ratio: f64, duels: usize, verdict| {
+        let estimate = fixture::estimate(ratio, ratio * 0.98, ratio * 1.02);
+        let mut claim = fixture::claim("base", "other", duels, verdict, estimate);
+        claim.throughput.one_sided = true;
+        claim.throughput.alpha = 0.02;
+        Box::new(claim)
+    };
+    let mut few = claim(1.05, 3, Verdict::Undetected);
+    few.throughput.confidence = Some(0.75);
+    let mut stopped = claim(1.02, 4, Verdict::Undetected);
+    stopped.throughput.verdict = None;
+    let rung = |title: &str, outcome| LadderRung {
+        title: title.into(),
+        change: String::new(),
+        published: None,
+        why: None,
+        outcome,
+    };
+    let mut total = *claim(1.2, 8, Verdict::Faster);
+    (total.throughput.one_sided, total.throughput.alpha) = (false, 0.05);
+    LadderSummary {
+        about: None,
+        protocol: "duel".into(),
+        server: "mariadb-10.11".into(),
+        server_version: "10.11.14-MariaDB".into(),
+        workload: "oltp_read_only, 1 table of 1000 rows, InnoDB, 16 threads".into(),
+        threads: 16,
+        seed: 7,
+        alpha: 0.05,
+        budget_seconds: 600.0,
+        elapsed_seconds: 590.0,
+        load_seconds: 500.0,
+        complete: true,
+        start: "mariadb-10.11".into(),
+        rungs: vec![
+            rung(
+                "a Unix socket",
+                RungOutcome::Kept {
+                    claim: claim(1.19, 8, Verdict::Faster),
+                },
+            ),
+            rung("another malloc", RungOutcome::NotKept { claim: few }),
+            rung("huge pages", RungOutcome::NotKept { claim: stopped }),
+        ],
+        controls: Vec::new(),
+        builds: Vec::new(),
+        total: Some(total),
+        checks: Vec::new(),
+        deployment: None,
+        sd_duel: Some(0.012),
+        warnings: Vec::new(),
+    }
+}
+
+#[test]
+fn a_ladder_says_what_its_intervals_cover() {
+    let text = page(&Summary::Ladder(Box::new(ladder())));
+    has(
+        &text,
+        &[
+            "at 75 % confidence",
+            "stopped before a verdict, n = 4",
+            "the gain is at least the lower end with 99 % confidence, and lies between both ends with 98 %",
+            "The total's interval is of 95 %, two-sided.",
         ],
     );
 }
@@ -131,6 +220,17 @@ fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
         ],
     );
     assert!(!text.contains("several machines"), "{text}");
+    assert!(!text.contains("% confidence"), "{text}");
+    // Of too few duels the interval is not what was asked for.
+    let mut few = matrix(0.99);
+    let CellOutcome::Measured { comparison } = &mut few.cells[0].outcome else {
+        panic!("measured");
+    };
+    comparison.throughput.confidence = Some(0.5);
+    has(
+        &page(&Summary::Matrix(Box::new(few))),
+        &["at 50 % confidence"],
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
+use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
 use crate::cancel::{Cancel, Cancelled};
@@ -16,10 +17,12 @@ use crate::owner_lock::{OwnerLock, folder_of};
 const LOOKED_AGAIN: Duration = Duration::from_millis(100);
 
 /// The cache folder: fetched servers, dataset images, the registry of running servers, work in progress.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Cache {
     root: PathBuf,
     work: PathBuf,
+    /// Ends the waiting for what somebody else makes.
+    cancel: Cancel,
 }
 
 impl Cache {
@@ -54,7 +57,17 @@ impl Cache {
         create_private(root)?;
         let root = fs::canonicalize(root)?;
         let work = root.join("work");
-        Ok(Cache { root, work })
+        Ok(Cache {
+            root,
+            work,
+            cancel: Cancel::default(),
+        })
+    }
+
+    /// The same, of which nobody waits for another's lock once `cancel` says so.
+    #[must_use]
+    pub fn stopping_with(self, cancel: Cancel) -> Cache {
+        Cache { cancel, ..self }
     }
 
     /// The folder itself.
@@ -101,20 +114,24 @@ impl Cache {
 
     /// The lock of this name, unless somebody else holds it.
     pub fn try_lock(&self, name: &str) -> Result<Option<Flock<File>>> {
-        let (_, file) = self.lock_file(name)?;
-        Ok(Flock::lock(file, FlockArg::LockExclusiveNonblock).ok())
+        let (path, mut file) = self.lock_file(name)?;
+        loop {
+            file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
+                Ok(lock) => return Ok(Some(lock)),
+                Err((_, Errno::EWOULDBLOCK)) => return Ok(None),
+                Err((file, Errno::EINTR)) => file,
+                Err((_, error)) => bail!("cannot lock {}: {error}", path.display()),
+            };
+        }
     }
 
-    /// The lock of this name, held until dropped; `waiting` is called when somebody else holds it.
+    /// The lock of this name, held until dropped; `waiting` is called when somebody else holds it, perhaps for minutes: a server
+    /// that is fetched, an image that is loaded.
+    ///
+    /// # Errors
+    /// [`Cancelled`] where [`stopping_with`](Self::stopping_with) says so meanwhile; a lock that cannot be made.
     pub fn lock(&self, name: &str, waiting: &mut dyn FnMut()) -> Result<Flock<File>> {
-        let (path, file) = self.lock_file(name)?;
-        let file = match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
-            Ok(lock) => return Ok(lock),
-            Err((file, _)) => file,
-        };
-        waiting();
-        Flock::lock(file, FlockArg::LockExclusive)
-            .map_err(|(_, error)| anyhow::anyhow!("cannot lock {}: {error}", path.display()))
+        self.lock_or_cancelled(name, &self.cancel, waiting)
     }
 
     /// The lock of this name as [`lock`](Self::lock) gives it, unless `stopped` says so while somebody else holds it, perhaps for an hour: none then.
@@ -289,6 +306,26 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn nobody_waits_for_a_lock_after_a_stop() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let cache = Cache::at(folder.path()).expect("a cache");
+        let held = cache.lock("image", &mut || {}).expect("it is free");
+        let cancel = Cancel::default();
+        let stopping = cache.clone().stopping_with(cancel.clone());
+        let mut waited = 0;
+        let refused = stopping.lock("image", &mut || {
+            waited += 1;
+            cancel.cancel();
+        });
+        let refused = refused.expect_err("somebody else holds it");
+        assert!(refused.is::<Cancelled>(), "{refused:#}");
+        assert_eq!(waited, 1);
+        drop(held);
+        // What is free is had all the same.
+        stopping.lock("image", &mut || {}).expect("it is free");
+    }
 
     #[test]
     fn a_work_folder_goes_with_its_owner_and_not_before() {

@@ -7,6 +7,7 @@ use rand_distr::{Distribution, StandardNormal};
 use crate::looks::{ErrorBudget, LookPlan};
 use crate::sample::percentile;
 use crate::signed_rank::{interval_of, walsh_averages};
+use crate::student;
 
 /// Two-sided 5 % and 80 % power: 1.960 + 0.842.
 const DEVIATIONS: f64 = 2.8;
@@ -19,6 +20,22 @@ const SEED: u64 = 1979;
 /// 2.8·sd/√n. Infinite of no duels.
 pub fn detectable(sd_duel: f64, duels: usize) -> f64 {
     DEVIATIONS * sd_duel / (duels as f64).sqrt()
+}
+
+/// The difference of logarithms of two variants, each of which has this many fresh starts, that an interval of 1 − `alpha` by Student's
+/// t shows with 80 % power: `(t(1 − alpha/2) + t(0.8))·√2·sd/√n` with 2(n − 1) degrees of freedom. Of pairs that were measured together
+/// `together` holds, `sd` is that of a pair's ratio, and there is no √2. `None` of fewer than two.
+pub fn detectable_of_starts(sd: f64, starts: usize, together: bool, alpha: f64) -> Option<f64> {
+    if starts < 2 {
+        return None;
+    }
+    let n = starts as f64;
+    let (freedom, factor) = match together {
+        true => (n - 1.0, 1.0),
+        false => (2.0 * (n - 1.0), std::f64::consts::SQRT_2),
+    };
+    let quantiles = student::quantile(1.0 - alpha / 2.0, freedom) + student::quantile(0.8, freedom);
+    Some(quantiles * factor * sd / n.sqrt())
 }
 
 /// The effect (a difference of logarithms) called faster in 80 % of comparisons that walk `plan` until `seconds` are
@@ -69,6 +86,25 @@ fn smallest_called(noise: &[f64], plan: &LookPlan) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn few_starts_show_large_differences_only() {
+        assert_eq!(detectable_of_starts(0.05, 1, true, 0.05), None);
+        // t of 5 degrees of freedom: 2.571 and 0.920; of 10: 2.228 and 0.879.
+        let together = detectable_of_starts(0.05, 6, true, 0.05).expect("starts enough");
+        assert!(
+            (together - 3.491 * 0.05 / 6f64.sqrt()).abs() < 1e-4,
+            "{together}"
+        );
+        let apart = detectable_of_starts(0.05, 6, false, 0.05).expect("starts enough");
+        assert!(
+            (apart - 3.107 * 2f64.sqrt() * 0.05 / 6f64.sqrt()).abs() < 1e-4,
+            "{apart}"
+        );
+        // Of many starts it is what one look at the end shows.
+        let many = detectable_of_starts(0.05, 10_000, true, 0.05).expect("starts enough");
+        assert!((many / detectable(0.05, 10_000) - 1.0).abs() < 0.001);
+    }
 
     #[test]
     fn matches_the_closed_forms() {

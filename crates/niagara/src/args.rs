@@ -10,7 +10,7 @@ use niagara_lab::WantedLevel;
 use niagara_lab::quantity::share as percent;
 use niagara_report::ink;
 
-pub use crate::load_args::{LoadArgs, WorkloadArg};
+pub use crate::load_args::{DataArgs, LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
     ClientArgs, DuelArgs, FleetArgs, OriginArgs, StudyArgs, budget, duration,
 };
@@ -484,26 +484,18 @@ pub struct SweepArgs {
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
     /// Thread counts: 1..64 doubles from the first to the last, 1,2,4,8 is a list
-    #[arg(long, default_value = "1..64")]
+    #[arg(long, default_value = "1..64", help_heading = "Load")]
     pub threads: String,
     /// One of the workloads (`niagara bench --help` lists them), or the path of a file of your own
-    #[arg(long, default_value = "oltp_read_only", value_name = "WORKLOAD")]
+    #[arg(
+        long,
+        default_value = "oltp_read_only",
+        value_name = "WORKLOAD",
+        help_heading = "Load"
+    )]
     pub workload: WorkloadArg,
-    /// Tables
-    #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
-    pub tables: u32,
-    /// Rows in each table
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
-    pub table_size: u64,
-    /// Warehouses of tpcc
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
-    pub warehouses: u32,
-    /// Storage engine of the tables
-    #[arg(long, default_value = "InnoDB")]
-    pub engine: String,
-    /// An option of the workload by sysbench's name, or a number of the [scale] of a workload's file; may be repeated
-    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
-    pub set: Vec<(String, String)>,
+    #[command(flatten)]
+    pub data: DataArgs,
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,

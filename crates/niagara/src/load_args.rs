@@ -57,6 +57,24 @@ pub struct LoadArgs {
     /// Connections
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub threads: u32,
+    #[command(flatten)]
+    pub data: DataArgs,
+    /// Of a capture: which order between its sessions is kept: normal (a transaction begins after those that had changed
+    /// data and had ended before), strict (after all that had ended before), none [default: normal]
+    #[arg(long, value_name = "ORDER", value_parser = ["normal", "none", "strict"])]
+    pub commit_order: Option<String>,
+    /// Of a capture: keep its pace, at this multiple of it, such as 1 or 2.5 [default: as fast as its order allows]
+    #[arg(long, value_name = "TIMES")]
+    pub speed: Option<String>,
+    /// Of a capture that was taken on the tables of one of the workloads above: which one, with --tables, --table-size
+    #[arg(long, value_name = "WORKLOAD")]
+    pub tables_of: Option<String>,
+}
+
+/// What a workload's tables are, and its further options.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Load")]
+pub struct DataArgs {
     /// Tables
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub tables: u32,
@@ -69,16 +87,6 @@ pub struct LoadArgs {
     /// Storage engine of the tables
     #[arg(long, default_value = "InnoDB")]
     pub engine: String,
-    /// Of a capture: which order between its sessions is kept: normal (a transaction begins after those that had changed
-    /// data and had ended before), strict (after all that had ended before), none [default: normal]
-    #[arg(long, value_name = "ORDER", value_parser = ["normal", "none", "strict"])]
-    pub commit_order: Option<String>,
-    /// Of a capture: keep its pace, at this multiple of it, such as 1 or 2.5 [default: as fast as its order allows]
-    #[arg(long, value_name = "TIMES")]
-    pub speed: Option<String>,
-    /// Of a capture that was taken on the tables of one of the workloads above: which one, with --tables, --table-size
-    #[arg(long, value_name = "WORKLOAD")]
-    pub tables_of: Option<String>,
     /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform, or a number of the [scale] of a workload's file; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
@@ -121,6 +129,16 @@ impl LoadArgs {
             );
         }
         let named = with_replay_options(named, &of_capture)?;
+        self.data.load_of(named, self.threads)
+    }
+}
+
+impl DataArgs {
+    /// The load: `named` with these tables on this many connections; --set has the last word.
+    ///
+    /// # Errors
+    /// An option that the workload does not have, a value that it does not take.
+    pub fn load_of(&self, named: WorkloadSpec, threads: u32) -> Result<Load> {
         let mut base = WorkloadBuilder::from(named);
         // Not every workload has each of these; its own defaults are not the command line's.
         base.set("tables", &self.tables.to_string())?;
@@ -128,6 +146,6 @@ impl LoadArgs {
         base.set("warehouses", &self.warehouses.to_string())?;
         let set = self.set.iter();
         let options = set.map(|(name, value)| (name.as_str(), value.as_str()));
-        load_of(base.build()?, options, &self.engine, self.threads)
+        load_of(base.build()?, options, &self.engine, threads)
     }
 }

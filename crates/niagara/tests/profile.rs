@@ -48,8 +48,17 @@ fn of_threads(threads: &str, place: &Place, variant: &[&str], more: &[&str]) -> 
 
 fn document(command: &mut Command) -> Value {
     let (code, stdout, stderr) = run(command);
-    assert_eq!(code, Some(0), "{stderr}");
-    serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}\n{stderr}"))
+    let document: Value =
+        serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}\n{stderr}"));
+    // 1 where a view that was named cannot be had by this user, which each profile then says.
+    let profiles = document["profiles"].as_array().cloned().unwrap_or_default();
+    let missing = |profile: &Value| !profile["missing"].as_array().is_none_or(Vec::is_empty);
+    let is_left_out = Access::probe().reach < Reach::Machine && profiles.iter().all(missing);
+    assert!(
+        code == Some(0) || (code == Some(1) && is_left_out),
+        "{code:?}: {stderr}"
+    );
+    document
 }
 
 fn first_limit(document: &Value) -> (&str, &Value) {

@@ -125,10 +125,16 @@ pub fn crash_recovery(
         reporter.step(round, total, "restarting on what is there");
         if round % 3 == 2 {
             // The moment lies within recovery, or shortly before it or after it.
-            let starting = bench.spawn()?;
+            let mut starting = bench.spawn()?;
             thread::sleep(Duration::from_millis(rng.random_range(5..300)));
+            // One that ended by itself was not killed: what recovers next time hides nothing.
+            match starting.ended()? {
+                Some(error) => report.fail(format!(
+                    "in its first recovery after kill {kills}: {error:#}"
+                )),
+                None => kills += 1,
+            }
             drop(starting);
-            kills += 1;
         }
         let restarted = Instant::now();
         server = match bench.start() {

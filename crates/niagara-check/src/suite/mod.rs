@@ -1,7 +1,7 @@
 //! The server's own regression suite: its own runner, a listed part of its tests, against the very binary to be checked.
 //!
-//! A test that fails is repeated; one that fails again is put to the server compared with. What fails there too says
-//! something of the tests or the machine, not of the build, and does not count. A test with the files of the server's own release,
+//! A test that fails, or that the runner comes to no verdict about, is repeated; one that fails again is put to the server
+//! compared with, and a second time where it fails there. What fails there both times says something of the tests or the machine, not of the build, and does not count. A test with the files of the server's own release,
 //! run by the programs of another one, may fail for those: it has passed where it passes as the suite has it.
 
 mod list;
@@ -10,6 +10,7 @@ mod output;
 mod own_tests;
 mod runner;
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -99,31 +100,45 @@ pub fn regression_suite(
             reporter.step(0, total, "preparing the tests' own data directories");
         }
     })?;
-    judge_run(&run, ours, tests, &mut report)?;
+    let unheard = judge_run(&run, ours, tests, &mut report)?;
     let mut failed: Vec<String> = run.with(Verdict::Failed);
-    let (all_failed, mut faults) = (failed.len(), 0);
+    failed.extend(unheard.iter().cloned());
+    let (mut all_failed, mut faults) = (failed.len(), 0);
     // Runs what failed again, in a folder of its own, and takes out what passes then.
     let again = |failed: &mut Vec<String>, tests: &[String], runner: &Runner<'_>, folder: &str| {
         let folder = logs.0.join(folder);
         let run = runner.run(ours, planted, tests, &folder, &mut |_| {})?;
         let passed = run.with(Verdict::Passed);
         let is_passed = |test: &mut String| passed.contains(test);
-        anyhow::Ok(failed.extract_if(.., is_passed).collect::<Vec<String>>())
+        let passed = failed.extract_if(.., is_passed).collect::<Vec<String>>();
+        anyhow::Ok((passed, run.skips()))
     };
+    let mut skipped = run.skips();
     if !failed.is_empty() {
         reporter.step(total, total, "repeating the tests that failed");
         let tests = failed.clone();
-        let passed = again(&mut failed, &tests, &runner, "repeated")?;
+        let (passed, skips) = again(&mut failed, &tests, &runner, "repeated")?;
         report
             .notes
-            .extend(passed.iter().map(|test| passed_when_repeated(test, &logs)));
+            .extend(passed.iter().map(|test| match unheard.contains(test) {
+                true => {
+                    format!("{test} came to no verdict at first and passed when it was repeated")
+                }
+                false => passed_when_repeated(test, &logs),
+            }));
+        // The runner had not come to them at first.
+        let skips = skips.into_iter().filter(|(test, _)| unheard.contains(test));
+        let skips: BTreeMap<String, String> = skips.collect();
+        failed.retain(|test| !skips.contains_key(test));
+        all_failed -= skips.len();
+        skipped.extend(skips);
     }
     let as_is = Runner { suite, ..runner };
     let of_the_tree: Vec<String> = own.taken_among(&failed);
     if !of_the_tree.is_empty() {
         let doing = format!("what failed, as version {} has it", suite.version);
         reporter.step(total, total, &doing);
-        let passed = again(&mut failed, &of_the_tree, &as_is, "as-the-suite-has-it")?;
+        let (passed, _) = again(&mut failed, &of_the_tree, &as_is, "as-the-suite-has-it")?;
         report.notes.extend(
             passed
                 .iter()
@@ -137,7 +152,6 @@ pub fn regression_suite(
         // The other server is put to the suite as it is: a test of another version than its own would excuse anything.
         faults = put_to_the_other(&as_is, ours, theirs, failed, &logs, &mut report)?;
     }
-    let skipped = run.skips();
     let passed = run.count(Verdict::Passed) + again;
     if report.findings.is_empty() && 2 * passed < total {
         bail!(
@@ -242,6 +256,9 @@ fn of_its_version(
     })
 }
 
+/// With more tests that the runner did not come to, the run was none.
+const MOST_UNHEARD: usize = 50;
+
 /// Most names that a note has.
 const MAX_SHOWN: usize = 12;
 
@@ -256,8 +273,8 @@ fn shown(tests: &[String]) -> String {
     }
 }
 
-/// Runs against `theirs` what failed twice on `ours`: what fails there too is left out, the rest are faults of `ours`, whose
-/// number is returned.
+/// Runs against `theirs` what failed twice on `ours`: what fails there twice too is left out, the rest are faults of `ours`,
+/// whose number is returned.
 fn put_to_the_other(
     runner: &Runner<'_>,
     ours: &Install,
@@ -272,9 +289,26 @@ fn put_to_the_other(
         report.notes.push(recommends_nothing(&why));
     }
     let reference = logs.0.join("reference");
-    let there = runner
-        .run(theirs, &[], &failed, &reference, &mut |_| {})?
-        .with(Verdict::Failed);
+    // One that hangs there as well excuses as much as one that fails.
+    let fails_there = |tests: &[String], folder: &Path| {
+        let run = runner.run(theirs, &[], tests, folder, &mut |_| {})?;
+        if run.tests.is_empty() {
+            bail!(
+                "the runner came to no verdict on {} about any of {} tests ({}); its output: {}",
+                theirs.name,
+                tests.len(),
+                run.status,
+                run.output.display()
+            );
+        }
+        let failed = run.with(Verdict::Failed).into_iter();
+        anyhow::Ok(failed.chain(run.unheard(tests)).collect::<Vec<String>>())
+    };
+    let mut there = fails_there(&failed, &reference)?;
+    // Once may be chance there as it may be here.
+    if !there.is_empty() {
+        there = fails_there(&there, &reference.join("repeated"))?;
+    }
     let mut faults = 0;
     for test in failed {
         let log = logs.of(&test);
@@ -290,7 +324,10 @@ fn put_to_the_other(
             });
         } else {
             faults += 1;
-            report.fail(format!("{test} (log: {})", log.display()));
+            report.fail(match log.exists() {
+                true => format!("{test} (log: {})", log.display()),
+                false => format!("{test}: the runner came to no verdict, twice"),
+            });
         }
     }
     Ok(faults)
@@ -324,14 +361,20 @@ fn is_there(suite: &Suite, test: &str) -> bool {
     .any(|place| tests.join(place).is_file())
 }
 
-/// Whether the run was one at all, and of this binary.
-fn judge_run(run: &Run, ours: &Install, tests: &[String], report: &mut PartReport) -> Result<()> {
+/// Whether the run was one at all, and of this binary; the tests that the runner came to no verdict about, as where its own
+/// time was over.
+fn judge_run(
+    run: &Run,
+    ours: &Install,
+    tests: &[String],
+    report: &mut PartReport,
+) -> Result<Vec<String>> {
     if run.count(Verdict::Passed) + run.count(Verdict::Failed) == 0 {
         bail!(
             "the runner ran none of {} tests ({})\nits last lines:\n{}\nits output: {}",
             tests.len(),
             run.status,
-            run.tail,
+            run.tail.join("\n"),
             run.output.display()
         );
     }
@@ -348,20 +391,28 @@ fn judge_run(run: &Run, ours: &Install, tests: &[String], report: &mut PartRepor
             ours.server.display()
         ));
     }
-    let heard: Vec<&String> = tests
-        .iter()
-        .filter(|test| !run.tests.contains_key(*test))
-        .collect();
-    for test in heard.iter().take(10) {
-        report.fail(format!(
-            "{test}: the runner came to no verdict (output: {})",
+    let unheard = run.unheard(tests);
+    if unheard.len() > MOST_UNHEARD {
+        bail!(
+            "the runner came to no verdict about {} of {} tests ({}): its time of an hour was over, or the disk is full\n\
+             its output: {}\nremedy: a quieter machine, or fewer tests at a time with --test",
+            unheard.len(),
+            tests.len(),
+            run.status,
             run.output.display()
+        );
+    }
+    if !run.status.success() && unheard.is_empty() && run.count(Verdict::Failed) == 0 {
+        report.notes.push(format!(
+            "no test failed, but the runner ended with {}; its last lines: {}",
+            run.status,
+            run.tail.join(" / ")
         ));
     }
     report
         .notes
         .push(format!("the runner's output: {}", run.output.display()));
-    Ok(())
+    Ok(unheard)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -47,9 +47,9 @@ pub struct Run {
     /// Binaries of other servers that ran for these tests.
     pub strangers: BTreeSet<PathBuf>,
     /// How the runner ended.
-    pub status: String,
+    pub status: ExitStatus,
     /// Its last lines.
-    pub tail: String,
+    pub tail: Vec<String>,
     /// All of its output.
     pub output: PathBuf,
 }
@@ -70,6 +70,13 @@ impl Run {
             .iter()
             .filter(|(_, (known, _))| *known == verdict);
         tests.map(|(test, _)| test.clone()).collect()
+    }
+
+    /// Those of `tests` that the runner came to no verdict about.
+    pub fn unheard(&self, tests: &[String]) -> Vec<String> {
+        let unheard = tests.iter();
+        let unheard = unheard.filter(|test| !self.tests.contains_key(*test));
+        unheard.cloned().collect()
     }
 
     /// The tests that were skipped, each with the reason.
@@ -108,8 +115,8 @@ impl Runner<'_> {
             tests: BTreeMap::new(),
             servers: 0,
             strangers: BTreeSet::new(),
-            status: String::new(),
-            tail: String::new(),
+            status: ExitStatus::default(),
+            tail: Vec::new(),
             output: logs.join("output.txt"),
         };
         let mut transcript = Transcript::create(&run.output)?;
@@ -152,10 +159,10 @@ impl Runner<'_> {
         }
         // Its servers end with the runner: their watchers see it go.
         self.cancel.check()?;
-        run.status = runner.wait()?.to_string();
+        run.status = runner.wait()?;
         run.servers = seen.len();
-        run.tail = transcript.tail.join("\n");
         keep_logs(&transcript.said, logs)?;
+        run.tail = transcript.tail;
         Ok(run)
     }
 

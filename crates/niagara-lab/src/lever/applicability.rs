@@ -35,6 +35,12 @@ impl Lever {
         self.range.span(context)
     }
 
+    /// Whether it does something for tables in this engine.
+    pub(crate) fn is_for_engine(&self, engine: &str) -> bool {
+        let engines = &self.when.engines;
+        engines.is_empty() || engines.contains(&engine.to_lowercase())
+    }
+
     fn check_server(&self, context: &Context) -> Result<(), String> {
         if !self.when.names_families() {
             return Ok(());
@@ -88,8 +94,7 @@ impl Lever {
                 "the workload does not write: try one that does, as oltp_read_write".to_owned(),
             );
         }
-        let engine = context.engine.to_lowercase();
-        if !self.when.engines.is_empty() && !self.when.engines.contains(&engine) {
+        if !self.is_for_engine(&context.engine) {
             return Err(format!(
                 "for tables in {} only; these are in {}",
                 self.when.engines.join(", "),

@@ -48,6 +48,28 @@ fn generous(family: Family, version: Version, levers: &[Lever]) -> Context {
 }
 
 #[test]
+fn levers_that_set_innodbs_variables_alone_are_for_its_tables() {
+    let levers = levers();
+    for (family, version) in [(Family::Mariadb, "11.8.3"), (Family::Mysql, "9.7.0")] {
+        let context = generous(family, version.parse().expect("a version"), &levers);
+        for lever in &levers {
+            let Ok(change) = lever.applicability(&context) else {
+                continue;
+            };
+            let mut rest = change.clone();
+            rest.config.clear();
+            let names = &mut change.config.keys();
+            let is_innodb = rest.is_empty() && names.all(|name| name.starts_with("innodb_"));
+            assert!(
+                !is_innodb || lever.when().engines == ["innodb"],
+                "levers/{}.toml: [when] wants engines = [\"innodb\"]",
+                lever.id()
+            );
+        }
+    }
+}
+
+#[test]
 fn every_lever_says_what_it_is() {
     let levers = levers();
     for lever in &levers {

@@ -29,6 +29,13 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
     Names::built_in()?.infer(&mut samples.folded);
     let total = samples.folded.total();
     profile.cpu_us_per_query = seen.cpu_us_per_query();
+    let us_per_query = match samples.user_only {
+        true => ratio(
+            total * 1e6 / niagara_profile::FREQUENCY as f64,
+            seen.queries as f64,
+        ),
+        false => profile.cpu_us_per_query,
+    };
     let whole: u64 = samples.machine.values().sum();
     let sees_machine = samples.machine.len() > 1;
     profile.cpu = Some(Cpu {
@@ -40,7 +47,7 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
             .filter(|_| sees_machine)
             .map(|(whose, count)| (whose.clone(), *count as f64 / whole.max(1) as f64))
             .collect(),
-        layers: shares(&layers, &samples.folded, total, profile.cpu_us_per_query),
+        layers: shares(&layers, &samples.folded, total, us_per_query),
         functions: samples
             .folded
             .functions()
@@ -57,6 +64,11 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
         inferred_share: samples.folded.inferred_share(),
         truncated_share: ratio(samples.truncated as f64, total),
     });
+    if samples.user_only {
+        profile.missing.push(
+            "what the kernel does for the server: shares and times by layer and function are of its own code alone".to_owned(),
+        );
+    }
     if samples.lost > 0 {
         profile.missing.push(format!(
             "{} of the CPU did not fit into the buffers and did not count",
@@ -71,9 +83,8 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
 pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched) -> Result<()> {
     let layers = Layers::built_in()?;
     Names::built_in()?.infer(&mut seen.waiting);
-    // Each thread was observed for this part of the time, so that this many of the queries were answered meanwhile.
-    let part = ratio(seen.threads.1 as f64, seen.threads.0 as f64);
-    let queries = watched.queries as f64 * part;
+    // So many of the queries were answered by the threads that were observed.
+    let queries = watched.queries as f64 * seen.part();
     let us_per_query = ratio(seen.observed * 1e6, queries);
     let reasons = shares(&layers, &seen.waiting, seen.observed, us_per_query);
     let share = |layer: &str| {
@@ -96,13 +107,21 @@ pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched
     });
     profile.off_cpu = Some(Waiting {
         threads: seen.threads,
-        background: seen.background,
+        background: seen.background.len(),
+        had_turn: seen.had_turn,
         waits_per_query: ratio(seen.waits as f64, queries),
         preempted_per_query: ratio(seen.preempted as f64, queries),
         reasons,
         sites: sites(&layers, &seen.waiting, seen.observed),
         truncated_share: ratio(seen.truncated as f64, seen.stacks as f64),
     });
+    if seen.untold {
+        profile.missing.push(
+            "which threads serve connections: no stack of theirs has a name that tells, so the server's own are counted \
+             with them (see where names come from, `niagara profile --help` for debug symbols)"
+                .to_owned(),
+        );
+    }
     if seen.lost > 0 {
         profile.missing.push(format!(
             "{} context switches did not fit into their buffers and are not counted",
@@ -140,8 +159,8 @@ pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched
 }
 
 /// What limits, from everything that was seen: nothing where neither running nor waiting was seen. The levers that address
-/// it are those that are not `applied` already.
-pub(super) fn limits(profile: &mut Profile, applied: &[String]) -> Result<()> {
+/// it are those that do something for tables in `engine` and are not `applied` already.
+pub(super) fn limits(profile: &mut Profile, engine: &str, applied: &[String]) -> Result<()> {
     let unknown = match (&profile.cpu, &profile.time) {
         (Some(_), Some(_)) => None,
         (Some(_), None) => Some(
@@ -207,19 +226,26 @@ pub(super) fn limits(profile: &mut Profile, applied: &[String]) -> Result<()> {
     let levers = lever::load(&[])?;
     profile.limits = found
         .into_iter()
-        .map(|limit| with_levers_left(limit, &levers, applied))
+        .map(|limit| with_levers_left(limit, &levers, engine, applied))
         .collect();
     Ok(())
 }
 
-/// A limit with those of its levers that are not `applied` already, as they are written in a variant.
-fn with_levers_left(mut limit: FoundLimit, levers: &[Lever], applied: &[String]) -> FoundLimit {
+/// A limit with those of its levers that do something for tables in `engine` and are not `applied` already, as they are written
+/// in a variant.
+fn with_levers_left(
+    mut limit: FoundLimit,
+    levers: &[Lever],
+    engine: &str,
+    applied: &[String],
+) -> FoundLimit {
     let known = |id: &String| levers.iter().find(|lever| lever.id() == id);
     let left: Vec<&Lever> = limit
         .lever_ids
         .iter()
         .filter(|id| !applied.contains(id))
         .filter_map(known)
+        .filter(|lever| lever.is_for_engine(engine))
         .collect();
     limit.levers = left.iter().map(|lever| lever.spelling()).collect();
     limit.lever_ids = left.iter().map(|lever| lever.id().to_owned()).collect();
@@ -296,6 +322,28 @@ mod tests {
     }
 
     #[test]
+    fn levers_of_one_engine_are_not_recommended_for_tables_in_another() {
+        let levers = lever::load(&[]).expect("valid files");
+        let limits = niagara_profile::limits().expect("valid files");
+        let locks = limits.iter().find(|limit| limit.id == "locks");
+        let ids = locks.expect("it is there").levers.clone();
+        let found = FoundLimit {
+            limit: "locks".to_owned(),
+            title: String::new(),
+            why: String::new(),
+            natural: false,
+            share: 0.5,
+            levers: ids.clone(),
+            lever_ids: ids.clone(),
+        };
+        let of = |engine| with_levers_left(found.clone(), &levers, engine, &[]).lever_ids;
+        assert_eq!(of("InnoDB"), ids);
+        let left = of("ROCKSDB");
+        assert!(left.contains(&"thread-pool".to_owned()), "{left:?}");
+        assert!(!left.contains(&"spin-long".to_owned()), "{left:?}");
+    }
+
+    #[test]
     fn the_time_of_a_thread_adds_up() {
         let mut waiting = Folded::default();
         let frame = |name: &str| Frame {
@@ -324,7 +372,7 @@ mod tests {
         );
         let all = time.running + time.ready + time.client + time.locks + time.other;
         assert!((all - 1.0).abs() < 1e-9, "{time:?}");
-        limits(&mut profile, &[]).expect("valid limits");
+        limits(&mut profile, "InnoDB", &[]).expect("valid limits");
         assert_eq!(profile.limits[0].limit, "metadata-locks");
     }
 
@@ -337,15 +385,24 @@ mod tests {
             }),
             ..Profile::default()
         };
-        let advice = |applied: &[&str]| {
+        let advice = |engine: &str, applied: &[&str]| {
             let mut profile = busy.clone();
             let applied: Vec<String> = applied.iter().map(|&id| id.to_owned()).collect();
-            limits(&mut profile, &applied).expect("valid limits");
+            limits(&mut profile, engine, &applied).expect("valid limits");
             let cpu = profile.limits.iter().find(|limit| limit.limit == "cpu");
             cpu.expect("it runs all the time").levers.clone()
         };
-        assert!(advice(&[]).iter().any(|lever| lever == "transport=unix"));
-        let left = advice(&["transport-unix"]);
+        assert!(
+            advice("InnoDB", &[])
+                .iter()
+                .any(|lever| lever == "transport=unix")
+        );
+        assert!(
+            advice("ROCKSDB", &[])
+                .iter()
+                .any(|lever| lever == "transport=unix")
+        );
+        let left = advice("InnoDB", &["transport-unix"]);
         assert!(!left.is_empty() && !left.iter().any(|lever| lever == "transport=unix"));
     }
 }

@@ -13,6 +13,7 @@ use niagara_profile::locks::{
 use niagara_profile::process::Rotation;
 use niagara_profile::result::Locks;
 use rand::Rng;
+use rand::seq::SliceRandom;
 
 use super::costs::{Watched, watch_couples};
 use super::stage::Stage;
@@ -56,7 +57,7 @@ pub(super) fn locks(
         stage.freeze(side)?;
     }
     stage.thaw(1)?;
-    let mut rotation = switch_on(&stage)?;
+    let mut rotation = switch_on(&stage, rng)?;
     let row_waits = ROW_WAITS
         .iter()
         .find(|statement| stage.server(1).query(statement).is_ok())
@@ -110,14 +111,14 @@ pub(super) fn locks(
 }
 
 /// Has the instrumented server count its waits; its connections, to be observed in turn.
-fn switch_on(stage: &Stage<'_>) -> Result<Rotation> {
+fn switch_on(stage: &Stage<'_>, rng: &mut impl Rng) -> Result<Rotation> {
     let server = stage.server(1);
     for statement in SWITCH_ON {
         server
             .query(statement)
             .context("this server cannot count its waits (performance_schema)")?;
     }
-    let connections: Vec<i32> = server
+    let mut connections: Vec<i32> = server
         .query(CONNECTIONS)?
         .into_iter()
         .flatten()
@@ -126,6 +127,7 @@ fn switch_on(stage: &Stage<'_>) -> Result<Rotation> {
     if connections.is_empty() {
         bail!("the server lists none of its connections in performance_schema.threads");
     }
+    connections.shuffle(rng);
     Ok(Rotation::new(connections))
 }
 

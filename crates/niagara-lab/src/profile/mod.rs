@@ -10,6 +10,7 @@ mod locks;
 mod short;
 mod stage;
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -20,7 +21,8 @@ use niagara_profile::process::{Unwinder, busy, schedule, turns};
 use niagara_profile::symbols::{DebugFolders, Symbolizer};
 use niagara_profile::{CpuView, OffCpuView, Profile, SyscallView};
 use niagara_server::machine::online_cpus;
-use rand::SeedableRng;
+use rand::seq::SliceRandom;
+use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::duels::workbench::Workbench;
@@ -67,6 +69,17 @@ impl View {
             View::Allocations => "allocations",
         }
     }
+
+    /// Whether a profile holds it.
+    pub fn is_in(self, profile: &Profile) -> bool {
+        match self {
+            View::Cpu => profile.cpu.is_some(),
+            View::OffCpu => profile.off_cpu.is_some(),
+            View::Syscalls => profile.syscalls.is_some(),
+            View::Locks => profile.locks.is_some(),
+            View::Allocations => profile.allocations.is_some(),
+        }
+    }
 }
 
 impl std::str::FromStr for View {
@@ -103,8 +116,8 @@ pub struct ProfileOptions {
 /// Profiles `variant` under the workbench's load.
 ///
 /// # Errors
-/// The server does not start or is lost; the study was stopped. A view that cannot be had here is no error: the profile
-/// says so.
+/// The server does not start or is lost; the study was stopped before a view had ended. A view that cannot be had here is no
+/// error, nor are those that a stop leaves out: the profile says so.
 pub fn profile(
     bench: &Workbench,
     variant: &Variant,
@@ -127,15 +140,17 @@ pub fn profile(
 
     stage_of("warm-up", observer);
     stage.run(0, options.warm_up_seconds)?;
-    let (workers, switches) = serving_threads(&mut stage, options)?;
+    let (mut workers, switches) = serving_threads(&mut stage, options, &mut rng)?;
 
     let mut plain = Plain::default();
     let mut unwinder = Unwinder::of(pid)?;
     let server = bench.install_of(variant)?.server.clone();
     let symbolizer = symbols_of(&unwinder, &server, options, &mut found)?;
-    let asked = |view| options.views.contains(&view);
+    let asked = |view, found: &mut Profile| {
+        options.views.contains(&view) && !left_by_a_stop(bench, view, found)
+    };
 
-    if asked(View::Cpu) {
+    if asked(View::Cpu, &mut found) {
         stage_of("profile: what runs on the CPUs", observer);
         let view = CpuView::new(pid, online_cpus(), &access, &mut unwinder, &symbolizer);
         let observed = view.and_then(|mut view| {
@@ -146,19 +161,21 @@ pub fn profile(
         });
         or_missing(bench, View::Cpu, observed, &mut found)?;
     }
-    if asked(View::OffCpu) {
+    if asked(View::OffCpu, &mut found) {
         stage_of("profile: what threads wait for", observer);
         let threads = workers.clone();
         let view = OffCpuView::new(pid, threads, switches, &access, &mut unwinder, &symbolizer);
         let observed = view.and_then(|mut view| {
             let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-            assemble::off_cpu(&mut found, view.finish(), &seen)?;
+            let waiting = view.finish();
+            workers.retain(|thread| !waiting.background.contains(thread));
+            assemble::off_cpu(&mut found, waiting, &seen)?;
             plain.take(&seen, View::OffCpu, &mut found);
             Ok(())
         });
         or_missing(bench, View::OffCpu, observed, &mut found)?;
     }
-    if asked(View::Syscalls) {
+    if asked(View::Syscalls, &mut found) {
         stage_of("system calls", observer);
         let observed = SyscallView::new(workers, &access).and_then(|mut view| {
             let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
@@ -169,10 +186,13 @@ pub fn profile(
         or_missing(bench, View::Syscalls, observed, &mut found)?;
     }
     // The counters of the whole of it, for the limits that ask for them.
-    found.status_per_query = stage.status_per_query()?;
+    found.status_per_query = match stage.status_per_query() {
+        Err(_) if bench.cancel().is_cancelled() => BTreeMap::new(),
+        counters => counters?,
+    };
     stage.close();
     for (view, title, observe) in APART {
-        if asked(view) {
+        if asked(view, &mut found) {
             stage_of(title, observer);
             let observed = observe(bench, variant, options, &mut rng, observer, &mut found);
             let observed = observed.map(|seen| plain.add(&seen));
@@ -180,7 +200,11 @@ pub fn profile(
         }
     }
     plain.tell(&mut found);
-    assemble::limits(&mut found, &variant.levers)?;
+    assemble::limits(
+        &mut found,
+        &bench.load().on(variant).engine,
+        &variant.levers,
+    )?;
     Ok(found)
 }
 
@@ -234,13 +258,19 @@ fn symbols_of(
     Ok(symbolizer)
 }
 
-/// The threads that serve the load, and how many times a second all of them together are given a CPU.
-fn serving_threads(stage: &mut Stage<'_>, options: &ProfileOptions) -> Result<(Vec<i32>, f64)> {
+/// The threads that take part in the load, in random order, and how many times a second all of them together are given a
+/// CPU.
+fn serving_threads(
+    stage: &mut Stage<'_>,
+    options: &ProfileOptions,
+    rng: &mut impl Rng,
+) -> Result<(Vec<i32>, f64)> {
     let pid = stage.pid(0);
     let before = schedule(pid)?;
     stage.run(0, options.slice_seconds)?;
     let after = schedule(pid)?;
-    let workers = busy(&before, &after);
+    let mut workers = busy(&before, &after);
+    workers.shuffle(rng);
     let switches = turns(&workers, &before, &after) as f64 / options.slice_seconds;
     Ok((workers, switches))
 }
@@ -252,11 +282,25 @@ fn or_missing(
     observed: Result<()>,
     profile: &mut Profile,
 ) -> Result<()> {
-    if let Err(error) = observed {
+    if let Err(error) = observed
+        && !left_by_a_stop(bench, view, profile)
+    {
         bench.cancel().check()?;
         profile.missing.push(format!("{}: {error:#}", view.name()));
     }
     Ok(())
+}
+
+/// Whether a stop leaves this view out of a profile that holds others, which says so.
+fn left_by_a_stop(bench: &Workbench, view: View, profile: &mut Profile) -> bool {
+    let left = bench.cancel().is_cancelled() && View::ALL.iter().any(|view| view.is_in(profile));
+    if left {
+        profile.missing.push(format!(
+            "{}: the profile was stopped before this view had ended",
+            view.name()
+        ));
+    }
+    left
 }
 
 /// What was measured while nothing was observed.

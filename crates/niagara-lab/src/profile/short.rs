@@ -73,6 +73,8 @@ pub(crate) fn look(
     let options = options(short, seconds, study.seed());
     match profile(bench, variant, &options, observer) {
         Ok(found) => {
+            // One that a stop cut short is taken anew when the study goes on.
+            bench.cancel().check()?;
             let views = options.seconds * options.views.len() as f64;
             study.was_under_load(options.warm_up_seconds + options.slice_seconds + views);
             let content = serde_json::to_value(StoredProfile::from(&found))

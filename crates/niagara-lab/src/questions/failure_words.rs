@@ -1,11 +1,51 @@
 //! Failures of servers, as warnings have them.
 
+use niagara_load::counted;
+use niagara_store::Ending;
+
+use crate::questions::sequential_test::TestOutcome;
+
 /// The first line of a failure and its cause; the command and the server's log stay with the duel in the results.
 pub(crate) fn in_short(reason: &str) -> String {
     let mut lines = reason.lines();
     let first = lines.next().unwrap_or_default();
+    // The lines of the log that it announces are among those left out.
+    let first = first
+        .strip_suffix("; last lines of its log:")
+        .unwrap_or(first);
     match lines.find_map(|line| line.strip_prefix("cause: ")) {
         Some(cause) => format!("{first}: {cause}"),
         None => first.to_owned(),
+    }
+}
+
+/// Why a question has no figure although it was asked: a side that could not be measured, or nothing but disturbed duels;
+/// `None` where there was no time for one, or a stop.
+pub(crate) fn why_unmeasured(tested: &TestOutcome) -> Option<String> {
+    let disturbed = tested.duels.iter();
+    let disturbed = disturbed.filter(|duel| duel.ending == Ending::Disturbed);
+    match (&tested.failure, disturbed.count()) {
+        (Some(reason), _) => Some(in_short(reason)),
+        (None, 0) => None,
+        (None, _) if tested.interrupted => None,
+        (None, count) => Some(format!(
+            "every duel that there was time for was too disturbed to count ({}): try a quieter machine, or a larger --disturbance",
+            counted(count as u64, "duel")
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_is_announced_that_does_not_follow() {
+        let lost =
+            "server A is lost: end of file\nthe server has ended; last lines of its log:\nkilled";
+        assert_eq!(in_short(lost), "server A is lost: end of file");
+        let ended =
+            "the server has ended; last lines of its log:\n[ERROR] out of memory\ncause: no memory";
+        assert_eq!(in_short(ended), "the server has ended: no memory");
     }
 }

@@ -15,7 +15,7 @@ use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{FINAL, Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
-use crate::questions::failure_words::in_short;
+use crate::questions::failure_words::{in_short, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::sequential_test::{
@@ -310,8 +310,8 @@ impl Climb<'_> {
             }
         } else {
             RungOutcome::NotTried {
-                reason: match &tested.failure {
-                    Some(reason) => in_short(reason),
+                reason: match why_unmeasured(&tested) {
+                    Some(reason) => reason,
                     None if tested.interrupted => "stopped before it was measured".to_owned(),
                     None => "the time ended before it: give a longer --budget".to_owned(),
                 },

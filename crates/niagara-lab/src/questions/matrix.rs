@@ -31,7 +31,7 @@ use crate::questions::confirmation::{
     confirmation_alpha, confirmation_errors, confirmation_subject, is_proven, which_counts,
 };
 use crate::questions::deployment::{Part, deployment};
-use crate::questions::failure_words::in_short;
+use crate::questions::failure_words::{in_short, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::ladder::pooled_sd;
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
@@ -378,6 +378,9 @@ impl<'a> Filling<'a> {
             must_answer: asked.phase == Phase::Total,
         };
         let tested = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
+        // What an earlier part said of the same cell is over.
+        let prefix = format!("{}: ", asked.name);
+        self.warnings.retain(|text| !text.starts_with(&prefix));
         self.warn(asked.name, &tested);
         let outcome = if tested.duels.iter().any(|duel| duel.score.is_some()) {
             let comparison = comparison(study, &test, &tested)?;
@@ -390,7 +393,7 @@ impl<'a> Filling<'a> {
         } else {
             CellOutcome::NotTried {
                 is_left: tested.failure.is_none(),
-                reason: tested.failure.as_deref().map(in_short).unwrap_or_else(|| {
+                reason: why_unmeasured(&tested).unwrap_or_else(|| {
                     "the time ended before it: give a longer --budget, or ask for it again"
                         .to_owned()
                 }),

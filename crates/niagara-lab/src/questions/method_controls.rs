@@ -9,6 +9,7 @@ use niagara_store::{Goal, MethodControl, Phase};
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, Role};
 use crate::questions::comparison::comparison;
+use crate::questions::failure_words::why_unmeasured;
 use crate::questions::sequential_test::{
     RunningTest, SequentialTest, first_look_seconds, share_seconds,
 };
@@ -115,10 +116,8 @@ pub(crate) fn measure_controls(
                 if outcome.duels.iter().any(|duel| duel.score.is_some()) {
                     (Some(comparison(study, &test, &outcome)?), None)
                 } else {
-                    let first_line = |text: &String| text.lines().next().map(str::to_owned);
-                    let failure = outcome.failure.as_ref().and_then(first_line);
-                    let reason = failure.unwrap_or_else(|| "there was no time for it".to_owned());
-                    (None, Some(reason))
+                    let reason = why_unmeasured(&outcome);
+                    (None, reason.or(Some("there was no time for it".to_owned())))
                 }
             }
         };
@@ -134,6 +133,11 @@ pub(crate) fn measure_controls(
         }
     }
     Ok(measured)
+}
+
+/// The most duels that the controls of a study take together, each judged by these errors.
+pub fn control_duels(errors: ErrorBudget) -> usize {
+    CONTROLS.len() * control_errors(errors).max_duels
 }
 
 /// Those of a control: its end is a number of duels, for what a duel takes is hardly known before the first ones.

@@ -115,8 +115,8 @@ pub(crate) struct Run<'a> {
     told_first: Vec<String>,
     /// Failures in a row.
     failures: BTreeMap<Point, u32>,
-    /// Given up, with the reason.
-    failed: BTreeMap<Point, String>,
+    /// Given up: the side that could not be measured, and why.
+    failed: BTreeMap<Point, (u8, String)>,
     late: bool,
     /// Why a variant has no profile.
     not_profiled: Vec<String>,
@@ -145,17 +145,21 @@ impl<'a> Run<'a> {
     }
 
     /// An error where nothing at all could be measured.
-    fn check_anything(&self, summary: &SweepSummary) -> Result<()> {
+    fn check_anything(&self, study: &Study, summary: &SweepSummary) -> Result<()> {
         if summary.curves.iter().any(|curve| !curve.points.is_empty()) {
             return Ok(());
         }
-        let reasons: BTreeSet<&str> = self.failed.values().map(String::as_str).collect();
+        let reasons = self.failed.values().map(|(_, reason)| reason.as_str());
+        let reasons: BTreeSet<&str> = reasons.collect();
         match reasons.first() {
             Some(reason) => bail!(
                 "nothing could be measured: {reason}\nremedy: once its cause is gone, the same command with another --out"
             ),
             None => bail!(
-                "the time ended before anything was measured\nremedy: a longer --budget, or fewer thread counts"
+                "nothing was measured: {}\nremedy: a longer --budget, or fewer thread counts",
+                self.uncounted(study, &summary.curves)
+                    .first()
+                    .map_or("the time ended before it", String::as_str)
             ),
         }
     }
@@ -268,11 +272,11 @@ impl<'a> Run<'a> {
         };
         let record = study.duel(bench, &request, observer)?;
         match record.ending {
-            Ending::Failed { reason, .. } => {
+            Ending::Failed { side, reason } => {
                 let failures = self.failures.entry(point).or_default();
                 *failures += 1;
                 if *failures >= MAX_FAILURES {
-                    self.failed.insert(point, in_short(&reason));
+                    self.failed.insert(point, (side, in_short(&reason)));
                 }
             }
             Ending::Scored | Ending::Disturbed => {
@@ -305,8 +309,12 @@ impl<'a> Run<'a> {
                 threads,
                 variant: lane,
             };
-            if let Some(reason) = self.failed.get(&point) {
-                failures.insert(threads, reason.clone());
+            if let Some((failed, reason)) = self.failed.get(&point) {
+                let reason = match self.interleaved && usize::from(*failed) != index {
+                    true => format!("not measured, for the other side could not be: {reason}"),
+                    false => reason.clone(),
+                };
+                failures.insert(threads, reason);
             }
             let of_point: Vec<Measured<'_>> = scored(study, point)
                 .filter_map(|duel| {
@@ -375,7 +383,7 @@ impl<'a> Run<'a> {
             ratios: self.ratios(study),
             by_round: self.by_round(study, &by_duel, &counters),
             builds: self.builds()?,
-            warnings: self.warnings(&curves),
+            warnings: self.warnings(study, &curves, complete),
             curves,
         })
     }
@@ -452,10 +460,19 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    fn warnings(&self, curves: &[SweepCurve]) -> Vec<String> {
+    fn warnings(&self, study: &Study, curves: &[SweepCurve], complete: bool) -> Vec<String> {
         let mut warnings = self.told_first.clone();
         let points = || curves.iter().flat_map(|curve| &curve.points);
-        let fewest = points().map(|point| point.starts).min().unwrap_or(0);
+        let uncounted = match complete {
+            true => self.uncounted(study, curves),
+            // Those to come are not missing yet.
+            false => Vec::new(),
+        };
+        let fewest = match uncounted.is_empty() {
+            true => points().map(|point| point.starts).min().unwrap_or(0),
+            false => 0,
+        };
+        warnings.extend(uncounted);
         if self.late && fewest < self.options.rounds {
             warnings.push(format!(
                 "the time ended before all rounds: {fewest} fresh starts at the least, {} were wanted; a longer \
@@ -488,6 +505,44 @@ impl<'a> Run<'a> {
     }
 }
 
+impl Run<'_> {
+    /// The points that no start counts for although they were not given up, each with the reason.
+    fn uncounted(&self, study: &Study, curves: &[SweepCurve]) -> Vec<String> {
+        let mut told = Vec::new();
+        for (index, curve) in curves.iter().enumerate() {
+            for &threads in self.options.benches.keys() {
+                let is_there = curve.points.iter().any(|point| point.threads == threads);
+                if is_there || curve.failures.contains_key(&threads) {
+                    continue;
+                }
+                let variant = if self.interleaved { 0 } else { index };
+                let subject = Point { threads, variant }.subject();
+                let starts = || study.done().iter().filter(|duel| duel.subject == subject);
+                let failure = starts().find_map(|duel| match &duel.ending {
+                    Ending::Failed { reason, .. } => Some(in_short(reason)),
+                    Ending::Scored | Ending::Disturbed => None,
+                });
+                let why = match (starts().count(), failure) {
+                    (0, _) => "the time ended before its first start".to_owned(),
+                    (_, Some(reason)) => {
+                        format!("the time ended after a start that failed: {reason}")
+                    }
+                    (starts, None) => format!(
+                        "none of its {} counts: too much of each was disturbed, or nothing was answered",
+                        counted(starts as u64, "start")
+                    ),
+                };
+                told.push(format!(
+                    "{} at {}: {why}",
+                    curve.title,
+                    counted(u64::from(threads), "thread")
+                ));
+            }
+        }
+        told
+    }
+}
+
 impl Measuring for Run<'_> {
     fn prepare(&mut self, study: &mut Study, _observer: &mut dyn Observer) -> Result<()> {
         study.fix_warm_up();
@@ -497,7 +552,7 @@ impl Measuring for Run<'_> {
     fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         self.rounds(study, observer)?;
         self.profile_knees(study, observer)?;
-        self.check_anything(&self.summary(study, true)?)
+        self.check_anything(study, &self.summary(study, true)?)
     }
 
     fn warn(&mut self, text: &str) {

@@ -146,6 +146,9 @@ fn begin(
     let announcement = opening
         .part()
         .and_then(|part| part.announcement(opening.folder()));
+    if let Some(text) = opening.passed_over() {
+        observer.see(Event::Note(text));
+    }
     let mut study = opening.open()?;
     if let Some(fleet) = session.fleet {
         study.run_on(fleet)?;

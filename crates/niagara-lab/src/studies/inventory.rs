@@ -54,8 +54,8 @@ impl Inventory {
 
     /// A workbench for `load`.
     pub fn workbench(&self, load: Load, cancel: Cancel) -> Workbench {
-        Workbench::new(self.cache.clone(), self.catalog.clone(), load, cancel)
-            .loaded_from(self.client.clone())
+        let cache = self.cache.clone().stopping_with(cancel.clone());
+        Workbench::new(cache, self.catalog.clone(), load, cancel).loaded_from(self.client.clone())
     }
 
     /// The machine in one line, and the host that the load comes from where it is another one.

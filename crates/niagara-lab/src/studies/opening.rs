@@ -66,6 +66,11 @@ impl<'a> Opening<'a> {
         &self.folder.path
     }
 
+    /// What a reader must know of the folders before it; nothing of a study that is continued.
+    pub(crate) fn passed_over(&self) -> Option<&str> {
+        self.folder.passed_over.as_deref()
+    }
+
     /// The part of a matrix that is opened.
     pub(crate) fn part(&self) -> Option<&PartOpening> {
         self.part.as_ref()

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use niagara_store::{Store, StoreError};
+use niagara_store::{Store, StoreError, Summary};
 
 use crate::studies::study::RESULTS_FILE;
 
@@ -17,6 +17,8 @@ pub(crate) struct ResultsFolder {
     pub path: PathBuf,
     /// Seed of the study that is there already.
     pub seed: Option<u64>,
+    /// What a reader must know: an unfinished study of the same name, with other options, is passed over.
+    pub passed_over: Option<String>,
 }
 
 /// What becomes of a study that is asked for again.
@@ -43,6 +45,7 @@ pub(crate) fn choose(
     let continued = |path: &Path, seed: u64| ResultsFolder {
         path: path.to_owned(),
         seed: Some(seed),
+        passed_over: None,
     };
     let goes_on = again == AskedAgain::GoesOn;
     if let Some(path) = asked {
@@ -55,13 +58,14 @@ pub(crate) fn choose(
                 path.display(),
                 path.display()
             ),
-            Held::Other(command) => bail!(
+            Held::Other { command, .. } => bail!(
                 "{} holds another study ({command}): name another folder with --out",
                 path.display()
             ),
         };
     }
     let stem = format!("{kind}-{}", file_name(name));
+    let mut passed_over = None;
     for number in 1..10_000 {
         let folder = match number {
             1 => stem.clone(),
@@ -69,10 +73,24 @@ pub(crate) fn choose(
         };
         let path = Path::new(RESULTS).join(folder);
         match look(&path, key)? {
-            Held::Nothing => return Ok(begin(&path)),
+            Held::Nothing => {
+                return Ok(ResultsFolder {
+                    passed_over,
+                    ..begin(&path)
+                });
+            }
             Held::Unfinished(seed) => return Ok(continued(&path, seed)),
             Held::Finished(seed) if goes_on => return Ok(continued(&path, seed)),
-            Held::Finished(_) | Held::Other(_) => {}
+            Held::Other {
+                command,
+                finished: false,
+            } => {
+                passed_over = Some(format!(
+                    "{} holds an unfinished study with other options, which this one does not continue; to continue that one: {command}",
+                    path.display()
+                ));
+            }
+            Held::Finished(_) | Held::Other { .. } => {}
         }
     }
     bail!("{RESULTS} is full of studies: name a folder with --out")
@@ -82,6 +100,7 @@ fn begin(path: &Path) -> ResultsFolder {
     ResultsFolder {
         path: path.to_owned(),
         seed: None,
+        passed_over: None,
     }
 }
 
@@ -89,7 +108,7 @@ enum Held {
     Nothing,
     Unfinished(u64),
     Finished(u64),
-    Other(String),
+    Other { command: String, finished: bool },
 }
 
 fn look(path: &Path, key: &str) -> Result<Held> {
@@ -103,12 +122,15 @@ fn look(path: &Path, key: &str) -> Result<Held> {
         store => store?,
     };
     let study = store.study()?;
+    let is_complete = |summary: Option<Summary>| summary.is_some_and(|found| found.is_complete());
     if study.key != key {
-        return Ok(Held::Other(study.command));
+        return Ok(Held::Other {
+            command: study.command,
+            // One of an older version, which cannot be read any more, stands in nobody's way.
+            finished: store.summary().map_or(true, is_complete),
+        });
     }
-    let finished = store
-        .summary()?
-        .is_some_and(|summary| summary.is_complete());
+    let finished = is_complete(store.summary()?);
     Ok(if finished {
         Held::Finished(study.seed)
     } else {

@@ -101,6 +101,16 @@ impl Event {
         builder
     }
 
+    /// The most samples a second that the kernel takes, where that is fewer than these.
+    fn too_often(self, most: Option<u64>) -> Option<u64> {
+        match self {
+            Event::Machine(_, frequency) | Event::Clock(_, frequency, _) => {
+                most.filter(|&most| most < frequency)
+            }
+            Event::Switches(..) | Event::Trace(..) => None,
+        }
+    }
+
     /// Bytes of the buffer: a few drains' worth of records.
     fn buffer(self) -> usize {
         match self {
@@ -158,7 +168,19 @@ pub(crate) struct Rings {
     /// How many events were asked for, and the places among them of those that are open.
     events: usize,
     open: Vec<usize>,
-    drainer: JoinHandle<Vec<Vec<Raw>>>,
+    /// None once it has been waited for.
+    drainer: Option<JoinHandle<Vec<Vec<Raw>>>>,
+}
+
+/// A view that fails leaves no thread behind that reads on.
+impl Drop for Rings {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(drainer) = self.drainer.take() {
+            // Its records are nobody's, and its panic has been told.
+            let _ = drainer.join();
+        }
+    }
 }
 
 /// The kernel's number for `PERF_RECORD_SWITCH`, which the parser does not know.
@@ -196,7 +218,7 @@ impl Rings {
             stop,
             events: events.len(),
             open,
-            drainer,
+            drainer: Some(drainer),
         })
     }
 
@@ -204,18 +226,27 @@ impl Rings {
     ///
     /// # Errors
     /// The thread that empties the buffers has ended.
-    pub fn close(self) -> Result<Vec<Vec<Raw>>> {
+    pub fn close(mut self) -> Result<Vec<Vec<Raw>>> {
         self.stop.store(true, Ordering::Relaxed);
-        let recorded = self
-            .drainer
+        let mut all = vec![Vec::new(); self.events];
+        // It is there until this, which happens once.
+        let Some(drainer) = self.drainer.take() else {
+            return Ok(all);
+        };
+        let recorded = drainer
             .join()
             .map_err(|_| anyhow!("the thread that reads perf events has ended with a panic"))?;
-        let mut all = vec![Vec::new(); self.events];
-        for (place, records) in self.open.into_iter().zip(recorded) {
+        for (&place, records) in self.open.iter().zip(recorded) {
             all[place] = records;
         }
         Ok(all)
     }
+}
+
+/// How many samples a second the kernel takes at most, where it tells.
+fn max_sample_rate() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/sys/kernel/perf_event_max_sample_rate").ok()?;
+    text.trim().parse().ok()
 }
 
 /// The events with buffers of at most `size` bytes, each with its place; `None` when that is more than this user may lock, and less is
@@ -227,11 +258,17 @@ fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<(usize, Sampler)
             Ok(counter) => counter,
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
             Err(error) => {
+                let is_invalid = error.raw_os_error() == Some(libc::EINVAL);
                 return Err(anyhow!(error)).with_context(|| {
-                    format!(
-                        "the kernel refuses a perf event ({event:?})\n\
-                         remedy: see kernel.perf_event_paranoid and the limit of open files (ulimit -n)"
-                    )
+                    let most = max_sample_rate().filter(|_| is_invalid);
+                    let remedy = match event.too_often(most) {
+                        Some(most) => format!(
+                            "kernel.perf_event_max_sample_rate is {most}, which the kernel lowers by itself where samples \
+                             took it too long: set it to 1000 or more (`sysctl`)"
+                        ),
+                        None => "see kernel.perf_event_paranoid and the limit of open files (ulimit -n)".to_owned(),
+                    };
+                    format!("the kernel refuses a perf event ({event:?})\nremedy: {remedy}")
                 });
             }
         };
@@ -358,6 +395,15 @@ mod tests {
         );
         let seen = (leaves.count(), returns.count(), stacks.count());
         assert!(seen.0 >= 10 && seen.1 >= 10 && seen.2 >= 10, "{seen:?}");
+    }
+
+    #[test]
+    fn a_refused_rate_is_told_as_such() {
+        let clock = Event::Clock(1, 397, false);
+        assert_eq!(clock.too_often(Some(250)), Some(250));
+        assert_eq!(clock.too_often(Some(100_000)), None);
+        assert_eq!(clock.too_often(None), None);
+        assert_eq!(Event::Switches(1, 397).too_often(Some(250)), None);
     }
 
     #[test]

@@ -39,8 +39,9 @@ fn parse(text: &str) -> Option<Scheduled> {
     })
 }
 
-/// The threads that served the load between two readings: those that ran for at least a twentieth of what the busiest
-/// did. What is left are the server's own threads, which wait most of the time.
+/// The threads that took part in the load between two readings: those that ran for at least a twentieth of what all ran on
+/// average. Most of the server's own threads sleep meanwhile and are left out; those that flush or purge are not, and are
+/// no yardstick: of 256 connections on two CPUs each runs far less than they do.
 pub fn busy(before: &BTreeMap<i32, Scheduled>, after: &BTreeMap<i32, Scheduled>) -> Vec<i32> {
     let ran: Vec<(i32, u64)> = after
         .iter()
@@ -49,9 +50,10 @@ pub fn busy(before: &BTreeMap<i32, Scheduled>, after: &BTreeMap<i32, Scheduled>)
             (*thread, now.running.saturating_sub(was))
         })
         .collect();
-    let most = ran.iter().map(|(_, time)| *time).max().unwrap_or(0);
+    let all: u64 = ran.iter().map(|(_, time)| *time).sum();
+    let some = ran.iter().filter(|(_, time)| *time > 0).count().max(1) as u64;
     ran.into_iter()
-        .filter(|(_, time)| *time > 0 && *time >= most / 20)
+        .filter(|(_, time)| *time > 0 && *time >= all / some / 20)
         .map(|(thread, _)| thread)
         .collect()
 }
@@ -71,7 +73,8 @@ pub fn turns(
     grown.sum()
 }
 
-/// Threads observed in turn, some at a time, so that a view costs the others nothing and yet sees all.
+/// Threads observed in turn, some at a time, so that a view costs the others nothing and yet sees all. The order is the
+/// caller's: a look that ends early has seen the first ones, so it should be one that chance made.
 #[derive(Debug, Clone)]
 pub struct Rotation {
     threads: Vec<i32>,
@@ -135,6 +138,12 @@ mod tests {
         ]);
         assert_eq!(busy(&before, &after), [2, 3]);
         assert!(busy(&BTreeMap::new(), &BTreeMap::new()).is_empty());
+        // A flushing thread that keeps a CPU busy beside many connections leaves none of them out.
+        let many: BTreeMap<i32, Scheduled> = (0..256).map(|id| (id, scheduled(3_000))).collect();
+        let mut with_flushing = many.clone();
+        with_flushing.insert(256, scheduled(900_000));
+        with_flushing.insert(257, scheduled(10));
+        assert_eq!(busy(&BTreeMap::new(), &with_flushing).len(), 257);
         assert_eq!(turns(&[2, 3, 9], &before, &after), 190);
     }
 

@@ -20,9 +20,11 @@ pub struct CpuSamples {
     pub folded: Folded,
     /// Samples of the server whose way up ended before its thread's first frame.
     pub truncated: u64,
-    /// Samples by whose they were: `server`, `load generator`, `others`, `idle`. Only the server's where the machine
-    /// cannot be seen whole.
+    /// Samples by whose they were: `server`, `load generator`, `others`, `idle`; in a container `others or idle`, which the
+    /// kernel does not tell apart there. Only the server's where the machine cannot be seen whole.
     pub machine: BTreeMap<String, u64>,
+    /// What the kernel does for the server is in no sample.
+    pub user_only: bool,
     /// Records that did not fit into the buffers.
     pub lost: u64,
 }
@@ -35,7 +37,18 @@ pub struct CpuView<'a> {
     unwinder: &'a mut Unwinder,
     symbolizer: &'a Symbolizer,
     rings: Option<Rings>,
+    /// Whose the samples of process 0 are.
+    nobody: &'static str,
     samples: CpuSamples,
+}
+
+/// The number of the first process namespace, that of the machine itself (the kernel's `PROC_PID_INIT_INO`).
+const MACHINE_NAMESPACE: &str = "pid:[4026531836]";
+
+/// Whether this process runs in no container that hides others. Where nobody knows, it does not.
+fn sees_all_processes() -> bool {
+    std::fs::read_link("/proc/self/ns/pid")
+        .map_or(true, |namespace| namespace.as_os_str() == MACHINE_NAMESPACE)
 }
 
 impl<'a> CpuView<'a> {
@@ -60,7 +73,15 @@ impl<'a> CpuView<'a> {
             unwinder,
             symbolizer,
             rings: None,
-            samples: CpuSamples::default(),
+            // The processes of the machine that a container does not see have the number of a CPU that idles.
+            nobody: match sees_all_processes() {
+                true => "idle",
+                false => "others or idle",
+            },
+            samples: CpuSamples {
+                user_only: access.reach == Reach::User,
+                ..CpuSamples::default()
+            },
         })
     }
 
@@ -105,7 +126,7 @@ impl<'a> CpuView<'a> {
             let whose = match sample.process {
                 process if process == self.pid => "server",
                 process if process == me => "load generator",
-                0 => "idle",
+                0 => self.nobody,
                 _ => "others",
             };
             *self.samples.machine.entry(whose.to_owned()).or_default() += 1;

@@ -4,6 +4,10 @@
 //!
 //! Every wait is timed, but the copy of a stack costs a busy server more than all the rest: where threads wait often, only
 //! one in this many has it, and stands for those between.
+//!
+//! A thread may be away already when the look at it begins, and still when it ends. A look begins before its slice of load
+//! and ends after the last transaction, so that a connection's thread waits for its client at both ends: the stacks of the
+//! waits that last beyond the end, which are known, stand for those that began before it, which are not.
 
 use std::collections::BTreeMap;
 
@@ -23,10 +27,15 @@ pub struct OffCpu {
     pub running: f64,
     /// Ready to run, and waiting for a CPU.
     pub ready: f64,
-    /// Waiting, by stack; weights are seconds. What was waited without a stack is spread over those that have one.
+    /// Waiting, by stack; weights are seconds. What was waited without a stack is spread over waits of its kind (seen whole,
+    /// or cut by the look) that have one.
     pub waiting: Folded,
     /// All waiting, in seconds.
     pub waited: f64,
+    /// The part of it in waits that began or ended while nobody looked, in seconds.
+    pub cut: f64,
+    /// Time in which any thread was observed, in seconds.
+    pub looked: f64,
     /// Waits with a stack.
     pub stacks: u64,
     /// Times a thread waited.
@@ -37,10 +46,14 @@ pub struct OffCpu {
     pub truncated: u64,
     /// Records that did not fit into the buffers.
     pub lost: u64,
-    /// Threads that were observed, and how many of them at a time.
+    /// Threads that ran under the load, and how many of them were observed at a time.
     pub threads: (usize, usize),
-    /// Those of them that serve no connection (they flush, purge, wait for work of their own): none of the above is theirs.
-    pub background: usize,
+    /// How many of them had their turn.
+    pub had_turn: usize,
+    /// Those that serve no connection (they flush, purge, wait for work of their own): none of the above is theirs.
+    pub background: Vec<i32>,
+    /// No stack tells which threads serve connections, so that all are counted as if they did.
+    pub untold: bool,
 }
 
 /// Functions without one of which among its stacks a thread serves no connection.
@@ -54,30 +67,57 @@ const SERVING: [&str; 6] = [
 ];
 
 impl OffCpu {
-    /// Whether the one thread that this was seen of serves connections; one that nothing is known of may.
-    fn may_serve(&self) -> bool {
-        let serves = |frame: &&Frame| SERVING.iter().any(|name| frame.name.starts_with(name));
-        self.waiting.is_empty()
-            || self
-                .waiting
-                .stacks()
-                .any(|(frames, _)| frames.iter().any(serves))
+    /// The part of the time of all threads that serve connections that was observed: 0 to 1. Of threads that had no turn
+    /// as many serve as of those that had.
+    pub fn part(&self) -> f64 {
+        if self.had_turn == 0 || self.looked <= 0.0 {
+            return 0.0;
+        }
+        let serving = (self.had_turn - self.background.len()) as f64 / self.had_turn as f64;
+        let whole = self.looked * serving * self.threads.0 as f64;
+        if whole > 0.0 {
+            self.observed / whole
+        } else {
+            0.0
+        }
     }
 
-    /// Adds what was seen of another thread.
+    /// Adds what was seen of another thread, but for its stacks.
     fn add(&mut self, thread: &OffCpu) {
         self.observed += thread.observed;
         self.running += thread.running;
         self.ready += thread.ready;
         self.waited += thread.waited;
+        self.cut += thread.cut;
         self.stacks += thread.stacks;
         self.waits += thread.waits;
         self.preempted += thread.preempted;
         self.truncated += thread.truncated;
         self.lost += thread.lost;
-        for (frames, seconds) in thread.waiting.stacks() {
-            self.waiting.add(frames.into_iter().cloned(), seconds);
-        }
+    }
+}
+
+/// What was seen of one thread.
+#[derive(Debug, Default)]
+struct OfThread {
+    /// Its time and its waits that began and ended under the look, by stack.
+    sum: OffCpu,
+    /// Its waits that lasted beyond the end of the look, by stack.
+    cut: Folded,
+}
+
+impl OfThread {
+    /// Whether it serves connections; nothing is known of one without a stack.
+    fn serves(&self) -> Option<bool> {
+        let serving = |frame: &&Frame| SERVING.iter().any(|name| frame.name.starts_with(name));
+        let mut stacks = self
+            .sum
+            .waiting
+            .stacks()
+            .chain(self.cut.stacks())
+            .peekable();
+        stacks.peek()?;
+        Some(stacks.any(|(frames, _)| frames.iter().any(serving)))
     }
 }
 
@@ -100,8 +140,19 @@ fn period(switches: f64) -> u64 {
 struct Wait {
     /// The thread's stack when it began; most waits have none.
     pub left: Option<Sampled>,
-    /// How long it was away, in seconds.
+    /// How long it was seen away, in seconds.
     pub seconds: f64,
+    /// It began before the look or ended after it.
+    pub cut: bool,
+}
+
+/// A look at a thread, in nanoseconds of `CLOCK_MONOTONIC`.
+#[derive(Debug, Clone, Copy)]
+struct Look {
+    from: u64,
+    to: u64,
+    /// The thread was on a CPU for some of it.
+    ran: bool,
 }
 
 /// Waits of some threads at a time while it is switched on.
@@ -113,13 +164,15 @@ pub struct OffCpuView<'a> {
     period: u64,
     open: Option<Open>,
     /// What was seen of each thread.
-    seen: BTreeMap<i32, OffCpu>,
+    seen: BTreeMap<i32, OfThread>,
+    looked: f64,
 }
 
 struct Open {
     rings: Rings,
     threads: Vec<i32>,
-    since: std::time::Instant,
+    /// Nanoseconds of `CLOCK_MONOTONIC`.
+    since: u64,
     before: BTreeMap<i32, crate::process::Scheduled>,
 }
 
@@ -154,6 +207,7 @@ impl<'a> OffCpuView<'a> {
             unwinder,
             symbolizer,
             seen: BTreeMap::new(),
+            looked: 0.0,
             rotation,
             open: None,
         })
@@ -174,7 +228,7 @@ impl<'a> OffCpuView<'a> {
         self.open = Some(Open {
             rings,
             threads,
-            since: std::time::Instant::now(),
+            since: now(),
             before,
         });
         Ok(())
@@ -188,31 +242,40 @@ impl<'a> OffCpuView<'a> {
         let Some(open) = self.open.take() else {
             return Ok(());
         };
-        let seconds = open.since.elapsed().as_secs_f64();
+        let to = now();
+        let seconds = to.saturating_sub(open.since) as f64 / 1e9;
         let records = open.rings.close()?;
         let after = schedule(self.pid)?;
-        for thread in &open.threads {
-            let (was, now) = (open.before.get(thread), after.get(thread));
-            let (was, now) = (
-                was.copied().unwrap_or_default(),
-                now.copied().unwrap_or_default(),
-            );
-            let seen = self.seen.entry(*thread).or_default();
-            seen.observed += seconds;
-            seen.running += now.running.saturating_sub(was.running) as f64 / 1e9;
-            seen.ready += now.ready.saturating_sub(was.ready) as f64 / 1e9;
-        }
+        self.looked += seconds;
         for (thread, records) in open.threads.iter().zip(records) {
-            self.add(*thread, records);
+            // One that ended meanwhile was not there to be observed.
+            let (Some(was), Some(now)) = (open.before.get(thread), after.get(thread)) else {
+                continue;
+            };
+            let seen = &mut self.seen.entry(*thread).or_default().sum;
+            let running = now.running.saturating_sub(was.running);
+            seen.observed += seconds;
+            seen.running += running as f64 / 1e9;
+            seen.ready += now.ready.saturating_sub(was.ready) as f64 / 1e9;
+            let look = Look {
+                from: open.since,
+                to,
+                ran: running > 0,
+            };
+            self.add(*thread, records, look);
         }
         Ok(())
     }
 
     /// The waits of one thread.
-    fn add(&mut self, thread: i32, records: Vec<Raw>) {
-        let seen = self.seen.entry(thread).or_default();
-        for found in waits(records, seen) {
+    fn add(&mut self, thread: i32, records: Vec<Raw>, look: Look) {
+        let of_thread = self.seen.entry(thread).or_default();
+        let seen = &mut of_thread.sum;
+        for found in waits(records, look, seen) {
             seen.waited += found.seconds;
+            if found.cut {
+                seen.cut += found.seconds;
+            }
             let Some(left) = found.left else {
                 continue;
             };
@@ -223,7 +286,11 @@ impl<'a> OffCpuView<'a> {
             let user = user.map(|address| self.symbolizer.user(*address));
             let kernel = left.kernel.iter().rev();
             let kernel = kernel.map(|address| self.symbolizer.kernel(*address));
-            seen.waiting.add(user.chain(kernel), found.seconds);
+            let stacks = match found.cut {
+                true => &mut of_thread.cut,
+                false => &mut seen.waiting,
+            };
+            stacks.add(user.chain(kernel), found.seconds);
         }
     }
 
@@ -231,37 +298,71 @@ impl<'a> OffCpuView<'a> {
     pub fn finish(self) -> OffCpu {
         OffCpu {
             threads: (self.rotation.len(), self.rotation.at_once()),
-            ..of_connections(self.seen.into_values())
+            looked: self.looked,
+            ..of_connections(self.seen)
         }
     }
 }
 
 /// What was seen of the threads that serve connections, together; where no stack tells which do, of all.
-fn of_connections(threads: impl Iterator<Item = OffCpu>) -> OffCpu {
-    let (serving, others): (Vec<OffCpu>, Vec<OffCpu>) = threads.partition(OffCpu::may_serve);
-    let (kept, background) = match serving.is_empty() {
-        true => (others, 0),
-        false => (serving, others.len()),
-    };
+fn of_connections(threads: BTreeMap<i32, OfThread>) -> OffCpu {
+    let told = |thread: &OfThread| thread.serves() == Some(true);
     let mut sum = OffCpu {
-        background,
+        had_turn: threads.len(),
+        untold: !threads.values().any(told),
         ..OffCpu::default()
     };
-    for thread in &kept {
-        sum.add(thread);
+    let (mut whole, mut cut) = (Folded::default(), Folded::default());
+    for (id, thread) in &threads {
+        if !sum.untold && thread.serves() == Some(false) {
+            sum.background.push(*id);
+            continue;
+        }
+        sum.add(&thread.sum);
+        for (all, of_thread) in [(&mut whole, &thread.sum.waiting), (&mut cut, &thread.cut)] {
+            for (frames, seconds) in of_thread.stacks() {
+                all.add(frames.into_iter().cloned(), seconds);
+            }
+        }
     }
-    let with_stack = sum.waiting.total();
-    if with_stack > 0.0 {
-        sum.waiting = sum.waiting.scaled(sum.waited / with_stack);
+    sum.waiting = spread(whole, cut, sum.waited - sum.cut, sum.cut);
+    sum
+}
+
+/// Stacks of waits that were seen whole and of those that were cut, so that each kind stands for all of its seconds. Neither
+/// stands for the other: where a kind has no stack, nothing is known of its seconds.
+fn spread(whole: Folded, cut: Folded, whole_seconds: f64, cut_seconds: f64) -> Folded {
+    let mut sum = Folded::default();
+    for (of_kind, seconds) in [(whole, whole_seconds), (cut, cut_seconds)] {
+        let with_stack = of_kind.total();
+        if with_stack > 0.0 {
+            for (frames, seconds) in of_kind.scaled(seconds / with_stack).stacks() {
+                sum.add(frames.into_iter().cloned(), seconds);
+            }
+        }
     }
     sum
 }
 
-/// Pairs each leaving with its return. A thread that was preempted did not wait; what was lost in between ends a pair.
-fn waits(records: Vec<Raw>, seen: &mut OffCpu) -> Vec<Wait> {
+/// Nanoseconds of the clock that records have.
+fn now() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
+}
+
+/// Pairs each leaving with its return, and what has no other half with the look's own beginning or end. A thread that was
+/// preempted did not wait; what was lost in between ends a pair.
+fn waits(records: Vec<Raw>, look: Look, seen: &mut OffCpu) -> Vec<Wait> {
     let mut found = Vec::new();
     let mut left: Option<Sampled> = None;
     let mut away: Option<(u64, Option<Sampled>)> = None;
+    // Whether nothing has told yet where the thread was before.
+    let mut unknown = true;
+    let cut = |from: u64, to: u64, left| Wait {
+        seconds: to.saturating_sub(from) as f64 / 1e9,
+        left,
+        cut: true,
+    };
     for record in records {
         match record {
             Raw::Sample(sample) => left = Some(sample),
@@ -269,6 +370,7 @@ fn waits(records: Vec<Raw>, seen: &mut OffCpu) -> Vec<Wait> {
                 preempted, time, ..
             } => {
                 let stack = left.take();
+                unknown = false;
                 if preempted {
                     seen.preempted += 1;
                     away = None;
@@ -282,14 +384,23 @@ fn waits(records: Vec<Raw>, seen: &mut OffCpu) -> Vec<Wait> {
                     found.push(Wait {
                         seconds: time.saturating_sub(since) as f64 / 1e9,
                         left,
+                        cut: false,
                     });
+                } else if unknown {
+                    found.push(cut(look.from, time, None));
                 }
+                unknown = false;
             }
             Raw::Lost(lost) => {
                 seen.lost += lost;
-                (left, away) = (None, None);
+                (left, away, unknown) = (None, None, false);
             }
         }
+    }
+    if let Some((since, left)) = away {
+        found.push(cut(since, look.to, left));
+    } else if unknown && !look.ran {
+        found.push(cut(look.from, look.to, None));
     }
     found
 }
@@ -311,8 +422,14 @@ mod tests {
         let mut sum = OffCpu::default();
         let leaves = |time, preempted| Raw::Leaves { time, preempted };
         let returns = |time| Raw::Returns { time };
+        let look = Look {
+            from: 1,
+            to: 9_000_000_000,
+            ran: true,
+        };
         let found = waits(
             vec![
+                Raw::Lost(1),
                 returns(5),
                 sample(1_000_000_000),
                 leaves(1_000_000_000, false),
@@ -326,6 +443,7 @@ mod tests {
                 Raw::Lost(7),
                 returns(8_000_000_000),
             ],
+            look,
             &mut sum,
         );
         let seen: Vec<(f64, bool)> = found
@@ -333,27 +451,83 @@ mod tests {
             .map(|wait| (wait.seconds, wait.left.is_some()))
             .collect();
         assert_eq!(seen, [(2.0, true), (0.5, false)]);
-        assert_eq!((sum.waits, sum.preempted, sum.lost), (2, 1, 7));
+        assert_eq!((sum.waits, sum.preempted, sum.lost), (2, 1, 8));
     }
 
-    /// A thread that was observed for ten seconds, and waited for nine of them in this stack; a third of its waits had it.
-    fn thread(functions: &[&str]) -> OffCpu {
-        let mut waiting = Folded::default();
-        let frame = |name: &&str| Frame {
-            name: (*name).to_owned(),
+    #[test]
+    fn waits_are_cut_where_the_look_begins_and_ends() {
+        let second = 1_000_000_000;
+        let look = |ran| Look {
+            from: 10 * second,
+            to: 20 * second,
+            ran,
+        };
+        let of = |records, ran| -> Vec<(f64, bool, bool)> {
+            let found = waits(records, look(ran), &mut OffCpu::default());
+            found
+                .iter()
+                .map(|wait| (wait.seconds, wait.cut, wait.left.is_some()))
+                .collect()
+        };
+        let leaves = |time, preempted| Raw::Leaves { time, preempted };
+        // Away when the look begins, and again when it ends.
+        let records = vec![
+            Raw::Returns { time: 13 * second },
+            sample(18 * second),
+            leaves(18 * second, false),
+        ];
+        assert_eq!(of(records, true), [(3.0, true, false), (2.0, true, true)]);
+        // Away all the time, or on a CPU all the time.
+        assert_eq!(of(Vec::new(), false), [(10.0, true, false)]);
+        assert!(of(Vec::new(), true).is_empty());
+        // Ready to run at the end.
+        assert!(of(vec![leaves(18 * second, true)], true).is_empty());
+    }
+
+    #[test]
+    fn waits_that_were_cut_stand_for_those_of_which_the_beginning_was_not_seen() {
+        let stacks = |name: &str, seconds: f64| {
+            let mut folded = Folded::default();
+            folded.add([frame(name)], seconds);
+            folded
+        };
+        let seconds_of = |folded: &Folded, name: &str| -> f64 {
+            let found = folded
+                .stacks()
+                .filter(|(frames, _)| frames.iter().any(|frame| frame.name == name));
+            found.map(|(_, seconds)| seconds).sum()
+        };
+        let sum = spread(stacks("read", 1.0), stacks("lock_wait", 2.0), 4.0, 6.0);
+        assert!((seconds_of(&sum, "read") - 4.0).abs() < 1e-9);
+        assert!((seconds_of(&sum, "lock_wait") - 6.0).abs() < 1e-9);
+        let sum = spread(stacks("read", 1.0), Folded::default(), 4.0, 6.0);
+        assert!((seconds_of(&sum, "read") - 4.0).abs() < 1e-9);
+    }
+
+    fn frame(name: &str) -> Frame {
+        Frame {
+            name: name.to_owned(),
             place: Place::Server,
             named: true,
             inferred: false,
-        };
-        waiting.add(functions.iter().map(frame), 3.0);
-        OffCpu {
-            observed: 10.0,
-            running: 1.0,
-            waited: 9.0,
-            waits: 30,
-            stacks: 10,
-            waiting,
-            ..OffCpu::default()
+        }
+    }
+
+    /// A thread that was observed for ten seconds, and waited for nine of them in this stack; a third of its waits had it.
+    fn thread(functions: &[&str]) -> OfThread {
+        let mut waiting = Folded::default();
+        waiting.add(functions.iter().map(|name| frame(name)), 3.0);
+        OfThread {
+            sum: OffCpu {
+                observed: 10.0,
+                running: 1.0,
+                waited: 9.0,
+                waits: 30,
+                stacks: 10,
+                waiting,
+                ..OffCpu::default()
+            },
+            cut: Folded::default(),
         }
     }
 
@@ -361,24 +535,45 @@ mod tests {
     fn threads_that_serve_no_connection_are_left_out() {
         let serving = || thread(&["handle_connection", "do_command", "vio_read"]);
         let flushing = || thread(&["buf_flush_page_cleaner", "pthread_cond_timedwait"]);
-        let seen = of_connections([serving(), flushing(), serving()].into_iter());
-        assert_eq!((seen.background, seen.waits), (1, 60));
+        let of = |threads: Vec<OfThread>| of_connections((1..).zip(threads).collect());
+        let seen = of(vec![serving(), flushing(), serving()]);
+        assert_eq!((&seen.background[..], seen.waits), (&[2][..], 60));
         assert_eq!(
             (seen.observed, seen.running, seen.waited),
             (20.0, 2.0, 18.0)
         );
         assert!((seen.waiting.total() - 18.0).abs() < 1e-9);
-        // Without a name of theirs all are taken.
-        let seen = of_connections([flushing(), flushing()].into_iter());
-        assert_eq!((seen.background, seen.observed), (0, 20.0));
+        assert!(!seen.untold);
         // One that never waited may serve.
-        let silent = OffCpu {
-            observed: 10.0,
-            running: 10.0,
+        let silent = || OfThread {
+            sum: OffCpu {
+                observed: 10.0,
+                running: 10.0,
+                ..OffCpu::default()
+            },
+            cut: Folded::default(),
+        };
+        let seen = of(vec![serving(), silent()]);
+        assert_eq!((seen.background.len(), seen.observed), (0, 20.0));
+        // Where no name tells, all are taken, and the profile says so.
+        let seen = of(vec![flushing(), flushing(), silent()]);
+        assert_eq!((seen.background.len(), seen.observed), (0, 30.0));
+        assert!(seen.untold);
+    }
+
+    #[test]
+    fn the_part_that_was_observed_is_of_the_threads_that_serve() {
+        // Of 40 threads ten had their turn, two of them the server's own: 32 serve, and 8 × 2 s of 32 × 20 s were seen.
+        let seen = OffCpu {
+            threads: (40, 1),
+            had_turn: 10,
+            background: vec![1, 2],
+            observed: 16.0,
+            looked: 20.0,
             ..OffCpu::default()
         };
-        let seen = of_connections([serving(), silent].into_iter());
-        assert_eq!((seen.background, seen.observed), (0, 20.0));
+        assert!((seen.part() - 16.0 / 640.0).abs() < 1e-12);
+        assert_eq!(OffCpu::default().part(), 0.0);
     }
 
     #[test]

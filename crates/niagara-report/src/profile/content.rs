@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_profile::Profile;
-use niagara_profile::result::{LayerShare, Locks};
+use niagara_profile::result::{FunctionShare, LayerShare, Locks};
 
 use super::figures::small;
 use super::{Section, difference};
@@ -20,9 +20,14 @@ const ALLOCATION_SITES: usize = 20;
 pub fn headline(profiles: &[Profile]) -> String {
     let limit = |profile: &Profile| match profile.limits.first() {
         Some(limit) => format!(
-            "{} ({} of the time in which queries are answered)",
+            "{} ({} of {})",
             limit.title,
-            percent(limit.share)
+            percent(limit.share),
+            // Without a view of the waiting, the CPU time is all that is known.
+            match profile.time {
+                Some(_) => "the time in which queries are answered",
+                None => "the server's CPU time",
+            }
         ),
         None => "nothing that was observed".to_owned(),
     };
@@ -64,12 +69,26 @@ pub(super) fn sections(profiles: &[Profile]) -> Vec<Section> {
 }
 
 pub(super) fn limits(profiles: &[Profile]) -> Section {
+    let waiting_seen = profiles.iter().all(|profile| profile.time.is_some());
     let mut section = Section {
         title: "What limits now".to_owned(),
-        intro: "Shares of the time that a query spends in the server: running, ready to run, waiting. First what should not \
-                limit a server, then CPU, network and disk, which may; shares overlap."
-            .to_owned(),
-        columns: named(profiles, "Limit", &["share of the time in which queries are answered"]),
+        intro: format!(
+            "Shares of {}. First what should not limit a server, then CPU, network and disk, which may; shares overlap.",
+            match waiting_seen {
+                true =>
+                    "the time that a query spends in the server: running, ready to run, waiting",
+                false =>
+                    "the server's CPU time where nobody looked at what it waited for, else of the time that a query spends in it",
+            }
+        ),
+        columns: named(
+            profiles,
+            "Limit",
+            &[match waiting_seen {
+                true => "share of the time in which queries are answered",
+                false => "share of the time",
+            }],
+        ),
         words: 2,
         ..Section::default()
     };
@@ -146,12 +165,19 @@ pub(super) fn time(profiles: &[Profile]) -> Section {
             let background = match seen.background {
                 0 => String::new(),
                 own => format!(
-                    "; {own} of the {} serve no connection and are left out",
-                    seen.threads.0
+                    "; {own} of {} serve no connection and are left out",
+                    match seen.had_turn {
+                        0 => seen.threads.0,
+                        had_turn => had_turn,
+                    }
                 ),
             };
+            let turns = match seen.had_turn < seen.threads.0 && seen.had_turn > 0 {
+                true => format!("; {} of the {} had theirs", seen.had_turn, seen.threads.0),
+                false => String::new(),
+            };
             section.notes.push(format!(
-                "{}: {} waits per query, taken off the CPU {} times per query; {} of {} threads observed at a time, in turn{background}.",
+                "{}: {} waits per query, taken off the CPU {} times per query; {} of {} threads observed at a time, in turn{turns}{background}.",
                 profile.variant,
                 small(seen.waits_per_query),
                 small(seen.preempted_per_query),
@@ -344,7 +370,7 @@ fn lock_sites(profiles: &[Profile]) -> Section {
 fn objects(profiles: &[Profile]) -> Section {
     let mut section = Section {
         title: "Tables and rows that were waited for".to_owned(),
-        intro: "Connections waiting, on average, over looks some 200 ms apart.".to_owned(),
+        intro: "Connections waiting, on average, over looks up to 200 ms apart while waits are counted.".to_owned(),
         columns: named(profiles, "Object", &["waiting"]),
         ..Section::default()
     };
@@ -451,13 +477,20 @@ fn functions(profiles: &[Profile]) -> Section {
         functions
             .iter()
             .take(30)
-            .map(|function| function.name.clone())
+            .map(|function| (function.name.clone(), function.place))
             .collect()
     }));
-    for name in order {
-        let mut row = vec![name.clone()];
+    // A library and the server may each have a function of the same name.
+    let names: Vec<String> = order.iter().map(|(name, _)| name.clone()).collect();
+    for (name, place) in order {
+        let mut row = vec![match names.iter().filter(|other| **other == name).count() {
+            1 => name.clone(),
+            _ => format!("{name} ({})", place.name()),
+        }];
         for functions in &all {
-            match functions.iter().find(|function| function.name == name) {
+            let is_it =
+                |function: &&FunctionShare| function.name == name && function.place == place;
+            match functions.iter().find(is_it) {
                 Some(function) => {
                     row.extend([percent(function.own), percent(function.with_callees)])
                 }
@@ -485,7 +518,13 @@ fn machine(profiles: &[Profile]) -> Section {
                 .unwrap_or_default()
         })
         .collect();
-    for whose in ["server", "load generator", "others", "idle"] {
+    for whose in [
+        "server",
+        "load generator",
+        "others",
+        "idle",
+        "others or idle",
+    ] {
         if all.iter().any(|machine| machine.contains_key(whose)) {
             let mut row = vec![whose.to_owned()];
             row.extend(all.iter().map(|machine| {

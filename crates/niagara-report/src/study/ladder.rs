@@ -1,12 +1,12 @@
 //! A ladder, rung by rung, and its total.
 
 use niagara_stats::Verdict;
-use niagara_store::{LadderRung, LadderSummary, RungOutcome};
+use niagara_store::{Comparison, LadderRung, LadderSummary, RungOutcome};
 
 use crate::grid::Grid;
 use crate::ladder::Step;
 use crate::number;
-use crate::wording::{better, load, verdict_on_goal};
+use crate::wording::{at_its_confidence, better, fresh, load, units, verdict_on_goal};
 
 pub fn headline(ladder: &LadderSummary) -> String {
     let load = load(&ladder.workload, ladder.threads);
@@ -23,7 +23,8 @@ pub fn headline(ladder: &LadderSummary) -> String {
         Some(total) => {
             let judged = total.judged();
             let found = number::estimate(&total.goal.figure(&judged.estimate));
-            let duels = number::count(judged.duels, "fresh duel");
+            let found = at_its_confidence(total, &found);
+            let duels = fresh(&ladder.protocol, judged.duels);
             match judged.verdict {
                 Some(Verdict::Faster) => format!(
                     "{} is {} with {rungs} for {load}: {found}, proven by {duels}",
@@ -80,10 +81,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     );
     for rung in &ladder.rungs {
         let (tps, gain) = match rung.claim() {
-            Some(claim) => (
-                number::rate(claim.tps[1]),
-                number::estimate(&claim.judged().estimate),
-            ),
+            Some(claim) => (number::rate(claim.tps[1]), in_words(claim)),
             None => (String::new(), String::new()),
         };
         row(
@@ -102,19 +100,52 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
                 number::rate(total.tps[0]),
                 number::rate(total.tps[1])
             ),
-            number::estimate(&total.judged().estimate),
+            in_words(total),
             &None,
             format!("{}, n = {}", verdict_on_goal(total), total.judged().duels),
         );
         grid.strong.push(grid.rows.len() - 1);
     }
-    grid.notes = vec![
+    let duels = units(&ladder.protocol);
+    grid.notes = vec![format!(
         "Each rung, one change, was tried on top of those kept before it. Transactions per second (tps) are the median of its \
-         own duels, for orientation; the ratio, with its interval, is within duels. The total comes from fresh duels of the start \
-         against the last variant and is not the product of the rungs: those that were kept look a little better than they are."
-            .to_owned(),
-    ];
+         own {duels}, for orientation; the ratio, with its interval, is within {duels}. The total comes from fresh {duels} of the \
+         start against the last variant and is not the product of the rungs: those that were kept look a little better than they are.",
+    )];
+    grid.notes.extend(confidences(ladder));
     std::iter::once(grid).chain(today(ladder)).collect()
+}
+
+fn in_words(comparison: &Comparison) -> String {
+    at_its_confidence(comparison, &number::estimate(&comparison.judged().estimate))
+}
+
+/// What the intervals cover: rungs share the error probability of which the total has one of its own.
+fn confidences(ladder: &LadderSummary) -> Option<String> {
+    let rung = ladder.rungs.iter().find_map(LadderRung::claim)?.judged();
+    let rungs = match rung.one_sided {
+        // Of both ends together; a claim of a gain is by the lower one alone.
+        true => format!(
+            "a rung is kept where its gain is proven one-sided: the gain is at least the lower end with {} % confidence, and lies \
+             between both ends with {} %",
+            number::confidence(rung.alpha / 2.0),
+            number::confidence(rung.alpha)
+        ),
+        false => format!(
+            "a rung's interval is of {} %",
+            number::confidence(rung.alpha)
+        ),
+    };
+    let total = match &ladder.total {
+        Some(total) => format!(
+            " The total's interval is of {} %, two-sided.",
+            number::confidence(total.judged().alpha)
+        ),
+        None => String::new(),
+    };
+    Some(format!(
+        "The rungs share one error probability, so {rungs}.{total}"
+    ))
 }
 
 /// What the rungs are today, where there is something to say.
@@ -154,6 +185,10 @@ fn reason(rung: &LadderRung) -> Option<&str> {
 fn standing(rung: &LadderRung) -> String {
     match &rung.outcome {
         RungOutcome::Kept { claim } => format!("kept, n = {}", claim.judged().duels),
+        // Ctrl-C ended it between two looks.
+        RungOutcome::NotKept { claim } if claim.judged().verdict.is_none() => {
+            format!("stopped before a verdict, n = {}", claim.judged().duels)
+        }
         RungOutcome::NotKept { claim } => format!(
             "not kept: {}, n = {}",
             verdict_on_goal(claim),
@@ -179,7 +214,7 @@ pub fn steps(ladder: &LadderSummary) -> Vec<Step> {
             end: reached * estimate.ratio,
             low: reached * estimate.low,
             high: reached * estimate.high,
-            numbers: number::estimate(&estimate),
+            numbers: in_words(claim),
             standing: standing(rung),
             sure: kept,
             total: false,

@@ -9,7 +9,7 @@ use super::interval_estimate;
 use super::parts::{confirmations, left, parts};
 use crate::grid::Grid;
 use crate::number;
-use crate::wording::{better_than, judged_by, verdict_on_goal};
+use crate::wording::{at_its_confidence, better_than, fresh, judged_by, units, verdict_on_goal};
 
 pub fn headline(matrix: &MatrixSummary) -> String {
     let measured = matrix
@@ -28,11 +28,12 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     let comparison = &confirmed.comparison;
     let judgement = comparison.judged();
     let found = number::estimate(&comparison.goal.figure(&judgement.estimate));
+    let found = at_its_confidence(comparison, &found);
     let load = crate::wording::load(
         &matrix.workloads[confirmed.workload].name,
         confirmed.threads,
     );
-    let duels = number::count(judgement.duels, "fresh duel");
+    let duels = fresh(&matrix.protocol, judgement.duels);
     match judgement.verdict {
         Some(Verdict::Faster) => format!(
             "{}: {}, {}, is {} the baseline for {load}: {found}, proven by {duels} ({cells})",
@@ -42,10 +43,11 @@ pub fn headline(matrix: &MatrixSummary) -> String {
             better_than(comparison)
         ),
         _ => format!(
-            "{}: the combination that looked best, {}, is {} in fresh duels for {load}: {found} ({duels}; {cells})",
+            "{}: the combination that looked best, {}, is {} in fresh {} for {load}: {found} ({duels}; {cells})",
             matrix.server,
             confirmed.title,
-            verdict_on_goal(comparison)
+            verdict_on_goal(comparison),
+            units(&matrix.protocol)
         ),
     }
 }
@@ -187,7 +189,7 @@ fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
         "Standard deviation of throughput from start to start; both were alive in each duel, so what moves the machine is in both \
          columns, and the ratio allows for it (Morgan 1939): below 1 the combination is the steadier one. {} % intervals, each on \
          its own.",
-        (1.0 - matrix.alpha) * 100.0
+        number::confidence(matrix.alpha)
     ));
     if several {
         grid.notes.push(format!(
@@ -291,7 +293,8 @@ fn in_words(cell: &Cell) -> String {
                 Some(Verdict::Slower) => " ▼",
                 _ => "",
             };
-            format!("{}{mark}", number::estimate(&judgement.estimate))
+            let found = number::estimate(&judgement.estimate);
+            format!("{}{mark}", at_its_confidence(comparison, &found))
         }
     }
 }

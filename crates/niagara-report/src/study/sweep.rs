@@ -7,6 +7,9 @@ use super::{interval_estimate, interval_over, three_digits};
 use crate::grid::Grid;
 use crate::number;
 
+/// A curve that ends below this share of its best does not only stop scaling.
+const COLLAPSED: f64 = 0.8;
+
 pub fn headline(sweep: &SweepSummary) -> String {
     let workload = sweep.workload.split(',').next().unwrap_or_default();
     let parts: Vec<String> = sweep
@@ -19,13 +22,18 @@ pub fn headline(sweep: &SweepSummary) -> String {
                 .iter()
                 .find(|point| point.threads == knee.best_threads)?;
             let threads = number::count(knee.threads as usize, "thread");
-            let is_last = curve
-                .points
-                .last()
-                .is_some_and(|last| last.threads == knee.threads);
-            let found = match is_last {
-                true => format!("does most with {threads}, the most that was measured"),
-                false => format!("gains hardly anything beyond {threads}"),
+            let last = curve.points.last()?;
+            let of_best = last.tps.value / best.tps.value;
+            let found = if last.threads == knee.threads {
+                format!("does most with {threads}, the most that was measured")
+            } else if of_best < COLLAPSED {
+                format!(
+                    "gains hardly anything beyond {threads} and falls to {} of its best with {}",
+                    number::percent(of_best),
+                    last.threads
+                )
+            } else {
+                format!("gains hardly anything beyond {threads}")
             };
             Some(format!(
                 "{} {found} ({} tps at best)",
@@ -71,7 +79,7 @@ pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
         grid.notes.push(format!(
             "Both were alive in each duel, the load moving between them; {} % intervals over duels, for each thread count \
              on its own.",
-            (1.0 - sweep.alpha) * 100.0
+            number::confidence(sweep.alpha)
         ));
         grids.push(grid);
     }
@@ -123,7 +131,7 @@ fn by_round(sweep: &SweepSummary) -> Option<Grid> {
     grid.notes.push(format!(
         "Each was measured alone, in rounds of random order; a ratio is of two starts of one round, so that an hour in which \
          the machine is slow counts for both. {} % intervals over rounds, for each row on its own.",
-        (1.0 - sweep.alpha) * 100.0
+        number::confidence(sweep.alpha)
     ));
     (!grid.rows.is_empty()).then_some(grid)
 }
@@ -160,7 +168,7 @@ fn unevenness(sweep: &SweepSummary) -> Option<Grid> {
     grid.notes.push(format!(
         "Standard deviation over the connections of a start as a share of their mean: 0 where all are served alike. sysbench's \
          threads fairness prints the same deviation, not divided by the mean. Means and {} % intervals over fresh starts.",
-        (1.0 - sweep.alpha) * 100.0
+        number::confidence(sweep.alpha)
     ));
     (!grid.rows.is_empty()).then_some(grid)
 }
@@ -218,7 +226,7 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {
     }
     grid.notes.push(format!(
         "{} % intervals over fresh starts, in random order. The load is closed: latency follows throughput.",
-        (1.0 - alpha) * 100.0
+        number::confidence(alpha)
     ));
     let errors: u64 = curve
         .points
@@ -330,7 +338,7 @@ fn laws(sweep: &SweepSummary) -> Grid {
         "Universal Scalability Law (Gunther 2007): X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted to every fresh start by \
          least squares on ln X; {} % intervals by profile likelihood. Misfit: the points lie off the curve by more than \
          starts differ.",
-        (1.0 - sweep.alpha) * 100.0
+        number::confidence(sweep.alpha)
     ));
     grid
 }

@@ -115,6 +115,9 @@ fn spawn_on(
     })
 }
 
+/// What a server's log says where another program listens on its port.
+const PORT_TAKEN: &str = "Address already in use";
+
 /// A server that was started and may not answer yet. Dropped, it is killed.
 #[derive(Debug)]
 pub struct StartingServer {
@@ -132,6 +135,19 @@ impl StartingServer {
     /// The server's process.
     pub fn pid(&self) -> i32 {
         self.child.0.id() as i32
+    }
+
+    /// Why the server has ended by itself, its command line and the end of its log; none while it lives, and where it
+    /// found its port taken, which says nothing of it.
+    ///
+    /// # Errors
+    /// The process cannot be asked.
+    pub fn ended(&mut self) -> Result<Option<anyhow::Error>> {
+        let Some(status) = self.child.0.try_wait()? else {
+            return Ok(None);
+        };
+        let log = error_log::tail(&self.files.log(), 400);
+        Ok((!log.contains(PORT_TAKEN)).then(|| self.failure(&how_it_ended(status))))
     }
 
     /// Waits until the server answers its protocol; an error holds its command line and the end of its log.
@@ -167,7 +183,7 @@ impl StartingServer {
             }
             if let Some(status) = self.child.0.try_wait()? {
                 let log = error_log::tail(&self.files.log(), 400);
-                if log.contains("Address already in use") && attempts < PORT_ATTEMPTS {
+                if log.contains(PORT_TAKEN) && attempts < PORT_ATTEMPTS {
                     attempts += 1;
                     self.command.port = free_port(listen_address(self.command.remote.as_ref()))?;
                     let (child, registration) = self.command.start(&self.cache, &self.files)?;

@@ -4,9 +4,9 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::{
-    MAX_SWEPT, Question, StudyDescription, VariantRecipe, answer, load_of, quantity, sweep_protocol,
+    MAX_SWEPT, Question, StudyDescription, VariantRecipe, answer, quantity, sweep_protocol,
 };
-use niagara_load::{WorkloadOption, WorkloadSpec};
+use niagara_load::WorkloadSpec;
 
 use crate::args::SweepArgs;
 use crate::cmd::run::plan_of;
@@ -36,25 +36,7 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         .collect::<Result<Vec<_>>>()?;
     let base = args.workload.spec()?;
     check_has_threads(&base)?;
-    let sizes = [
-        ("tables", args.tables.to_string()),
-        ("table_size", args.table_size.to_string()),
-        ("warehouses", args.warehouses.to_string()),
-    ];
-    // Options set by name have the last word.
-    let options = sizes
-        .iter()
-        .filter(|(name, _)| {
-            WorkloadOption::find(name).is_some_and(|option| base.takes(option))
-                && !args.set.iter().any(|(set, _)| set == name)
-        })
-        .map(|(name, value)| (*name, value.as_str()))
-        .chain(
-            args.set
-                .iter()
-                .map(|(name, value)| (name.as_str(), value.as_str())),
-        );
-    let load = load_of(base.clone(), options, &args.engine, threads[0])?;
+    let load = args.data.load_of(base, threads[0])?;
     let name = format!("{}-{}", args.variants.join("-"), load.workload.name());
     let study = StudyDescription {
         threads,

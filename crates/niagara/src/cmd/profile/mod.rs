@@ -48,7 +48,7 @@ pub struct ProfileArgs {
     /// The server that `base` and bare changes speak of
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
-    /// What to profile, comma-separated [default: all]
+    /// What to profile, comma-separated [default: all]; the exit code is 1 where one that is named cannot be had here
     #[arg(long, value_delimiter = ',', value_name = "VIEW")]
     pub views: Vec<View>,
     /// Load for each view, half of it with the view on
@@ -134,14 +134,18 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
         seed: args.seed,
     };
     let store = results(&folder, &inventory, &options, &variants, &load)?;
-    let mut taken = 0;
+    let (mut taken, mut whole) = (0, true);
     for variant in &variants {
         let load = load.on(variant);
         terminal.line(&format!("{}; {}", variant.label(), load.one_line()));
         match profile(&bench, variant, &options, &mut terminal) {
             Ok(found) => {
                 taken += 1;
+                whole &= args.views.iter().all(|view| view.is_in(&found));
                 store.set_profile(&kept::record(taken, &found)?)?;
+                if cancel.is_cancelled() {
+                    break;
+                }
             }
             Err(error) if cancel.is_cancelled() && taken > 0 => {
                 terminal.line(&format!("{error:#}"));
@@ -166,7 +170,10 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
     };
     kept::report(&store, &folder, Format::Files)?;
     kept::report(&store, &folder, format)?;
-    Ok(exit_code(cancel.is_cancelled(), taken == variants.len()))
+    Ok(exit_code(
+        cancel.is_cancelled(),
+        whole && taken == variants.len(),
+    ))
 }
 
 /// The results that the profiles go into.

@@ -1,16 +1,17 @@
 //! What a study is about to do and what it can show, told before it starts.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use niagara_build::Forecast;
 use niagara_fleet::Plan;
 use niagara_lab::{
     DuelSettings, History, NoiseSource, PartsSoFar, Protocol, Question, ServerRecipe,
-    StudyDescription, client_host_remark, couples_of, expected_sd, recipes_of, rung_errors,
-    unit_seconds,
+    StudyDescription, client_host_remark, control_duels, couples_of, expected_sd, recipes_of,
+    rung_errors, unit_seconds,
 };
 use niagara_report::number;
-use niagara_stats::{ErrorBudget, detectable, detectable_in};
+use niagara_stats::{ErrorBudget, detectable_in, detectable_of_starts};
 use serde::Serialize;
 
 use crate::announcement::words;
@@ -22,6 +23,9 @@ use crate::cmd::fleet::START_SECONDS;
 const ASSUMED_PAIR_SD: f64 = 0.077;
 /// Of one fresh start: 1/√2 of that.
 const ASSUMED_START_SD: f64 = 0.054;
+
+/// Controls of a ladder or a matrix.
+const CONTROLS: usize = 2;
 
 /// A study's plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -51,8 +55,12 @@ pub struct RunPlan {
     pub results: Option<PathBuf>,
     /// How variants meet: `duel`, `pair`, `trimmed`, `solo`.
     pub protocol: String,
+    /// Whether anything is compared: of one variant that is swept there are levels alone.
+    pub compares: bool,
     /// Duels (pairs, fresh starts) of a question at the most.
     pub duels_each: usize,
+    /// The fewest by which a question tells a difference; 0 where nothing is tested.
+    pub fewest_duels: usize,
     /// What they take; none of jobs, whose length nobody knows before the first.
     #[serde(flatten)]
     pub time: Option<TimePlan>,
@@ -89,8 +97,10 @@ pub struct TimePlan {
     pub duels_in_budget: usize,
     /// Estimated seconds of a duel (pair, start).
     pub duel_seconds: f64,
-    /// Seconds when every question takes all of its duels.
+    /// Seconds when every question takes all of its duels, the controls among them.
     pub seconds_at_most: f64,
+    /// Those of the budget that the controls take.
+    pub control_seconds: f64,
 }
 
 /// The plan of `study` on a machine with this history, of a matrix after these parts of it; `forecasts` tells what builds take, one after
@@ -148,10 +158,24 @@ pub fn plan(
     let time = (!is_job).then(|| {
         let duel_seconds = unit_seconds(study.protocol, &duel_settings, duel_settings.couples);
         let most = questions * duels_each;
+        let has_controls = matches!(
+            study.question,
+            Question::Ladder { .. } | Question::Matrix(_)
+        );
+        let controls = match has_controls && study.controls && questions > 0 {
+            true => control_duels(ErrorBudget::two_sided(study.alpha, study.duels)),
+            false => 0,
+        };
+        let controls_at_most = duel_seconds * controls as f64;
+        // Each has its share of the time like everything else.
+        let of_each = budget_seconds / (questions + CONTROLS) as f64;
+        let control_seconds = controls_at_most.min(CONTROLS as f64 * of_each);
+        let open = budget_seconds - control_seconds;
         TimePlan {
-            duels_in_budget: ((budget_seconds / duel_seconds) as usize).min(most),
+            duels_in_budget: ((open / duel_seconds) as usize).min(most),
             duel_seconds,
-            seconds_at_most: duel_seconds * most as f64,
+            seconds_at_most: duel_seconds * most as f64 + controls_at_most,
+            control_seconds,
         }
     });
     let (sd, noise) = noise_of(study, &duel_settings, history);
@@ -178,7 +202,9 @@ pub fn plan(
         there: so_far.map_or(0, |so_far| so_far.there),
         results: so_far.map(|so_far| so_far.folder.clone()),
         protocol: study.protocol.to_string(),
+        compares: !matches!(&study.question, Question::Sweep { variants } if variants.len() < 2),
         duels_each,
+        fewest_duels: fewest_duels(study, questions),
         time,
         budget_seconds,
         client_host: study.client_host.clone(),
@@ -195,6 +221,11 @@ pub fn plan(
         noise,
         min_effect: study.min_effect,
     }
+}
+
+/// Seconds as a duration: the longest there is of what is longer.
+fn length(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX)
 }
 
 /// How many nodes the study keeps busy, when all of its time is used.
@@ -259,23 +290,43 @@ fn detectable_of(
     if study.protocol == Protocol::Trimmed || questions == 0 {
         return None;
     }
-    let errors = match &study.question {
-        // Points have intervals of their own, and nothing is tested before the end.
-        Question::Sweep { .. } => {
-            let starts = time.duels_in_budget / questions;
-            return (starts >= 2).then(|| detectable(sd, starts));
-        }
-        // The total is one question more.
-        Question::Ladder { .. } => rung_errors(study.alpha, questions - 1, study.duels),
-        // The total of a tuning claims a gain alone.
-        Question::Tune(_) => ErrorBudget::one_sided(study.alpha, study.duels),
-        Question::Compare { .. } | Question::Matrix(_) | Question::Noise => {
-            ErrorBudget::two_sided(study.alpha, study.duels)
-        }
-    };
-    let share = study.budget.as_secs_f64() / questions as f64;
+    // Points have intervals of their own, and nothing is tested before the end. One variant is compared with nothing.
+    if let Question::Sweep { variants } = &study.question {
+        let starts = time.duels_in_budget / questions;
+        let together = study.protocol == Protocol::Duel;
+        return (variants.len() > 1)
+            .then(|| detectable_of_starts(sd, starts, together, study.alpha))
+            .flatten();
+    }
+    let errors = errors_of(study, questions);
+    let share = (study.budget.as_secs_f64() - time.control_seconds) / questions as f64;
     let looks = errors.plan((share / time.duel_seconds) as usize);
     detectable_in(share, time.duel_seconds, sd, &looks)
+}
+
+/// The error probability that each of a study's questions has; of a ladder that of a rung, of which there are all but one.
+fn errors_of(study: &StudyDescription, questions: usize) -> ErrorBudget {
+    match &study.question {
+        // The total is one question more.
+        Question::Ladder { .. } => {
+            rung_errors(study.alpha, questions.saturating_sub(1), study.duels)
+        }
+        // The total of a tuning claims a gain alone.
+        Question::Tune(_) => ErrorBudget::one_sided(study.alpha, study.duels),
+        _ => ErrorBudget::two_sided(study.alpha, study.duels),
+    }
+}
+
+/// The fewest duels by which a question of the study tells a difference, however many it may have; 0 where nothing is tested.
+fn fewest_duels(study: &StudyDescription, questions: usize) -> usize {
+    if matches!(study.question, Question::Sweep { .. }) || study.protocol == Protocol::Trimmed {
+        return 0;
+    }
+    let without_end = ErrorBudget {
+        max_duels: usize::MAX,
+        ..errors_of(study, questions)
+    };
+    without_end.fewest_duels().unwrap_or(0)
 }
 
 impl RunPlan {
@@ -294,7 +345,7 @@ impl RunPlan {
             .filter_map(|build| build.forecast.seconds());
         let seconds: f64 = known.sum();
         if seconds > 0.0 {
-            let all = clock(std::time::Duration::from_secs_f64(seconds));
+            let all = clock(length(seconds));
             let unknown = self
                 .builds
                 .iter()
@@ -323,7 +374,7 @@ impl RunPlan {
 
     /// For the terminal.
     pub fn text(&self) -> String {
-        let seconds = |seconds: f64| clock(std::time::Duration::from_secs_f64(seconds));
+        let seconds = |seconds: f64| clock(length(seconds));
         let threads: Vec<String> = self.threads.iter().map(u32::to_string).collect();
         let mut lines = vec![
             format!("{}: {} ({} size)", self.kind, self.title, self.size),
@@ -343,9 +394,13 @@ impl RunPlan {
         lines.push(match &self.time {
             _ if self.questions == 0 => format!("  {}", self.question),
             Some(time) => format!(
-                "{questions} of about {:.0} s; {} with every one of them, {asked} asked for: room for {} {unit}",
+                "{questions} of about {:.0} s; {} with every one of them{}, {asked} asked for: room for {} {unit}",
                 time.duel_seconds,
                 seconds(time.seconds_at_most),
+                match time.control_seconds > 0.0 {
+                    true => " and the controls",
+                    false => "",
+                },
                 time.duels_in_budget,
             ),
             None => format!(
@@ -391,9 +446,16 @@ impl RunPlan {
             None if self.protocol == "trimmed" => {
                 "  no interval and no verdict: the protocol of 2008".to_owned()
             }
+            None if !self.compares => {
+                "  one variant alone: nothing is compared, each point has its interval".to_owned()
+            }
             None if self.time.is_none() => {
                 "  the smallest difference it can show is not known before the first jobs".to_owned()
             }
+            None if self.fewest_duels > self.duels_each => format!(
+                "  {} {unit} each are too few for a verdict, whatever the time: `duels` has to be {} at least",
+                self.duels_each, self.fewest_duels
+            ),
             None => "  the time is too short for a verdict on each: a longer --budget, or fewer of them".to_owned(),
         });
         lines.join("\n")
