@@ -165,6 +165,32 @@ mod tests {
     }
 
     #[test]
+    fn another_study_is_told_from_one_that_can_be_continued() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let record = niagara_store::StudyRecord {
+            kind: "tune".to_owned(),
+            command: "niagara tune x --budget 10m".to_owned(),
+            key: "ten minutes".to_owned(),
+            seed: 7,
+            started_unix_ms: 0,
+            plan: serde_json::Value::Null,
+            machine: serde_json::Value::Null,
+            niagara_version: "0".to_owned(),
+        };
+        Store::create(&folder.path().join(RESULTS_FILE), &record)?;
+        assert!(matches!(
+            look(folder.path(), "ten minutes")?,
+            Held::Unfinished(7)
+        ));
+        let Held::Other { command, finished } = look(folder.path(), "twenty minutes")? else {
+            panic!("it has another key");
+        };
+        assert_eq!(command, record.command);
+        assert!(!finished);
+        Ok(())
+    }
+
+    #[test]
     fn a_folder_that_is_free_is_taken() -> Result<()> {
         let folder = tempfile::tempdir()?;
         let path = folder.path().join("new");

@@ -523,6 +523,59 @@ mod tests {
     }
 
     #[test]
+    fn the_controls_take_their_share_of_a_short_time_and_are_told() {
+        let long = ladder(1, 100);
+        assert!(
+            long.text()
+                .contains("with every one of them and the controls")
+        );
+        let time = ladder(10, 30).time.expect("duels");
+        // Twelve questions share half an hour, and two of them are the controls.
+        assert!((time.control_seconds - 2.0 * 1800.0 / 13.0).abs() < 1e-6);
+        assert!(time.duels_in_budget > 0, "{time:?}");
+        let without = plan_of(
+            "kind = \"ladder\"\nduels = 16\ncontrols = false\nbudget = \"30m\"\n[[rungs]]\ntitle = \"r\"\nconfig = { x = 1 }\n",
+        );
+        assert_eq!(without.time.expect("duels").control_seconds, 0.0);
+    }
+
+    #[test]
+    fn too_few_duels_are_not_blamed_on_the_time() {
+        let text = plan_of(
+            "kind = \"ladder\"\nduels = 4\nbudget = \"2h\"\n[[rungs]]\ntitle = \"r\"\nconfig = { x = 1 }\n",
+        )
+        .text();
+        assert!(
+            text.contains("4 duels each are too few for a verdict, whatever the time: `duels` has to be 5 at least"),
+            "{text}"
+        );
+        let text = ladder(10, 2).text();
+        assert!(
+            text.contains("the time is too short for a verdict"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn a_sweep_of_one_variant_compares_nothing() {
+        let sweep = |variants: &str| {
+            plan_of(&format!(
+                "kind = \"sweep\"\nsweep = [{variants}]\nthreads = [1, 8]\nduels = 6\nbudget = \"30m\"\n\
+                 [variants.a]\nconfig = {{ x = 1 }}\n[variants.b]\nconfig = {{ x = 2 }}\n"
+            ))
+        };
+        let one = sweep("\"a\"");
+        assert_eq!(one.detectable, None);
+        assert!(
+            one.text()
+                .contains("one variant alone: nothing is compared")
+        );
+        // Three are measured each alone, two together.
+        let [two, three] = [sweep("\"a\", \"b\""), sweep("\"base\", \"a\", \"b\"")];
+        assert!(two.detectable < three.detectable, "{two:?} {three:?}");
+    }
+
+    #[test]
     fn what_a_plan_shows_goes_by_this_machines_noise_or_says_that_it_is_assumed() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let cache = Cache::at(folder.path()).expect("a cache");
