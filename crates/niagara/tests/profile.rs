@@ -233,6 +233,19 @@ fn a_table_cache_of_one_is_named_first() {
     }
 }
 
+#[test]
+fn more_connections_than_a_server_takes_by_default_are_given_room() {
+    let place = Place::new();
+    let document = document(&mut of_threads(
+        "170",
+        &place,
+        &["base"],
+        &["--views", "cpu"],
+    ));
+    let workload = document["profiles"][0]["workload"].to_string();
+    assert!(workload.contains("170 threads"), "{workload}");
+}
+
 /// How long the hot session holds the table, and how long it lets the others in: short beside a slice of load.
 const HELD: Duration = Duration::from_millis(90);
 const FREE: Duration = Duration::from_millis(10);

@@ -28,6 +28,7 @@ use rand_chacha::ChaCha8Rng;
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
+use crate::variants::with_room::with_room;
 
 use costs::{Switch, Watched, watch};
 pub use short::ShortProfile;
@@ -127,6 +128,7 @@ pub fn profile(
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let access = Access::probe();
     let mut found = nothing_yet(bench, variant, options, &access);
+    let variant = &with_room(variant, bench.load().threads);
     let stage_of = |name: &str, observer: &mut dyn Observer| {
         observer.see(Event::Stage {
             name,
