@@ -48,7 +48,7 @@ pub use profile::{ProfileOptions, ShortProfile, View, profile};
 pub use questions::compare::compare_plan;
 pub use questions::couples::couples_of;
 pub use questions::ladder::rung_errors;
-pub use questions::method_controls::control_duels;
+pub use questions::method_controls::{CONTROL_COUNT, control_duels};
 pub use questions::noise::Noise;
 pub use questions::parts::PartsSoFar;
 pub use questions::rate::RateChoice;

@@ -88,6 +88,13 @@ impl Folded {
         *self.stacks.entry(stack).or_default() += weight;
     }
 
+    /// Adds all stacks of another.
+    pub fn merge(&mut self, other: &Folded) {
+        for (frames, weight) in other.stacks() {
+            self.add(frames.into_iter().cloned(), weight);
+        }
+    }
+
     fn intern(&mut self, frame: Frame) -> u32 {
         if let Some(&id) = self.known.get(&frame) {
             return id;

@@ -104,6 +104,11 @@ pub(crate) fn at_its_confidence(comparison: &Comparison, found: &str) -> String 
     }
 }
 
+/// What a comparison was judged to be, with its interval and, where that is not what was asked for, its confidence.
+pub(crate) fn judged_in_words(comparison: &Comparison) -> String {
+    at_its_confidence(comparison, &number::estimate(&comparison.judged().estimate))
+}
+
 /// `12 fresh duels`; by other protocols the pairs of runs, or the one series that the protocol of 2008 has.
 pub(crate) fn fresh(protocol: &str, count: usize) -> String {
     match protocol {

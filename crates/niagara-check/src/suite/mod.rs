@@ -1,8 +1,9 @@
 //! The server's own regression suite: its own runner, a listed part of its tests, against the very binary to be checked.
 //!
-//! A test that fails, or that the runner comes to no verdict about, is repeated; one that fails again is put to the server
-//! compared with, and a second time where it fails there. What fails there both times says something of the tests or the machine, not of the build, and does not count. A test with the files of the server's own release,
-//! run by the programs of another one, may fail for those: it has passed where it passes as the suite has it.
+//! A test that fails, or that the runner comes to no verdict about, is repeated; one that fails again is put to the
+//! server compared with, and a second time where it fails there. What fails there both times says something of the
+//! tests or the machine, not of the build, and does not count. A test with the files of the server's own release, run
+//! by the programs of another one, may fail for those: it has passed where it passes as the suite has it.
 
 mod list;
 mod logs;

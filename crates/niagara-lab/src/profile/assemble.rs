@@ -117,8 +117,8 @@ pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched
     });
     if seen.untold {
         profile.missing.push(
-            "which threads serve connections: no stack of theirs has a name that tells, so the server's own are counted \
-             with them (see where names come from, `niagara profile --help` for debug symbols)"
+            "which threads serve connections: no stack has a function's name that tells, so the server's own threads are \
+             counted with them; debug symbols give names (docs/profile.md)"
                 .to_owned(),
         );
     }

@@ -135,9 +135,12 @@ pub(crate) fn measure_controls(
     Ok(measured)
 }
 
-/// The most duels that the controls of a study take together, each judged by these errors.
+/// How many controls a ladder or a matrix has.
+pub const CONTROL_COUNT: usize = CONTROLS.len();
+
+/// The most duels of one control that is judged by these errors.
 pub fn control_duels(errors: ErrorBudget) -> usize {
-    CONTROLS.len() * control_errors(errors).max_duels
+    control_errors(errors).max_duels
 }
 
 /// Those of a control: its end is a number of duels, for what a duel takes is hardly known before the first ones.

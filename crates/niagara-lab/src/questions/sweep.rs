@@ -222,8 +222,7 @@ impl<'a> Run<'a> {
             };
             let at = counted(u64::from(*threads), "thread");
             let subject = format!("{} at its knee, {at}", curve.title);
-            let variant = with_room(variant, *threads);
-            let warning = look(study, bench, &subject, &variant, short, seconds, observer)?;
+            let warning = look(study, bench, &subject, variant, short, seconds, observer)?;
             self.not_profiled.extend(warning);
         }
         Ok(())
@@ -503,9 +502,7 @@ impl<'a> Run<'a> {
         warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
         warnings
     }
-}
 
-impl Run<'_> {
     /// The points that no start counts for although they were not given up, each with the reason.
     fn uncounted(&self, study: &Study, curves: &[SweepCurve]) -> Vec<String> {
         let mut told = Vec::new();

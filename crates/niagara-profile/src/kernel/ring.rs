@@ -164,22 +164,20 @@ pub(crate) enum Raw {
 /// Open events, recording since they were opened.
 #[derive(Debug)]
 pub(crate) struct Rings {
-    stop: Arc<AtomicBool>,
+    stop: Stop,
     /// How many events were asked for, and the places among them of those that are open.
     events: usize,
     open: Vec<usize>,
-    /// None once it has been waited for.
-    drainer: Option<JoinHandle<Vec<Vec<Raw>>>>,
+    drainer: JoinHandle<Vec<Vec<Raw>>>,
 }
 
-/// A view that fails leaves no thread behind that reads on.
-impl Drop for Rings {
+/// Stops the thread that empties the buffers, whenever it is dropped: a view that fails leaves none behind that reads on.
+#[derive(Debug)]
+struct Stop(Arc<AtomicBool>);
+
+impl Drop for Stop {
     fn drop(&mut self) {
-        self.stop.store(true, Ordering::Relaxed);
-        if let Some(drainer) = self.drainer.take() {
-            // Its records are nobody's, and its panic has been told.
-            let _ = drainer.join();
-        }
+        self.0.store(true, Ordering::Relaxed);
     }
 }
 
@@ -215,10 +213,10 @@ impl Rings {
             .name("perf".to_owned())
             .spawn(move || drain_until(samplers, &told))?;
         Ok(Rings {
-            stop,
+            stop: Stop(stop),
             events: events.len(),
             open,
-            drainer: Some(drainer),
+            drainer,
         })
     }
 
@@ -226,17 +224,14 @@ impl Rings {
     ///
     /// # Errors
     /// The thread that empties the buffers has ended.
-    pub fn close(mut self) -> Result<Vec<Vec<Raw>>> {
-        self.stop.store(true, Ordering::Relaxed);
-        let mut all = vec![Vec::new(); self.events];
-        // It is there until this, which happens once.
-        let Some(drainer) = self.drainer.take() else {
-            return Ok(all);
-        };
-        let recorded = drainer
+    pub fn close(self) -> Result<Vec<Vec<Raw>>> {
+        drop(self.stop);
+        let recorded = self
+            .drainer
             .join()
             .map_err(|_| anyhow!("the thread that reads perf events has ended with a panic"))?;
-        for (&place, records) in self.open.iter().zip(recorded) {
+        let mut all = vec![Vec::new(); self.events];
+        for (place, records) in self.open.into_iter().zip(recorded) {
             all[place] = records;
         }
         Ok(all)

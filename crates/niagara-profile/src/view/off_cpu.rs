@@ -319,11 +319,8 @@ fn of_connections(threads: BTreeMap<i32, OfThread>) -> OffCpu {
             continue;
         }
         sum.add(&thread.sum);
-        for (all, of_thread) in [(&mut whole, &thread.sum.waiting), (&mut cut, &thread.cut)] {
-            for (frames, seconds) in of_thread.stacks() {
-                all.add(frames.into_iter().cloned(), seconds);
-            }
-        }
+        whole.merge(&thread.sum.waiting);
+        cut.merge(&thread.cut);
     }
     sum.waiting = spread(whole, cut, sum.waited - sum.cut, sum.cut);
     sum
@@ -336,9 +333,7 @@ fn spread(whole: Folded, cut: Folded, whole_seconds: f64, cut_seconds: f64) -> F
     for (of_kind, seconds) in [(whole, whole_seconds), (cut, cut_seconds)] {
         let with_stack = of_kind.total();
         if with_stack > 0.0 {
-            for (frames, seconds) in of_kind.scaled(seconds / with_stack).stacks() {
-                sum.add(frames.into_iter().cloned(), seconds);
-            }
+            sum.merge(&of_kind.scaled(seconds / with_stack));
         }
     }
     sum

@@ -1,12 +1,14 @@
 //! A ladder, rung by rung, and its total.
 
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, LadderRung, LadderSummary, RungOutcome};
+use niagara_store::{LadderRung, LadderSummary, RungOutcome};
 
 use crate::grid::Grid;
 use crate::ladder::Step;
 use crate::number;
-use crate::wording::{at_its_confidence, better, fresh, load, units, verdict_on_goal};
+use crate::wording::{
+    at_its_confidence, better, fresh, judged_in_words, load, units, verdict_on_goal,
+};
 
 pub fn headline(ladder: &LadderSummary) -> String {
     let load = load(&ladder.workload, ladder.threads);
@@ -81,7 +83,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     );
     for rung in &ladder.rungs {
         let (tps, gain) = match rung.claim() {
-            Some(claim) => (number::rate(claim.tps[1]), in_words(claim)),
+            Some(claim) => (number::rate(claim.tps[1]), judged_in_words(claim)),
             None => (String::new(), String::new()),
         };
         row(
@@ -100,7 +102,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
                 number::rate(total.tps[0]),
                 number::rate(total.tps[1])
             ),
-            in_words(total),
+            judged_in_words(total),
             &None,
             format!("{}, n = {}", verdict_on_goal(total), total.judged().duels),
         );
@@ -114,10 +116,6 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
     )];
     grid.notes.extend(confidences(ladder));
     std::iter::once(grid).chain(today(ladder)).collect()
-}
-
-fn in_words(comparison: &Comparison) -> String {
-    at_its_confidence(comparison, &number::estimate(&comparison.judged().estimate))
 }
 
 /// What the intervals cover: rungs share the error probability of which the total has one of its own.
@@ -214,7 +212,7 @@ pub fn steps(ladder: &LadderSummary) -> Vec<Step> {
             end: reached * estimate.ratio,
             low: reached * estimate.low,
             high: reached * estimate.high,
-            numbers: in_words(claim),
+            numbers: judged_in_words(claim),
             standing: standing(rung),
             sure: kept,
             total: false,

@@ -9,7 +9,9 @@ use super::interval_estimate;
 use super::parts::{confirmations, left, parts};
 use crate::grid::Grid;
 use crate::number;
-use crate::wording::{at_its_confidence, better_than, fresh, judged_by, units, verdict_on_goal};
+use crate::wording::{
+    at_its_confidence, better_than, fresh, judged_by, judged_in_words, units, verdict_on_goal,
+};
 
 pub fn headline(matrix: &MatrixSummary) -> String {
     let measured = matrix
@@ -293,8 +295,7 @@ fn in_words(cell: &Cell) -> String {
                 Some(Verdict::Slower) => " ▼",
                 _ => "",
             };
-            let found = number::estimate(&judgement.estimate);
-            format!("{}{mark}", at_its_confidence(comparison, &found))
+            format!("{}{mark}", judged_in_words(comparison))
         }
     }
 }

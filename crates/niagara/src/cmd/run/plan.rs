@@ -6,9 +6,9 @@ use std::time::Duration;
 use niagara_build::Forecast;
 use niagara_fleet::Plan;
 use niagara_lab::{
-    DuelSettings, History, NoiseSource, PartsSoFar, Protocol, Question, ServerRecipe,
-    StudyDescription, client_host_remark, control_duels, couples_of, expected_sd, recipes_of,
-    rung_errors, unit_seconds,
+    CONTROL_COUNT, DuelSettings, History, NoiseSource, PartsSoFar, Protocol, Question,
+    ServerRecipe, StudyDescription, client_host_remark, control_duels, couples_of, expected_sd,
+    recipes_of, rung_errors, unit_seconds,
 };
 use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable_in, detectable_of_starts};
@@ -23,9 +23,6 @@ use crate::cmd::fleet::START_SECONDS;
 const ASSUMED_PAIR_SD: f64 = 0.077;
 /// Of one fresh start: 1/√2 of that.
 const ASSUMED_START_SD: f64 = 0.054;
-
-/// Controls of a ladder or a matrix.
-const CONTROLS: usize = 2;
 
 /// A study's plan.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -163,13 +160,13 @@ pub fn plan(
             Question::Ladder { .. } | Question::Matrix(_)
         );
         let controls = match has_controls && study.controls && questions > 0 {
-            true => control_duels(ErrorBudget::two_sided(study.alpha, study.duels)),
+            true => CONTROL_COUNT * control_duels(ErrorBudget::two_sided(study.alpha, study.duels)),
             false => 0,
         };
         let controls_at_most = duel_seconds * controls as f64;
         // Each has its share of the time like everything else.
-        let of_each = budget_seconds / (questions + CONTROLS) as f64;
-        let control_seconds = controls_at_most.min(CONTROLS as f64 * of_each);
+        let of_each = budget_seconds / (questions + CONTROL_COUNT) as f64;
+        let control_seconds = controls_at_most.min(CONTROL_COUNT as f64 * of_each);
         let open = budget_seconds - control_seconds;
         TimePlan {
             duels_in_budget: ((open / duel_seconds) as usize).min(most),
@@ -530,7 +527,7 @@ mod tests {
                 .contains("with every one of them and the controls")
         );
         let time = ladder(10, 30).time.expect("duels");
-        // Twelve questions share half an hour, and two of them are the controls.
+        // Ten rungs, the total and two controls share half an hour.
         assert!((time.control_seconds - 2.0 * 1800.0 / 13.0).abs() < 1e-6);
         assert!(time.duels_in_budget > 0, "{time:?}");
         let without = plan_of(
