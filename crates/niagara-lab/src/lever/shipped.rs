@@ -7,7 +7,7 @@ use std::process::Command;
 use niagara_server::machine::{Fingerprint, HugePool, Place};
 use niagara_server::{Family, Version};
 
-use super::{Context, Lever, Risk, Role, load};
+use super::{Context, Lever, Measured, Risk, Role, load};
 
 fn levers() -> Vec<Lever> {
     load(&[]).expect("every shipped lever is valid")
@@ -185,6 +185,48 @@ fn servers_of(lever: &Lever) -> String {
     } else {
         named.join(", ")
     }
+}
+
+/// Whoever doubts a figure can look it up.
+#[test]
+fn what_was_measured_stands_in_the_page_that_is_named() {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut missing = Vec::new();
+    for lever in levers() {
+        for measured in lever.measured() {
+            let source = &measured.source;
+            if source.contains("://") {
+                continue;
+            }
+            let page = std::fs::read_to_string(root.join(source))
+                .unwrap_or_else(|error| panic!("levers/{}.toml: {source}: {error}", lever.id()));
+            if !as_printed(measured).iter().any(|text| page.contains(text)) {
+                missing.push(format!(
+                    "levers/{}.toml: {} [{}, {}] is not in {source}",
+                    lever.id(),
+                    measured.ratio,
+                    measured.low,
+                    measured.high
+                ));
+            }
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+/// A figure as a page may print it: with 2 to 4 digits, none of its own left out.
+fn as_printed(measured: &Measured) -> Vec<String> {
+    let values = [measured.ratio, measured.low, measured.high];
+    let mut texts = Vec::new();
+    for digits in 2..=4_usize {
+        let printed = values.map(|value| format!("{value:.digits$}"));
+        let is_exact = |(text, value): (&String, f64)| text.parse::<f64>() == Ok(value);
+        if printed.iter().zip(values).all(is_exact) {
+            let [ratio, low, high] = printed;
+            texts.push(format!("{ratio} [{low}, {high}]"));
+        }
+    }
+    texts
 }
 
 /// Whoever is left out is told why, in words that are true of that branch.
