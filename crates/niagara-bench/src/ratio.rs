@@ -14,7 +14,16 @@ pub fn ratio(one: &[f64], other: &[f64]) -> Estimate {
         .map(|(one, other)| (one / other).ln())
         .collect();
     let plan = LookPlan::generate(0.05, &[scores.len()], SIMULATIONS, 1);
-    judge_final(&scores, &plan, &Rule::default()).estimate
+    let judged = judge_final(&scores, &plan, &Rule::default());
+    match judged.confidence {
+        None => judged.estimate,
+        // Of less than 95 %.
+        Some(_) => Estimate {
+            low: 0.0,
+            high: f64::INFINITY,
+            ..judged.estimate
+        },
+    }
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ mod engine;
 mod error;
 pub mod floor;
 mod generator;
+mod give_up;
 mod job;
 mod named;
 mod net;
@@ -63,6 +64,7 @@ pub use engine::stats::{
 };
 pub use error::{CONFLICTS, LoadError};
 pub use generator::LoadGenerator;
+pub use give_up::give_up_after;
 pub use hdrhistogram::Histogram;
 pub use job::{JobTimes, StepTime, run_job};
 pub use named::{

@@ -8,6 +8,7 @@ use niagara_load::{
     Driver, DriverOptions, FileWorkload, LoadError, PreparedStatements, RunOptions, TableOptions,
     WorkloadBuilder, WorkloadFile, WorkloadKind, WorkloadSpec, cleanup, prepare_tables, run_job,
 };
+use std::time::Duration;
 
 fn spec(text: &str) -> WorkloadSpec {
     try_spec(text).expect("a file without a mistake")
@@ -122,6 +123,49 @@ fn a_custom_workload_is_prepared_run_and_cleaned_up() {
     cleanup(&server.unix(), &shop, &options, &mut |_| {}).expect("dropped");
     let left: Vec<String> = root.query("SHOW TABLES").expect("tables");
     assert!(left.is_empty(), "{left:?}");
+}
+
+/// Begun again with the same key it would meet it for ever.
+#[test]
+fn a_transaction_that_meets_a_key_takes_another_one() {
+    let server = Server::start();
+    let items = spec(
+        r#"
+title = "Rows under a key"
+[scale]
+rows = 100
+
+[[table]]
+name = "item"
+rows = "rows"
+create = "CREATE TABLE item (id INT NOT NULL PRIMARY KEY) ENGINE = {engine}"
+[table.columns]
+id = "row"
+
+[[transaction]]
+name = "add"
+statements = ["BEGIN", "INSERT INTO item (id) VALUES (:id)", "COMMIT"]
+[transaction.draw]
+id = { int = [1, 1000] }
+"#,
+    );
+    let options = TableOptions::default();
+    prepare_tables(&server.unix(), &items, &options, &mut |_| {}).expect("tables");
+    let driver = DriverOptions {
+        threads: 8,
+        ..DriverOptions::default()
+    };
+    let mut driver = Driver::connect(&[server.unix()], &items, &driver).expect("connections");
+    let run = RunOptions {
+        duration: Some(Duration::from_secs(60)),
+        events: Some(300),
+        count_drain: true,
+        ..RunOptions::default()
+    };
+    let stats = driver.run(0, &run, &mut |_| true).expect("a run");
+    assert_eq!(stats.transactions, 300);
+    let met = stats.errors.iter().find(|(code, _)| **code == 1062);
+    assert!(met.is_some(), "{:?}", stats.errors);
 }
 
 #[test]

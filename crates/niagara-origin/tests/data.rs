@@ -5,8 +5,11 @@ mod shop;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
+use niagara_load::Admin;
+use niagara_origin::configuration::{SET_GLOBAL, running_config};
 use niagara_origin::data::{DataKind, DataSource, image_of};
 use niagara_server::{Cancel, Config, Install, RunningServer};
 
@@ -179,10 +182,19 @@ fn data_come_in_as_directory_backup_and_dump() -> Result<()> {
     shop.check_copy(&source)?;
 
     // One database, which the dump does not make itself.
-    let dump = run("mariadb-dump", &["--events", "shop"], &server)?;
+    let mut dump = run("mariadb-dump", &["--events", "shop"], &server)?;
+    // A table that lies elsewhere is made with the others.
+    let outside = shop.path("outside");
+    fs::create_dir(&outside)?;
+    let far = format!(
+        "\nSET SQL_MODE = 'NO_AUTO_VALUE_ON_ZERO';\nCREATE TABLE far (id INT) ENGINE = MyISAM DATA DIRECTORY = '{}';\n",
+        outside.display()
+    );
+    dump.extend_from_slice(far.as_bytes());
     let path = shop.path("shop.sql");
     fs::write(&path, dump)?;
     shop.check_copy(&DataSource::open(&path)?)?;
+    assert_eq!(fs::read_dir(&outside)?.count(), 0);
 
     server.stop()?;
     let source = DataSource::open(&shop.path("data"))?;
@@ -282,4 +294,39 @@ fn what_cannot_be_used_is_refused_with_what_to_do() -> Result<()> {
         assert!(error.contains(words), "{words}: {error}");
     }
     Ok(())
+}
+
+/// What options set without a variable of their name, of which the server tells no origin.
+#[test]
+fn a_running_server_tells_its_isolation_level() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start_with(
+        &[
+            ("transaction_isolation", "READ-COMMITTED"),
+            ("character_set_server", "utf8mb4"),
+        ],
+        &[],
+    )?;
+    let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
+    let running = running_config(&mut admin, "here")?;
+    let value = |name: &str| {
+        let mut named = running.settings.iter().filter(|one| one.name == name);
+        let value = named.next().map(|one| one.value.as_str());
+        assert!(named.next().is_none(), "{name} twice");
+        value
+    };
+    assert_eq!(value("transaction_isolation"), Some("READ-COMMITTED"));
+    assert_eq!(value("character_set_server"), Some("utf8mb4"));
+    assert_eq!(value("autocommit"), None);
+    drop(admin);
+    server.query("SET GLOBAL tx_isolation = 'SERIALIZABLE'")?;
+    let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
+    let running = running_config(&mut admin, "here")?;
+    let mut settings = running.settings.iter();
+    let level = settings.find(|one| one.name == "transaction_isolation");
+    assert_eq!(
+        level.map(|one| (one.value.as_str(), one.origin.as_str())),
+        Some(("SERIALIZABLE", SET_GLOBAL))
+    );
+    server.stop()
 }

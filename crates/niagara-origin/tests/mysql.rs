@@ -301,7 +301,12 @@ fn a_table_outside_of_the_data_directory_is_refused() -> Result<()> {
 fn a_running_server_tells_what_set_its_variables() -> Result<()> {
     let shop = Shop::new()?;
     let server = shop.start_with(
-        &[("skip_log_bin", ""), ("table_open_cache", "321")],
+        &[
+            ("skip_log_bin", ""),
+            ("table_open_cache", "321"),
+            ("transaction_isolation", "READ-COMMITTED"),
+            ("character_set_server", "latin1"),
+        ],
         &[
             "SET PERSIST max_connections = 77",
             "SET GLOBAL innodb_io_capacity = 321",
@@ -316,6 +321,10 @@ fn a_running_server_tells_what_set_its_variables() -> Result<()> {
     assert_eq!(found("max_connections"), Some(("77", SET_PERSIST)));
     assert_eq!(found("innodb_io_capacity"), Some(("321", SET_GLOBAL)));
     assert_eq!(found("table_open_cache"), Some(("321", COMMAND_LINE)));
-    assert_eq!(found("skip_log_bin").map(|(value, _)| value), Some(""));
+    let value = |name: &str| found(name).map(|(value, _)| value);
+    assert_eq!(value("skip_log_bin"), Some(""));
+    assert_eq!(value("transaction_isolation"), Some("READ-COMMITTED"));
+    assert_eq!(value("character_set_server"), Some("latin1"));
+    assert_eq!(value("autocommit"), None);
     server.stop()
 }

@@ -27,7 +27,10 @@ mod terminal;
 mod wording;
 
 pub use csv::{HEADER as CSV_HEADER, csv};
-pub use deploy::{ARCHIVE as DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, DeployRung, deploy};
+pub use deploy::{
+    ARCHIVE as DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, DeployRung, RECIPE as DEPLOY_RECIPE,
+    deploy,
+};
 pub use headline::headline;
 pub use html::html;
 pub use json::json;
@@ -41,3 +44,4 @@ pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort, side_by_side_html};
 pub use sides::Sides;
 pub use terminal::{Files, View, keeps_deployed, may_deploy, terminal, wrapped};
+pub use wording::warnings;

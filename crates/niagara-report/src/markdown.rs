@@ -147,7 +147,7 @@ impl Page {
         }
         if let Some(searched) = &tune.searched {
             self.line("## Ranges searched");
-            for line in wording::searched(searched) {
+            for line in wording::searched(searched, tune.total.is_some()) {
                 self.row(&format!("- {}", text(&line)));
             }
             self.row("");
@@ -171,6 +171,9 @@ impl Page {
         self.noise(tune.sd_duel, true);
         if let Some(total) = &tune.total {
             self.row(&format!("- {COUPLES}: {}", wording::dropped(total)));
+            if let Some(nodes) = wording::nodes(total) {
+                self.row(&format!("- Nodes: {}", text(&nodes)));
+            }
         }
         self.row(&format!("- Error probability: α = {}", tune.alpha));
         self.row("");

@@ -815,8 +815,8 @@ pub(crate) fn comparison_of(summary: &Summary) -> Option<&Comparison> {
     }
 }
 
-/// What a search over ranges came to, a sentence for each range and one for all.
-pub fn searched(searched: &Searched) -> Vec<String> {
+/// What a search over ranges came to, a sentence for each range and one for all; `has_total`: whether the total was measured after it.
+pub fn searched(searched: &Searched, has_total: bool) -> Vec<String> {
     let mut lines: Vec<String> = searched
         .ranges
         .iter()
@@ -834,9 +834,12 @@ pub fn searched(searched: &Searched) -> Vec<String> {
     let duels = number::count(searched.duels as usize, "duel");
     lines.push(match &searched.effect {
         Some(effect) => format!(
-            "together {} by the duels that chose them, winner's luck included ({duels} in all); the total was measured \
-             with them, in fresh ones",
-            number::estimate(effect)
+            "together {} by the duels that chose them, winner's luck included ({duels} in all); the total was {}",
+            number::estimate(effect),
+            match has_total {
+                true => "measured with them, in fresh ones",
+                false => "not measured with them yet",
+            }
         ),
         None => format!("nothing better in {duels}"),
     });

@@ -140,7 +140,8 @@ fn a_difference_against_the_users_file_names_the_lines_that_it_overrides() {
     start.included_by = Some("/etc/mysql/my.cnf".into());
     let text = shown(&input);
     for line in [
-        "printf '\\n%s\\n' '!include /etc/mysql/niagara.cnf' | sudo tee -a /etc/mysql/my.cnf",
+        "|| { sudo install -m 644 60-niagara.cnf /etc/mysql/niagara.cnf && \
+         printf '\\n%s\\n' '!include /etc/mysql/niagara.cnf' | sudo tee -a /etc/mysql/my.cnf; }",
         "sudo sed -i --follow-symlinks '\\#^!include /etc/mysql/niagara.cnf$#d' /etc/mysql/my.cnf",
         "sudo rm /etc/mysql/niagara.cnf",
     ] {

@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Bench;
-use niagara_server::{Image, ImageStore, LaunchSpec, Runtime, launch, remove};
+use niagara_server::{Image, ImageStore, LaunchSpec, Runtime, hold_server, launch, remove};
 
 const CHECKSUM: &str = "CHECKSUM TABLE sbtest.t";
 
@@ -116,6 +116,12 @@ fn a_removed_server_takes_its_images_with_it() {
     let removed = remove(&bench.cache, "mariadb-10").expect("nothing to do");
     assert_eq!((removed.images, removed.bytes), (0, 0));
     let bytes = image.bytes().expect("readable");
+    // A study clones them.
+    let held = hold_server(&bench.cache, common::SERVER).expect("a lock");
+    let error = remove(&bench.cache, common::SERVER).expect_err("in use");
+    assert!(error.to_string().contains("in use by another"), "{error}");
+    assert!(image.path().exists());
+    drop(held);
     let removed = remove(&bench.cache, common::SERVER).expect("removed");
     assert_eq!((removed.servers, removed.images), (0, 1));
     assert!(removed.bytes >= bytes);

@@ -98,6 +98,12 @@ pub fn judge_final_on_nodes(
 fn final_of(scores: Evidence<'_>, plan: &LookPlan, rule: &Rule) -> Judgement {
     let so_far = judge_evidence(scores, plan, rule);
     if let (Some(_), false) = (so_far.verdict, rule.to_the_end) {
+        let mut so_far = so_far;
+        // Given up for futility at a look that could call nothing.
+        if so_far.critical.is_none() {
+            let duels = so_far.duels;
+            widest(&mut so_far, scores.first(duels).scores());
+        }
         return so_far;
     }
     let mut judgement = match so_far.verdict {

@@ -158,10 +158,11 @@ impl Race {
             return self.end_round(accepted.then_some(first));
         }
         self.heat += 1;
-        self.field.truncate((FIELD >> self.heat).max(1));
-        // Scores of one heat spread by what duels differ and by what candidates differ: a cautious measure of the former.
+        // Scores of one heat spread by what duels differ and by what candidates differ: a cautious measure of the former, while those that
+        // are left out are among them.
         let all: Vec<f64> = self.field.iter().flat_map(|r| r.scores.clone()).collect();
         let spread = crate::standard_deviation(&all).unwrap_or(f64::INFINITY);
+        self.field.truncate((FIELD >> self.heat).max(1));
         self.field.retain(|runner| {
             let hopeless = -HOPELESS * spread / (runner.scores.len() as f64).sqrt();
             mean(&runner.scores) > hopeless

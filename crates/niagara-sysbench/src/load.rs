@@ -10,7 +10,7 @@ use crate::settings::Settings;
 use crate::tally::Tally;
 use niagara_load::{
     CoalescingChoice, Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions,
-    Schedule, ScriptThreads, SliceStats,
+    Schedule, ScriptThreads, SliceStats, give_up_after,
 };
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -76,7 +76,9 @@ pub fn run(
     let threads = script.as_mut().map(|guest| guest.threads()).transpose()?;
     let mut driver = connect(job, threads, Arc::clone(&give_up))?;
     let interrupt = on_interrupt().map_err(Failure::fatal)?;
-    give_up_after(&interrupt, give_up);
+    // After Ctrl-C, transactions in flight get a moment.
+    let patience = || TICK + INTERRUPT_TIMEOUT;
+    give_up_after(Arc::clone(&interrupt), patience, give_up);
     tell_started(settings, log);
 
     let started = Instant::now();
@@ -270,18 +272,6 @@ fn retry(ignored: &IgnoredErrors) -> Option<Retry> {
         longest: TICK,
         give_up_after: NO_TIMEOUT,
     })
-}
-
-/// After Ctrl-C, transactions in flight get a moment, and then the load ends without them.
-fn give_up_after(interrupt: &Arc<AtomicBool>, give_up: Arc<AtomicBool>) {
-    let interrupt = Arc::clone(interrupt);
-    std::thread::spawn(move || {
-        while !interrupt.load(Ordering::Relaxed) {
-            std::thread::sleep(Duration::from_millis(100));
-        }
-        std::thread::sleep(TICK + INTERRUPT_TIMEOUT);
-        give_up.store(true, Ordering::Relaxed);
-    });
 }
 
 fn is_forced(settings: &Settings, started: Instant, error: &LoadError) -> bool {

@@ -7,12 +7,18 @@ const LEVEL: &str = "--level";
 
 /// The command as typed, quoted where a shell would need it.
 pub fn command_line() -> String {
-    typed(std::env::args().skip(1))
+    typed(words())
 }
 
 /// The command as typed, for another part of its matrix: the one of these levels.
 pub fn command_of_part(levels: &[WantedLevel]) -> String {
-    typed(with_levels(std::env::args().skip(1), levels).into_iter())
+    typed(with_levels(words(), levels).into_iter())
+}
+
+/// The words behind the program's name; what is not Unicode, as a file's name may be, is shown as well as it can be.
+fn words() -> impl Iterator<Item = String> {
+    let words = std::env::args_os().skip(1);
+    words.map(|word| word.to_string_lossy().into_owned())
 }
 
 /// The words behind the program's name as a shell takes them, the name before them.

@@ -65,7 +65,8 @@ fn ended(result: anyhow::Result<ExitCode>) -> ExitCode {
     match result {
         Ok(code) => code,
         Err(error) if error.is::<niagara_server::Cancelled>() => {
-            tell!("niagara: {error}");
+            // Whatever was under way then is no failure.
+            tell!("niagara: {}", niagara_server::Cancelled);
             interrupt::exit_code(true, false)
         }
         Err(error) => {

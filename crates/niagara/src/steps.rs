@@ -13,11 +13,10 @@ use crate::whole_file::write;
 /// The results cannot be read, the table cannot be written.
 pub fn hand_over(study: &Study, alpha: f64, json: bool) -> Result<()> {
     let table = pairs(&study.steps()?, alpha);
-    write(&study.folder().join("steps.txt"), &table)?;
     if !json {
         say_text!("\n{table}");
     }
-    Ok(())
+    write(&study.folder().join("steps.txt"), &table)
 }
 
 /// One job.

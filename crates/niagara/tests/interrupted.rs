@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use common::{Place, run, signal, socket_of, wait_until};
-use niagara_store::Ending;
+use niagara_store::{Ending, Store};
 use nix::sys::signal::Signal;
 
 #[test]
@@ -39,6 +39,39 @@ fn ctrl_c_keeps_what_was_measured_and_the_same_command_continues() {
     for (place_in_study, duel) in duels.iter().enumerate() {
         assert_eq!(duel.seq as usize, place_in_study, "each duel is there once");
     }
+}
+
+#[test]
+fn a_study_is_not_continued_with_another_binary_nor_elsewhere() {
+    let place = Place::new();
+    let mut child = place.start_small_compare(Stdio::null());
+    place.wait_for_duels(1, &mut child);
+    signal(child.id() as i32, Signal::SIGINT);
+    child.wait().expect("niagara ends");
+    let duels = place.duels().len();
+    // As if it had been begun before an upgrade, and on another machine.
+    for (decided, told) in [
+        (
+            "binary mariadb-10.11\t\"that of then\"",
+            "another binary of mariadb-10.11",
+        ),
+        (
+            r#"measured on	{"machine":{"cpu":"Z80","cpus":1,"kernel":"1.0","client":null}}"#,
+            "CPU Z80 then",
+        ),
+    ] {
+        let store = Store::open(&place.out().join("results.db")).expect("the results");
+        store.add_event(0, "decision", decided).expect("room");
+        drop(store);
+        let (code, _, stderr) = run(&mut place.small_compare());
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(stderr.contains(told), "{stderr}");
+        assert!(
+            stderr.contains("remedy: ") && stderr.contains("--out"),
+            "{stderr}"
+        );
+    }
+    assert_eq!(place.duels().len(), duels);
 }
 
 #[test]

@@ -140,6 +140,8 @@ fn class(text: &[u8]) -> Class {
             Class::Write
         }
         b"begin" if second.is_empty() || second == b"work" => Class::Begin,
+        // A block of statements.
+        b"begin" if second == b"not" => Class::Write,
         b"start" if second == b"transaction" => Class::Begin,
         b"xa" => match second {
             b"start" | b"begin" => Class::Begin,
@@ -154,6 +156,11 @@ fn class(text: &[u8]) -> Class {
         {
             Class::Server
         }
+        // A statement with settings of its own.
+        b"set" if second == b"statement" => match memchr::memmem::find(text, b" for ") {
+            Some(at) => class(&text[at + b" for ".len()..]),
+            None => Class::Set,
+        },
         b"set" => Class::Set,
         b"use" => Class::Use,
         b"call" | b"do" => Class::Call,
@@ -230,6 +237,15 @@ mod tests {
             ("rollback to sp", Class::Other),
             ("set @x = ?", Class::Set),
             ("set global x = ?", Class::Server),
+            (
+                "set statement max_statement_time = ? for select ?",
+                Class::Read,
+            ),
+            (
+                "set statement max_statement_time = ? for update t set a = ?",
+                Class::Write,
+            ),
+            ("begin not atomic select ?", Class::Write),
             ("use other", Class::Use),
             ("prepare p from ?", Class::Prepared),
             ("", Class::Empty),

@@ -234,7 +234,9 @@ fn pair(
     Ok(Fought {
         scores: Scores::of(|figure| {
             let [(a, _), (b, _)] = run_values(&slices, figure);
-            Couple::undisturbed(a, b).log_ratio()
+            // A run without any latency, none of its transactions having ended within it, says nothing of latencies.
+            let is_known = !(a.is_nan() || b.is_nan());
+            is_known.then(|| Couple::undisturbed(a, b).log_ratio())?
         }),
         dropped: [dropped_a as u32, dropped_b as u32],
         slices: slices.concat(),

@@ -7,9 +7,10 @@ use crate::duels::spec::{DuelSettings, Protocol};
 
 /// Standard deviation of one duel's score that plans assume before anything was measured here:
 /// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to
-/// the couples at hand.
-fn assumed_sd(couples: u32) -> f64 {
-    0.012 * (14.0 / f64::from(couples.max(1))).sqrt()
+/// the time of the couples at hand: twice as many of half the length tell as much.
+fn assumed_sd(duel_settings: &DuelSettings, couples: u32) -> f64 {
+    let seconds = f64::from(couples.max(1)) * 2.0 * duel_settings.slice_seconds;
+    0.012 * (28.0 / seconds).sqrt()
 }
 
 /// Where the noise that a plan goes by is from.
@@ -36,10 +37,14 @@ impl std::fmt::Display for NoiseSource {
 
 /// Standard deviation of the score of a duel of this many couples, and where it is from: what earlier comparisons on this
 /// machine showed, or else an assumption.
-pub fn expected_sd(history: Option<Components>, couples: u32) -> (f64, NoiseSource) {
+pub fn expected_sd(
+    history: Option<Components>,
+    duel_settings: &DuelSettings,
+    couples: u32,
+) -> (f64, NoiseSource) {
     match history {
         Some(known) => (known.duel_sd(couples), NoiseSource::History),
-        None => (assumed_sd(couples), NoiseSource::Assumed),
+        None => (assumed_sd(duel_settings, couples), NoiseSource::Assumed),
     }
 }
 
@@ -115,11 +120,21 @@ mod tests {
             within_df: 400.0,
             between_df: 20.0,
         };
-        let (sd, source) = expected_sd(Some(known), 40);
+        let of_seconds = |slice_seconds: f64| DuelSettings {
+            couples: 14,
+            slice_seconds,
+            ramp_seconds: 0.01,
+            warm_up_seconds: 4.0,
+            disturbance: 0.05,
+        };
+        let (sd, source) = expected_sd(Some(known), &of_seconds(1.0), 40);
         assert_eq!((sd, source), (known.duel_sd(40), NoiseSource::History));
-        let (sd, source) = expected_sd(None, 14);
+        let (sd, source) = expected_sd(None, &of_seconds(1.0), 14);
         assert_eq!((sd, source), (0.012, NoiseSource::Assumed));
         assert!(source.to_string().contains("assumed"));
+        // What counts is the time under load.
+        let (short, _) = expected_sd(None, &of_seconds(0.25), 56);
+        assert!((short - sd).abs() < 1e-12, "{short}");
     }
 
     #[test]

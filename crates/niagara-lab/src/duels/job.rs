@@ -33,6 +33,7 @@ pub(crate) fn run(
     bench.cancel().check()?;
     let variant = &spec.variants[side];
     let failed = |reason: String| Trouble::Side { side, reason };
+    bench.read_programs_anew(&[variant])?;
     let (server, _clone) = match bench.start_cold(variant) {
         Ok(started) => started,
         Err(error) => {

@@ -11,7 +11,8 @@ use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::image_of;
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RemoteAccess,
-    RunningServer, StartingServer, TransportKind, WorkFolder, layout_of, with_engine,
+    RunningServer, ServerInUse, StartingServer, TransportKind, WorkFolder, hold_server, layout_of,
+    with_engine,
 };
 
 use crate::asking::origin::{Data, Origin};
@@ -69,6 +70,8 @@ pub struct Workbench {
     starts: BTreeMap<String, StartConfiguration>,
     /// By server and build: what differs in runtime or configuration only shares one.
     stations: BTreeMap<String, Station>,
+    /// By name: servers that may be launched, which nobody removes meanwhile.
+    in_use: BTreeMap<String, ServerInUse>,
 }
 
 impl Workbench {
@@ -83,6 +86,7 @@ impl Workbench {
             origin: Origin::default(),
             starts: BTreeMap::new(),
             stations: BTreeMap::new(),
+            in_use: BTreeMap::new(),
         }
     }
 
@@ -246,6 +250,10 @@ impl Workbench {
         }
         let (install, in_use) = self.obtain(variant, observer)?;
         self.cancel.check()?;
+        if !self.in_use.contains_key(&variant.server) {
+            let held = hold_server(&self.cache, &variant.server)?;
+            self.in_use.insert(variant.server.clone(), held);
+        }
         let load = &self.load;
         let cancel = &self.cancel;
         let key = load.dataset_key();

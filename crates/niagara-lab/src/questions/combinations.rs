@@ -17,7 +17,6 @@ use crate::questions::matrix::{Combination, LEFT, MatrixOptions, MatrixPart};
 use crate::questions::parts::PartOpening;
 use crate::studies::observer::Observer;
 use crate::studies::set_up::{SetUp, without_threads};
-use crate::variants::variant::Variant;
 
 /// What a matrix is filled from.
 pub(crate) struct Combinations {
@@ -105,7 +104,7 @@ impl Combinations {
                     None => file_digest(path)?,
                 };
                 known.insert(path.clone(), digest.clone());
-                binaries.insert(server_and_build(variant), digest);
+                binaries.insert(variant.server_and_build(), digest);
             }
         }
         Ok(binaries)
@@ -173,13 +172,5 @@ impl Combinations {
             .filter_map(|combination| combination.variants[place].as_ref().ok())
             .filter_map(|variant| variant.build.as_ref())
             .any(|recipe| recipe.is_trained_on(workload))
-    }
-}
-
-/// A server and its build, in words: variants that differ in their settings alone share them.
-fn server_and_build(variant: &Variant) -> String {
-    match &variant.build {
-        Some(recipe) => format!("{} ({})", variant.server, recipe.one_line()),
-        None => variant.server.clone(),
     }
 }

@@ -287,7 +287,7 @@ pub fn compare_plan(
     let duel_seconds = duel_seconds(&duel_settings, couples);
     let duels = ((seconds / duel_seconds) as usize).min(question.duels);
     let known = history.and_then(|history| history.components(&load, &duel_settings));
-    let (sd, noise) = expected_sd(known, couples);
+    let (sd, noise) = expected_sd(known, &duel_settings, couples);
     let is_known = question.protocol == Protocol::Duel && question.goal == Goal::Throughput;
     let errors = ErrorBudget::two_sided(question.alpha, question.duels);
     let detectable = is_known

@@ -88,7 +88,8 @@ pub(crate) fn comparison(
                 })?;
                 behind_the_rate(study.rate(), served, [test.a, test.b].map(Variant::label))
             })
-            .or_else(|| taken_from_one_side(&slices, outcome)),
+            .or_else(|| taken_from_one_side(&slices, outcome))
+            .or_else(|| dropped_of_one_side(dropped)),
         tps,
         stability: from_start_to_start(study.protocol(), &slices, test, outcome),
         dropped,
@@ -196,6 +197,23 @@ fn limited_by_generator(
             "limited by the load generator, not by the server: {}; the server's own difference may be larger, so take the \
              figures for a bound (fewer --threads, or the load from another machine: --client-host)",
             limited.join("; ")
+        )
+    })
+}
+
+/// What a reader must know where couples were dropped because of one side's slices rather than the other's, more often than chance does
+/// it (3.29 standard deviations of a fair coin's tosses, one in a thousand): then that is likely the variant's own doing, and no part of
+/// the figures.
+fn dropped_of_one_side(dropped: [u32; 2]) -> Option<String> {
+    let [a, b] = dropped.map(f64::from);
+    let surplus = a - b;
+    let side = ["A", "B"][usize::from(surplus < 0.0)];
+    (surplus.abs() > 3.29 * (a + b).sqrt()).then(|| {
+        format!(
+            "couples were dropped because the machine was disturbed (its memory, say) in {side}'s slices, {} of {}: that is likely \
+             {side}'s own doing, and what it cost {side} is not in the figures",
+            dropped[usize::from(surplus < 0.0)],
+            dropped[0] + dropped[1]
         )
     })
 }

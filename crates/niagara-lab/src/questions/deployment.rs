@@ -223,7 +223,11 @@ fn malloc<'a>(
     runtime: &Runtime,
     mut levers: impl Iterator<Item = &'a Lever>,
 ) -> Option<DeployMalloc> {
-    let name = runtime.malloc.as_ref()?;
+    // Nothing is preloaded where the server is linked with it.
+    let name = runtime
+        .malloc
+        .as_ref()
+        .filter(|name| **name != install.own_malloc)?;
     let library = install.mallocs.get(name)?;
     let soname = library
         .file_name()

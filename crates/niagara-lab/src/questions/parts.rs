@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
-use niagara_server::machine::Fingerprint;
 use niagara_stats::{ErrorBudget, LookPlan};
 use niagara_store::{
     BuildNote, Cell, CellOutcome, Confirmed, Deployment, FinalCheck, MatrixSummary, MatrixWorkload,
@@ -21,7 +20,7 @@ use crate::asking::wanted_level::WantedLevel;
 use crate::duels::arena::unix_ms;
 use crate::questions::confirmation::{confirmation_alpha, is_proven};
 use crate::studies::checkpoint::{self, Checkpoint};
-use crate::studies::session::Session;
+use crate::studies::measured_on::MeasuredOn;
 
 /// Why a cell is measured again that a part did not bring to a verdict.
 const CUT_SHORT: &str =
@@ -40,83 +39,6 @@ pub(crate) struct PartRecord {
     pub binaries: BTreeMap<String, String>,
     /// What earlier parts left to it.
     pub earlier: Earlier,
-}
-
-/// Where the duels of a part were run. Within a duel both sides are on one machine; but cells side by side in one report are read as if
-/// they were of one place.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum MeasuredOn {
-    /// On the nodes of a cluster: every cell names its own.
-    Nodes,
-    /// On this machine.
-    Machine {
-        /// Model of the CPUs.
-        cpu: String,
-        /// How many of them can be used.
-        cpus: usize,
-        /// The kernel.
-        kernel: String,
-        /// The machine that the load came from, where that was another one.
-        client: Option<String>,
-    },
-}
-
-impl MeasuredOn {
-    /// Where the duels of `session` are run.
-    pub(crate) fn of(session: &Session<'_>) -> Result<Self> {
-        if session.fleet.is_some() {
-            return Ok(Self::Nodes);
-        }
-        let machine: Fingerprint = session.inventory.fingerprint()?;
-        let client = session.inventory.client.as_ref();
-        Ok(Self::Machine {
-            cpus: machine.usable_cpus(),
-            cpu: machine.cpu.model,
-            kernel: machine.system.kernel,
-            client: client.map(|client| client.record().machine),
-        })
-    }
-
-    /// How another place differs from this one, in words; empty where it does not.
-    fn differences(&self, other: &Self) -> Vec<String> {
-        let (
-            Self::Machine {
-                cpu,
-                cpus,
-                kernel,
-                client,
-            },
-            Self::Machine {
-                cpu: other_cpu,
-                cpus: other_cpus,
-                kernel: other_kernel,
-                client: other_client,
-            },
-        ) = (self, other)
-        else {
-            let place = |one: &Self| match one {
-                Self::Nodes => "on nodes of a cluster",
-                Self::Machine { .. } => "on one machine",
-            };
-            let differs = self != other;
-            return differs
-                .then(|| format!("{} then, {} now", place(self), place(other)))
-                .into_iter()
-                .collect();
-        };
-        let named = |client: &Option<String>| client.clone().unwrap_or_else(|| "here".to_owned());
-        [
-            ("CPU", cpu.clone(), other_cpu.clone()),
-            ("CPUs", cpus.to_string(), other_cpus.to_string()),
-            ("kernel", kernel.clone(), other_kernel.clone()),
-            ("load from", named(client), named(other_client)),
-        ]
-        .into_iter()
-        .filter(|(_, then, now)| then != now)
-        .map(|(what, then, now)| format!("{what} {then} then, {now} now"))
-        .collect()
-    }
 }
 
 /// What earlier parts left to one that begins.
@@ -238,10 +160,12 @@ pub(crate) fn fewest_duels(study: &StudyDescription) -> usize {
     errors.fewest_duels().unwrap_or(0)
 }
 
-/// The workload and the thread count of the confirmation: one that no build was trained with, the most threads.
+/// The workload and the thread count of the confirmation: one that no build was trained with, and the middle one of the counts (of two,
+/// the larger one). They are ascending: with the fewest a machine idles and with the most it may stand in queues, and neither is how a
+/// server runs.
 pub(crate) fn confirming(workloads: &[MatrixWorkload], threads: &[u32]) -> (usize, u32) {
     let held_out = workloads.iter().position(|workload| !workload.trained);
-    let threads = threads.last().copied().unwrap_or(1);
+    let threads = threads.get(threads.len() / 2).copied().unwrap_or(1);
     (held_out.unwrap_or(0), threads)
 }
 

@@ -3,7 +3,9 @@
 
 use anyhow::Result;
 use niagara_origin::configuration::number;
-use niagara_stats::{Estimate, ROUND_DUELS, Race, SIDE_BY_SIDE, derive_seed, standard_deviation};
+use niagara_stats::{
+    Estimate, ROUND_DUELS, Race, SIDE_BY_SIDE, derive_seed, standard_deviation, student,
+};
 use niagara_store::{DuelRecord, Ending, Goal, Phase, Screened, SearchedRange};
 
 use crate::duels::workbench::Workbench;
@@ -24,8 +26,6 @@ const MATTERS: f64 = 2.0;
 const EXPECTED: f64 = 0.01;
 /// Failures of the best one's own side in a row after which a search ends: it cannot be the candidates' fault.
 const MAX_FAILURES: u32 = 2;
-/// Half the width of a 95 % interval in standard errors.
-const HALF_WIDTH: f64 = 1.96;
 
 /// How a search goes about it.
 pub(crate) struct SearchOptions {
@@ -372,16 +372,17 @@ fn effect(race: &Race) -> Option<Estimate> {
     if race.found().is_empty() {
         return None;
     }
-    let (mut log_effect, mut variance) = (0.0, 0.0);
+    let (mut log_effect, mut variance, mut df) = (0.0, 0.0, 0.0);
     for found in race.found() {
         let count = found.scores.len() as f64;
         log_effect += found.scores.iter().sum::<f64>() / count;
         variance += standard_deviation(&found.scores)?.powi(2) / count;
+        df += count - 1.0;
     }
     Some(Estimate::from_log_std_err(
         log_effect,
         variance.sqrt(),
-        HALF_WIDTH,
+        student::quantile(0.975, df),
     ))
 }
 

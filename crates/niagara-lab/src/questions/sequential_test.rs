@@ -4,8 +4,8 @@
 use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, derive_seed, detectable_in, judge_final_on_nodes,
-    judge_on_nodes, standard_deviation,
+    ErrorBudget, Judgement, LookPlan, Rule, Verdict, derive_seed, detectable_in,
+    judge_final_on_nodes, judge_on_nodes, standard_deviation,
 };
 use niagara_store::{DuelRecord, Ending, Goal, Phase};
 
@@ -15,7 +15,8 @@ use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 
-/// Failed duels in a row after which a comparison gives up.
+/// Failures of one side, no duel survived between them, after which a comparison gives up; as many of B's in all keep it from being called
+/// faster.
 const MAX_FAILURES: u32 = 2;
 /// Looks are planned for this many times the duels that the time seems to pay for. Should it end sooner, the last look
 /// spends what is left of the error probability; should it go further, none is left.
@@ -107,7 +108,8 @@ pub(crate) struct RunningTest<'a> {
     /// The machine of each of their scores, by number, as of the last look.
     last_nodes: Vec<usize>,
     attempts: u64,
-    failures_in_a_row: u32,
+    /// By side: how often it failed since the last duel that both survived.
+    failures_in_a_row: [u32; 2],
     /// By side: how often it failed, and its last reason.
     failures: [(u32, String); 2],
     /// Duels for which the budget was exceeded.
@@ -129,7 +131,7 @@ impl Series for RunningTest<'_> {
             if !study.tries_again()? {
                 return Ok(None);
             }
-            self.failures_in_a_row = 0;
+            self.failures_in_a_row = [0; 2];
         }
         let scores = self.scores();
         self.last_nodes = self.nodes(study);
@@ -213,13 +215,14 @@ impl Series for RunningTest<'_> {
         self.attempts += 1;
         match &record.ending {
             Ending::Failed { side, reason } => {
-                self.failures_in_a_row += 1;
-                let failures = &mut self.failures[usize::from(*side).min(1)];
+                let side = usize::from(*side).min(1);
+                self.failures_in_a_row[side] += 1;
+                let failures = &mut self.failures[side];
                 failures.0 += 1;
                 failures.1.clone_from(reason);
             }
             Ending::Scored | Ending::Disturbed => {
-                self.failures_in_a_row = 0;
+                self.failures_in_a_row = [0; 2];
                 self.duels.push(record);
             }
         }
@@ -248,7 +251,7 @@ impl<'a> RunningTest<'a> {
             duels: Vec::new(),
             last_nodes: Vec::new(),
             attempts: 0,
-            failures_in_a_row: 0,
+            failures_in_a_row: [0; 2],
             failures: Default::default(),
             over_budget: 0,
             is_beyond_budget: false,
@@ -267,7 +270,13 @@ impl<'a> RunningTest<'a> {
     }
 
     fn has_failed(&self) -> bool {
-        self.failures_in_a_row >= MAX_FAILURES
+        self.failed_side().is_some()
+    }
+
+    /// The side that fails again and again.
+    fn failed_side(&self) -> Option<usize> {
+        let mut counts = self.failures_in_a_row.iter();
+        counts.position(|count| *count >= MAX_FAILURES)
     }
 
     /// The machine of each score, by number; nothing where all are of this one.
@@ -305,8 +314,18 @@ impl<'a> RunningTest<'a> {
                 counted(self.over_budget as u64, "duel")
             ));
         }
+        let mut judgement = judge_final_on_nodes(&scores, &self.last_nodes, &self.plan, &test.rule);
+        // Duels that B did not survive are among no scores: what the others say is not what it is worth.
+        let unsound = self.has_failed() || self.failures[1].0 >= MAX_FAILURES;
+        if judgement.verdict == Some(Verdict::Faster) && unsound {
+            judgement.verdict = Some(Verdict::Undetected);
+            warnings.push(format!(
+                "{} was faster in the duels that both sides survived; as others were not survived, nothing is claimed",
+                test.b.label()
+            ));
+        }
         TestOutcome {
-            judgement: judge_final_on_nodes(&scores, &self.last_nodes, &self.plan, &test.rule),
+            judgement,
             duels: self.duels,
             interrupted: false,
             failure: None,
@@ -362,14 +381,11 @@ impl<'a> RunningTest<'a> {
 
     fn failed(self) -> TestOutcome {
         let test = self.test;
-        let last = self
-            .failures
-            .iter()
-            .zip([test.a, test.b])
-            .max_by_key(|((count, _), _)| *count)
-            .map(|((_, reason), variant)| {
-                format!("{} could not be measured: {reason}", variant.label())
-            });
+        let last = self.failed_side().map(|side| {
+            let (_, reason) = &self.failures[side];
+            let label = [test.a, test.b][side].label();
+            format!("{label} could not be measured: {reason}")
+        });
         let mut outcome = self.judged();
         outcome.failure = last;
         outcome

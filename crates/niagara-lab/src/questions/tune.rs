@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_load::counted;
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Verdict, derive_seed};
-use niagara_store::{NotTried, Phase, Rung, START_SETTINGS, Searched, Summary};
+use niagara_store::{NotTried, Phase, START_SETTINGS, Searched, Summary};
 
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
@@ -93,7 +93,10 @@ impl Measuring for Tuning<'_> {
         };
         let promoted = self.keep_sound(study, BEFORE_SEARCH, &found, observer)?;
         let promoted = self.keep_what_starts(study, promoted, observer)?;
+        // Stopped from here on, it says what it would have gone on with.
+        self.found.set_rungs(&promoted);
         let promoted = self.search(study, &plan, promoted, observer)?;
+        self.found.set_rungs(&promoted);
         let promoted = self.keep_answers(study, promoted, observer)?;
         // Other levers beside it make another build.
         let remaining = |_: &Self, without: &[usize]| {
@@ -401,21 +404,7 @@ impl<'a> Tuning<'a> {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         self.found.last = with_all(&self.options.base, &self.found.candidates, promoted);
-        self.found.rungs = promoted
-            .iter()
-            .filter_map(|&index| {
-                let Candidate { lever, change, .. } = &self.found.candidates[index];
-                let screened = self.found.effect(index)?.clone();
-                let now = change.one_line();
-                Some(Rung {
-                    chosen: (now != screened.change).then_some(now),
-                    screened,
-                    claim: None,
-                    why: lever.why().to_owned(),
-                    risk: lever.risk().to_string(),
-                })
-            })
-            .collect();
+        self.found.set_rungs(promoted);
         if promoted.is_empty() {
             return Ok(());
         }

@@ -92,8 +92,8 @@ impl TuneTime<'_> {
         } = self.screening()?;
         let (kept, left_out) = self.kept(affordable);
         let duels = design_order(kept.len() + SPARE_ROWS).min(affordable);
-        let (screening_sd, noise) = expected_sd(self.noise, screen_couples);
-        let (total_sd, _) = expected_sd(self.noise, couples);
+        let (screening_sd, noise) = expected_sd(self.noise, &self.duel_settings, screen_couples);
+        let (total_sd, _) = expected_sd(self.noise, &self.duel_settings, couples);
         // Of the noise of other goals nothing is known before their first duels.
         let known = self.goal == Goal::Throughput;
         Ok(TunePlan {

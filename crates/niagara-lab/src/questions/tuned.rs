@@ -186,6 +186,23 @@ impl Tuned {
         alarms
     }
 
+    /// The levers that were promoted, best first, as the rungs of what will be the final variant; nothing of them is claimed yet.
+    pub(crate) fn set_rungs(&mut self, promoted: &[usize]) {
+        let rungs = promoted.iter().filter_map(|&index| {
+            let Candidate { lever, change, .. } = &self.candidates[index];
+            let screened = self.effect(index)?.clone();
+            let now = change.one_line();
+            Some(Rung {
+                chosen: (now != screened.change).then_some(now),
+                screened,
+                claim: None,
+                why: lever.why().to_owned(),
+                risk: lever.risk().to_string(),
+            })
+        });
+        self.rungs = rungs.collect();
+    }
+
     /// With all that the report and deploy/ are made from: whatever happens from here on, they can be made again.
     ///
     /// # Errors

@@ -11,13 +11,15 @@ use crate::questions::compare::Comparing;
 use crate::questions::identical::Watching;
 use crate::questions::ladder::Climbing;
 use crate::questions::matrix::{Filling, MatrixPart};
-use crate::questions::parts::{MeasuredOn, fewest_duels};
+use crate::questions::parts::fewest_duels;
 use crate::questions::sweep::Run;
 use crate::questions::sweep_set_up::SweepSetUp;
 use crate::questions::tune::Tuning;
 use crate::questions::tune_set_up::TuneSetUp;
 use crate::studies::checkpoint;
+use crate::studies::measured_on::MeasuredOn;
 use crate::studies::measuring::{Found, Measuring};
+use crate::studies::memory_in_use::memory_in_use;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::opening::Opening;
 use crate::studies::session::Session;
@@ -150,6 +152,10 @@ fn begin(
         observer.see(Event::Note(text));
     }
     let mut study = opening.open()?;
+    // The parts of a matrix know their places themselves.
+    if opening.part().is_none() {
+        study.check_place(&MeasuredOn::of(session)?)?;
+    }
     if let Some(fleet) = session.fleet {
         study.run_on(fleet)?;
         if let Some(text) = study.fleet_announcement() {
@@ -158,6 +164,11 @@ fn begin(
     }
     if let Some(text) = &announcement {
         observer.see(Event::Note(text));
+    }
+    if session.fleet.is_none()
+        && let Some(text) = memory_in_use(session, set_up)?
+    {
+        observer.see(Event::Note(&text));
     }
     if study.is_resumed() {
         observer.see(Event::Resumed {

@@ -16,6 +16,7 @@ use crate::duels::arena::unix_ms;
 use crate::lever::Searching;
 use crate::questions::parts::PartRecord;
 use crate::studies::announced::TunePlan;
+use crate::studies::measured_on::MeasuredOn;
 use crate::studies::part_begun::PartBegun;
 
 /// Event kind under which the study keeps a decision that later steps depend on.
@@ -118,6 +119,16 @@ impl<T: DeserializeOwned> Checkpoint<T> {
             )
         })
     }
+}
+
+/// Where the duels are run.
+pub(crate) fn measured_on() -> Checkpoint<MeasuredOn> {
+    Checkpoint::named("measured on")
+}
+
+/// The SHA-256 of the binary of a server and its build.
+pub(crate) fn binary(server_and_build: &str) -> Checkpoint<String> {
+    Checkpoint::named(format!("binary {server_and_build}"))
 }
 
 /// Seconds that every later side is warmed up for.

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Error, Result, bail};
 use niagara_store::{Store, StoreError, Summary};
 
 use crate::studies::study::RESULTS_FILE;
@@ -17,7 +17,7 @@ pub(crate) struct ResultsFolder {
     pub path: PathBuf,
     /// Seed of the study that is there already.
     pub seed: Option<u64>,
-    /// What a reader must know: an unfinished study of the same name, with other options, is passed over.
+    /// What a reader must know: an unfinished study of the same name, with other options, is passed over, or results that cannot be read.
     pub passed_over: Option<String>,
 }
 
@@ -72,7 +72,14 @@ pub(crate) fn choose(
             n => format!("{stem}-{n}"),
         };
         let path = Path::new(RESULTS).join(folder);
-        match look(&path, key)? {
+        let held = match look(&path, key) {
+            Err(error) if cannot_be_continued(&error) => {
+                passed_over = Some(format!("{} is passed over: {error}", path.display()));
+                continue;
+            }
+            held => held?,
+        };
+        match held {
             Held::Nothing => {
                 return Ok(ResultsFolder {
                     passed_over,
@@ -94,6 +101,14 @@ pub(crate) fn choose(
         }
     }
     bail!("{RESULTS} is full of studies: name a folder with --out")
+}
+
+/// Whether results are damaged, of another version or not Niagara's: they stay as they are, in nobody's way.
+fn cannot_be_continued(error: &Error) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(StoreError::Version { .. } | StoreError::Foreign { .. } | StoreError::Corrupt { .. })
+    )
 }
 
 fn begin(path: &Path) -> ResultsFolder {

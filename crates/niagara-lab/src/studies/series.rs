@@ -231,6 +231,7 @@ impl Study {
         spec: &DuelSpec,
         observer: &mut dyn Observer,
     ) -> Result<DuelRecord> {
+        self.check_binaries(bench, spec)?;
         if let Some(record) = self.recall_duel(spec)? {
             return Ok(record);
         }

@@ -7,6 +7,7 @@ use std::time::{Instant, SystemTime};
 
 use anyhow::{Result, bail};
 use niagara_load::StepTime;
+use niagara_server::file_digest;
 use niagara_stats::TakenSlope;
 use niagara_store::{
     DuelRecord, FOUGHT_ON, NODES_HELD, SliceRecord, Store, StoreError, StudyLock, StudyRecord,
@@ -24,6 +25,7 @@ use crate::duels::workbench::Workbench;
 use crate::fleet::{Fleet, FleetOptions, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::clock::Clock;
+use crate::studies::measured_on::MeasuredOn;
 use crate::studies::nodes::Nodes;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::pace::seconds_beyond;
@@ -65,6 +67,8 @@ pub struct Study {
     taken_slopes: BTreeMap<String, TakenSlope>,
     /// Slices of earlier sittings, by duel, until their duels are recalled.
     recalled_slices: BTreeMap<u32, Vec<SliceRecord>>,
+    /// Servers and builds whose binaries are known to be those of earlier sittings.
+    same_binaries: BTreeSet<String>,
 }
 
 /// What a study is opened with.
@@ -150,6 +154,7 @@ impl Study {
             rate: None,
             taken_slopes: BTreeMap::new(),
             recalled_slices,
+            same_binaries: BTreeSet::new(),
             store,
             seed,
             _lock: lock,
@@ -467,6 +472,50 @@ impl Study {
             .add_event(unix_ms(SystemTime::now()), kind, text)?)
     }
 
+    /// Whether it is continued where it was begun.
+    ///
+    /// # Errors
+    /// It was begun elsewhere: what differs, and what can be done.
+    pub(crate) fn check_place(&self, now: &MeasuredOn) -> Result<()> {
+        let then = self.recall_or(&checkpoint::measured_on(), || Ok(now.clone()))?;
+        let differences = then.differences(now);
+        if differences.is_empty() {
+            return Ok(());
+        }
+        bail!(
+            "{} was begun elsewhere ({}): duels from there and from here do not go into one result\n\
+             remedy: continue it where it was begun, or name another folder with --out",
+            self.folder.display(),
+            differences.join("; ")
+        )
+    }
+
+    /// Whether the servers of a duel are those that earlier ones were fought with.
+    ///
+    /// # Errors
+    /// The binary of one is another one now.
+    pub(super) fn check_binaries(&mut self, bench: &Workbench, spec: &DuelSpec) -> Result<()> {
+        for variant in &spec.variants {
+            let server = variant.server_and_build();
+            if self.same_binaries.contains(&server) {
+                continue;
+            }
+            let path = &bench.install_of(variant)?.server;
+            let now = file_digest(path)?;
+            let then = self.recall_or(&checkpoint::binary(&server), || Ok(now.clone()))?;
+            if then != now {
+                bail!(
+                    "{} is another binary of {server} than the one that {} was begun with: their duels do not go into one result\n\
+                     remedy: begin again with another --out",
+                    path.display(),
+                    self.folder.display()
+                );
+            }
+            self.same_binaries.insert(server);
+        }
+        Ok(())
+    }
+
     /// The next duel as an earlier sitting measured it; `None` where there was none.
     ///
     /// # Errors
@@ -482,7 +531,7 @@ impl Study {
         {
             bail!(
                 "{}: duel {} is not the one this command would have run next; \
-                 levers or servers changed since: start again with another --out",
+                 levers changed since: start again with another --out",
                 self.folder.join(RESULTS_FILE).display(),
                 self.next
             );

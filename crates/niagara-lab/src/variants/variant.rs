@@ -65,6 +65,14 @@ impl Variant {
         hex::encode(&Sha256::digest(content)[..6])
     }
 
+    /// The server and its build, in words: variants that differ in their settings alone share them.
+    pub(crate) fn server_and_build(&self) -> String {
+        match &self.build {
+            Some(recipe) => format!("{} ({})", self.server, recipe.one_line()),
+            None => self.server.clone(),
+        }
+    }
+
     /// How a person would call it: `mariadb-10.11`, `mariadb-10.11 + jemalloc + unix`,
     /// `mariadb-10.11 (gcc -O3, LTO thin) + unix`.
     pub fn label(&self) -> String {

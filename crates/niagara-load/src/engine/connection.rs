@@ -48,6 +48,8 @@ pub(crate) struct Connection {
     unsent: bool,
     /// The next statement to be sent begins a transaction.
     opening: bool,
+    /// The transaction in flight cannot succeed with what was drawn for it.
+    redraws: bool,
     /// When the transaction in flight was to begin; a restart after an error does not change it.
     pub intended: Instant,
     /// When it did.
@@ -71,6 +73,7 @@ impl Connection {
             state: State::Idle,
             unsent: false,
             opening: false,
+            redraws: false,
             intended: now,
             begun: now,
             sent: now,
@@ -120,13 +123,22 @@ impl Connection {
     pub(crate) fn begin(&mut self, plan: &Plan, now: Instant) -> Result<(), Lost> {
         self.begun = now;
         self.opening = true;
+        self.redraws = false;
         self.transaction.draw(plan);
         self.restart(plan)
+    }
+
+    /// A statement of the transaction in flight met a key that is there: begun again with the same one it would meet it for ever.
+    pub(crate) fn met_key(&mut self) {
+        self.redraws = true;
     }
 
     /// Writes the first statement of the transaction in flight again.
     pub(crate) fn restart(&mut self, plan: &Plan) -> Result<(), Lost> {
         self.state = State::Running;
+        if std::mem::take(&mut self.redraws) {
+            self.transaction.redraw(plan);
+        }
         self.transaction.restart(plan);
         self.write_current(plan)
     }

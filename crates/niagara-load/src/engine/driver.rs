@@ -32,6 +32,9 @@ use std::time::{Duration, Instant, SystemTime};
 /// How long a loop may take beyond its own bounds before it is given up.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How often it is asked whether a loop that says nothing is still there.
+const GLANCE: Duration = Duration::from_secs(1);
+
 /// Connections to every side, and the loops that drive them. Dropping it disconnects.
 #[derive(Debug)]
 pub struct Driver {
@@ -58,6 +61,13 @@ struct Loop {
     /// `None` once it is to end.
     orders: Option<Sender<Order>>,
     thread: Option<JoinHandle<Farewell>>,
+}
+
+impl Loop {
+    /// Whether its thread has ended while orders are given.
+    fn is_dead(&self) -> bool {
+        self.thread.as_ref().is_some_and(JoinHandle::is_finished)
+    }
 }
 
 /// CPUs per loop when nobody says how many loops: a loop serves more queries than eight CPUs of a server answer.
@@ -355,10 +365,16 @@ impl Driver {
         );
         let last_moment = order.stop_at + run.drain_timeout + GRACE;
         while !collecting.is_complete() {
-            let timeout = last_moment.saturating_duration_since(Instant::now());
-            match self.reports.recv_timeout(timeout) {
+            let left = last_moment.saturating_duration_since(Instant::now());
+            match self.reports.recv_timeout(left.min(GLANCE)) {
                 Ok((index, report)) => collecting.take(index, report),
                 Err(RecvTimeoutError::Disconnected) => return Err(dead()),
+                // The others hold the channel open, and one that is dead says nothing any more.
+                Err(RecvTimeoutError::Timeout) if self.loops.iter().any(Loop::is_dead) => {
+                    order.abort.store(true, Ordering::Relaxed);
+                    return Err(dead());
+                }
+                Err(RecvTimeoutError::Timeout) if left > GLANCE => continue,
                 Err(RecvTimeoutError::Timeout) => {
                     order.abort.store(true, Ordering::Relaxed);
                     return Err(LoadError::Client(
@@ -370,11 +386,14 @@ impl Driver {
                 order.stop.store(true, Ordering::Relaxed);
             }
         }
-        let whole = collecting.finish(&order)?;
-        if self.cancel.load(Ordering::Relaxed) {
+        let whole = collecting.finish(&order);
+        // Statements that were in flight then need not have been answered: nobody has lost the server by that.
+        if self.cancel.load(Ordering::Relaxed)
+            && matches!(whole, Ok(_) | Err(LoadError::ServerLost { .. }))
+        {
             return Err(LoadError::Cancelled);
         }
-        Ok(whole)
+        whole
     }
 }
 

@@ -19,6 +19,9 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+/// A row with this key is there already.
+const DUPLICATE_KEY: u16 = 1062;
+
 pub(crate) struct Running<'a> {
     plan: &'a Plan,
     policy: &'a Policy,
@@ -392,6 +395,9 @@ impl<'a> Running<'a> {
                     });
                 }
                 self.time.recorder.error(error.code);
+                if error.code == DUPLICATE_KEY {
+                    connection.met_key();
+                }
                 if connection.is_open(self.plan) {
                     connection.roll_back()?;
                     self.unsent.push(connection.token() as usize);
@@ -402,6 +408,9 @@ impl<'a> Running<'a> {
             (State::RollingBack, false) => return self.restart(connection, now),
             (State::RollingBack, true) => {
                 let error = connection.error()?;
+                if ENDING_ERRORS.contains(&error.code) {
+                    return Err(Lost(error.to_string()).into());
+                }
                 return Err(Failure::Statement {
                     code: error.code,
                     message: error.message,

@@ -2,6 +2,7 @@
 //! keeps what comes for others.
 
 use crate::engine::link::Lost;
+use crate::engine::order::Order;
 use crate::net::event::{Coalescing, Event};
 use crate::net::io::Io;
 use crate::protocol::answer::Answer;
@@ -9,6 +10,7 @@ use crate::protocol::response::Progress;
 use crate::script::program::{Reply, Server, Want};
 use crate::script::wires::{Wires, awaited};
 use std::io;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 /// Something that came for another thread.
@@ -23,6 +25,8 @@ pub(crate) struct Inline<'a> {
     pub io: &'a mut Io,
     pub wires: &'a mut Wires,
     pub heard: &'a mut Vec<Heard>,
+    /// What the loop carries out: once that is over, nothing is waited for any more.
+    pub order: &'a Order,
     pub patience: Duration,
 }
 
@@ -69,7 +73,11 @@ impl Inline<'_> {
         let mut result = None;
         let deadline = Instant::now() + self.patience;
         while result.is_none() {
-            if Instant::now() >= deadline {
+            let now = Instant::now();
+            let is_over = now >= self.order.stop_at + self.order.drain_timeout
+                || self.order.cancel.load(Ordering::Relaxed)
+                || self.order.abort.load(Ordering::Relaxed);
+            if is_over || now >= deadline {
                 return Err(io::Error::from(io::ErrorKind::TimedOut).into());
             }
             self.io.wait(&mut events, Coalescing::NONE, MAX_WAIT)?;

@@ -163,6 +163,8 @@ impl ScriptLoop {
     /// Every thread does what it has to do at its end; returns what the first one fails by.
     fn take_leave(&mut self) -> Option<LoadError> {
         let mut failure = None;
+        // The last run's time is over; what is done at the end has its own.
+        self.watch.give_up_never();
         for side in &mut self.sides {
             side.io = None;
             // A load that was cancelled has an end too.

@@ -279,6 +279,7 @@ impl<'a> ScriptRunning<'a> {
                 io: &mut *self.io,
                 wires: &mut *self.wires,
                 heard: &mut self.heard,
+                order: self.order,
                 patience: self.policy.stall_timeout,
             };
             self.watch.enter(thread.place);

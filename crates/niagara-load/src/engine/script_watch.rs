@@ -78,6 +78,11 @@ impl Watch {
         self.shared.deadline.store(after, Ordering::Relaxed);
     }
 
+    /// No moment is the last one any more.
+    pub(crate) fn give_up_never(&self) {
+        self.shared.deadline.store(NEVER, Ordering::Relaxed);
+    }
+
     /// The thread at `place` begins to run.
     #[inline]
     pub(crate) fn enter(&self, place: usize) {

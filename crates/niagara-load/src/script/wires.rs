@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 pub(crate) const UNREACHABLE: u16 = 2002;
 pub(crate) const UNKNOWN_HOST: u16 = 2005;
 
+/// How often a script that sleeps is asked whether it is cancelled.
+const GLANCE: Duration = Duration::from_millis(100);
+
 /// Links to the servers of one side.
 pub(crate) struct Wires {
     links: Vec<Option<Link>>,
@@ -223,7 +226,7 @@ impl Server for Wires {
         match want {
             Want::Connect => self.connect(),
             Want::Sleep(time) => {
-                std::thread::sleep(time);
+                self.rest(time);
                 Reply::Go
             }
             Want::Answer { link, kind } => {
@@ -239,6 +242,20 @@ impl Server for Wires {
             }
             Want::Event { .. } => Reply::Event(false),
             Want::Rest { .. } | Want::End => Reply::Goodbye,
+        }
+    }
+}
+
+impl Wires {
+    /// Sleeps, unless it is cancelled.
+    fn rest(&self, time: Duration) {
+        let begun = Instant::now();
+        while !self.cancel.load(Ordering::Relaxed) {
+            let left = time.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            std::thread::sleep(left.min(GLANCE));
         }
     }
 }

@@ -230,6 +230,10 @@ pub(crate) trait Steps {
     /// A new transaction begins: what stays the same when it is begun again after an error is drawn.
     fn draw(&mut self, script: &Self::Script);
 
+    /// What [`draw`](Self::draw) drew is there already, by the server: what can be drawn anew is, for the same type of transaction.
+    /// Nothing where each beginning draws anyway, or where the same input is wanted again.
+    fn redraw(&mut self, _script: &Self::Script) {}
+
     /// Goes to the first statement, for the first time or again after an error.
     fn restart(&mut self);
 

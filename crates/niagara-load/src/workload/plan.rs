@@ -75,6 +75,11 @@ impl Transaction {
         self.0.draw(&plan.script);
     }
 
+    /// What was drawn is there already, by the server: what can be drawn anew is, for the same type of transaction.
+    pub(crate) fn redraw(&mut self, plan: &Plan) {
+        self.0.redraw(&plan.script);
+    }
+
     /// Goes to the first statement, for the first time or again after an error.
     #[inline]
     pub(crate) fn restart(&mut self, plan: &Plan) {

@@ -165,6 +165,10 @@ impl Transaction {
         each!(self, script, (own, of) => own.draw(of));
     }
 
+    pub(super) fn redraw(&mut self, script: &Script) {
+        each!(self, script, (own, of) => own.redraw(of));
+    }
+
     #[inline]
     pub(super) fn restart(&mut self, script: &Script) {
         each!(self, script, (own, _of) => own.restart());

@@ -15,7 +15,7 @@ struct Class {
 pub(crate) const ELSEWHERE: &str =
     "its tables are on other servers or in files outside of the data: a copy must not reach them";
 
-const CLASSES: [Class; 10] = [
+const CLASSES: [Class; 11] = [
     Class {
         names: &[
             "datadir",
@@ -77,6 +77,11 @@ const CLASSES: [Class; 10] = [
         reason: "the copy takes no part in replication; what the binary log costs stays, what replicas cost does not",
     },
     Class {
+        names: &["server_audit_output_type", "audit_log_handler"],
+        beginnings: &["server_audit_syslog_", "audit_log_syslog_"],
+        reason: "the copy's audit log stays with its data: this machine's log is not for the statements of a measurement",
+    },
+    Class {
         names: &["event_scheduler"],
         beginnings: &[],
         reason: "events of the original sleep in the copy",
@@ -95,6 +100,8 @@ const CLASSES: [Class; 10] = [
             "innodb_encrypt",
             "encrypt_",
             "file_key_management",
+            "hashicorp_key_management",
+            "aws_key_management",
             "keyring",
         ],
         reason: "the keys stay with you: nothing is encrypted in the copy",
@@ -171,6 +178,8 @@ mod tests {
             "event_scheduler",
             "ssl_key",
             "file_key_management_filename",
+            "hashicorp_key_management_token",
+            "server_audit_output_type",
             "rpl_semi_sync_master_enabled",
             "federated",
             "spider_remote_sql_log_off",

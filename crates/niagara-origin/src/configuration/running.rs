@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use anyhow::{Result, bail};
 use niagara_load::Admin;
 
+use super::neutralised::neutralised;
 use super::option_file::Place;
+use super::secret::{HIDDEN, is_secret};
 use super::source::{COMMAND_LINE, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST};
 
 /// MariaDB: origins are COMPILE-TIME, AUTO, CONFIG, SQL.
@@ -40,7 +42,12 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
     };
     let settings = rows.into_iter().filter_map(|row| {
         let mut cells = row.into_iter();
-        let (name, value) = (cells.next()??, cells.next()??);
+        let (name, value) = (option_of(cells.next()??), cells.next()??);
+        // It goes into no file of results.
+        let value = match is_secret(&name) && neutralised(&name, "").is_some() {
+            true => HIDDEN.to_owned(),
+            false => value,
+        };
         let origin = cells.next()?.unwrap_or_default();
         let path = cells.next()?.filter(|path| !path.is_empty());
         Some(RunningSetting {
@@ -55,6 +62,11 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
     });
     let mut settings: Vec<RunningSetting> = settings.collect();
     settings.extend(binary_log(admin, is_mariadb)?);
+    for setting in of_no_origin(admin, is_mariadb, &version)? {
+        if settings.iter().all(|other| other.name != setting.name) {
+            settings.push(setting);
+        }
+    }
     Ok(RunningConfig {
         address: address.to_owned(),
         version,
@@ -84,6 +96,66 @@ fn binary_log(admin: &mut Admin, is_mariadb: bool) -> Result<Option<RunningSetti
     }))
 }
 
+/// Variables that options set which are called otherwise or are none of theirs, so that servers tell no origin of them: those that are not
+/// as the family and version have them by themselves.
+fn of_no_origin(admin: &mut Admin, is_mariadb: bool, version: &str) -> Result<Vec<RunningSetting>> {
+    // MariaDB 11.1 has both names, MySQL the new one alone.
+    let isolation = match is_mariadb {
+        true => "@@GLOBAL.tx_isolation",
+        false => "@@GLOBAL.transaction_isolation",
+    };
+    let collations = own_collations(is_mariadb, version);
+    let asked = [
+        ("transaction_isolation", isolation, "REPEATABLE-READ"),
+        ("autocommit", "@@GLOBAL.autocommit", "1"),
+        (
+            "character_set_server",
+            "@@GLOBAL.character_set_server",
+            collations.0,
+        ),
+        (
+            "collation_server",
+            "@@GLOBAL.collation_server",
+            collations.1,
+        ),
+    ];
+    let mut settings = Vec::new();
+    for (name, variable, by_itself) in asked {
+        let value = admin.value(&format!("SELECT {variable}"))?;
+        if let Some(value) = value.filter(|value| value != by_itself) {
+            settings.push(RunningSetting {
+                name: name.to_owned(),
+                value,
+                place: None,
+                origin: AN_OPTION_FILE.to_owned(),
+            });
+        }
+    }
+    Ok(settings)
+}
+
+/// Character set and collation of a server that nobody gave any: MySQL from 8.0 on, MariaDB until 11.5 and from 11.6 on.
+fn own_collations(is_mariadb: bool, version: &str) -> (&'static str, &'static str) {
+    let mut numbers = version
+        .split(|c: char| !c.is_ascii_digit())
+        .map_while(|number| number.parse::<u32>().ok());
+    let series = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    match is_mariadb {
+        false => ("utf8mb4", "utf8mb4_0900_ai_ci"),
+        true if series < (11, 6) => ("latin1", "latin1_swedish_ci"),
+        true => ("utf8mb4", "utf8mb4_uca1400_ai_ci"),
+    }
+}
+
+/// The option that sets a variable of another name.
+fn option_of(variable: String) -> String {
+    match variable.as_str() {
+        "tx_isolation" => "transaction_isolation".to_owned(),
+        "tx_read_only" => "transaction_read_only".to_owned(),
+        _ => variable,
+    }
+}
+
 /// What set a variable, in words; MariaDB's CONFIG is a file where it has a path.
 fn said(origin: &str, has_path: bool) -> &'static str {
     match origin {
@@ -91,5 +163,25 @@ fn said(origin: &str, has_path: bool) -> &'static str {
         "PERSISTED" => SET_PERSIST,
         "COMMAND_LINE" | "CONFIG" if !has_path => COMMAND_LINE,
         _ => AN_OPTION_FILE,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_have_the_collations_of_their_version_by_themselves() {
+        for (is_mariadb, version, collation) in [
+            (true, "10.11.19-MariaDB-deb12", "latin1_swedish_ci"),
+            (true, "11.8.3-MariaDB", "utf8mb4_uca1400_ai_ci"),
+            (false, "9.7.0", "utf8mb4_0900_ai_ci"),
+        ] {
+            assert_eq!(
+                own_collations(is_mariadb, version).1,
+                collation,
+                "{version}"
+            );
+        }
     }
 }

@@ -10,10 +10,10 @@ const PARTS: [&str; 6] = [
     "filekey",
 ];
 /// What stands in place of a secret.
-const HIDDEN: &str = "*****";
+pub(super) const HIDDEN: &str = "*****";
 
 /// Whether the value of this option (name with underscores) must not be shown.
-fn is_secret(name: &str) -> bool {
+pub(super) fn is_secret(name: &str) -> bool {
     PARTS.iter().any(|part| name.contains(part))
         || name.ends_with("_auth")
         || name.starts_with("keyring_")

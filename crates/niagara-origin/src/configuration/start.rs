@@ -179,6 +179,8 @@ impl StartConfiguration {
                 if library.is_empty() {
                 } else if is_plugin(library) {
                     self.leave_out(&one, ELSEWHERE.to_owned());
+                } else if let Some(reason) = neutralised(library, "") {
+                    self.leave_out(&one, reason.to_owned());
                 } else if is_here {
                     kept.push(plugin.trim().to_owned());
                     self.keep("plugin_load_add", kept.join(";"), &one);

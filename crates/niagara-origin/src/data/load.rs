@@ -102,6 +102,14 @@ fn explained(error: anyhow::Error, source: &DataSource, install: &Install) -> an
     }
 }
 
+/// Whether a statement may set the SQL mode.
+fn sets_mode(statement: &[u8]) -> bool {
+    let mode = b"sql_mode";
+    statement
+        .windows(mode.len())
+        .any(|part| part.eq_ignore_ascii_case(mode))
+}
+
 /// A connection that loads a file.
 struct Loading {
     admin: Admin,
@@ -117,11 +125,15 @@ impl Loading {
         // What the command-line client and the tools' own loaders say before a dump's own settings.
         admin.run(b"SET SESSION foreign_key_checks = 0, unique_checks = 0, sql_log_bin = 0")?;
         admin.run(b"SET NAMES utf8mb4")?;
-        Ok(Self {
+        // Under a strict mode a table that is said to lie elsewhere would be refused.
+        admin.run(b"SET SESSION sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")?;
+        let mut loading = Self {
             admin,
             database: file.database.clone().unwrap_or_default(),
             missing: file.database.is_some(),
-        })
+        };
+        loading.keep_within()?;
+        Ok(loading)
     }
 
     fn run(
@@ -154,7 +166,12 @@ impl Loading {
                         self.send(statement, &file.path, number)?;
                     }
                 }
-                About::Session => self.send(statement, &file.path, number)?,
+                About::Session => {
+                    self.send(statement, &file.path, number)?;
+                    if sets_mode(statement) {
+                        self.keep_within()?;
+                    }
+                }
                 About::Database(false) => self.send(statement, &file.path, number)?,
                 About::Data if !self.is_system() => {
                     elsewhere::refuse(statement).with_context(|| {
@@ -168,6 +185,14 @@ impl Loading {
                 about => *left_out.entry(about.words()).or_default() += 1,
             }
         }
+    }
+
+    /// Tables of which a dump says that they lie elsewhere (`DATA DIRECTORY`) are made with the others all the same: there they would be
+    /// outside of the copy, and of both servers of a duel.
+    fn keep_within(&mut self) -> Result<()> {
+        Ok(self.admin.run(
+            b"SET SESSION sql_mode = CONCAT_WS(',', NULLIF(@@SESSION.sql_mode, ''), 'NO_DIR_IN_CREATE')",
+        )?)
     }
 
     /// Whether statements are meant in a database of the server's own, which the copy has already.

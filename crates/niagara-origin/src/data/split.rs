@@ -149,9 +149,10 @@ impl<R: Read> Statements<R> {
         match byte {
             b'#' => Some(State::Line),
             b'-' if next(1) == Some(b'-') && next(2).is_none_or(|c| c <= b' ') => Some(State::Line),
-            b'/' if next(1) == Some(b'*') && !matches!(next(2), Some(b'!' | b'M')) => {
-                Some(State::Block)
-            }
+            b'/' if next(1) == Some(b'*') => match (next(2), next(3)) {
+                (Some(b'!'), _) | (Some(b'M'), Some(b'!')) => None,
+                _ => Some(State::Block),
+            },
             _ => None,
         }
     }

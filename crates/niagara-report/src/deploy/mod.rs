@@ -221,7 +221,10 @@ pub const DEPLOY_FILES: [&str; 6] = [
 ];
 
 /// What rebuilds the server.
-const RECIPE: &str = "recipe.json";
+pub const RECIPE: &str = "recipe.json";
+
+/// Where the steps keep how many huge pages the host had reserved before.
+const PAGES_BEFORE: &str = "hugepages-before";
 
 /// The built server: `usr` and all below it. Written by whoever has the build at hand.
 pub const ARCHIVE: &str = "server.tar.gz";

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{
-    ARCHIVE, DeployInput, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE, option_file, plugins,
-    unit,
+    ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE,
+    option_file, plugins, unit,
 };
 use crate::wording::checks_told;
 
@@ -174,7 +174,15 @@ impl Sections {
         }
         self.text_library(input, &mut step);
         if let Some(note) = &input.variant.huge_pages {
-            self.line(format!("{} Huge pages: {note}", step.next()));
+            self.line(format!(
+                "{} Huge pages. How many are reserved now, for the undo:",
+                step.next()
+            ));
+            // Applied again, it stays what it was before the first time.
+            self.code(&[format!(
+                "test -e {PAGES_BEFORE} || sysctl -n vm.nr_hugepages | tee {PAGES_BEFORE}"
+            )]);
+            self.line(format!("   Then: {note}"));
         }
         if config {
             self.option_file(input, &mut step);
@@ -261,18 +269,17 @@ impl Sections {
     fn option_file(&mut self, input: &DeployInput, step: &mut Numbers) {
         self.line(format!("{} The server's variables:", step.next()));
         let path = input.option_path();
-        let install = format!("sudo install -m 644 {} {path}", option_file::NAME);
-        let mut commands = vec![unless_there(
+        let mut install = format!("sudo install -m 644 {} {path}", option_file::NAME);
+        // What it overrides is read after all folders: so has to be this. Another file of that name is not to be read by it.
+        if let Some((main, line)) = including(input) {
+            install =
+                format!("{{ {install} && printf '\\n%s\\n' '{line}' | sudo tee -a {main}; }}");
+        }
+        self.code(&[unless_there(
             &path,
             "choose a name that sorts behind it, here and to undo it",
             &install,
-        )];
-        // What it overrides is read after all folders: so has to be this.
-        commands.extend(
-            including(input)
-                .map(|(main, line)| format!("printf '\\n%s\\n' '{line}' | sudo tee -a {main}")),
-        );
-        self.code(&commands);
+        )]);
     }
 
     /// The step that keeps what the server has now, where nobody has told Niagara.
@@ -469,8 +476,14 @@ impl Sections {
             ));
             commands.push("sudo systemctl daemon-reload".to_owned());
         }
+        if input.variant.huge_pages.is_some() {
+            commands.push(format!("sudo sysctl vm.nr_hugepages=$(cat {PAGES_BEFORE})"));
+        }
         if !commands.is_empty() {
             commands.push(format!("sudo systemctl restart {service}"));
+            if input.variant.huge_pages.is_some() {
+                commands.push(format!("rm {PAGES_BEFORE}"));
+            }
             if input.variant.huge_text {
                 commands.push(format!("sudo rm {TEXT_LIBRARY_PLACE}"));
             }
@@ -491,8 +504,7 @@ impl Sections {
         }
         if input.variant.huge_pages.is_some() {
             self.line(
-                "\nGive the reserved huge pages back before the restart, or they stay lost to everything else: \
-                 `sudo sysctl vm.nr_hugepages=0`, and remove the setting from /etc/sysctl.d.",
+                "\nRemove what reserves the huge pages from /etc/sysctl.d, too, or they are reserved again when the machine starts.",
             );
         }
         if !input.variant.host_steps.is_empty() || !input.variant.steps.is_empty() {

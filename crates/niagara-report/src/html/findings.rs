@@ -123,7 +123,7 @@ pub fn screened(tune: &TuneSummary) -> Markup {
             @if let Some(note) = wording::many_intervals(tune.not_helped.len() + tune.rungs.len()) { p { (note) } }
             @if let Some(searched) = &tune.searched {
                 p { "Ranges searched:" }
-                ul { @for line in wording::searched(searched) { li { (line) } } }
+                ul { @for line in wording::searched(searched, tune.total.is_some()) { li { (line) } } }
             }
             @if !tune.together.is_empty() {
                 p { "Levers that act on each other:" }
@@ -230,6 +230,9 @@ pub(crate) fn method_of_tune(tune: &TuneSummary) -> Markup {
                 }
                 @if let Some(total) = &tune.total {
                     div { dt { "Couples of the total" } dd { (wording::dropped(total)) } }
+                    @if let Some(nodes) = wording::nodes(total) {
+                        div { dt { "Nodes" } dd { (nodes) } }
+                    }
                 }
                 div { dt { "Error probability" } dd { "α = " (tune.alpha) " for the total; as much again is shared by the single levers" } }
                 div { dt { "Seed" } dd { (tune.seed) } }

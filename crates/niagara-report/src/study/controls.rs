@@ -3,8 +3,7 @@
 use niagara_store::{FinalCheck, MethodControl};
 
 use crate::grid::Grid;
-use crate::number;
-use crate::wording::verdict;
+use crate::wording::{judged_in_words, verdict};
 
 /// The controls of a ladder or a matrix, and what its final variant was checked for; none where it has neither.
 pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
@@ -19,7 +18,7 @@ pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
             Some(comparison) => {
                 let judged = comparison.judged();
                 let words = format!("{}, n = {}", verdict(judged), judged.duels);
-                (number::estimate(&judged.estimate), words)
+                (judged_in_words(comparison), words)
             }
             None => (
                 "not measured".to_owned(),

@@ -85,6 +85,14 @@ pub fn facts(summary: &Summary) -> Vec<(String, String)> {
     if let Some(sd) = sd {
         fact("noise", crate::wording::noise(sd, false));
     }
+    if let Some(nodes) = crate::wording::comparison_of(summary).and_then(crate::wording::nodes) {
+        fact("nodes", nodes);
+    }
+    // Where a caution says that it is the figure to go by.
+    let cautioned = crate::wording::comparison_of(summary).filter(|found| found.caution.is_some());
+    if let Some(estimate) = cautioned.and_then(|found| found.unadjusted) {
+        fact("throughput as measured", crate::number::estimate(&estimate));
+    }
     fact("protocol", protocol.clone());
     fact("error probability", format!("α = {alpha}"));
     fact("seed", seed.to_string());

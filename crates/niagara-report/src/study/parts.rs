@@ -4,7 +4,7 @@ use niagara_store::{Confirmed, MatrixSummary};
 
 use crate::grid::Grid;
 use crate::number;
-use crate::wording::{load, verdict};
+use crate::wording::{judged_in_words, load, verdict};
 
 /// An error probability above this part of the matrix's is all of it, but for rounding.
 const ALMOST: f64 = 0.999;
@@ -68,7 +68,7 @@ pub(super) fn confirmations(matrix: &MatrixSummary) -> Option<Grid> {
                 &matrix.workloads[confirmed.workload].name,
                 confirmed.threads,
             ),
-            number::estimate(&judged.estimate),
+            judged_in_words(&confirmed.comparison),
             // Shares are sums of halves: what rounding adds is nothing.
             ((judged.alpha * 1e6).round() / 1e6).to_string(),
             format!("{}, n = {}", verdict(judged), judged.duels),

@@ -15,10 +15,11 @@ impl Screen<'_> {
             self.heading(&heading_of_waterfall(tune.goal));
             self.waterfall_in_short(tune);
         }
-        match (self.sides, &tune.total) {
-            (Some(_), _) => self.figures_in_short(tune.goal),
-            (None, Some(total)) => self.lesser(total),
-            (None, None) => {}
+        if self.sides.is_some() {
+            self.figures_in_short(tune.goal);
+        }
+        if let Some(total) = &tune.total {
+            self.lesser(total);
         }
     }
 
@@ -98,7 +99,7 @@ impl Screen<'_> {
         }
         if let Some(searched) = &tune.searched {
             self.heading("Ranges searched");
-            for line in wording::searched(searched) {
+            for line in wording::searched(searched, tune.total.is_some()) {
                 self.wrapped("  ", &line, Paint::Plain);
             }
         }

@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 
@@ -16,6 +17,11 @@ use crate::launch::arguments::{base_arguments, variable_arguments};
 use crate::launch::error_log;
 use crate::process::spawn::{Placement, spawn};
 use crate::runtime::{Config, Runtime};
+
+/// A server makes its data directory in 3 s to 30 s; one that takes this long will not.
+const LONGEST: Duration = Duration::from_secs(600);
+/// How often it is asked whether it has ended.
+const POLL: Duration = Duration::from_millis(20);
 
 /// MariaDB's system tables, in the order in which its own install script feeds them; older series name them after MySQL.
 const MARIADB_SQL: [&str; 5] = [
@@ -87,7 +93,25 @@ pub(crate) fn initialise(
     command.stdout(output.try_clone()?).stderr(output);
     let mut child = spawn(command, &Placement::default())
         .with_context(|| format!("cannot start {}", install.server.display()))?;
-    let status = child.wait()?;
+    let begun = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if begun.elapsed() >= LONGEST {
+            let _ = child.kill();
+            child.wait()?;
+            bail!(
+                "{} has not made a data directory within {} minutes; a server that finds the disk full waits for room without end\n\
+                 remedy: make room under {}, or name a cache on another disk in XDG_CACHE_HOME\n{}",
+                install.name,
+                LONGEST.as_secs() / 60,
+                datadir.display(),
+                error_log::tail(&log, 20)
+            );
+        }
+        std::thread::sleep(POLL);
+    };
     let text = error_log::tail(&log, 400);
     if !status.success() || (install.family.is_mariadb() && error_log::cause(&text).is_some()) {
         let cause = error_log::cause(&text)

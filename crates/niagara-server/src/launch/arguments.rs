@@ -14,12 +14,22 @@ use crate::install::share::{plugin_folder, share_folder};
 use crate::runtime::{Config, Runtime};
 
 /// Variables that are texts, for which nothing is a value too: of all others an empty value means a flag.
-const MAY_BE_EMPTY: [&str; 6] = [
+const MAY_BE_EMPTY: [&str; 16] = [
     "sql_mode",
     "old_mode",
     "init_connect",
+    "init_slave",
+    "init_replica",
     "tls_version",
+    "ft_stopword_file",
+    "innodb_ft_server_stopword_table",
     "innodb_monitor_enable",
+    "innodb_monitor_disable",
+    "innodb_monitor_reset",
+    "log_disabled_statements",
+    "log_slow_disabled_statements",
+    "log_slow_filter",
+    "log_slow_verbosity",
     "optimizer_switch",
 ];
 

@@ -28,7 +28,7 @@ pub use fingerprint::Fingerprint;
 pub use limits::Limits;
 pub use memory::{HugePool, Memory};
 pub use perf::Perf;
-pub use state::MachineState;
+pub use state::{MachineState, memory_available_bytes};
 pub use system::System;
 pub use tools::Tools;
 pub use tools::in_path;

@@ -50,6 +50,12 @@ impl MachineState {
     }
 }
 
+/// Memory that can be had without swapping, bytes; `None` where the kernel does not say it.
+pub fn memory_available_bytes() -> Option<u64> {
+    let info = Root::machine().text("proc/meminfo").unwrap_or_default();
+    meminfo(&info, "MemAvailable")
+}
+
 fn load_average(text: &str) -> f64 {
     text.split(' ')
         .next()

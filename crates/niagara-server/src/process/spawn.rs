@@ -84,9 +84,9 @@ pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<C
                 }
                 None => {}
             }
-            raise_limit(libc::RLIMIT_NOFILE)?;
+            raise_limit(libc::RLIMIT_NOFILE, MOST_FILES)?;
             if lock_memory {
-                raise_limit(libc::RLIMIT_MEMLOCK)?;
+                raise_limit(libc::RLIMIT_MEMLOCK, libc::RLIM_INFINITY)?;
             }
             let none = libc::rlimit {
                 rlim_cur: 0,
@@ -127,8 +127,12 @@ fn check(result: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// Raises a soft limit to its hard one.
-fn raise_limit(resource: libc::__rlimit_resource_t) -> io::Result<()> {
+/// Open files of a server at the most: there are servers that make a table of as many as they may have, which takes gigabytes where a
+/// container allows a thousand million.
+const MOST_FILES: libc::rlim_t = 1 << 20;
+
+/// Raises a soft limit to its hard one, or to `most` where that is less.
+fn raise_limit(resource: libc::__rlimit_resource_t, most: libc::rlim_t) -> io::Result<()> {
     let mut limit = libc::rlimit {
         rlim_cur: 0,
         rlim_max: 0,
@@ -136,7 +140,7 @@ fn raise_limit(resource: libc::__rlimit_resource_t) -> io::Result<()> {
     // SAFETY: both calls get a valid pointer to a local.
     unsafe {
         check(libc::getrlimit(resource, &mut limit))?;
-        limit.rlim_cur = limit.rlim_max;
+        limit.rlim_cur = limit.rlim_max.min(most);
         check(libc::setrlimit(resource, &limit))
     }
 }

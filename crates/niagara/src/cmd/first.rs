@@ -13,6 +13,7 @@ use niagara_server::machine::{MachineState, Tools};
 use niagara_store::Store;
 
 use crate::args::Cli;
+use crate::cmd::profile::kept;
 use crate::cmd::report::newest;
 use crate::doctor;
 use crate::progress::{colour_on_stdout, columns_of_stdout, in_columns};
@@ -73,6 +74,11 @@ fn last_result() -> Option<String> {
     let store = Store::open_read_only(&folder.join(RESULTS_FILE)).ok()?;
     let found = match store.summary().ok()? {
         Some(summary) => niagara_report::headline(&summary),
+        None if store.study().ok()?.kind == kept::KIND => {
+            let diagnosed = niagara_report::diagnosed_profiles(&store).ok()?;
+            let profiles: Vec<_> = diagnosed.into_iter().map(|one| one.profile).collect();
+            niagara_report::profile_headline(&profiles)
+        }
         None => "stopped before there was anything to sum up".to_owned(),
     };
     Some(format!("{found} (niagara report {})", folder.display()))

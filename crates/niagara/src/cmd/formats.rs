@@ -62,7 +62,9 @@ pub fn page() -> Result<String> {
          ## niagara report --format csv\n\n\
          A line for every slice (RFC 4180, UTF-8). Columns: {}.\n\n\
          ## niagara report --format json\n\n\
-         The study's summary, as it stands in the table `summary` of results.db. Of two studies it is one object: `format` \
+         The study's summary, as it stands in the table `summary` of results.db, with `headline` (one sentence), `all_warnings` (those of \
+         the summary, `warnings`, and those that follow from it: what a reader is told before the figures) and, of a study on nodes, \
+         `nodes_held`. Of two studies it is one object: `format` \
          (counted up when a field changes its meaning), `studies`, `headline`, `warnings`, `set_up` (each fact with its two values and \
          whether they differ), `total`, `beside` and `parts` (each with both estimates, their difference and whether it excludes 1), \
          `only_in`, `alpha` and `family`. An estimate is an object of `ratio`, `low` and `high`; `null` is unbounded.\n",

@@ -126,8 +126,12 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
     let deploy = folder.join("deploy");
     match DeployInput::of(summary) {
         Some(input) => {
-            // What was packed before stays until it is packed anew: the build may not be here any more.
-            let packed = input.variant.built.as_ref().map(|_| DEPLOY_ARCHIVE);
+            // What was packed before stays until it is packed anew, if it is of the same build: that may not be here any more.
+            let recipe = std::fs::read_to_string(deploy.join(niagara_report::DEPLOY_RECIPE));
+            let built = input.variant.built.as_ref();
+            let packed = built
+                .filter(|built| recipe.is_ok_and(|packed| packed == built.recipe))
+                .map(|_| DEPLOY_ARCHIVE);
             write_deploy(&deploy, &niagara_report::deploy(&input), packed)?;
             write_text_library(&deploy, &input)?;
             write_archive(&deploy, &input)
@@ -262,8 +266,12 @@ impl Shown {
 /// The summary as other programs read it.
 #[derive(Serialize)]
 struct Document<'a> {
+    /// The one sentence that a reader takes home.
+    headline: String,
     #[serde(flatten)]
     summary: &'a Summary,
+    /// What a reader is told before the figures: the warnings of the summary, and those that follow from it.
+    all_warnings: Vec<String>,
     /// What nodes were held for, where there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes_held: Option<NodeAccount>,
@@ -282,7 +290,9 @@ fn called() -> String {
 pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Shown) -> Result<()> {
     if shown == Shown::Json {
         let document = Document {
+            headline: niagara_report::headline(summary),
             summary,
+            all_warnings: niagara_report::warnings(summary),
             nodes_held: store.node_account()?,
         };
         say!("{}", serde_json::to_string_pretty(&document)?);

@@ -96,22 +96,25 @@ impl OpenSession {
         args: &StudyArgs,
     ) -> Result<ExitCode> {
         let study = &answered.study;
+        let mut written = Ok(());
         if let Found::Summary(summary) = &answered.found {
             // A page that cannot be written, as on a full disk, keeps no result from whoever waited for it.
-            let written = write_files(study.folder(), study.store());
+            written = write_files(study.folder(), study.store());
             print_result(summary, study.store(), study.folder(), Shown::asked(args))?;
-            written.with_context(|| {
-                let folder = study.folder().display();
-                format!(
-                    "the results are kept, but not all files were made of them\n\
-                     remedy: mend that (make room, say), then: niagara report {folder} --format files"
-                )
-            })?;
         }
+        let mut steps = Ok(());
         let is_job = question.workloads[0].load.workload.is_job();
         if is_job && matches!(question.question, Question::Compare { .. }) {
-            steps::hand_over(study, question.alpha, args.json)?;
+            steps = steps::hand_over(study, question.alpha, args.json);
         }
+        written.with_context(|| {
+            let folder = study.folder().display();
+            format!(
+                "the results are kept, but not all files were made of them\n\
+                 remedy: mend that (make room, say), then: niagara report {folder} --format files"
+            )
+        })?;
+        steps?;
         Ok(exit_code(
             self.cancel.is_cancelled(),
             answered.found.is_complete(),

@@ -354,3 +354,14 @@ fn parts_by_different_binaries_of_a_server_are_kept_apart() {
         "{error}"
     );
 }
+
+#[test]
+fn a_combination_is_confirmed_at_the_middle_of_the_thread_counts() {
+    for (threads, middle) in [
+        (&[32][..], 32),
+        (&[8, 32], 32),
+        (&[16, 32, 64, 128, 256], 64),
+    ] {
+        assert_eq!(confirming(&[], threads), (0, middle));
+    }
+}

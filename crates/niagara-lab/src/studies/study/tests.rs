@@ -1,12 +1,12 @@
 use super::*;
 
-use niagara_stats::{ErrorBudget, Rule};
+use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{Ending, Goal, Phase, SliceRecord};
 use serde_json::json;
 
 use crate::questions::sequential_test::{RunningTest, SequentialTest};
 use crate::studies::observer::Silent;
-use crate::studies::series::Series;
+use crate::studies::series::{Series, SeriesEnd};
 
 const LONGEST: f64 = 4.0;
 
@@ -369,6 +369,82 @@ fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
     drop(study);
     let mut study = open(folder.path()).expect("continued");
     assert_eq!(asked(&mut study, 4, 9), 6);
+}
+
+/// B wins every duel that both survive; what of it is claimed depends on how it fares in the others.
+#[test]
+fn a_side_that_fails_again_and_again_is_not_called_faster() {
+    let sides = [Variant::base("a"), Variant::base("b")];
+    let test = SequentialTest {
+        phase: Phase::Compare,
+        subject: "",
+        goal: Goal::Throughput,
+        a: &sides[0],
+        b: &sides[1],
+        errors: ErrorBudget::two_sided(0.05, 44),
+        rule: Rule::default(),
+        couples: 4,
+        seed: 1,
+        reserve_seconds: 0.0,
+        must_answer: true,
+    };
+    let outcome = |failing: &dyn Fn(u32) -> Option<u8>| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut study = open(folder.path()).expect("new");
+        let mut running = RunningTest::begin(&study, &test).expect("readable");
+        for seq in 0..44 {
+            study.next = seq as usize;
+            if running
+                .next(&study, &mut Silent)
+                .expect("readable")
+                .is_none()
+            {
+                break;
+            }
+            let record = match failing(seq) {
+                Some(side) => DuelRecord {
+                    score: None,
+                    ending: Ending::Failed {
+                        side,
+                        reason: "killed".into(),
+                    },
+                    ..duel(seq)
+                },
+                None => DuelRecord {
+                    score: Some(0.10 + f64::from(seq) * 1e-3),
+                    ..duel(seq)
+                },
+            };
+            running.take(&study, record, &mut Silent).expect("room");
+        }
+        running.outcome(SeriesEnd::Finished)
+    };
+    let verdict = |failing: &dyn Fn(u32) -> Option<u8>| outcome(failing).judgement.verdict;
+    assert_eq!(verdict(&|_| None), Some(Verdict::Faster));
+    assert_eq!(
+        verdict(&|seq| (seq == 3).then_some(1)),
+        Some(Verdict::Faster)
+    );
+    // It dies in every second duel.
+    let every_second = outcome(&|seq| (seq % 2 == 1).then_some(1));
+    assert_eq!(every_second.judgement.verdict, Some(Verdict::Undetected));
+    assert!(
+        every_second
+            .warnings
+            .iter()
+            .any(|text| text.contains("nothing is claimed")),
+        "{:?}",
+        every_second.warnings
+    );
+    // It wins seven times and dies twice in a row, after A had failed once.
+    let at_last = outcome(&|seq| match seq {
+        0 => Some(0),
+        1..8 => None,
+        _ => Some(1),
+    });
+    assert_eq!(at_last.judgement.verdict, Some(Verdict::Undetected));
+    let failure = at_last.failure.expect("B failed");
+    assert!(failure.starts_with("b could not"), "{failure}");
 }
 
 #[test]

@@ -188,7 +188,7 @@ impl Fidelity {
             ),
             lateness: Lateness::of(tally),
             load_seconds: seconds,
-            ended: facts.writes && tally.units >= trace_units(trace),
+            ended: facts.writes && tally.units + tally.left >= trace_units(trace),
             rounds: tally.rounds,
             exact_times: facts.exact_times,
             executed_as_text: facts.executed_as_text,

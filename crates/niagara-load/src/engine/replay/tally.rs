@@ -127,6 +127,8 @@ pub struct Tally {
     pub nanoseconds: u64,
     /// Units that came to their end.
     pub units: u64,
+    /// Units that were left where they were, their connection being lost.
+    pub left: u64,
     /// Sessions that logged in.
     pub logins: u64,
     /// Of these, those that had been there before.

@@ -56,6 +56,22 @@ const READS: [&str; 9] = [
 /// Whether a statement surely leaves data as it is and locks no rows.
 pub(crate) fn only_reads(sql: &str) -> bool {
     let words = words(sql);
+    let mut words = words.as_slice();
+    // A statement with settings of its own: SET STATEMENT … FOR ….
+    while let [first, second, rest @ ..] = words
+        && (first.as_str(), second.as_str()) == ("SET", "STATEMENT")
+    {
+        let place = rest.iter().position(|word| word == "FOR");
+        let Some(place) = place else {
+            return false;
+        };
+        words = &rest[place + 1..];
+    }
+    if let [first, second, ..] = words
+        && (first.as_str(), second.as_str()) == ("BEGIN", "NOT")
+    {
+        return false;
+    }
     let follow = |one: &str, other: &str| {
         let mut pairs = words.windows(2);
         pairs.any(|pair| pair[0] == one && pair[1] == other)
@@ -143,6 +159,7 @@ mod tests {
             "BEGIN",
             "START TRANSACTION",
             "COMMIT",
+            "SET STATEMENT max_statement_time = 1 FOR SELECT 1",
         ] {
             assert!(only_reads(sql), "{sql}");
         }
@@ -155,6 +172,8 @@ mod tests {
             "WITH x AS (SELECT 1) DELETE FROM t",
             "UPDATE t SET a = 1",
             "(SELECT 1)",
+            "SET STATEMENT max_statement_time = 1 FOR UPDATE t SET a = 1",
+            "BEGIN NOT ATOMIC DELETE FROM t",
             "",
         ] {
             assert!(!only_reads(sql), "{sql}");

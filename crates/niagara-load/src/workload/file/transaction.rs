@@ -175,6 +175,10 @@ impl Steps for FileTransaction {
                 weights.iter().position(|sum| draw < *sum).unwrap_or(0)
             }
         };
+        self.redraw(script);
+    }
+
+    fn redraw(&mut self, script: &FileScript) {
         let sources = &script.definition.transactions[self.kind].values;
         for (slot, (_, source)) in self.values[self.kind].iter_mut().zip(sources) {
             if let (Source::Transaction(_), Some(drawer)) = (source, &mut slot.drawer) {

@@ -87,7 +87,13 @@ impl Bench<'_> {
             }
             trouble.is_none() && !cancel.is_cancelled()
         });
-        let stats = outcome.map_err(|error| target.explain(error))?;
+        let stats = match outcome {
+            Err(LoadError::Cancelled) => {
+                tell!("transactions in flight did not end: there are no figures of this run");
+                return Ok(None);
+            }
+            outcome => outcome.map_err(|error| target.explain(error))?,
+        };
         if let Some(error) = trouble {
             return Err(error);
         }
@@ -123,6 +129,9 @@ impl Bench<'_> {
         let warmed = self
             .driver
             .run(0, &options, &mut |_| !cancel.is_cancelled());
+        if matches!(warmed, Err(LoadError::Cancelled)) {
+            return Ok(());
+        }
         warmed
             .map(|_| ())
             .map_err(|error: LoadError| self.target.explain(error))

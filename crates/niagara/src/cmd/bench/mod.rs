@@ -20,11 +20,16 @@ pub mod target;
 mod text;
 
 use std::process::ExitCode;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use anyhow::{Result, bail};
 use niagara_lab::Load;
-use niagara_load::{Driver, DriverOptions, Measure, Pacing, Retry, Schedule};
-use niagara_server::Cancel;
+use niagara_load::{
+    Driver, DriverOptions, LoadError, Measure, Pacing, Retry, Schedule, give_up_after,
+};
+use niagara_server::{Cancel, Cancelled};
 
 pub use args::BenchArgs;
 
@@ -37,6 +42,10 @@ use self::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::progress::colour_on_stdout;
+
+/// How long transactions in flight may take after Ctrl-C: less than the load itself waits for them at the end of a run (30 s), so that a
+/// server that hangs is not told as lost.
+const IN_FLIGHT: Duration = Duration::from_secs(25);
 
 pub fn run(args: BenchArgs) -> Result<ExitCode> {
     let load = args.load.load()?;
@@ -115,7 +124,7 @@ fn measure(
         say!("{title}");
     }
     let log = file.map(|file| file.begin(&title)).transpose()?;
-    let mut driver = connect(args, load, target)?;
+    let mut driver = connect(args, load, target, cancel)?;
     let run_args = match load.workload.capture() {
         Some(capture) => replay::run_args(&args.run, capture)?,
         None => args.run.clone(),
@@ -130,8 +139,17 @@ fn measure(
         cancel,
         log,
     };
+    let mut broken = None;
     for pacing in &pacings {
-        if let Some(mut run) = bench.run(pacing)? {
+        let run = match bench.run(pacing) {
+            // What the runs before it measured is worth something all the same.
+            Err(error) if !runs.is_empty() => {
+                broken = Some(error);
+                break;
+            }
+            run => run?,
+        };
+        if let Some(mut run) = run {
             match load.workload.measure() {
                 Measure::Transactions => {}
                 Measure::Commits => run.commits = Some(Commits::of(&run)),
@@ -144,7 +162,7 @@ fn measure(
         }
     }
     // What was measured is printed first, whatever comes of the check; it takes too long for somebody who wants to stop.
-    let checked = if cancel.is_cancelled() {
+    let checked = if cancel.is_cancelled() || broken.is_some() {
         Ok(None)
     } else {
         consistency::after(bench.target, load)
@@ -172,7 +190,7 @@ fn measure(
     } else {
         say_text!("{}", text::report(&result, colour_on_stdout()));
     }
-    if let Some(error) = failed {
+    if let Some(error) = broken.or(failed) {
         return Err(error);
     }
     if let Some(findings) = &result.consistency {
@@ -181,8 +199,18 @@ fn measure(
     Ok(exit_code(cancel.is_cancelled(), true))
 }
 
-fn connect(args: &BenchArgs, load: &Load, target: &Target) -> Result<Driver> {
+fn connect(args: &BenchArgs, load: &Load, target: &Target, cancel: &Cancel) -> Result<Driver> {
+    let give_up = Arc::new(AtomicBool::new(false));
+    let is_connected = Arc::new(AtomicBool::new(false));
+    let connected = Arc::clone(&is_connected);
+    // Before there are connections nothing is lost by an end at once.
+    let patience = move || match connected.load(Ordering::Relaxed) {
+        true => IN_FLIGHT,
+        false => Duration::ZERO,
+    };
+    give_up_after(cancel.flag(), patience, Arc::clone(&give_up));
     let options = DriverOptions {
+        cancel: give_up,
         threads: load.threads,
         seed: args.run.seed,
         io: args.run.io,
@@ -192,7 +220,12 @@ fn connect(args: &BenchArgs, load: &Load, target: &Target) -> Result<Driver> {
         ..DriverOptions::default()
     };
     let sides = std::slice::from_ref(&target.endpoint);
-    Driver::connect(sides, &load.workload, &options).map_err(|error| target.explain(error))
+    let driver = Driver::connect(sides, &load.workload, &options).map_err(|error| match error {
+        LoadError::Cancelled => Cancelled.into(),
+        error => target.explain(error),
+    })?;
+    is_connected.store(true, Ordering::Relaxed);
+    Ok(driver)
 }
 
 /// One pacing for every run.

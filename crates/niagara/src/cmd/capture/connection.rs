@@ -17,12 +17,24 @@ impl Connection for AdminConnection {
     }
 }
 
+impl AdminConnection {
+    /// Connects.
+    ///
+    /// # Errors
+    /// No server there, or it refuses the account.
+    pub fn to(endpoint: &Endpoint) -> Result<AdminConnection, String> {
+        match Admin::connect(endpoint, TIMEOUT) {
+            Ok(admin) => Ok(AdminConnection(admin)),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+}
+
 /// Connects.
 ///
 /// # Errors
 /// No server there, or it refuses the account.
 pub fn connect(endpoint: &Endpoint) -> Result<Box<dyn Connection>, String> {
-    Admin::connect(endpoint, TIMEOUT)
-        .map(|admin| Box::new(AdminConnection(admin)) as Box<dyn Connection>)
-        .map_err(|error| error.to_string())
+    let connection = AdminConnection::to(endpoint)?;
+    Ok(Box::new(connection))
 }

@@ -6,6 +6,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use niagara_capture::CaptureError;
 use niagara_capture::server::{Advice, End, Left, Outcome, Process, State, Status, identity, left};
 use niagara_load::counted;
 use nix::sys::signal::{Signal, kill};
@@ -13,6 +14,7 @@ use nix::unistd::Pid;
 
 use super::args::{AdviseArgs, NewFile, ReadingArgs, StopArgs};
 use super::connection::AdminConnection;
+use super::stop_flag::{interrupted, stop_flag};
 use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::target::Target;
@@ -163,14 +165,22 @@ pub fn stop(args: &StopArgs) -> Result<ExitCode> {
         std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
         return Ok(ExitCode::SUCCESS);
     }
-    finish(
+    let stop = stop_flag("stopping: no capture is made, and the log stays")?;
+    let made = finish(
         &state,
         &path,
         &args.output,
         &args.reading,
         args.keep_log,
-        &AtomicBool::new(false),
-    )
+        &stop,
+    );
+    match made {
+        Err(error) if matches!(error.downcast_ref(), Some(CaptureError::Stopped)) => {
+            tell!("niagara: {error:#}");
+            Ok(interrupted())
+        }
+        made => made,
+    }
 }
 
 /// Has a guardian undo everything, and waits for its end.
@@ -221,7 +231,7 @@ pub fn settle(
             .map(|change| change.unset() + ";")
             .collect();
         bail!(
-            "not everything could be set back: {}\nremedy: the same command again, or by hand\n{}",
+            "not everything could be set back: {}\nremedy: `niagara capture stop` with the server's address, or by hand\n{}",
             failed.join("; "),
             statements.join("\n")
         );

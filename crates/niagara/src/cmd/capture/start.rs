@@ -1,6 +1,7 @@
 //! `niagara capture start`: a running server logs every statement for a time.
 
 use std::fs::{self, File};
+use std::io::ErrorKind;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -39,14 +40,19 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
     let (task, mut connection) = plan(args, target)?;
     let stop = stop_flag("stopping: setting everything back")?;
     let mut guardian = Guardian::start(&task)?;
-    if let Err(error) = see_log(&task.state.log) {
-        guardian.stop();
-        settled(task.state, &task.state_file, &mut connection)?;
-        fs::remove_file(&task.state_file)
-            .with_context(|| format!("cannot remove {}", task.state_file.display()))?;
-        return Err(error);
+    if let Err(error) = see_log(&task.state.log, &stop) {
+        return Err(match nothing_left(task, guardian, &mut connection)? {
+            None => error,
+            Some(left) => error.context(left),
+        });
     }
     let Some(length) = args.length else {
+        if stop.load(Ordering::Relaxed) {
+            if let Some(left) = nothing_left(task, guardian, &mut connection)? {
+                say!("{left}");
+            }
+            return Ok(interrupted());
+        }
         guardian.detach()?;
         say!(
             "The server logs every statement of new sessions to {} for at most {}, {} MB",
@@ -59,6 +65,10 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
     };
     let took = wait(&mut guardian, &task, length, &stop);
     guardian.stop();
+    // The server may have ended a connection on which nothing was asked for that long.
+    if let Ok(fresh) = AdminConnection::to(&task.endpoint) {
+        connection = fresh;
+    }
     let state = settled(task.state, &task.state_file, &mut connection)?;
     if let Status::Ended { end, .. } = &state.status {
         say!("The capture ended: {}", end.text());
@@ -74,6 +84,27 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
         &AtomicBool::new(false),
     )?;
     Ok(if was_stopped { interrupted() } else { code })
+}
+
+/// Ends a capture of which nothing is made: everything is set back, and its log is removed, for it holds statements in clear. What is to
+/// be removed by somebody else, in words.
+fn nothing_left(
+    task: Task,
+    guardian: Guardian,
+    connection: &mut AdminConnection,
+) -> Result<Option<String>> {
+    guardian.stop();
+    let state = settled(task.state, &task.state_file, connection)?;
+    let log = state.log.display();
+    let gone = fs::remove_file(&state.log);
+    fs::remove_file(&task.state_file)
+        .with_context(|| format!("cannot remove {}", task.state_file.display()))?;
+    Ok(match gone {
+        Err(error) if error.kind() != ErrorKind::NotFound => Some(format!(
+            "the server may have made {log}, with the statements of some seconds: remove it as root ({error})"
+        )),
+        _ => None,
+    })
 }
 
 /// What is on disk once everything is undone, by the guardian or, where it could not, now.
@@ -173,16 +204,14 @@ fn refuse_second(product: &Product) -> Result<()> {
     Ok(())
 }
 
-/// Waits for the log's file, and whether it can be read.
-fn see_log(log: &Path) -> Result<()> {
+/// Waits for the log's file, and whether it can be read; not once it is to stop.
+fn see_log(log: &Path, stop: &AtomicBool) -> Result<()> {
     let began = Instant::now();
     loop {
         match File::open(log) {
+            _ if stop.load(Ordering::Relaxed) => return Ok(()),
             Ok(_) => return Ok(()),
-            Err(error)
-                if error.kind() == std::io::ErrorKind::NotFound
-                    && began.elapsed() < LOG_APPEARS =>
-            {
+            Err(error) if error.kind() == ErrorKind::NotFound && began.elapsed() < LOG_APPEARS => {
                 std::thread::sleep(Duration::from_millis(20));
             }
             Err(error) => {

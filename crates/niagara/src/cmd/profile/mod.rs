@@ -168,8 +168,10 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
     } else {
         Format::Text
     };
-    kept::report(&store, &folder, Format::Files)?;
+    // Pages that cannot be written, as on a full disk, keep no result from whoever waited for it.
+    let written = kept::report(&store, &folder, Format::Files);
     kept::report(&store, &folder, format)?;
+    written?;
     Ok(exit_code(
         cancel.is_cancelled(),
         whole && taken == variants.len(),

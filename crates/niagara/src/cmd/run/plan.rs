@@ -269,7 +269,7 @@ fn noise_of(
         Protocol::Duel => {
             let load = study.first_load();
             let known = history.and_then(|history| history.components(&load, duel_settings));
-            expected_sd(known, duel_settings.couples)
+            expected_sd(known, duel_settings, duel_settings.couples)
         }
         Protocol::Pair | Protocol::Trimmed => (ASSUMED_PAIR_SD, NoiseSource::Assumed),
         Protocol::Solo => (ASSUMED_START_SD, NoiseSource::Assumed),
@@ -510,10 +510,15 @@ mod tests {
         let looks = rung_errors(0.05, 10, 16).plan(16);
         let seconds = ten.time.expect("duels").duel_seconds;
         let share = 500.0 * 60.0 / 11.0;
-        assert_eq!(
-            ten.detectable,
-            detectable_in(share, seconds, expected_sd(None, 20).0, &looks)
-        );
+        let duel_settings = DuelSettings {
+            couples: 20,
+            slice_seconds: 0.5,
+            ramp_seconds: 0.0,
+            warm_up_seconds: 4.0,
+            disturbance: 0.05,
+        };
+        let (sd, _) = expected_sd(None, &duel_settings, 20);
+        assert_eq!(ten.detectable, detectable_in(share, seconds, sd, &looks));
         assert!(shown(&ten) > 1.1 * shown(&one), "{one:?} {ten:?}");
         // Too few duels for an error probability of 0.5 % each.
         assert_eq!(ladder(10, 30).detectable, None);

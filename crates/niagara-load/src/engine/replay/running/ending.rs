@@ -129,13 +129,6 @@ impl Running<'_, '_> {
         slot.free_since = now;
         slot.next = self.trace.units[unit as usize].next;
         let intended = slot.intended;
-        self.end(unit, now, intended);
-        if self.trace.units[unit as usize].next == NONE {
-            self.side.close(place);
-        }
-    }
-
-    fn end(&mut self, unit: u32, now: Instant, intended: Instant) {
         self.in_flight -= 1;
         self.side.dispatcher.end(unit);
         if self.trace.units[unit as usize].steps > 0 {
@@ -143,20 +136,24 @@ impl Running<'_, '_> {
             let latency = now.saturating_duration_since(intended);
             self.time.recorder.transaction(now, 0, latency);
         }
+        if self.trace.units[unit as usize].next == NONE {
+            self.side.close(place);
+        }
     }
 
-    /// A connection was lost: its unit is left where it was, and its session logs in again for the next.
+    /// A connection was lost: its unit is left where it was, which completes no transaction, and its session logs in again for the next.
     pub(super) fn lose(&mut self, place: u32, _lost: &Lost) {
         let slot = &mut self.side.slots[place as usize];
         let unit = std::mem::replace(&mut slot.unit, NONE);
-        let intended = slot.intended;
         self.unsent.retain(|&unsent| unsent != place);
         self.side.close(place);
         self.time.recorder.reconnected(false);
         self.tally.lost += 1;
         if unit != NONE {
+            self.in_flight -= 1;
+            self.side.dispatcher.end(unit);
             self.tally.given_up += 1;
-            self.end(unit, Instant::now(), intended);
+            self.tally.left += u64::from(self.trace.units[unit as usize].steps > 0);
         }
     }
 
