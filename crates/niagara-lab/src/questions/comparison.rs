@@ -206,14 +206,14 @@ fn limited_by_generator(
 /// the figures.
 fn dropped_of_one_side(dropped: [u32; 2]) -> Option<String> {
     let [a, b] = dropped.map(f64::from);
-    let surplus = a - b;
-    let side = ["A", "B"][usize::from(surplus < 0.0)];
-    (surplus.abs() > 3.29 * (a + b).sqrt()).then(|| {
+    let more = usize::from(b > a);
+    let side = ["A", "B"][more];
+    ((a - b).abs() > 3.29 * (a + b).sqrt()).then(|| {
         format!(
             "couples were dropped because the machine was disturbed (its memory, say) in {side}'s slices, {} of {}: that is likely \
              {side}'s own doing, and what it cost {side} is not in the figures",
-            dropped[usize::from(surplus < 0.0)],
-            dropped[0] + dropped[1]
+            dropped[more],
+            a + b
         )
     })
 }

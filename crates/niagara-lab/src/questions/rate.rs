@@ -154,17 +154,15 @@ fn share_of_start(
             "the start could not be measured, so there is no rate to compare latencies at: {reason}"
         );
     }
-    let rates_of = |disturbed_too: bool| -> Vec<f64> {
-        let slices = outcome.slices.iter();
-        let told = slices.filter(|slice| disturbed_too || !slice.disturbed);
-        told.map(throughput).collect()
-    };
+    let slices = || outcome.slices.iter();
     // What others took of the machine meanwhile is nothing that the start cannot do.
-    let mut rates = rates_of(false);
-    if rates.is_empty() {
-        rates = rates_of(true);
-    }
-    let capacity = niagara_stats::median(&rates).unwrap_or(0.0);
+    let undisturbed: Vec<f64> = slices()
+        .filter(|slice| !slice.disturbed)
+        .map(throughput)
+        .collect();
+    let capacity = niagara_stats::median(&undisturbed)
+        .or_else(|| niagara_stats::median(&slices().map(throughput).collect::<Vec<_>>()))
+        .unwrap_or(0.0);
     let rate = (capacity * share).round();
     if rate < 1.0 {
         bail!(

@@ -38,13 +38,12 @@ impl MachineState {
         let before = meter.sample()?;
         std::thread::sleep(time);
         let interval = meter.sample()?.since(&before);
-        let info = root.text("proc/meminfo").unwrap_or_default();
         let disk_free = work.ancestors().find_map(|folder| free_bytes(folder).ok());
         Ok(Self {
             load: load_average(&root.text("proc/loadavg").unwrap_or_default()),
             steal: interval.steal,
             foreign: interval.foreign,
-            memory_available_bytes: meminfo(&info, "MemAvailable").unwrap_or(0),
+            memory_available_bytes: memory_available_bytes().unwrap_or(0),
             disk_free_bytes: disk_free.unwrap_or(0),
         })
     }

@@ -319,12 +319,9 @@ fn what_failed_is_tried_again_once_by_each_sitting_that_takes_over() {
     }
 }
 
-#[test]
-fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut study = open(folder.path()).expect("new");
-    let sides = [Variant::base("a"), Variant::base("b")];
-    let test = SequentialTest {
+/// B against A by up to 44 duels.
+fn comparison_of(sides: &[Variant; 2]) -> SequentialTest<'_> {
+    SequentialTest {
         phase: Phase::Compare,
         subject: "",
         goal: Goal::Throughput,
@@ -336,15 +333,28 @@ fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
         seed: 1,
         reserve_seconds: 0.0,
         must_answer: true,
-    };
-    let failed = |seq: u32| DuelRecord {
+    }
+}
+
+/// A duel that B did not survive, or A.
+fn failed(seq: u32, side: u8) -> DuelRecord {
+    DuelRecord {
         score: None,
         ending: Ending::Failed {
-            side: 1,
+            side,
             reason: "killed".into(),
         },
         ..duel(seq)
-    };
+    }
+}
+
+#[test]
+fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let mut study = open(folder.path()).expect("new");
+    let sides = [Variant::base("a"), Variant::base("b")];
+    let test = comparison_of(&sides);
+    let failed = |seq: u32| failed(seq, 1);
     // The duels that it asks for until it gives up, of those that are there and of this sitting's.
     let asked = |study: &mut Study, from: u32, most: u32| {
         let mut running = RunningTest::begin(study, &test).expect("readable");
@@ -375,19 +385,7 @@ fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
 #[test]
 fn a_side_that_fails_again_and_again_is_not_called_faster() {
     let sides = [Variant::base("a"), Variant::base("b")];
-    let test = SequentialTest {
-        phase: Phase::Compare,
-        subject: "",
-        goal: Goal::Throughput,
-        a: &sides[0],
-        b: &sides[1],
-        errors: ErrorBudget::two_sided(0.05, 44),
-        rule: Rule::default(),
-        couples: 4,
-        seed: 1,
-        reserve_seconds: 0.0,
-        must_answer: true,
-    };
+    let test = comparison_of(&sides);
     let outcome = |failing: &dyn Fn(u32) -> Option<u8>| {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut study = open(folder.path()).expect("new");
@@ -402,14 +400,7 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
                 break;
             }
             let record = match failing(seq) {
-                Some(side) => DuelRecord {
-                    score: None,
-                    ending: Ending::Failed {
-                        side,
-                        reason: "killed".into(),
-                    },
-                    ..duel(seq)
-                },
+                Some(side) => failed(seq, side),
                 None => DuelRecord {
                     score: Some(0.10 + f64::from(seq) * 1e-3),
                     ..duel(seq)
