@@ -61,18 +61,24 @@ impl Builder<'_> {
         match trained.as_ref().filter(|_| gcc) {
             Some(profile) => {
                 let counts = profile.folder.join("counts");
-                let name = store::lock_name(&profile.record.key);
+                let counting = profile.record.instrumented.as_ref();
+                let counting = counting.unwrap_or(&profile.record.key);
+                let name = store::lock_name(counting);
                 let _lock = lock(self.cache, &name, self.cancelled, &mut || {
-                    (self.progress)("waiting: somebody else builds with the same profile");
+                    (self.progress)(
+                        "waiting: somebody else builds in the place of the same instrumented server",
+                    );
                 })?;
-                let place = compiler_profile::stand_in(&profile.folder, &ninja)?;
+                let home = BuildStore::new(self.cache).folder(counting);
+                let place = compiler_profile::stand_in(&home, &ninja)?;
                 if !configured_as(&ninja, &place) {
                     fresh(&ninja)?;
                 }
                 compiler_profile::lay_beside_objects(&counts, &ninja)?;
                 let compiled = self.compile(order, &folder, &place, &mut record, "");
-                // The link has done its work; one that stays is replaced by the next build.
+                // The link has done its work; one that stays is replaced by the next build. So has a folder that was made for it.
                 let _ = fs::remove_file(&place);
+                let _ = fs::remove_dir(&home);
                 compiled?;
                 compiler_profile::check_objects(&counts, &ninja, [&profile.record.key, key])?;
             }

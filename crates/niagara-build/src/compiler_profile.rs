@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use niagara_server::create_private;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -114,14 +115,16 @@ pub(crate) fn lay_beside_objects(profile: &Path, build: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A link at the path where the instrumented build had its objects, to the folder `ninja` of the build that uses its
-/// counts: gcc knows a function by the path of its source too, and some of the sources are made among the objects.
-pub(crate) fn stand_in(profile: &Path, ninja: &Path) -> Result<PathBuf> {
-    let place = profile.join("ninja");
+/// A link at the path where the instrumented build, in the folder `counting`, had its objects, to the folder `ninja` of the
+/// build that uses its counts: gcc knows a function by the path of its source too, and some of the sources are made among the
+/// objects. The instrumented build itself may be gone.
+pub(crate) fn stand_in(counting: &Path, ninja: &Path) -> Result<PathBuf> {
+    create_private(counting)?;
+    let place = counting.join("ninja");
     match fs::symlink_metadata(&place) {
         Ok(found) if found.is_symlink() => fs::remove_file(&place)?,
         // An instrumented build that was asked to be kept.
-        Ok(_) => fs::rename(&place, profile.join("ninja-instrumented"))?,
+        Ok(_) => fs::rename(&place, counting.join("ninja-instrumented"))?,
         Err(_) => {}
     }
     symlink(ninja, &place).with_context(|| format!("cannot make {}", place.display()))?;

@@ -1,5 +1,4 @@
-//! Profiles for the compiler: a server that counts what it runs is built, trained and thrown away; or the counts come with the
-//! program.
+//! Profiles for the compiler: a server that counts what it runs is built, and trained; or the counts come with the program.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +13,7 @@ use crate::lock::lock;
 use crate::order::Order;
 use crate::shipped_profiles::{ShippedProfile, of_another_training};
 use crate::stopwatch::Stopwatch;
-use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
+use crate::store::{self, BuildKind, BuildRecord, BuildStore, InUse, StoredBuild};
 use crate::trainer::TrainingJob;
 use crate::training::Training;
 
@@ -71,7 +70,36 @@ impl Builder<'_> {
         })
     }
 
-    /// The profile of this key, made where it is not there yet.
+    /// The server that counts for the profiles of `order`, whatever they are trained on.
+    fn instrumented(&mut self, order: &Order) -> Result<(StoredBuild, InUse)> {
+        let order = order.instrumented()?;
+        let key = order.key(BuildKind::Instrumented)?;
+        self.kept_or_made(&key, &mut |builder| {
+            let folder = BuildStore::new(builder.cache).folder(&key);
+            let mut record = order.record(&key, BuildKind::Instrumented, &Stage::Instrumented);
+            builder.compile_counting(&order, &folder, &mut record, "instrumented, ")?;
+            let build = store::finish(&folder, &record)?;
+            builder.tidy(&folder.join("ninja"));
+            Ok(build)
+        })
+    }
+
+    /// Compiles a server that counts, in the prefix of `folder`.
+    fn compile_counting(
+        &mut self,
+        order: &Order,
+        folder: &Path,
+        record: &mut BuildRecord,
+        what: &str,
+    ) -> Result<()> {
+        store::begin(folder, record)?;
+        self.compile(order, folder, &folder.join("ninja"), record, what)?;
+        self.put_together(order, folder)?;
+        record.version = order.install(self.cache, folder)?.version_string;
+        Ok(())
+    }
+
+    /// What the store has under this key, made where it is not there yet.
     fn kept_or_made(
         &mut self,
         key: &str,
@@ -79,25 +107,25 @@ impl Builder<'_> {
     ) -> Result<(StoredBuild, InUse)> {
         let store = BuildStore::new(self.cache);
         let in_use = store.hold(key)?;
-        if let Some(profile) = store.find(key) {
-            profile.touch();
-            return Ok((profile, in_use));
+        if let Some(build) = store.find(key) {
+            build.touch();
+            return Ok((build, in_use));
         }
         let _lock = lock(
             self.cache,
             &store::lock_name(key),
             self.cancelled,
             &mut || {
-                (self.progress)("waiting: somebody else makes this profile");
+                (self.progress)("waiting: somebody else makes this profile, or what counts for it");
             },
         )?;
-        if let Some(profile) = store.find(key) {
-            return Ok((profile, in_use));
+        if let Some(build) = store.find(key) {
+            return Ok((build, in_use));
         }
         Ok((make(self)?, in_use))
     }
 
-    /// Builds the server that counts, trains it, and keeps its counts.
+    /// Trains the server that counts, which is built where it is not there, and keeps its counts.
     fn count(
         &mut self,
         order: &Order,
@@ -107,19 +135,25 @@ impl Builder<'_> {
     ) -> Result<StoredBuild> {
         let folder = BuildStore::new(self.cache).folder(key);
         let mut record = order.record(key, BuildKind::Profile, stage);
-        store::begin(&folder, &mut record)?;
-        let ninja = folder.join("ninja");
-        let (what, first) = match stage {
-            Stage::Contexts(first) => ("instrumented once more, ", Some(*first)),
-            _ => ("instrumented, ", None),
+        // A second round counts by a profile, which has a say in what it is: its server serves this profile alone.
+        let (counting, first, _in_use) = match stage {
+            Stage::Contexts(first) => {
+                self.compile_counting(order, &folder, &mut record, "instrumented once more, ")?;
+                (folder.clone(), Some(*first), None)
+            }
+            _ => {
+                let (server, in_use) = self.instrumented(order)?;
+                store::begin(&folder, &mut record)?;
+                record.version.clone_from(&server.record.version);
+                record.instrumented = Some(server.record.key);
+                (server.folder, None, Some(in_use))
+            }
         };
-        self.compile(order, &folder, &ninja, &mut record, what)?;
-        self.put_together(order, &folder)?;
-        let install = order.install(self.cache, &folder)?;
-        record.version.clone_from(&install.version_string);
+        let install = order.install(self.cache, &counting)?;
         let raw = folder.join("raw");
         fresh(&raw)?;
-        let environment = profile_environment(order.recipe.compiler.is_gcc(), &raw, &ninja);
+        let gcc = order.recipe.compiler.is_gcc();
+        let environment = profile_environment(gcc, &raw, &counting.join("ninja"));
         let watch = Stopwatch::start();
         let job = TrainingJob {
             install: &install,
@@ -136,8 +170,8 @@ impl Builder<'_> {
         (self.progress)(&format!("profile: {summary}"));
         record.profile = Some(summary);
         let profile = store::finish(&folder, &record)?;
-        for done in [&raw, &ninja, &folder.join("prefix")] {
-            self.tidy(done);
+        for done in ["raw", "ninja", "prefix"] {
+            self.tidy(&folder.join(done));
         }
         Ok(profile)
     }
@@ -173,6 +207,8 @@ fn profile_environment(gcc: bool, raw: &Path, ninja: &Path) -> BTreeMap<String, 
         BTreeMap::from([
             ("GCOV_PREFIX".to_owned(), raw.display().to_string()),
             ("GCOV_PREFIX_STRIP".to_owned(), strip.to_string()),
+            // As by default, where other programs are told to keep it to themselves.
+            ("GCOV_ERROR_FILE".to_owned(), "/dev/stderr".to_owned()),
         ])
     } else {
         let pattern = raw.join("%m-%p.profraw");

@@ -6,7 +6,7 @@ use std::fs;
 use niagara_server::machine::in_path;
 
 use crate::recipe::Recipe;
-use crate::store::{BuildRecord, BuildStore};
+use crate::store::{BuildKind, BuildRecord, BuildStore};
 
 /// CPUs that wait for others while a server is built: the link at the end is one program.
 pub(crate) const UNEVEN: f64 = 1.1;
@@ -61,7 +61,7 @@ impl Experience {
     /// Whether a build like `recipe` was made, with other patches where it has some, of which ccache keeps the objects.
     pub(crate) fn serves_alike(&self, recipe: &Recipe) -> bool {
         let mut records = self.records.iter();
-        self.has_ccache && records.any(|record| unlike(&record.recipe, recipe) == 0)
+        self.has_ccache && records.any(|record| unlike(record, recipe) == 0)
     }
 
     /// Seconds of `part` for `recipe`: of the newest of the builds that are most like it.
@@ -79,8 +79,7 @@ impl Experience {
             .records
             .iter()
             .filter(|record| record.seconds.contains_key(part));
-        let nearest =
-            known.min_by_key(|record| (unlike(&record.recipe, recipe), Reverse(record.begun)))?;
+        let nearest = known.min_by_key(|record| (unlike(record, recipe), Reverse(record.begun)))?;
         let wall = nearest.seconds.get(part).copied()?;
         let alone = nearest
             .cpu_seconds
@@ -92,12 +91,18 @@ impl Experience {
 }
 
 /// How little a finished build tells about another recipe: 0 is one of the same kind.
-fn unlike(known: &Recipe, asked: &Recipe) -> u8 {
+fn unlike(record: &BuildRecord, asked: &Recipe) -> u8 {
+    let known = &record.recipe;
+    let is_instrumented = record.kind == BuildKind::Instrumented;
     let patched = |recipe: &Recipe| !recipe.patches.is_empty();
     let without_patches = |recipe: &Recipe| recipe.normal().without_patches();
     // ccache serves a patched source most of its objects, so that it takes a small part of what a whole one takes: builds
     // of the two kinds do not tell of each other.
-    if patched(known) == patched(asked) && without_patches(known) == without_patches(asked) {
+    // An instrumented one has the recipe of a plain one and leaves nothing to ccache.
+    if !is_instrumented
+        && patched(known) == patched(asked)
+        && without_patches(known) == without_patches(asked)
+    {
         return 0;
     }
     match () {

@@ -74,6 +74,8 @@ struct Forecaster<'a> {
     servers: Vec<Recipe>,
     /// Likewise the profiles, by the recipes of what counts for them.
     profiles: Vec<Recipe>,
+    /// Likewise the instrumented servers.
+    instrumented: Vec<Recipe>,
 }
 
 impl Forecaster<'_> {
@@ -89,9 +91,14 @@ impl Forecaster<'_> {
                 .normal();
             forecasts.push(self.forecast(&made));
             if made.pgo.is_some() {
+                let first = made.first_round();
+                if !self.is_here(BuildKind::Server, &made) && !self.has_profile(&first) {
+                    let instrumented = first.counted().instrumented();
+                    self.instrumented.push(instrumented.keyed());
+                }
                 self.profiles.push(made.counted().keyed());
                 // Of two rounds the first leaves a profile of its own.
-                self.profiles.push(made.first_round().counted().keyed());
+                self.profiles.push(first.counted().keyed());
             }
             if made.bolt.is_some() {
                 self.servers.push(made.before_bolt().keyed());
@@ -159,31 +166,47 @@ impl Forecaster<'_> {
         let Some(training) = &recipe.pgo else {
             return 0.0;
         };
-        let counted = recipe.counted();
-        let is_there = self.is_here(BuildKind::Profile, recipe)
-            || self.profiles.contains(&counted.keyed())
-            || self.today.has_shipped_profile(recipe);
-        if is_there {
+        if self.has_profile(recipe) {
             return 0.0;
         }
+        let counted = recipe.counted();
         let first = match recipe.has_two_rounds() {
             true => self.profile_seconds(&recipe.first_round()),
             false => 0.0,
         };
-        // Where nobody knows, neither is it known what the server itself takes.
-        let counting = self
-            .compiling(BuildKind::Profile, &counted)
-            .seconds()
-            .unwrap_or_default();
+        let counting = match self.has_instrumented(recipe) {
+            true => 0.0,
+            // Where nobody knows, neither is it known what the server itself takes.
+            false => {
+                let compiling = self.compiling(BuildKind::Profile, &counted);
+                compiling.seconds().unwrap_or_default()
+            }
+        };
         first + counting + f64::from(training.seconds)
     }
 
-    /// Whether the server of `recipe`, or its profile, is in the store: what looks like it may have been made of another
+    /// Whether the profile by which `recipe` is compiled is there, will be, or comes with the program.
+    fn has_profile(&self, recipe: &Recipe) -> bool {
+        self.is_here(BuildKind::Profile, recipe)
+            || self.profiles.contains(&recipe.counted().keyed())
+            || self.today.has_shipped_profile(recipe)
+    }
+
+    /// Likewise the server that counts for it, which serves any training; that of a second round serves one.
+    fn has_instrumented(&self, recipe: &Recipe) -> bool {
+        let instrumented = recipe.counted().instrumented().keyed();
+        !recipe.has_two_rounds()
+            && (self.is_here(BuildKind::Instrumented, recipe)
+                || self.instrumented.contains(&instrumented))
+    }
+
+    /// Whether the server of `recipe`, its profile, or what counts for that, is in the store: what looks like it may have been made of another
     /// source or by another compiler.
     fn is_here(&self, kind: BuildKind, recipe: &Recipe) -> bool {
         let asked = match kind {
             BuildKind::Server => looks(recipe),
             BuildKind::Profile => looks(&recipe.counted()),
+            BuildKind::Instrumented => looks(&recipe.counted().instrumented()),
         };
         let is_it = |record: &BuildRecord| {
             record.kind == kind
@@ -262,6 +285,7 @@ impl BuildStore {
             elsewhere: cpu_seconds_elsewhere(catalog, server),
             servers: Vec::new(),
             profiles: Vec::new(),
+            instrumented: Vec::new(),
         };
         forecaster.forecasts(recipes)
     }
@@ -317,6 +341,7 @@ mod tests {
             elsewhere: CpuSeconds::default(),
             servers: Vec::new(),
             profiles: Vec::new(),
+            instrumented: Vec::new(),
         };
         forecaster.forecasts(&recipes.iter().collect::<Vec<_>>())
     }
@@ -413,6 +438,7 @@ mod tests {
             },
             servers: Vec::new(),
             profiles: Vec::new(),
+            instrumented: Vec::new(),
         };
         let once = 3000.0 / 2.0 * UNEVEN;
         let pgo = asked(&[("pgo", "oltp_insert")]);
@@ -496,7 +522,9 @@ mod tests {
                 // What is compiled has a say in what is counted.
                 &[pgo, ("flags", "-O3")],
                 &[pgo, ("cmake.WITH_WSREP", "OFF")],
-                &[pgo, ("static_libraries", "cxx")],
+                &[pgo, ("static_libraries", "zlib")],
+                // What is only linked in has none.
+                &[pgo, ("static_libraries", "cxx/jemalloc")],
                 &[pgo, PATCHED],
                 &[pgo, ("compiler", "clang")],
                 &[pgo, ("bolt", "oltp_read_only")],
@@ -506,8 +534,53 @@ mod tests {
         let whole = 2820.0 + training;
         assert_eq!(
             made,
-            [whole, 1410.0, whole, whole, whole, whole, whole, bolt].map(Forecast::Seconds)
+            [
+                whole, 1410.0, whole, whole, whole, 1410.0, whole, whole, bolt
+            ]
+            .map(Forecast::Seconds)
         );
+    }
+
+    #[test]
+    fn another_training_takes_no_other_instrumented_server() {
+        let plain = || built(&[], 1400.0, None, 1);
+        let training = f64::from(Training::default().seconds);
+        let first = [("pgo", "oltp_read_only")];
+        let second = [("pgo", "commit"), ("lto", "thin")];
+        let again = Forecast::Seconds(1410.0 + training);
+        assert_eq!(
+            several(vec![plain()], &[&first, &second]),
+            [Forecast::Seconds(2820.0 + training), again]
+        );
+        // One that is in the store. Its recipe is a plain one, whose time and objects it does not tell.
+        let mut instrumented = built(&[], 1900.0, None, 2);
+        instrumented.kind = BuildKind::Instrumented;
+        let known = || vec![plain(), instrumented.clone()];
+        let other = ("cmake.WITH_WSREP", "OFF");
+        assert_eq!(several(known(), &[&[PATCHED]])[0], {
+            Forecast::Seconds(1400.0 * PATCHED_SHARE + 10.0)
+        });
+        assert_eq!(several(known(), &[&[]])[0], Forecast::There);
+        let Forecast::Seconds(trained) = several(known(), &[&second])[0] else {
+            panic!("known");
+        };
+        let Forecast::Seconds(elsewhere) = several(known(), &[&[second[0], second[1], other]])[0]
+        else {
+            panic!("known");
+        };
+        assert!(elsewhere - trained > 1400.0, "{elsewhere} {trained}");
+        // A second round counts in a server of its own.
+        let clang = ("compiler", "clang");
+        let contexts = ("pgo.contexts", "yes");
+        let rounds = several(
+            vec![built(&[clang], 1400.0, None, 1)],
+            &[
+                &[clang, ("pgo", "oltp_insert"), contexts],
+                &[clang, ("pgo", "commit"), contexts],
+            ],
+        );
+        let whole = 2.0 * (1410.0 + training) + 1410.0;
+        assert_eq!(rounds, [whole, whole - 1410.0].map(Forecast::Seconds));
     }
 
     #[test]

@@ -205,6 +205,17 @@ impl Order {
         })
     }
 
+    /// The order for the instrumented server of this one, which is a [counted](Order::counted) one.
+    ///
+    /// # Errors
+    /// As [`with`](Order::with).
+    pub(crate) fn instrumented(&self) -> Result<Order> {
+        let order = self.with(|recipe| *recipe = recipe.instrumented())?;
+        // The linker that counters take is chosen by the training, which its recipe does not have.
+        let tools = self.tools.clone();
+        Ok(Order { tools, ..order })
+    }
+
     pub(crate) fn record(&self, key: &str, kind: BuildKind, stage: &Stage) -> BuildRecord {
         BuildRecord {
             key: key.to_owned(),
@@ -219,6 +230,7 @@ impl Order {
             cpu_seconds: BTreeMap::new(),
             profile: None,
             shipped: None,
+            instrumented: None,
             begun: jiff::Timestamp::now(),
         }
     }

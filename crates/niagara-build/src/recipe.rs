@@ -225,8 +225,9 @@ impl Recipe {
         }
     }
 
-    /// The recipe of the server that counts for this one's profile, which the profile is known by: neither LTO nor the linker has
-    /// a say in what is counted, but for two rounds, where inlining goes across files. Everything else has.
+    /// The recipe of the server that counts for this one's profile, which the profile is known by: neither LTO nor the linker nor
+    /// what is only linked in has a say in what is counted, but for two rounds, where inlining goes across files. Everything
+    /// else has.
     pub(crate) fn counted(&self) -> Recipe {
         let mut recipe = self.clone();
         recipe.bolt = None;
@@ -235,8 +236,18 @@ impl Recipe {
             recipe.lto = Lto::None;
             recipe.linker = None;
             recipe.link_flags.clear();
+            recipe.static_libraries.remove(&StaticLibrary::Cxx);
+            recipe.static_libraries.remove(&StaticLibrary::Jemalloc);
         }
         recipe
+    }
+
+    /// The recipe of an instrumented server, of a [counted](Recipe::counted) one: what it is trained on has no say in what it is.
+    pub(crate) fn instrumented(&self) -> Recipe {
+        Recipe {
+            pgo: None,
+            ..self.clone()
+        }
     }
 
     /// The same with the first round of its profile feedback alone.

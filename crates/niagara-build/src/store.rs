@@ -36,7 +36,9 @@ const KEY_BYTES: usize = 8;
 pub enum BuildKind {
     /// A server.
     Server,
-    /// A profile, made by an instrumented server that is gone.
+    /// A server that counts what it runs: it is trained for profiles.
+    Instrumented,
+    /// A profile: what an instrumented server counted.
     Profile,
 }
 
@@ -73,6 +75,9 @@ pub struct BuildRecord {
     /// The source that a profile which comes with the program was counted on; `None` where it was counted here.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shipped: Option<String>,
+    /// Of a profile: the key of the instrumented server that counted; `None` where it was built in the profile's own folder.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub instrumented: Option<String>,
     /// When it was begun.
     pub begun: jiff::Timestamp,
 }

@@ -17,7 +17,8 @@ use crate::toolchain::Toolchain;
 
 /// What can be told of a build before it is made.
 pub(crate) trait Today {
-    /// Whether a build that looks like the server of `recipe`, or like its profile, is what would be taken for it.
+    /// Whether a build that looks like the server of `recipe`, like its profile or what counts for that, is what would be taken
+    /// for it.
     fn is_it(&self, record: &BuildRecord, recipe: &Recipe) -> bool;
 
     /// Whether a profile that comes with the program spares `recipe` its training.
@@ -77,6 +78,10 @@ impl Today for Here<'_> {
             BuildKind::Profile => order
                 .counted()
                 .and_then(|counted| counted.key(BuildKind::Profile)),
+            BuildKind::Instrumented => order
+                .counted()
+                .and_then(|counted| counted.instrumented())
+                .and_then(|instrumented| instrumented.key(BuildKind::Instrumented)),
         };
         key.is_ok_and(|key| key == record.key)
     }

@@ -609,14 +609,60 @@ fn a_profile_is_made_once_and_serves_builds_that_differ_in_lto() {
         .iter()
         .map(|build| build.record.kind)
         .collect();
+    let count = |wanted: BuildKind| kinds.iter().filter(|kind| **kind == wanted).count();
     assert_eq!(
-        kinds
-            .iter()
-            .filter(|kind| **kind == BuildKind::Profile)
-            .count(),
-        1
+        (
+            count(BuildKind::Instrumented),
+            count(BuildKind::Profile),
+            count(BuildKind::Server)
+        ),
+        (1, 1, 2)
     );
-    assert_eq!(kinds.len(), 3);
+}
+
+/// One instrumented server is trained as often as something else is asked for, and serves builds when it is gone itself.
+fn an_instrumented_server_serves_every_training(compiler: &str) {
+    let yard = Yard::new();
+    let of = |training: &str, more: &[(&str, &str)]| {
+        let settings = [&[("compiler", compiler), ("pgo", training)], more].concat();
+        let built = yard.build(&settings).expect("built");
+        assert!(says_its_version(&built.install.server));
+        let profile = built.build.record.profile.as_ref().expect("a profile");
+        assert!(profile.executed > 0, "{profile}");
+    };
+    let kept = |wanted: BuildKind| {
+        let list = yard.store().list().expect("readable");
+        let keys = list.into_iter().map(|build| build.record);
+        keys.filter(|record| record.kind == wanted)
+            .map(|record| record.key)
+            .collect::<Vec<_>>()
+    };
+    of("oltp_read_only", &[]);
+    of("oltp_point_select", &[]);
+    let instrumented = kept(BuildKind::Instrumented);
+    assert_eq!((instrumented.len(), kept(BuildKind::Profile).len()), (1, 2));
+    yard.store().remove(&instrumented[0]).expect("removed");
+    of("oltp_read_only", &[("lto", "full")]);
+    assert_eq!(
+        (
+            kept(BuildKind::Instrumented).len(),
+            kept(BuildKind::Profile).len()
+        ),
+        (0, 2)
+    );
+    let left = yard.store().unreadable();
+    assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn an_instrumented_server_by_gcc_serves_every_training() {
+    an_instrumented_server_serves_every_training("gcc");
+}
+
+#[test]
+#[ignore = "needs clang, which `make test-builds` installs"]
+fn an_instrumented_server_by_clang_serves_every_training() {
+    an_instrumented_server_serves_every_training("clang");
 }
 
 /// A file to train on, outside of the tree.

@@ -238,6 +238,29 @@ fn segments_are_whole_and_long_units_are_alone() {
 }
 
 #[test]
+fn a_statement_that_outlasts_its_segment_counts_in_those_that_follow() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 50_000, "SELECT 'report'");
+    for number in 0..100_u64 {
+        log.add(
+            2,
+            "shop",
+            100 + number * 1000,
+            900,
+            &format!("SELECT {number}"),
+        );
+    }
+    let trace = log.compile(CommitOrder::Normal);
+    let segments = trace.segments(0.01, 1);
+    assert!(segments.len() > 5 && segments[0].is_long);
+    // One beside the report while it runs, one alone afterwards.
+    for segment in &segments[1..] {
+        let begins = trace.units[segment.units.start as usize].start_us;
+        assert_eq!(segment.in_flight, if begins < 50_000 { 2 } else { 1 });
+    }
+}
+
+#[test]
 fn a_capture_without_anything_to_send_is_refused() {
     let mut log = Log::new();
     log.add(1, "shop", 0, 10, "SHUTDOWN");

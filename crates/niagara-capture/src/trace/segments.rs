@@ -15,7 +15,8 @@ pub struct Segment {
     pub work_us: u64,
     /// One unit that takes longer than a segment should.
     pub is_long: bool,
-    /// Most statements in flight in this stretch of the capture: the replay has no more.
+    /// Most statements in flight in this stretch of the capture, those of earlier pieces that still ran among them: the
+    /// replay has no more.
     pub in_flight: u32,
 }
 
@@ -61,23 +62,41 @@ impl Trace {
             let rest = self.segment(first..works.len() as u32, sum);
             segments.push(rest);
         }
+        if self.facts.has_durations {
+            self.count_in_flight(&mut segments);
+        }
         segments
     }
 
     fn segment(&self, units: Range<u32>, work_us: u64) -> Segment {
         let of = &self.units[units.start as usize..units.end as usize];
         let steps = of.iter().flat_map(|unit| &self.steps[unit.range()]);
-        let statements = steps.clone().filter(|step| step.digest != NONE).count() as u64;
-        let in_flight = match self.facts.has_durations {
-            true => in_flight(steps),
-            false => self.facts.max_in_flight,
-        };
         Segment {
             units,
-            statements,
+            statements: steps.filter(|step| step.digest != NONE).count() as u64,
             work_us,
             is_long: false,
-            in_flight: in_flight.max(1),
+            in_flight: self.facts.max_in_flight.max(1),
+        }
+    }
+
+    /// Counts what was in flight in each piece by the captured times. What an earlier piece began and was not over counts
+    /// too: it still runs in a replay from piece to piece, and would leave less room than there was.
+    fn count_in_flight(&self, segments: &mut [Segment]) {
+        let mut steps: Vec<&Step> = Vec::new();
+        for segment in segments {
+            let units = &self.units[segment.units.start as usize..segment.units.end as usize];
+            let begins = units.first().map_or(0, |unit| unit.start_us);
+            steps.retain(|step| end_us(step).is_some_and(|end| end > begins));
+            let earlier = steps.len();
+            steps.extend(units.iter().flat_map(|unit| &self.steps[unit.range()]));
+            let ends = steps[earlier..]
+                .iter()
+                .filter_map(|step| end_us(step))
+                .max();
+            let ends = ends.unwrap_or(begins);
+            let here = steps.iter().copied().filter(|step| step.start_us < ends);
+            segment.in_flight = in_flight(here).max(1);
         }
     }
 }
@@ -91,13 +110,17 @@ fn mean_in_flight(facts: &Facts) -> f64 {
 pub(super) fn in_flight<'s>(steps: impl Iterator<Item = &'s Step>) -> u32 {
     let mut changes: Vec<(u64, i8)> = Vec::new();
     for step in steps {
-        if step.digest == NONE || step.duration_us == NONE {
-            continue;
-        }
+        let Some(end) = end_us(step) else { continue };
         changes.push((step.start_us, 1));
-        changes.push((step.start_us + u64::from(step.duration_us).max(1), -1));
+        changes.push((end, -1));
     }
     most(&mut changes)
+}
+
+/// When a statement was answered, in microseconds of the trace; none of what is not a statement, and where it is not known.
+fn end_us(step: &Step) -> Option<u64> {
+    let known = step.digest != NONE && step.duration_us != NONE;
+    known.then(|| step.start_us + u64::from(step.duration_us).max(1))
 }
 
 /// The most that are there at a time, of comings (1) and goings (-1); who goes is gone before who comes at the same time.

@@ -18,9 +18,14 @@ const SHOWN_LINES: usize = 5;
 /// takes to begin a program, even on a machine with all its CPUs taken.
 const STILL_OPEN: Duration = Duration::from_secs(5);
 
-/// The environment of every program that may have been built to write a profile (clang's): it writes it only where its
-/// training says, never into the folder that it happens to run in. To be set behind `env_clear`, which takes it away.
-pub const NO_PROFILE: [(&str, &str); 1] = [("LLVM_PROFILE_FILE", "/dev/null")];
+/// The environment of every program that may have been built to write a profile: it writes it only where its training
+/// says, never into the folder that it happens to run in (clang's) or beside the objects that it was made of (gcc's, which
+/// would have to make folders below this file, and says so in the other). To be set behind `env_clear`, which takes it away.
+pub const NO_PROFILE: [(&str, &str); 3] = [
+    ("LLVM_PROFILE_FILE", "/dev/null"),
+    ("GCOV_PREFIX", "/dev/null"),
+    ("GCOV_ERROR_FILE", "/dev/null"),
+];
 
 /// What a server prints of itself.
 #[derive(Debug)]

@@ -309,6 +309,9 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
         let record = line.record;
         let what = match record.kind {
             BuildKind::Server => record.recipe.one_line(),
+            BuildKind::Instrumented => {
+                format!("instrumented server of {}", record.recipe.one_line())
+            }
             BuildKind::Profile => format!("profile of {}", record.recipe.one_line()),
         };
         // A tree of the user's is a part of the recipe.
