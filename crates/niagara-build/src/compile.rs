@@ -11,7 +11,6 @@ use crate::compiler_profile::{self, ProfileSummary};
 use crate::counting::MERGED;
 use crate::experience::Experience;
 use crate::flags::{LAUNCHERS, Stage, keep_links};
-use crate::lock::lock;
 use crate::ninja_progress::{STATUS, seconds_left, share_done, steps};
 use crate::order::Order;
 use crate::prefix;
@@ -58,29 +57,21 @@ impl Builder<'_> {
             // ninja would find nothing to do for the other options.
             fresh(&ninja)?;
         }
+        let to_remove = match &trained {
+            Some(profile) => self.made_for(profile, key),
+            None => Vec::new(),
+        };
         match trained.as_ref().filter(|_| gcc) {
             Some(profile) => {
                 let counts = profile.folder.join("counts");
                 let counting = profile.record.instrumented.as_ref();
                 let counting = counting.unwrap_or(&profile.record.key);
-                let name = store::lock_name(counting);
-                let _lock = lock(self.cache, &name, self.cancelled, &mut || {
-                    (self.progress)(
-                        "waiting: somebody else builds in the place of the same instrumented server",
-                    );
-                })?;
-                let home = BuildStore::new(self.cache).folder(counting);
-                let place = compiler_profile::stand_in(&home, &ninja)?;
-                if !configured_as(&ninja, &place) {
-                    fresh(&ninja)?;
-                }
-                compiler_profile::lay_beside_objects(&counts, &ninja)?;
-                let compiled = self.compile(order, &folder, &place, &mut record, "");
-                // The link has done its work; one that stays is replaced by the next build. So has a folder that was made for it.
-                let _ = fs::remove_file(&place);
-                let _ = fs::remove_dir(&home);
-                compiled?;
-                compiler_profile::check_objects(&counts, &ninja, [&profile.record.key, key])?;
+                let compiled = self.in_place(counting, &ninja, &mut |builder, place| {
+                    compiler_profile::lay_beside_objects(&counts, &ninja)?;
+                    builder.compile(order, &folder, place, &mut record, "")
+                });
+                compiled.map_err(|error| compiler_profile::told_stale(error, &to_remove))?;
+                compiler_profile::check_objects(&counts, &ninja, &to_remove)?;
             }
             None => self.compile(order, &folder, &ninja, &mut record, "")?,
         }
@@ -103,7 +94,7 @@ impl Builder<'_> {
                 return self.compile_server(order, key);
             }
             if !shipped || stale {
-                compiler_profile::check_warnings(&log, [&profile.record.key, key])?;
+                compiler_profile::check_warnings(&log, &to_remove)?;
             }
         }
         self.put_together(order, &folder)?;
@@ -115,6 +106,15 @@ impl Builder<'_> {
         let build = store::finish(&folder, &record)?;
         self.tidy(&ninja);
         Ok(build)
+    }
+
+    /// The keys of all that a build by a profile was made of and is, to be removed where they do not fit each other.
+    fn made_for(&self, profile: &StoredBuild, key: &str) -> Vec<String> {
+        let store = BuildStore::new(self.cache);
+        let instrumented = profile.record.instrumented.clone();
+        let instrumented = instrumented.filter(|key| store.find(key).is_some());
+        let keys = [Some(profile.record.key.clone()), instrumented];
+        keys.into_iter().flatten().chain([key.to_owned()]).collect()
     }
 
     /// cmake, then ninja, each as far as it has not come yet; seconds are added to the record. `ninja` is the path by which
@@ -142,7 +142,7 @@ impl Builder<'_> {
                 false => tree,
             };
             let watch = Stopwatch::start();
-            let typical = experience.typical(&order.recipe, "configure");
+            let typical = experience.typical(record.kind, &order.recipe, "configure");
             // Not in the record, and in no key: where a link keeps what it makes does not change what it makes.
             let mut options = record.cmake.clone();
             keep_links(&mut options, &order.recipe, &order.tools, &store.linked());
@@ -170,7 +170,7 @@ impl Builder<'_> {
         }
         let watch = Stopwatch::start();
         let before = record.seconds.get("compile").copied().unwrap_or(0.0);
-        let typical = experience.typical(&order.recipe, "compile");
+        let typical = experience.typical(record.kind, &order.recipe, "compile");
         let mut command = self.command("ninja");
         command.env("NINJA_STATUS", STATUS).arg("-C").arg(ninja);
         command
@@ -242,15 +242,6 @@ impl Builder<'_> {
 fn still_fits(log: &str, profile: Option<&ProfileSummary>) -> bool {
     let known = profile.map_or(0, |profile| profile.known);
     compiler_profile::stale_functions(log) as f64 <= MAX_STALE_SHARE * known as f64
-}
-
-/// Whether what lies in `folder` was configured under the path `place`; true of a folder in which nothing was.
-fn configured_as(folder: &Path, place: &Path) -> bool {
-    let cache = fs::read_to_string(folder.join("CMakeCache.txt")).unwrap_or_default();
-    let mut places = cache
-        .lines()
-        .filter_map(|line| line.strip_prefix("CMAKE_CACHEFILE_DIR:INTERNAL="));
-    places.next().is_none_or(|found| Path::new(found) == place)
 }
 
 /// A link in `folder` to the tree, at the same place in every build's.

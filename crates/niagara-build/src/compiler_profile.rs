@@ -2,12 +2,10 @@
 
 use std::collections::BTreeSet;
 use std::fs;
-use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use niagara_server::create_private;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -115,28 +113,12 @@ pub(crate) fn lay_beside_objects(profile: &Path, build: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A link at the path where the instrumented build, in the folder `counting`, had its objects, to the folder `ninja` of the
-/// build that uses its counts: gcc knows a function by the path of its source too, and some of the sources are made among the
-/// objects. The instrumented build itself may be gone.
-pub(crate) fn stand_in(counting: &Path, ninja: &Path) -> Result<PathBuf> {
-    create_private(counting)?;
-    let place = counting.join("ninja");
-    match fs::symlink_metadata(&place) {
-        Ok(found) if found.is_symlink() => fs::remove_file(&place)?,
-        // An instrumented build that was asked to be kept.
-        Ok(_) => fs::rename(&place, counting.join("ninja-instrumented"))?,
-        Err(_) => {}
-    }
-    symlink(ninja, &place).with_context(|| format!("cannot make {}", place.display()))?;
-    Ok(place)
-}
-
 /// That the counts lie beside objects of the same name: else gcc has found none of them, and said nothing. `keys` are
 /// those of the builds to remove where it is not so.
 ///
 /// The path of the folder is the same for all objects, so that gcc finds all of their counts or next to none: half is
 /// far from both.
-pub(crate) fn check_objects(profile: &Path, build: &Path, keys: [&str; 2]) -> Result<()> {
+pub(crate) fn check_objects(profile: &Path, build: &Path, keys: &[String]) -> Result<()> {
     let counts = files(profile, ".gcda")?;
     let met = counts
         .iter()
@@ -144,27 +126,42 @@ pub(crate) fn check_objects(profile: &Path, build: &Path, keys: [&str; 2]) -> Re
         .count();
     if met * 2 < counts.len() {
         bail!(
-            "the profile is stale: of {} object files that it speaks of this build has {met}\n\
-             remedy: niagara server build remove {}, and build again",
+            "the profile is stale: of {} object files that it speaks of this build has {met}\n{}",
             counts.len(),
-            keys.join(" ")
+            all_again(keys)
         );
     }
     Ok(())
 }
 
+/// The error of a build by gcc's profile; with what to do where it met a function that is not the one that was counted: libraries
+/// may have become newer since.
+pub(crate) fn told_stale(error: anyhow::Error, keys: &[String]) -> anyhow::Error {
+    match format!("{error:#}").contains("coverage-mismatch") {
+        true => error.context(format!("the profile is stale\n{}", all_again(keys))),
+        false => error,
+    }
+}
+
+fn all_again(keys: &[String]) -> String {
+    let each = keys
+        .iter()
+        .map(|key| format!("niagara server build remove {key}"));
+    let each: Vec<String> = each.collect();
+    format!("remedy: {}, and build again", each.join("; "))
+}
+
 /// That no function is another than the one that clang's profile counted, by what clang said in `log`. `keys` are those
 /// of the builds to remove where it is not so.
-pub(crate) fn check_warnings(log: &str, keys: [&str; 2]) -> Result<()> {
+pub(crate) fn check_warnings(log: &str, keys: &[String]) -> Result<()> {
     let others = mismatched(log);
     let Some(first) = others.first() else {
         return Ok(());
     };
     bail!(
-        "the profile is stale: {} functions are not those that it counted, as {first}\n\
-         remedy: niagara server build remove {}, and build again",
+        "the profile is stale: {} functions are not those that it counted, as {first}\n{}",
         others.len(),
-        keys.join(" ")
+        all_again(keys)
     );
 }
 
@@ -295,13 +292,13 @@ mod tests {
         lay_beside_objects(&profile, &build).expect("laid");
         assert!(build.join("sql/a.cc.gcda").is_file());
         assert!(
-            check_objects(&profile, &build, ["a", "b"])
+            check_objects(&profile, &build, &["a".to_owned(), "b".to_owned()])
                 .expect_err("no object")
                 .to_string()
                 .contains("stale")
         );
         fs::write(build.join("sql/a.cc.o"), "").expect("written");
-        check_objects(&profile, &build, ["a", "b"]).expect("fits");
+        check_objects(&profile, &build, &["a".to_owned(), "b".to_owned()]).expect("fits");
     }
 
     #[test]
@@ -315,17 +312,32 @@ mod tests {
         let harmless = "warning: /s/b.cc: Function _Z1fv is annotated as a hot function but the profile is cold \
                         [-Wbackend-plugin]\n";
         let fits = format!("{}{harmless}1 warning generated.\n", warning("main"));
-        check_warnings(&fits, ["a", "b"]).expect("the tools of the build have a main, too");
+        check_warnings(&fits, &["a".to_owned(), "b".to_owned()])
+            .expect("the tools of the build have a main, too");
         let stale = format!("{fits}{0}{0}{1}", warning("_Z1gv"), warning("h"));
-        let error = check_warnings(&stale, ["a", "b"])
+        let error = check_warnings(&stale, &["a".to_owned(), "b".to_owned()])
             .expect_err("stale")
             .to_string();
         assert!(
             error.contains("2 functions")
                 && error.contains("_Z1gv")
-                && error.contains("remove a b"),
+                && error.contains("remove a; niagara server build remove b, and"),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_function_that_is_not_the_one_that_gcc_counted_says_what_to_remove() {
+        let keys = ["a".to_owned(), "b".to_owned()];
+        let stale = anyhow::anyhow!("a.cc:1: error: … [-Werror=coverage-mismatch]")
+            .context("the build failed");
+        let told = format!("{:#}", told_stale(stale, &keys));
+        assert!(
+            told.contains("remove a; niagara server build remove b, and build again"),
+            "{told}"
+        );
+        let other = anyhow::anyhow!("a.cc:1: error: no such type");
+        assert!(!format!("{:#}", told_stale(other, &keys)).contains("remedy"));
     }
 
     #[test]

@@ -59,13 +59,13 @@ impl Builder<'_> {
             contexts: false,
             ..training.clone()
         };
-        let (first, _in_use) = self.profile(&first, &once)?;
         let order = order.counted()?;
         let key = order.key(BuildKind::Profile)?;
-        let merged = first.folder.join(MERGED);
         self.kept_or_made(&key, &mut |builder| {
+            let (first, _in_use) = builder.profile(&first, &once)?;
+            let merged = first.folder.join(MERGED);
             let mut counted = builder.count(&order, training, &key, &Stage::Contexts(&merged))?;
-            counted.record.shipped.clone_from(&first.record.shipped);
+            counted.record.shipped = first.record.shipped;
             store::finish(&counted.folder, &counted.record)
         })
     }
@@ -92,8 +92,17 @@ impl Builder<'_> {
         record: &mut BuildRecord,
         what: &str,
     ) -> Result<()> {
-        store::begin(folder, record)?;
-        self.compile(order, folder, &folder.join("ninja"), record, what)?;
+        let ninja = folder.join("ninja");
+        if !store::begin(folder, record)? {
+            fresh(&ninja)?;
+        }
+        let key = record.key.clone();
+        match order.recipe.compiler.is_gcc() {
+            true => self.in_place(&key, &ninja, &mut |builder, place| {
+                builder.compile(order, folder, place, record, what)
+            })?,
+            false => self.compile(order, folder, &ninja, record, what)?,
+        }
         self.put_together(order, folder)?;
         record.version = order.install(self.cache, folder)?.version_string;
         Ok(())
@@ -136,20 +145,21 @@ impl Builder<'_> {
         let folder = BuildStore::new(self.cache).folder(key);
         let mut record = order.record(key, BuildKind::Profile, stage);
         // A second round counts by a profile, which has a say in what it is: its server serves this profile alone.
-        let (counting, first, _in_use) = match stage {
+        let (install, counting, first, _in_use) = match stage {
             Stage::Contexts(first) => {
                 self.compile_counting(order, &folder, &mut record, "instrumented once more, ")?;
-                (folder.clone(), Some(*first), None)
+                let install = order.install(self.cache, &folder)?;
+                (install, folder.clone(), Some(*first), None)
             }
             _ => {
                 let (server, in_use) = self.instrumented(order)?;
+                let install = self.install(order, &server)?;
                 store::begin(&folder, &mut record)?;
                 record.version.clone_from(&server.record.version);
                 record.instrumented = Some(server.record.key);
-                (server.folder, None, Some(in_use))
+                (install, server.folder, None, Some(in_use))
             }
         };
-        let install = order.install(self.cache, &counting)?;
         let raw = folder.join("raw");
         fresh(&raw)?;
         let gcc = order.recipe.compiler.is_gcc();

@@ -77,7 +77,7 @@ impl Builder<'_> {
                 (described.name.as_str(), (build, source), Some(in_use))
             }
         };
-        let mut order = Order::of(server, recipe, tools, from, self.patches)?;
+        let mut order = Order::of(self.cache, server, recipe, tools, from, self.patches)?;
         order.source_in_use = in_use;
         Ok(order)
     }
@@ -120,7 +120,22 @@ impl Builder<'_> {
         in_use: InUse,
     ) -> Result<Built> {
         build.touch();
-        let mut install = order.install(self.cache, &build.folder).map_err(|error| {
+        let mut install = self.install(order, &build)?;
+        self.add_own_mallocs(order, &mut install);
+        Ok(Built {
+            install,
+            build,
+            was_there,
+            in_use,
+        })
+    }
+
+    /// The server of a finished build.
+    ///
+    /// # Errors
+    /// It does not run any more.
+    pub(crate) fn install(&self, order: &Order, build: &StoredBuild) -> Result<Install> {
+        order.install(self.cache, &build.folder).map_err(|error| {
             let key = &build.record.key;
             // Its remedy is for servers that are named by their path.
             let told = error.to_string();
@@ -129,13 +144,6 @@ impl Builder<'_> {
                  remedy: niagara server build remove {key}, and build it again",
                 told.lines().next().unwrap_or_default()
             )
-        })?;
-        self.add_own_mallocs(order, &mut install);
-        Ok(Built {
-            install,
-            build,
-            was_there,
-            in_use,
         })
     }
 
@@ -204,6 +212,7 @@ mod tests {
                 ccache: None,
             },
             recipe: recipe.normal(),
+            places: "/places".into(),
             source_in_use: None,
         }
     }
@@ -246,6 +255,30 @@ mod tests {
         let mut cached = order(&[], "a");
         cached.tools.ccache = Some("/bin/ccache".into());
         assert_eq!(key(&cached), key(&base));
+    }
+
+    #[test]
+    fn what_gcc_counts_is_known_by_the_paths_that_it_counts_at() {
+        let keys = |compiler: &str, tree: &str, places: &str| {
+            let mut order = order(&[("compiler", compiler), ("pgo", "oltp_insert")], "a");
+            order.source.tree = tree.into();
+            order.places = places.into();
+            [
+                BuildKind::Server,
+                BuildKind::Profile,
+                BuildKind::Instrumented,
+            ]
+            .map(|kind| order.key(kind).expect("plain data"))
+        };
+        let here = keys("gcc", "/t", "/places");
+        for elsewhere in [keys("gcc", "/u", "/places"), keys("gcc", "/t", "/other")] {
+            assert_eq!(here[0], elsewhere[0], "a server is what it is");
+            assert!(here[1] != elsewhere[1] && here[2] != elsewhere[2]);
+        }
+        assert_eq!(
+            keys("clang", "/t", "/places"),
+            keys("clang", "/u", "/other")
+        );
     }
 
     /// What stands in no key: the words that recipes come to. When this fails, builds that are kept are not what their

@@ -61,11 +61,11 @@ impl Experience {
     /// Whether a build like `recipe` was made, with other patches where it has some, of which ccache keeps the objects.
     pub(crate) fn serves_alike(&self, recipe: &Recipe) -> bool {
         let mut records = self.records.iter();
-        self.has_ccache && records.any(|record| unlike(record, recipe) == 0)
+        self.has_ccache && records.any(|record| unlike(record, BuildKind::Server, recipe) == 0)
     }
 
-    /// Seconds of `part` for `recipe`: of the newest of the builds that are most like it.
-    pub(crate) fn typical(&self, recipe: &Recipe, part: &str) -> Option<f64> {
+    /// Seconds of `part` for the build of this kind and `recipe`: of the newest of the builds that are most like it.
+    pub(crate) fn typical(&self, kind: BuildKind, recipe: &Recipe, part: &str) -> Option<f64> {
         let whole;
         let recipe = match self.has_ccache {
             true => recipe,
@@ -79,7 +79,8 @@ impl Experience {
             .records
             .iter()
             .filter(|record| record.seconds.contains_key(part));
-        let nearest = known.min_by_key(|record| (unlike(record, recipe), Reverse(record.begun)))?;
+        let nearest =
+            known.min_by_key(|record| (unlike(record, kind, recipe), Reverse(record.begun)))?;
         let wall = nearest.seconds.get(part).copied()?;
         let alone = nearest
             .cpu_seconds
@@ -90,24 +91,26 @@ impl Experience {
     }
 }
 
-/// How little a finished build tells about another recipe: 0 is one of the same kind.
-fn unlike(record: &BuildRecord, asked: &Recipe) -> u8 {
+/// How little a finished build tells about one of another kind or recipe: 0 is one of the same.
+fn unlike(record: &BuildRecord, kind: BuildKind, asked: &Recipe) -> u8 {
     let known = &record.recipe;
-    let is_instrumented = record.kind == BuildKind::Instrumented;
+    // What counts has the recipe of a plain server, and is compiled otherwise.
+    let counts = |kind: BuildKind| kind != BuildKind::Server;
+    let is_counting_alike = counts(record.kind) == counts(kind);
     let patched = |recipe: &Recipe| !recipe.patches.is_empty();
     let without_patches = |recipe: &Recipe| recipe.normal().without_patches();
     // ccache serves a patched source most of its objects, so that it takes a small part of what a whole one takes: builds
     // of the two kinds do not tell of each other.
-    // An instrumented one has the recipe of a plain one and leaves nothing to ccache.
-    if !is_instrumented
+    if is_counting_alike
         && patched(known) == patched(asked)
         && without_patches(known) == without_patches(asked)
     {
         return 0;
     }
     match () {
-        () if patched(known) => 4,
-        () if known.compiler != asked.compiler => 3,
+        () if patched(known) => 5,
+        () if known.compiler != asked.compiler => 4,
+        () if !is_counting_alike => 3,
         () if known.lto != asked.lto => 2,
         () => 1,
     }

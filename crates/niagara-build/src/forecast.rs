@@ -90,9 +90,12 @@ impl Forecaster<'_> {
                 .unwrap_or_else(|_| (*recipe).clone())
                 .normal();
             forecasts.push(self.forecast(&made));
-            if made.pgo.is_some() {
+            let base = made.before_bolt();
+            let is_compiled =
+                !self.is_here(BuildKind::Server, &made) && !self.is_here(BuildKind::Server, &base);
+            if made.pgo.is_some() && is_compiled {
                 let first = made.first_round();
-                if !self.is_here(BuildKind::Server, &made) && !self.has_profile(&first) {
+                if !self.has_profile(&first) {
                     let instrumented = first.counted().instrumented();
                     self.instrumented.push(instrumented.keyed());
                 }
@@ -121,7 +124,7 @@ impl Forecaster<'_> {
             // BOLT works on a finished binary, which may be there.
             let bolt = self
                 .experience
-                .typical(recipe, "bolt")
+                .typical(BuildKind::Server, recipe, "bolt")
                 .unwrap_or(f64::from(training.seconds) + BOLT_SECONDS);
             return self.forecast(&recipe.before_bolt()).and(bolt);
         }
@@ -131,9 +134,9 @@ impl Forecaster<'_> {
 
     /// What configuring and compiling `recipe` once takes, the server or what counts for its profile.
     fn compiling(&self, kind: BuildKind, recipe: &Recipe) -> Forecast {
-        let configure = self.experience.typical(recipe, "configure");
+        let configure = self.experience.typical(kind, recipe, "configure");
         let whole = |recipe: &Recipe| {
-            let here = self.experience.typical(recipe, "compile");
+            let here = self.experience.typical(kind, recipe, "compile");
             match (here, cpu_elsewhere(self.elsewhere, kind, recipe)) {
                 (Some(seconds), _) => Forecast::Seconds(seconds),
                 (None, Some(cpu)) => {
@@ -142,7 +145,12 @@ impl Forecaster<'_> {
                 (None, None) => Forecast::Unknown,
             }
         };
-        let compile = match self.compiled_without_patches(recipe) {
+        // ccache has no objects that count.
+        let served = match kind {
+            BuildKind::Server => self.compiled_without_patches(recipe),
+            _ => None,
+        };
+        let compile = match served {
             Some(compiled) => whole(&compiled).part(patched_share(recipe)),
             None => whole(recipe),
         };
@@ -169,7 +177,6 @@ impl Forecaster<'_> {
         if self.has_profile(recipe) {
             return 0.0;
         }
-        let counted = recipe.counted();
         let first = match recipe.has_two_rounds() {
             true => self.profile_seconds(&recipe.first_round()),
             false => 0.0,
@@ -178,7 +185,12 @@ impl Forecaster<'_> {
             true => 0.0,
             // Where nobody knows, neither is it known what the server itself takes.
             false => {
-                let compiling = self.compiling(BuildKind::Profile, &counted);
+                let counted = recipe.counted();
+                let counting = match recipe.has_two_rounds() {
+                    true => counted,
+                    false => counted.instrumented(),
+                };
+                let compiling = self.compiling(BuildKind::Instrumented, &counting);
                 compiling.seconds().unwrap_or_default()
             }
         };

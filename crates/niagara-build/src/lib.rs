@@ -24,6 +24,7 @@ mod named_training;
 mod ninja_progress;
 mod order;
 mod patch;
+mod place;
 mod prefix;
 mod recipe;
 mod sampling;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use niagara_server::{BuildDescription, Catalog, Install, installed};
@@ -16,7 +16,7 @@ use crate::recipe::{BoltProfile, Recipe};
 use crate::shipped_patches::patch_text;
 use crate::shipped_profiles::{self, ShippedProfile};
 use crate::source::Source;
-use crate::store::{self, BuildKind, BuildRecord, InUse};
+use crate::store::{self, BuildKind, BuildRecord, BuildStore, InUse};
 use crate::toolchain::Toolchain;
 use niagara_server::Cache;
 
@@ -32,6 +32,8 @@ pub(crate) struct Order {
     pub patches: Vec<Patch>,
     pub recipe: Recipe,
     pub tools: Toolchain,
+    /// The folder below which gcc knows the objects of what counts.
+    pub places: PathBuf,
     /// Keeps the source from being removed; none where nothing is going to be built.
     pub source_in_use: Option<InUse>,
 }
@@ -59,6 +61,9 @@ struct Ingredients<'a> {
     links: Option<&'a str>,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     linked_in: &'a [String],
+    /// Of what gcc counts in and by: it knows functions by the paths of their sources, some of which are made among the objects.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    paths: Option<[&'a Path; 2]>,
 }
 
 /// The patch of this name for a source.
@@ -70,6 +75,7 @@ impl Order {
     /// # Errors
     /// A patch that is not there or not for this source.
     pub(crate) fn of(
+        cache: &Cache,
         server: &str,
         recipe: Recipe,
         tools: Toolchain,
@@ -84,6 +90,7 @@ impl Order {
             source,
             recipe,
             tools,
+            places: BuildStore::new(cache).places(),
             source_in_use: None,
         })
     }
@@ -119,7 +126,7 @@ impl Order {
             let name = name.to_owned();
             Ok(Patch { name, text })
         };
-        Order::of(server, recipe, tools, from, &patch).map(Some)
+        Order::of(cache, server, recipe, tools, from, &patch).map(Some)
     }
 
     /// The key of what is asked for.
@@ -160,6 +167,8 @@ impl Order {
             cpu: self.recipe.is_native().then(cpu_features),
             links: self.recipe.has_two_rounds().then_some("apart"),
             linked_in: &self.tools.linked_in,
+            paths: (self.recipe.compiler.is_gcc() && kind != BuildKind::Server)
+                .then_some([&self.source.tree, &self.places]),
         })
     }
 
@@ -284,6 +293,7 @@ impl Order {
             patches: self.patches.clone(),
             tools: Toolchain::find(&recipe)?,
             recipe,
+            places: self.places.clone(),
             source_in_use: self.source_in_use.clone(),
         })
     }

@@ -195,6 +195,17 @@ impl BuildStore {
         self.ccache().join("linked")
     }
 
+    /// The folder below which [places](BuildStore::place) are.
+    pub(crate) fn places(&self) -> PathBuf {
+        self.cache.root().join("places")
+    }
+
+    /// The path by which gcc knows the objects of the instrumented server of this key. It has as many parts as that of a build's
+    /// objects, of which gcc's counts take either.
+    pub(crate) fn place(&self, key: &str) -> PathBuf {
+        self.places().join(key).join("ninja")
+    }
+
     /// The folder of clang's profiles by their content.
     fn profiles(&self) -> PathBuf {
         self.cache.root().join("profiles")
