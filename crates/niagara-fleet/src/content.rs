@@ -101,7 +101,14 @@ fn pack(part: &Path, folder: &Path, cache: &Path, path: &str) -> Result<Content>
             sha256: archive(cache, path, &mut file)?,
         };
         file.sync_all()?;
-        fs::rename(part, content.archive(folder))?;
+        let archive = content.archive(folder);
+        // The same one may be read right now, and on a network file system that does not outlive its being replaced.
+        let there = fs::metadata(&archive).map(|metadata| metadata.len());
+        if there.ok() == Some(file.metadata()?.len()) {
+            fs::remove_file(part)?;
+        } else {
+            fs::rename(part, archive)?;
+        }
         Ok(content)
     };
     packed().with_context(|| {
@@ -183,6 +190,11 @@ pub fn stage(folder: &Path, cache: &Path, content: &Content) -> Result<bool> {
             let from = part.join(&content.path);
             if let Some(parent) = target.parent() {
                 fs::create_dir_all(parent)?;
+            }
+            // From here on until it is whole nothing says that it is in place, whatever stops this.
+            match fs::remove_file(&mark) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+                _ => {}
             }
             if target.exists() {
                 fs::remove_dir_all(&target)?;

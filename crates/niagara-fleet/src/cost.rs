@@ -166,6 +166,7 @@ mod tests {
                     held_before: 2.0,
                     left: None,
                     machine: Machine::default(),
+                    program: String::new(),
                 },
             ),
             line(1.0, Said::Doing(Doing::Staging)),

@@ -138,8 +138,15 @@ impl Desk {
             HeadLine::SetAside { node, why } => {
                 self.aside.insert(node.clone(), why.clone());
             }
-            HeadLine::Opened { .. }
-            | HeadLine::Submitted { .. }
+            // Whoever continues has seen to what went wrong: nodes and duels are tried again.
+            HeadLine::Opened { .. } => {
+                self.failures.clear();
+                self.aside.clear();
+                for duel in self.duels.values_mut() {
+                    duel.losses.clear();
+                }
+            }
+            HeadLine::Submitted { .. }
             | HeadLine::Shares { .. }
             | HeadLine::Stale { .. }
             | HeadLine::Alive
@@ -382,7 +389,7 @@ impl Desk {
         let told = duel.losses.iter();
         let told: Vec<String> = told.map(|(node, why)| format!("  {node}: {why}")).collect();
         Some(format!(
-            "duel {} was lost {} times:\n{}",
+            "duel {} was lost {} times:\n{}\nremedy: see to what these say, then give the same command: it continues from here",
             duel.index,
             duel.losses.len(),
             told.join("\n")
@@ -597,7 +604,10 @@ mod tests {
         }
         assert_eq!(table.grant(), 0);
         let told = table.0.hopeless().expect("lost four times");
-        assert!(told.contains("n1: gone"), "{told}");
+        assert!(
+            told.contains("n1: gone") && told.contains("remedy"),
+            "{told}"
+        );
     }
 
     #[test]
@@ -633,6 +643,14 @@ mod tests {
         table.grant();
         assert_eq!(table.0.held_by("w1.0"), []);
         assert_eq!(table.0.held_by("w2.0").len(), HELD);
+        // A head that continues tries it again: somebody may have seen to it.
+        table.all(vec![HeadLine::Opened {
+            pid: 2,
+            host: "login".into(),
+        }]);
+        assert!(!table.0.is_aside("n1") && table.0.failed_too_often().is_empty());
+        table.grant();
+        assert!(!table.0.held_by("w1.0").is_empty());
     }
 
     fn on_one_machine(sharing: Sharing) -> Machine {

@@ -65,7 +65,15 @@ impl Office {
     /// Whether the line is done with: a result may not be visible yet.
     fn handle(&mut self, worker: &str, line: &WorkerLine) -> anyhow::Result<bool> {
         match &line.said {
-            Said::Began { node, machine, .. } => self.began(worker, node, machine)?,
+            Said::Began {
+                node,
+                machine,
+                program,
+                ..
+            } => {
+                self.began(worker, node, machine)?;
+                self.check_program(worker, program)?;
+            }
             Said::Alive => {}
             Said::Doing(doing) => {
                 if let Some(watch) = self.watches.get_mut(worker) {
@@ -93,23 +101,24 @@ impl Office {
             } => {
                 if self.desk.holder(attempt) == Some(worker) {
                     let node = self.desk.node_of(worker).to_owned();
-                    if *blame {
-                        self.failed(&node, why)?;
-                    }
                     self.write(HeadLine::Withdrawn {
                         attempt: attempt.clone(),
                         worker: worker.to_owned(),
-                        node,
+                        node: node.clone(),
                         begun: *begun && !self.ending,
                         why: self.why(why),
                     })?;
+                    // Last: a line that is handled again, for this could not be written, is no second failure.
+                    if *blame {
+                        self.failed(&node, why)?;
+                    }
                 }
             }
             Said::Unfit { why } => {
                 if self.desk.is_open(worker) {
                     let node = self.desk.node_of(worker).to_owned();
-                    self.failed(&node, why)?;
                     self.fence(worker, why)?;
+                    self.failed(&node, why)?;
                 }
             }
             Said::Ended { why } => {
@@ -157,6 +166,20 @@ impl Office {
             node: node.to_owned(),
             machine: machine.clone(),
         })
+    }
+
+    /// A worker of another version gets nothing: what it measures is not the same.
+    fn check_program(&mut self, worker: &str, program: &str) -> anyhow::Result<()> {
+        let own = &self.options.program;
+        if own.is_empty() || program == own || !self.desk.is_open(worker) {
+            return Ok(());
+        }
+        let node = self.desk.node_of(worker).to_owned();
+        self.notice(format!(
+            "the worker on {node} is of another version of niagara, and gets nothing to do\n\
+             remedy: start the same program there as here"
+        ));
+        self.fence(worker, "it is of another version of niagara than the study")
     }
 
     /// Tells of a worker that is on a machine on which another one works, once both were heard there at the same time: what has
@@ -349,6 +372,7 @@ mod tests {
             silence,
             held: 3,
             patience: Duration::from_secs(60),
+            program: "this".into(),
         })
         .expect("a folder of its own")
     }
@@ -364,6 +388,7 @@ mod tests {
             held_before: 0.0,
             left: None,
             machine: Machine::here(sharing),
+            program: "this".into(),
         };
         says(&mut log, said);
         log
@@ -433,6 +458,25 @@ mod tests {
         let (node, why) = &office.on_one_machine["w2.0"];
         assert_eq!(node, "node-of-w2");
         assert!(why.contains("that one goes first"), "{why}");
+    }
+
+    #[test]
+    fn a_worker_of_another_version_is_given_nothing() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let mut office = open(&folder);
+        office.options.program = "newer".into();
+        want(&mut office, 9);
+        let _log = begun(&folder, "w1.0", Sharing::Nobody);
+        until(&mut office, "notice", |office| {
+            office
+                .notices
+                .iter()
+                .any(|text| text.contains("another version of niagara"))
+        });
+        office.step();
+        assert!(!office.desk.is_open("w1.0"));
+        assert!(office.desk.held_by("w1.0").is_empty());
     }
 
     #[test]

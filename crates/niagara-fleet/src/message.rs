@@ -187,6 +187,9 @@ pub enum Said {
         /// The machine that it is on.
         #[serde(default)]
         machine: Machine,
+        /// What tells its program from other versions; empty where it does not say.
+        #[serde(default)]
+        program: String,
     },
     /// It is still there.
     Alive,
@@ -297,6 +300,7 @@ mod tests {
                 held_before: 0.0,
                 left: None,
                 machine: machine.clone(),
+                program: "1a2b".into(),
             },
         };
         let text = encode(&began).expect("JSON");

@@ -40,6 +40,10 @@ pub(crate) struct Office {
     pub(crate) queue: Option<Arc<Queue>>,
     /// Arrays of this study, each with its number of tasks.
     pub(crate) jobs: BTreeMap<String, u32>,
+    /// Those that were submitted in this sitting.
+    pub(crate) own_jobs: BTreeSet<String>,
+    /// Tasks that failed before their worker said anything, once that was noted.
+    pub(crate) unheard: BTreeSet<String>,
     /// Names under which workers are expected.
     pub(crate) names: BTreeSet<String>,
     pub(crate) watches: BTreeMap<String, Watch>,
@@ -105,6 +109,8 @@ impl Office {
             log,
             queue,
             jobs: BTreeMap::new(),
+            own_jobs: BTreeSet::new(),
+            unheard: BTreeSet::new(),
             names,
             watches: BTreeMap::new(),
             notices: Vec::new(),
@@ -515,6 +521,7 @@ mod tests {
             silence: Duration::from_secs(600),
             held: 3,
             patience: Duration::from_secs(60),
+            program: String::new(),
         })
         .expect("a folder of its own")
     }

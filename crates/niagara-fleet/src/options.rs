@@ -35,6 +35,9 @@ pub struct HeadOptions {
     pub held: usize,
     /// How long a folder is waited for that is full, or cannot be written for another reason that may pass.
     pub patience: Duration,
+    /// What tells this program from other versions of it, which drive load and time it otherwise: workers of another one get
+    /// nothing. Empty: any will do.
+    pub program: String,
 }
 
 /// A duel that is wanted.

@@ -224,7 +224,9 @@ impl Slurm {
         if jobs.is_empty() {
             return Ok(());
         }
-        output(Command::new("scancel").arg("--quiet").args(jobs)).map(|_| ())
+        // A cluster whose numbers began anew may have given one of these to another job of this user's.
+        let name = format!("--name={}", self.name);
+        output(Command::new("scancel").args(["--quiet", &name]).args(jobs)).map(|_| ())
     }
 }
 

@@ -12,6 +12,8 @@ use crate::watch::Watch;
 const UNSEEN: Duration = Duration::from_secs(150);
 /// Submissions in a row that brought no result, after which no more are made.
 const MAX_FRUITLESS: u32 = 3;
+/// States of a job that the node, or what runs on it, is to blame for.
+const FAILED: [&str; 4] = ["NODE_FAIL", "FAILED", "OUT_OF_MEMORY", "BOOT_FAIL"];
 /// Pause between submissions; doubled by each that brought no result.
 const PAUSE: Duration = Duration::from_secs(20);
 
@@ -41,13 +43,14 @@ impl Submissions {
         self.at.is_some_and(|at| at.elapsed() < pause)
     }
 
-    /// What the last one brought, now that there is to be another one: whether it makes sense.
-    fn may_go_on(&mut self, results: usize) -> bool {
+    /// What the last one brought, now that there is to be another one: whether it makes sense. While others work it says nothing
+    /// that there is no result yet.
+    fn may_go_on(&mut self, results: usize, others_work: bool) -> bool {
         // A refusal is no second failure of the same one.
         let refused = std::mem::take(&mut self.refused);
         if results > self.results {
             self.fruitless = 0;
-        } else if self.at.is_some() && !refused {
+        } else if self.at.is_some() && !refused && !others_work {
             self.fruitless += 1;
         }
         self.fruitless < MAX_FRUITLESS
@@ -65,6 +68,7 @@ impl Office {
             return Ok(());
         };
         if let Some((job, tasks)) = queue.submitted() {
+            self.own_jobs.insert(job.clone());
             self.write(HeadLine::Submitted { job, tasks })?;
             return Ok(());
         }
@@ -92,6 +96,7 @@ impl Office {
             self.runs(task);
         }
         self.note_ended(&tasks)?;
+        self.note_unheard(&tasks)?;
         // An answer from before the last submission knows nothing of it.
         let fresh = self.submissions.at.is_none_or(|at| asked > at);
         let wanted = queue.nodes.min(self.desk.open_duels() as u32);
@@ -170,7 +175,7 @@ impl Office {
             self.withdraw(&worker, &why)?;
             // Who fell silent has failed already, by the same cause.
             let silent = self.watches.get(&worker).is_some_and(|watch| watch.silent);
-            let failed = ["NODE_FAIL", "FAILED", "OUT_OF_MEMORY", "BOOT_FAIL"].contains(&state);
+            let failed = FAILED.contains(&state);
             let told = failed && !silent;
             if told {
                 self.failed(&node, &why)?;
@@ -184,12 +189,36 @@ impl Office {
         Ok(())
     }
 
+    /// Jobs of this sitting that failed before their worker said anything: their node is to blame, and would be given again.
+    fn note_unheard(&mut self, tasks: &[Task]) -> anyhow::Result<()> {
+        for task in tasks
+            .iter()
+            .filter(|task| FAILED.contains(&task.state.as_str()))
+        {
+            let job = task.name.split_once('_').map_or("", |(job, _)| job);
+            let mut workers = self.watches.keys();
+            let is_heard = workers.any(|worker| name_of(worker).0 == task.name);
+            let is_known = task.node.is_empty() || !self.own_jobs.contains(job);
+            if is_heard || is_known || !self.unheard.insert(task.name.clone()) {
+                continue;
+            }
+            let why = format!(
+                "job {} failed before its worker said anything (slurm-*.log in the folder, on the node, has its messages)",
+                task.name
+            );
+            self.failed(&task.node, &why)?;
+        }
+        Ok(())
+    }
+
     /// Asks Slurm for workers in the place of those that have ended.
     fn replace(&mut self, missing: u32) -> anyhow::Result<()> {
         if self.submissions.pause() {
             return Ok(());
         }
-        if !self.submissions.may_go_on(self.results) {
+        let mut workers = self.desk.workers();
+        let others_work = workers.any(|worker| self.desk.is_open(worker));
+        if !self.submissions.may_go_on(self.results, others_work) {
             self.trouble.get_or_insert(format!(
                 "workers were started {} times in a row and ended without a result\n\
                  cause: {}\nremedy: the slurm-*.log in {} have their messages; the same command continues from here",
@@ -222,7 +251,7 @@ mod tests {
             submissions.submitted(results);
             results += brings(number, &mut submissions);
             let told = submissions.fruitless >= MAX_FRUITLESS;
-            if told || !submissions.may_go_on(results) {
+            if told || !submissions.may_go_on(results, false) {
                 return number;
             }
         }
@@ -251,5 +280,11 @@ mod tests {
             usize::from(number.is_multiple_of(2))
         };
         assert_eq!(asked(at_times), 20);
+        // Where others work, a result may be long in coming.
+        let mut submissions = Submissions::default();
+        for _ in 0..20 {
+            submissions.submitted(0);
+            assert!(submissions.may_go_on(0, true));
+        }
     }
 }

@@ -47,6 +47,8 @@ pub struct WorkerOptions {
     pub beat: Duration,
     /// Seconds that must be left beyond those that a duel takes.
     pub margin: f64,
+    /// What tells its program from other versions of it.
+    pub program: String,
 }
 
 /// What a worker does with an order.
@@ -259,6 +261,7 @@ pub fn run(options: &WorkerOptions, work: &mut dyn Work, signals: &Signals) -> R
         held_before: used.unwrap_or(0.0),
         left: left.filter(|left| f64::is_finite(*left)),
         machine: Machine::here(work.sharing()),
+        program: options.program.clone(),
     })?;
     let pulse = {
         let (shared, tail) = (Arc::clone(&shared), Tail::of(folder.head_log()));
@@ -334,6 +337,9 @@ fn pulse(shared: &Shared, mut head: Tail, worker: &str, beat: Duration) {
             }
             if heard.elapsed() > shared.patience {
                 inbox.end.get_or_insert(End::NoHead);
+            } else if inbox.end == Some(End::NoHead) {
+                // It was the folder that could not be read.
+                inbox.end = None;
             }
         }
         shared.heed_signal();
@@ -497,6 +503,11 @@ impl Worker {
                 }
                 let why = format!("{error:#}");
                 self.shared.say(Said::Unfit { why: why.clone() })?;
+                return Ok(Some(why));
+            }
+            // That may have taken minutes.
+            if let Some(why) = self.no_time(attempt) {
+                self.lost(attempt, &anyhow::anyhow!("{why}"), false, false)?;
                 return Ok(Some(why));
             }
         }

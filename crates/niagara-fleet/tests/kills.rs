@@ -90,6 +90,7 @@ fn head(folder: &Path, workers: u32) -> Head {
         silence: Duration::from_secs(2),
         held: 3,
         patience: Duration::from_secs(60),
+        program: String::new(),
     })
     .expect("a folder of its own")
 }
@@ -103,6 +104,7 @@ fn worker_options(folder: &Path, node: &str, name: &str, patience: u64) -> Worke
         patience: Duration::from_secs(patience),
         beat: Duration::from_millis(300),
         margin: 1.0,
+        program: String::new(),
     }
 }
 
@@ -197,6 +199,7 @@ fn as_a_head_that_is_stopped_while_it_asks_for_nodes() {
         silence: Duration::from_secs(2),
         held: 3,
         patience: Duration::from_secs(60),
+        program: String::new(),
     })
     .expect("a folder of its own");
     head.want(&orders(4));

@@ -78,6 +78,7 @@ impl Desk {
             patience: Duration::from_secs(60),
             beat: Duration::from_secs(60),
             margin: 0.0,
+            program: String::new(),
         };
         let why = run(&options, work, signals).expect("it works");
         let log = Folder::at(path).worker_log("w1.0");

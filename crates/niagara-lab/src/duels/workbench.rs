@@ -70,6 +70,8 @@ pub struct Workbench {
     starts: BTreeMap<String, StartConfiguration>,
     /// By server and build: what differs in runtime or configuration only shares one.
     stations: BTreeMap<String, Station>,
+    /// By server and build: servers that another machine has set up and this one runs as they are.
+    given: BTreeMap<String, Install>,
     /// By name: servers that may be launched, which nobody removes meanwhile.
     in_use: BTreeMap<String, ServerInUse>,
 }
@@ -86,6 +88,7 @@ impl Workbench {
             origin: Origin::default(),
             starts: BTreeMap::new(),
             stations: BTreeMap::new(),
+            given: BTreeMap::new(),
             in_use: BTreeMap::new(),
         }
     }
@@ -197,6 +200,38 @@ impl Workbench {
         Ok(parts)
     }
 
+    /// The server of `variant`, for nodes to run as it is; none of one that is named by its path, which they have there themselves.
+    ///
+    /// # Errors
+    /// Neither it nor one with the same server and build was set up.
+    pub(crate) fn install_for_nodes(&self, variant: &Variant) -> Result<Option<Install>> {
+        let install = self.install_of(variant)?;
+        let is_staged = install.server.starts_with(self.cache.root());
+        Ok(is_staged.then(|| install.clone()))
+    }
+
+    /// From here on `variant` runs the server that another machine has set up for it: what would be found or built here by the
+    /// same name may be another version.
+    ///
+    /// # Errors
+    /// It is not at its place here.
+    pub(crate) fn give(&mut self, variant: &Variant, install: Install) -> Result<()> {
+        if !install.server.is_file() {
+            bail!(
+                "there is no {} on this machine, where the study has its server\n\
+                 cause: servers lie at the same path on all machines; here they are kept in {}\n\
+                 remedy: start the worker with the study's --node-dir",
+                install.server.display(),
+                self.cache.root().display()
+            );
+        }
+        let mut install = install;
+        // Those of the other machine's system need not be here.
+        install.mallocs.retain(|_, library| library.is_file());
+        self.given.insert(station_name(variant), install);
+        Ok(())
+    }
+
     /// The host that the load comes from, if not this one.
     pub fn client(&self) -> Option<&ClientHost> {
         self.client.as_deref()
@@ -248,7 +283,12 @@ impl Workbench {
         if self.stations.contains_key(&station) {
             return Ok(());
         }
-        let (install, in_use) = self.obtain(variant, observer)?;
+        let given = self.given.get(&station).cloned();
+        let is_given = given.is_some();
+        let (install, in_use) = match given {
+            Some(install) => (install, None),
+            None => self.obtain(variant, observer)?,
+        };
         self.cancel.check()?;
         if !self.in_use.contains_key(&variant.server) {
             let held = hold_server(&self.cache, &variant.server)?;
@@ -263,9 +303,12 @@ impl Workbench {
             return Ok(());
         }
         let engine = load.engine_of(variant);
-        let install = with_engine(&self.cache, &self.catalog, install, engine, &mut |text| {
-            observer.see(Event::SettingUp(text));
-        })?;
+        let install = match is_given {
+            true => install,
+            false => with_engine(&self.cache, &self.catalog, install, engine, &mut |text| {
+                observer.see(Event::SettingUp(text));
+            })?,
+        };
         let image = {
             let seen = std::cell::RefCell::new(observer);
             let mut workload = load.workload.clone();

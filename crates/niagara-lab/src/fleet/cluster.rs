@@ -39,6 +39,14 @@ impl FleetOptions {
         }
     }
 
+    /// A worker's options beside its folder and name.
+    fn worker_arguments(&self) -> Vec<String> {
+        let node_dir = self.node_dir.display().to_string();
+        let mut arguments = vec!["--node-dir".to_owned(), node_dir];
+        arguments.extend(self.arguments.iter().cloned());
+        arguments
+    }
+
     /// What whoever began has to know or to do: `what` is done on nodes, which meet in `folder`.
     pub(super) fn announcement(&self, what: &str, folder: &Path) -> String {
         let (nodes, folder) = (self.nodes(), folder.display());
@@ -47,9 +55,12 @@ impl FleetOptions {
             Cluster::Slurm(_) => {
                 format!("{what}: on {counted} by Slurm; shared folder {folder}")
             }
-            Cluster::Others(_) => format!(
-                "{what}: waiting for workers: start `niagara fleet worker {folder} --name w1` to w{nodes}, each on a machine of its own"
-            ),
+            Cluster::Others(_) => {
+                let arguments = self.worker_arguments().join(" ");
+                format!(
+                    "{what}: waiting for workers: start `niagara fleet worker {folder} --name w1 {arguments}` to w{nodes}, each on a machine of its own"
+                )
+            }
         }
     }
 }
@@ -70,15 +81,10 @@ fn program(options: &FleetOptions) -> Result<Program> {
                 format!("cannot copy this program to {}", shared.display())
             })?;
     }
-    let mut arguments = vec![
-        "--node-dir".to_owned(),
-        options.node_dir.display().to_string(),
-    ];
-    arguments.extend(options.arguments.iter().cloned());
     Ok(Program {
         shared,
         local: options.node_dir.join("bin").join(name),
-        arguments,
+        arguments: options.worker_arguments(),
     })
 }
 
@@ -102,6 +108,7 @@ pub(super) fn open_head(
         silence: options.silence,
         held,
         patience: PATIENCE,
+        program: own_hash()?,
     })
     .map_err(|error| explained(error, &options.shared))
 }

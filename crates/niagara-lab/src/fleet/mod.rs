@@ -196,6 +196,10 @@ impl Fleet {
             spec: spec.clone(),
             protocol,
             content: content.into_iter().collect(),
+            installs: [
+                bench.install_for_nodes(&spec.variants[0])?,
+                bench.install_for_nodes(&spec.variants[1])?,
+            ],
             trial: self.try_nodes,
         };
         Ok(Order {

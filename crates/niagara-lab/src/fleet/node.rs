@@ -130,7 +130,10 @@ impl<'a> Node<'a> {
         let (bench, ready) = &mut self.benches[place];
         // A bench that ran a duel has the flag of that attempt, which may have been withdrawn: what is set up now is another one's.
         bench.stopped_by(self.stop.clone());
-        for variant in &order.spec.variants {
+        for (variant, install) in order.spec.variants.iter().zip(&order.installs) {
+            if let Some(install) = install {
+                bench.give(variant, install.clone())?;
+            }
             bench.set_up_variant(variant, &mut Told)?;
             ready.insert(variant.id());
         }
@@ -312,6 +315,7 @@ mod tests {
             },
             protocol: Protocol::Duel,
             content: Vec::new(),
+            installs: [None, None],
             trial: false,
         }
     }
@@ -327,6 +331,7 @@ mod tests {
                 patience: Duration::from_secs(1),
                 beat: Duration::from_secs(1),
                 margin: 0.0,
+                program: String::new(),
             },
             cache: place.path().join("cache"),
             servers: Vec::new(),

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 use niagara_fleet::content::Content;
+use niagara_server::Install;
 use niagara_stats::MachineTrial;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -18,6 +19,9 @@ pub(crate) struct OrderDocument {
     pub protocol: Protocol,
     /// What has to be on the node's disk.
     pub content: Vec<Content>,
+    /// The servers that the head has set up for the variants, which nodes run as they are; none of one that is named by its path.
+    #[serde(default)]
+    pub installs: [Option<Install>; 2],
     /// Before its first duel the node compares A with itself.
     #[serde(default)]
     pub trial: bool,
@@ -115,6 +119,7 @@ mod tests {
             spec: spec.clone(),
             protocol: Protocol::Duel,
             content: Vec::new(),
+            installs: [None, None],
             trial: true,
         });
         let back: OrderDocument = serde_json::from_str(&text.expect("JSON")).expect("the same");

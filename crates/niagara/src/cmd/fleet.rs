@@ -8,7 +8,8 @@ use anyhow::{Context, Result, bail};
 use clap::{Args, Subcommand};
 use niagara_fleet::{Cluster, Plan, Program, SlurmOptions, WorkerOptions};
 use niagara_lab::{
-    FleetOptions, NodeOptions, Question, RateChoice, StudyDescription, duel_seconds, work_on_node,
+    FleetOptions, NodeOptions, Question, RateChoice, StudyDescription, duel_seconds, own_hash,
+    work_on_node,
 };
 use niagara_report::number;
 
@@ -83,6 +84,7 @@ pub fn run(args: FleetCommandArgs) -> Result<ExitCode> {
             patience: args.patience,
             beat: args.beat,
             margin: args.margin,
+            program: own_hash()?,
         },
         cache: node_dir(args.node_dir)?,
         servers: args.servers,
