@@ -17,6 +17,8 @@ const FAST: Duration = Duration::from_secs(5);
 const AT_ONCE: Duration = Duration::from_secs(2);
 /// How long after.
 const SOON: Duration = Duration::from_secs(30);
+/// How long Slurm may not answer before that is told.
+const MUTE: Duration = Duration::from_secs(60);
 
 /// What is asked of the thread, and what it found.
 #[derive(Debug, Default)]
@@ -27,6 +29,8 @@ struct Talk {
     submitted: Vec<(String, u32)>,
     /// What Slurm said last, and when.
     tasks: Option<(Instant, Vec<Task>)>,
+    /// Since when it does not say how its queue is, and why not.
+    mute: Option<(Instant, String)>,
     /// What it refused last.
     refused: Option<String>,
     /// Nodes are being asked for: Slurm may have taken a job of which only its answer says the number.
@@ -97,6 +101,13 @@ impl Queue {
     /// What Slurm said last, and when.
     pub fn tasks(&self) -> Option<(Instant, Vec<Task>)> {
         self.talk().tasks.clone()
+    }
+
+    /// Why Slurm has not said how its queue is, for longer than passes by itself.
+    pub fn mute(&self) -> Option<String> {
+        let talk = self.talk();
+        let (since, why) = talk.mute.as_ref()?;
+        (since.elapsed() > MUTE).then(|| why.clone())
     }
 
     /// Whether to ask more often.
@@ -172,8 +183,19 @@ fn ask(slurm: &Slurm, talk: &Mutex<Talk>) {
         } else if due {
             let answer = slurm.queue();
             asked = Some(Instant::now());
-            if let Ok(tasks) = answer {
-                lock(talk).tasks = Some((Instant::now(), tasks));
+            let mut talk = lock(talk);
+            match answer {
+                Ok(tasks) => {
+                    talk.tasks = Some((Instant::now(), tasks));
+                    talk.mute = None;
+                }
+                Err(error) => {
+                    let since = talk
+                        .mute
+                        .as_ref()
+                        .map_or_else(Instant::now, |(since, _)| *since);
+                    talk.mute = Some((since, format!("{error:#}")));
+                }
             }
         }
         std::thread::sleep(Duration::from_millis(200));

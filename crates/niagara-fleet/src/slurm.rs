@@ -292,9 +292,9 @@ pub fn in_words(state: &str, reason: &str) -> Option<String> {
         ("PENDING", "PartitionTimeLimit") => {
             waits("the partition allows no jobs that long: give a shorter --job-time")
         }
-        ("PENDING", "PartitionNodeLimit") => {
-            waits("the partition has fewer nodes: give fewer --nodes")
-        }
+        ("PENDING", "PartitionNodeLimit") => waits(
+            "the partition gives no single node, or has none that is up: name another one, --on slurm:PARTITION",
+        ),
         ("PENDING", "PartitionDown" | "PartitionInactive") => {
             waits("the partition takes no jobs now")
         }

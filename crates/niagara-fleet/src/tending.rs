@@ -79,6 +79,11 @@ impl Office {
                 self.trouble = Some(format!("Slurm took no job: {refused}"));
             }
         }
+        if let Some(why) = queue.mute() {
+            self.notice_once(format!(
+                "Slurm does not say how its queue is; until it does, no worker is replaced: {why}"
+            ));
+        }
         let Some((asked, tasks)) = queue.tasks() else {
             return Ok(());
         };
