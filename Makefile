@@ -1,6 +1,7 @@
 # `make tune`, `make test` and `make bench` set up everything they need and say what they install.
 
 CARGO ?= cargo
+export CARGO
 SERVER ?= mariadb-10.11
 BUDGET ?= 10m
 FUZZ_SECONDS ?= 600
@@ -15,6 +16,11 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
 .PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build clean
+
+# One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
+ifndef HALVES
+.NOTPARALLEL:
+endif
 
 tune: setup build ## Tune a private MariaDB 10.11 for 10 minutes; prints where the report is
 	$(NIAGARA) tune $(SERVER) --budget $(BUDGET)
@@ -41,9 +47,10 @@ aa-capture: build setup-bench ## Twenty comparisons of a server with itself by a
 
 bench-tuners: build ## Niagara beside SMAC3, Optuna, random search and MySQLTuner, judged blindly: hours; make bench-tuners TUNERS='--minutes 15 --seeds 3'
 	@scripts/setup tuners
-	@test -x target/tools/tuners/bin/python || python3 -m venv target/tools/tuners
+	@test -x target/tools/tuners/bin/pip || python3 -m venv --clear target/tools/tuners
 	target/tools/tuners/bin/pip install --quiet --requirement scripts/tuners/requirements.txt
-	target/tools/tuners/bin/python scripts/tuners/bench_tuners.py --niagara $(NIAGARA) --out target/tuners $(TUNERS) | tee target/tuners.md
+	target/tools/tuners/bin/python scripts/tuners/bench_tuners.py --niagara $(NIAGARA) --out target/tuners $(TUNERS) >target/tuners.md
+	cat target/tuners.md
 
 bench-fleet: setup-fleet build ## What studies on nodes lose of their time, on a Slurm cluster on this machine: half an hour, then an hour that needs the machine to itself
 	scripts/bench-fleet $(NIAGARA) replay
@@ -81,7 +88,7 @@ test-builds: setup-builds ## Builds real servers in every way and starts them: a
 bench-build: setup-builds build ## What a build costs beside cmake and ninja by hand, both at once: an hour on two CPUs; make bench-build SERVER=mariadb-11.8
 	scripts/bench-build $(NIAGARA) $(SERVER)
 
-build:
+build: setup
 	$(CARGO) build --release --locked
 
 lint:
@@ -93,7 +100,7 @@ lint:
 unit:
 	$(CARGO) test --workspace --locked --no-run
 	@echo "tests in two halves at once; each is shown when it has ended, some ten minutes from now"
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target unit-a-to-o unit-p-to-z
+	$(MAKE) --no-print-directory --jobs 2 --output-sync=target HALVES=yes unit-a-to-o unit-p-to-z
 
 unit-a-to-o:
 	$(CARGO) test --workspace --locked --no-fail-fast --test '[a-o]*'

@@ -96,11 +96,13 @@ def searched(bench, tuner, seed):
         return tps
 
     config, best = SEARCHES[tuner](evaluate, seed, lambda: budget - (time.monotonic() - start))
-    first = evaluations[0]["tps"] if evaluations else 0.0
+    first = evaluations[0] if evaluations else {"tps": 0.0, "failure": "the time is too short for one evaluation"}
+    if not first["tps"]:
+        return {"failed": f'the server as it is was not measured: {first["failure"]}'}
     return {
         "settings": variables(config),
         "variant": variant(variables(config)),
-        "claimed": best / first if first else None,
+        "claimed": best / first["tps"],
         "evaluations": evaluations,
         "seconds": time.monotonic() - start,
     }
@@ -146,13 +148,35 @@ def tuned(bench, seed, folder, knobs_only):
     summary = json.loads(done.stdout)
     spelling = {lever["id"]: lever["spelling"] for lever in known}
     kept = [spelling[rung["screened"]["lever"]] for rung in summary["rungs"]]
+    # Behind the levers, whose own numbers they take the place of.
+    found = [setting for rung in summary["rungs"] for setting in numbers(rung.get("chosen") or "")]
     total = summary["total"]
     return {
-        "variant": ",".join(kept) or "base",
+        "variant": ",".join(kept + found) or "base",
         "claimed": total["throughput"]["estimate"]["ratio"] if total else None,
         "total": total["throughput"]["estimate"] if total else None,
         "seconds": time.monotonic() - start,
     }
+
+
+def numbers(chosen):
+    """The variables in what a search chose for a lever, as `niagara compare` takes them: `thread_pool_size=9, …`."""
+    parts = (part.partition("=") for part in chosen.split(", "))
+    return [f"cfg.{name}={value}" for name, _, value in parts if value and name.replace("_", "").isalnum() and "_" in name]
+
+
+def the_same_as_before(folder, args):
+    """Refuses to continue with other options what is kept in the folder."""
+    beside = {"out", "niagara", "workload", "seeds", "first_seed", "tuner"}
+    asked = {name: value for name, value in sorted(vars(args).items()) if name not in beside}
+    path = folder / "options.json"
+    if not path.exists():
+        path.write_text(json.dumps(asked, indent=1))
+    before = json.loads(path.read_text())
+    other = [name for name in asked if before.get(name) != asked[name]]
+    if other:
+        words = ", ".join(f"--{name.replace('_', '-')} {before.get(name)}" for name in other)
+        sys.exit(f"{folder} was begun with {words}\nremedy: the same again, or another --out")
 
 
 def kept(path, make):
@@ -180,12 +204,20 @@ def candidate(bench, tuner, seed, folder):
     return searched(bench, tuner, seed)
 
 
+def started(bench):
+    tps, failure = bench.throughput({})
+    return {"failed": failure} if failure else {"tps": tps}
+
+
 def measure(args, workload):
     """All tuners and seeds of one workload, then the judge; a row each."""
     bench, folder = Bench(args, workload), args.out / workload
     folder.mkdir(parents=True, exist_ok=True)
+    the_same_as_before(folder, args)
     # Fetches the server and fills its tables before anyone's clock runs.
-    kept(folder / "start.json", lambda: bench.throughput({}))
+    begun = kept(folder / "start.json", lambda: started(bench))
+    if "failed" in begun:
+        sys.exit(f'the server as it is does not run: {begun["failed"]}')
     tuners = args.tuner or ["niagara", "niagara-knobs", *SEARCHES, "mysqltuner"]
     found = {}
     for seed in range(args.first_seed, args.first_seed + args.seeds):
@@ -195,6 +227,10 @@ def measure(args, workload):
                 folder / f"{tuner}-{seed}.json", lambda: candidate(bench, tuner, seed, folder)
             )
     rows = []
+    # A row's text stands in one line of the table.
+    for one in found.values():
+        if "failed" in one:
+            one["failed"] = " ".join(one["failed"].split())
     order = list(found)
     random.Random(1).shuffle(order)
     for tuner, seed in order:

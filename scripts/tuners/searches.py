@@ -65,7 +65,7 @@ def smac_search(evaluate, seed, time_left):
 
     from ConfigSpace import Categorical, ConfigurationSpace, Float
     from smac import HyperparameterOptimizationFacade, Scenario
-    from smac.runhistory.dataclasses import TrialValue
+    from smac.runhistory.dataclasses import TrialInfo, TrialValue
 
     space = ConfigurationSpace(seed=seed)
     for name, knob in KNOBS.items():
@@ -87,11 +87,14 @@ def smac_search(evaluate, seed, time_left):
         search = facade(
             scenario,
             cost,
-            initial_design=facade.get_initial_design(scenario, n_configs=8, additional_configs=[space.get_default_configuration()]),
+            initial_design=facade.get_initial_design(scenario, n_configs=8),
             overwrite=True,
             logging_level=False,
         )
         try:
+            # As a configuration of its design it would come after those that the design draws.
+            default_configuration = space.get_default_configuration()
+            search.tell(TrialInfo(default_configuration, seed=0), TrialValue(cost=cost(default_configuration)))
             # Asked and told, so that the end of the budget ends it: an exception within `optimize` counts as a crash.
             while True:
                 trial = search.ask()

@@ -64,6 +64,16 @@ impl Experience {
         self.has_ccache && records.any(|record| unlike(record, BuildKind::Server, recipe) == 0)
     }
 
+    /// The recipe of a server with these objects, of which ccache keeps them.
+    pub(crate) fn of_objects(&self, objects: &Recipe) -> Option<Recipe> {
+        let mut servers = self.records.iter().filter(|record| {
+            let recipe = record.recipe.normal();
+            record.kind == BuildKind::Server && recipe.keyed().objects() == *objects
+        });
+        let server = servers.next().filter(|_| self.has_ccache)?;
+        Some(server.recipe.normal())
+    }
+
     /// Seconds of `part` for the build of this kind and `recipe`: of the newest of the builds that are most like it.
     pub(crate) fn typical(&self, kind: BuildKind, recipe: &Recipe, part: &str) -> Option<f64> {
         let whole;

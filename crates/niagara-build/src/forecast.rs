@@ -4,7 +4,7 @@ use niagara_server::{Catalog, CpuSeconds};
 use serde::{Deserialize, Serialize};
 
 use crate::experience::{Experience, UNEVEN};
-use crate::recipe::Recipe;
+use crate::recipe::{Lto, Recipe};
 use crate::shipped_patches::patch_text;
 use crate::store::{BuildKind, BuildRecord, BuildStore};
 use crate::today::{Here, Today};
@@ -15,7 +15,9 @@ const BOLT_SECONDS: f64 = 60.0;
 /// Part of a compilation that the same one takes again with source changes, where ccache has the objects of the first. Measured were 7 %
 /// (MySQL 9.7, two source files) and 12 % (MariaDB 11.8; docs/results/tune-with-builds.md).
 const PATCHED_SHARE: f64 = 0.15;
-/// Likewise where a header is changed: three quarters (MariaDB 10.11 by clang with profile feedback and LTO, `socket-waits-in-recv`, whose
+/// Likewise where only the link is another one.
+const LINKED_SHARE: f64 = 0.15;
+/// The part of a compilation that a patch leaves to do where a header is changed: three quarters (MariaDB 10.11 by clang with profile feedback and LTO, `socket-waits-in-recv`, whose
 /// header most of the server includes: 753 of 1,000 seconds of CPU time, `niagara server build list --json`).
 const PATCHED_HEADER_SHARE: f64 = 0.8;
 
@@ -147,26 +149,49 @@ impl Forecaster<'_> {
         };
         // ccache has no objects that count.
         let served = match kind {
-            BuildKind::Server => self.compiled_without_patches(recipe),
+            BuildKind::Server => self.served_by(recipe),
             _ => None,
         };
         let compile = match served {
-            Some(compiled) => whole(&compiled).part(patched_share(recipe)),
+            Some((compiled, share)) => whole(&compiled).part(share),
             None => whole(recipe),
         };
         compile.and(configure.unwrap_or_default())
     }
 
-    /// `recipe` without its patches, where ccache has, or will have, the objects of that one and no patched build of the kind
-    /// tells more. By a profile of its own every object is another one.
-    fn compiled_without_patches(&self, recipe: &Recipe) -> Option<Recipe> {
+    /// A recipe of which ccache has, or will have, most objects of `recipe`, where no build like it tells more, and the part of
+    /// its compilation that is left to do. By a profile of its own every object is another one.
+    fn served_by(&self, recipe: &Recipe) -> Option<(Recipe, f64)> {
         let shares_objects = recipe.pgo.is_none() || self.today.has_shipped_profile(recipe);
-        if recipe.patches.is_empty() || !shares_objects || self.experience.serves_alike(recipe) {
+        if !shares_objects || self.experience.serves_alike(recipe) {
             return None;
         }
         let without = recipe.without_patches();
         let is_planned = self.servers.contains(&without.keyed()) && self.today.has_ccache();
-        (is_planned || self.experience.serves_alike(&without)).then_some(without)
+        if !recipe.patches.is_empty() && (is_planned || self.experience.serves_alike(&without)) {
+            return Some((without, patched_share(recipe)));
+        }
+        let linked = self.linked_otherwise(recipe)?;
+        Some((linked, LINKED_SHARE))
+    }
+
+    /// A server of the same objects, linked otherwise, that is here or will be. What links by LTO is the compiler's work again, but
+    /// for ThinLTO's, which is kept as well.
+    fn linked_otherwise(&self, recipe: &Recipe) -> Option<Recipe> {
+        let is_kept = match recipe.lto {
+            Lto::None => true,
+            Lto::Thin => !recipe.compiler.is_gcc(),
+            Lto::Full => false,
+        };
+        if !is_kept {
+            return None;
+        }
+        let objects = recipe.keyed().objects();
+        let mut planned = self.servers.iter().filter(|_| self.today.has_ccache());
+        let planned = planned.find(|server| server.objects() == objects);
+        planned
+            .cloned()
+            .or_else(|| self.experience.of_objects(&objects))
     }
 
     /// Seconds until the profile is there by which `recipe` is compiled.
@@ -551,6 +576,27 @@ mod tests {
             ]
             .map(Forecast::Seconds)
         );
+    }
+
+    #[test]
+    fn what_is_only_linked_otherwise_takes_the_link() {
+        let plain = || vec![built(&[], 1400.0, None, 1)];
+        let jemalloc = ("static_libraries", "jemalloc");
+        let link = Forecast::Seconds(1400.0 * LINKED_SHARE + 10.0);
+        let whole = Forecast::Seconds(1410.0);
+        assert_eq!(forecast(plain(), &[jemalloc]), link);
+        // Of one that is built before it.
+        let clang = [("compiler", "clang"), ("lto", "thin")];
+        let known = vec![built(&[("compiler", "clang")], 1400.0, None, 1)];
+        let both = several(known, &[&clang, &[clang[0], clang[1], jemalloc]]);
+        assert_eq!(both, [whole, link]);
+        // Other objects, a link that compiles, a cache that keeps nothing.
+        assert_eq!(forecast(plain(), &[("static_libraries", "zlib")]), whole);
+        let lto = ("lto", "thin");
+        let known = vec![built(&[lto], 1400.0, None, 1)];
+        assert_eq!(forecast(known, &[lto, jemalloc]), whole);
+        let emptied = Experience::with(plain(), false, 2);
+        assert_eq!(forecasts_on(&Unchanged, emptied, &[&[jemalloc]]), [whole]);
     }
 
     #[test]

@@ -234,11 +234,18 @@ impl Recipe {
         recipe.bolt_profile = None;
         if !self.has_two_rounds() {
             recipe.lto = Lto::None;
-            recipe.linker = None;
-            recipe.link_flags.clear();
-            recipe.static_libraries.remove(&StaticLibrary::Cxx);
-            recipe.static_libraries.remove(&StaticLibrary::Jemalloc);
+            recipe = recipe.objects();
         }
+        recipe
+    }
+
+    /// The recipe of the same objects, linked by the default linker and with nothing linked in that changes none of them.
+    pub(crate) fn objects(&self) -> Recipe {
+        let mut recipe = self.before_bolt();
+        recipe.linker = None;
+        recipe.link_flags.clear();
+        recipe.static_libraries.remove(&StaticLibrary::Cxx);
+        recipe.static_libraries.remove(&StaticLibrary::Jemalloc);
         recipe
     }
 
