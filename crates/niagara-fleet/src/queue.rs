@@ -1,5 +1,6 @@
 //! A thread that talks to Slurm: it may take a minute to answer, and nothing else is to wait for it.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -25,6 +26,10 @@ const MUTE: Duration = Duration::from_secs(60);
 struct Talk {
     /// Ask for this many more nodes, without these.
     wanted: Option<(u32, Vec<String>)>,
+    /// End these tasks.
+    cancelled: Vec<String>,
+    /// Those that were to be ended, whatever came of it.
+    ended: BTreeSet<String>,
     /// Arrays that were submitted and are not fetched yet: number and tasks.
     submitted: Vec<(String, u32)>,
     /// What Slurm said last, and when.
@@ -80,6 +85,14 @@ impl Queue {
         let mut talk = self.talk();
         if talk.wanted.is_none() {
             talk.wanted = Some((tasks, without));
+        }
+    }
+
+    /// Ends a task, once.
+    pub fn cancel(&self, task: &str) {
+        let mut talk = self.talk();
+        if talk.ended.insert(task.to_owned()) {
+            talk.cancelled.push(task.to_owned());
         }
     }
 
@@ -152,7 +165,7 @@ fn ask(slurm: &Slurm, talk: &Mutex<Talk>) {
     let mut asked: Option<Instant> = None;
     let mut submitted: Option<Instant> = None;
     loop {
-        let (wanted, due) = {
+        let (wanted, cancelled, due) = {
             let mut talk = lock(talk);
             if talk.over {
                 return;
@@ -164,8 +177,14 @@ fn ask(slurm: &Slurm, talk: &Mutex<Talk>) {
             };
             let due = asked.is_none_or(|asked| asked.elapsed() >= every);
             talk.asking = talk.wanted.is_some();
-            (talk.wanted.clone(), due)
+            (
+                talk.wanted.clone(),
+                std::mem::take(&mut talk.cancelled),
+                due,
+            )
         };
+        // One that is not ended by it is not counted all the same.
+        let _ = slurm.cancel(&cancelled);
         if let Some((tasks, without)) = wanted {
             let without: Vec<&str> = without.iter().map(String::as_str).collect();
             let answer = slurm.submit(tasks, &without);

@@ -10,6 +10,8 @@ use crate::watch::Watch;
 
 /// How long a job may run before its worker's first line is missed.
 const UNSEEN: Duration = Duration::from_secs(150);
+/// How long a worker may be silent before its job is ended and replaced: it hangs, or is stopped.
+const HUNG: Duration = Duration::from_secs(300);
 /// Submissions in a row that brought no result, after which no more are made.
 const MAX_FRUITLESS: u32 = 3;
 /// States of a job that the node, or what runs on it, is to blame for.
@@ -105,7 +107,11 @@ impl Office {
         // An answer from before the last submission knows nothing of it.
         let fresh = self.submissions.at.is_none_or(|at| asked > at);
         let wanted = queue.nodes.min(self.desk.open_duels() as u32);
-        let there = alive.len() as u32;
+        let hung: Vec<&Task> = alive.iter().filter(|task| self.hangs(task)).collect();
+        for task in hung.iter().filter(|task| task.state == "RUNNING") {
+            queue.cancel(&task.name);
+        }
+        let there = (alive.len() - hung.len()) as u32;
         let busy = self.ending || queue.is_submitting() || !fresh || !self.has_orders;
         if busy || there >= wanted {
             return Ok(());
@@ -149,6 +155,16 @@ impl Office {
             task.node,
             self.options.folder.display()
         ));
+    }
+
+    /// Whether a job's worker has been silent for so long that another is asked for in its place.
+    fn hangs(&self, task: &Task) -> bool {
+        let mut workers = self.watches.iter();
+        // Of a worker that was started again the last one counts.
+        let watch = workers.rfind(|(worker, _)| name_of(worker).0 == task.name);
+        watch.is_some_and(|(_, watch)| {
+            watch.silent && watch.heard.max(self.deaf_until).elapsed() > HUNG
+        })
     }
 
     /// Workers whose job has ended without a word.

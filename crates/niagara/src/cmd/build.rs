@@ -157,6 +157,12 @@ fn training_settings(args: &BuildArgs) -> Vec<(String, String)> {
 }
 
 fn make(inventory: &Inventory, args: &BuildArgs, fleet: Option<&FleetOptions>) -> Result<ExitCode> {
+    if args.keep && fleet.is_some() {
+        bail!(
+            "--keep keeps the folders of builds that are made here, and --on has nodes build\n\
+             remedy: leave one of them out"
+        );
+    }
     let recipe = recipe(args)?;
     let cancel = on_ctrl_c()?;
     let mut terminal = Terminal::new(Duration::ZERO);

@@ -53,6 +53,12 @@ pub fn run(args: BenchArgs) -> Result<ExitCode> {
     if !args.connect.is_foreign() {
         check_private(&args)?;
     }
+    if load.workload.is_job() && args.output.hdr_log.is_some() {
+        bail!(
+            "a job writes no HdrHistogram log: its steps are timed one by one\n\
+             remedy: leave out --hdr-log"
+        );
+    }
     // Before anything is started: a name that cannot be written is known at once.
     let file = args.output.hdr_log.as_deref().map(HdrFile::create);
     let mut file = file.transpose()?;
@@ -171,7 +177,7 @@ fn measure(
         Ok(findings) => (findings, None),
         Err(error) => (None, Some(error)),
     };
-    let document = document(args, load, bench.target, cancel, runs);
+    let document = document(&run_args, load, bench.target, cancel, runs);
     let replay = replay::fidelity(load, &driver, &document.runs)?;
     let missing = replay
         .as_ref()
@@ -241,7 +247,7 @@ fn pacings(args: &RunArgs) -> Vec<Pacing> {
 }
 
 fn document(
-    args: &BenchArgs,
+    args: &RunArgs,
     load: &Load,
     target: &Target,
     cancel: &Cancel,
@@ -259,12 +265,12 @@ fn document(
         },
         workload: load.workload.clone(),
         threads: load.threads,
-        seed: args.run.seed,
-        warm_up_seconds: args.run.warm_up.as_secs_f64(),
+        seed: args.seed,
+        warm_up_seconds: args.warm_up.as_secs_f64(),
         interrupted: cancel.is_cancelled(),
         consistency: None,
         replay: None,
-        highest_sustained_rate: highest_sustained_rate(&args.run.rate_steps, &runs),
+        highest_sustained_rate: highest_sustained_rate(&args.rate_steps, &runs),
         runs,
     }
 }
