@@ -46,6 +46,14 @@ def requests(titles: list[str], count: int, seed: int) -> list[Request]:
     return [draw.choices(kinds, weights)[0][1]() for _ in range(count)]
 
 
+def edited(answer: bytes) -> bool:
+    """Whether an edit was taken, or another one came before it: of two who edit one page at once the second is told so, as on any wiki."""
+    try:
+        return json.loads(answer).get("error", {}).get("code") in (None, "editconflict")
+    except ValueError:
+        return False
+
+
 def browse(port: int, wanted: list[Request], until: float | None = None) -> tuple[float, int]:
     """Asks for all pages, `CONNECTIONS` at a time; returns the seconds that took and how many answers there were.
 
@@ -73,9 +81,7 @@ def browse(port: int, wanted: list[Request], until: float | None = None) -> tupl
             except (OSError, http.client.HTTPException) as error:
                 failures.append(f"{quote(request.path)}: {error!r}")
                 break
-            # Two who edit one page at once: the second is told so, as on any wiki.
-            error = json.loads(body).get("error", {}).get("code") if request.form else None
-            if answer.status not in (200, 302) or error not in (None, "editconflict"):
+            if answer.status not in (200, 302) or (request.form and not edited(body)):
                 failures.append(f"{request.path}: {answer.status} {body[:300]!r}")
             answered.append(1)
             connection.close()

@@ -21,10 +21,9 @@ class Database:
     def create(self) -> None:
         """An empty data directory, its account root without a password: it can be reached from this machine only."""
         self.folder.mkdir(parents=True)
-        subprocess.run(
+        run(
             ["mariadb-install-db", "--no-defaults", f"--datadir={self.folder / 'data'}", "--skip-test-db",
-             "--auth-root-authentication-method=normal", *as_root()],
-            check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+             "--auth-root-authentication-method=normal", *as_root()])
 
     def copy_of(self, backup: Path) -> None:
         """Data from a prepared backup."""
@@ -38,7 +37,8 @@ class Database:
         everything = self.folder / "all.cnf"
         everything.write_text("".join(f"!include {file}\n" for file in option_files))
         command = [SERVER, f"--defaults-file={everything}", f"--datadir={self.folder / 'data'}", f"--socket={self.socket}",
-                   f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}", *as_root()]
+                   f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}",
+                   f"--secure-file-priv={self.folder}", *as_root()]
         if scheduling == "batch":
             command = ["chrt", "--batch", "0", *command]
         with open(self.folder / "error.log", "ab") as log:
@@ -50,13 +50,14 @@ class Database:
             if self.process.poll() is not None or time.monotonic() > until:
                 raise SystemExit(f"demo: the server did not start: {self.folder / 'error.log'} has the reason")
             time.sleep(0.1)
+        if "cannot be preloaded" in (self.folder / "error.log").read_text(errors="replace"):
+            raise SystemExit(f"demo: a library was to be preloaded and was not: {self.folder / 'error.log'} has the reason")
 
     def back_up(self, target: Path) -> None:
         """A prepared physical backup of the running server."""
-        quiet = {"check": True, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-        subprocess.run(["mariadb-backup", "--no-defaults", "--backup", "--user=root", f"--socket={self.socket}",
-                        f"--datadir={self.folder / 'data'}", f"--target-dir={target}"], **quiet)
-        subprocess.run(["mariadb-backup", "--prepare", f"--target-dir={target}"], **quiet)
+        run(["mariadb-backup", "--no-defaults", "--backup", "--user=root", f"--socket={self.socket}",
+                        f"--datadir={self.folder / 'data'}", f"--target-dir={target}"])
+        run(["mariadb-backup", "--prepare", f"--target-dir={target}"])
 
     def freeze(self) -> None:
         """Stopped without ending: it takes no CPU time until `thaw`."""
@@ -77,6 +78,13 @@ class Database:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait()
+
+
+def run(command: list, **how) -> None:
+    """Runs a program; ends the demonstration with the end of what it said where it fails."""
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, errors="replace", **how)
+    if done.returncode:
+        raise SystemExit(f"demo: {command[0]} failed:\n{done.stdout[-2000:]}")
 
 
 def as_root() -> list[str]:

@@ -14,6 +14,8 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from signal import SIGHUP, SIGTERM
+from signal import signal as on_signal
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -88,7 +90,8 @@ def deployed(deploy: Path) -> tuple[list[Path], dict[str, str], str, bool]:
             key, _, value = line.partition("=")
             if key == "Environment":
                 name, _, content = value.strip('"').partition("=")
-                environment[name] = content
+                # Nothing is installed for the demonstration: the library is taken from where it was handed over.
+                environment[name] = content.replace("/usr/lib/niagara/", f"{deploy}/")
             elif key == "CPUSchedulingPolicy":
                 scheduling = value
             elif line and not line.startswith(("#", "[")) and key not in ("ExecStart",):
@@ -139,13 +142,21 @@ def compared(args, options: Path, backup: Path, wiki: Wiki, root: Path) -> dict:
               duels.Stack(after, wikis[1], lambda: start(after, wikis[1], [options, *files], environment, scheduling))]
     titles, _ = made_up(args.articles, args.seed)
     tell("the wiki before and after, side by side")
-    return duels.run(stacks, titles, args.duels, couples=6, batch=100, seed=args.seed, tell=tell)
+    return duels.run(stacks, titles, args.duels, couples=6, batch=100, seed=args.seed, tell=tell, keep=lambda found: kept(args, found))
+
+
+def kept(args, found: dict) -> None:
+    """What the duels so far say, on disk."""
+    (args.out / "pages.json").write_text(json.dumps(found, indent=1) + "\n")
 
 
 def mistake(args) -> str | None:
     """What is wrong with the arguments, with the remedy."""
     if not os.access(args.niagara, os.X_OK):
         return f"{args.niagara} is not a program: make build makes target/release/niagara"
+    left = running_below(args.out)
+    if left:
+        return f"an earlier call has left processes running: kill {' '.join(map(str, left))}"
     if args.only_compare:
         there = (args.out / MARK).exists() and (args.out / "tune").exists()
         return None if there else f"{args.out} has no tuning of this demonstration: leave out --only-compare"
@@ -156,10 +167,24 @@ def mistake(args) -> str | None:
     return None if args.again else f"{args.out} has an earlier demonstration: name another folder, or --again to empty it"
 
 
+def running_below(folder: Path) -> list[int]:
+    """Servers and web servers of an earlier call that was killed: their command lines name files of this folder."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        programs = (b"mariadbd", b"php", b"chrt")
+        if os.path.basename(words[0]) in programs and any(f"{folder}/".encode() in word for word in words):
+            found.append(int(process.name))
+    return found
+
+
 def emptied(folder: Path) -> None:
     """What was downloaded stays."""
     for entry in folder.iterdir():
-        if entry.name != "mediawiki":
+        if entry.name not in ("mediawiki", MARK):
             shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
 
 
@@ -171,9 +196,18 @@ def main() -> int:
         print(f"demo: {wrong}", file=sys.stderr)
         return 2
     args.out.mkdir(parents=True, exist_ok=True)
-    if not args.only_compare:
+    for signal in (SIGTERM, SIGHUP):
+        # Servers are ended as on Ctrl-C.
+        on_signal(signal, lambda *_: sys.exit(143))
+    mark = args.out / MARK
+    if args.only_compare:
+        # The data were made with these.
+        made = json.loads(mark.read_text() or "{}")
+        args.articles, args.seed = made.get("articles", args.articles), made.get("seed", args.seed)
+    else:
+        mark.touch()
         emptied(args.out)
-    (args.out / MARK).touch()
+        mark.write_text(json.dumps({"articles": args.articles, "seed": args.seed}))
     root = unpack(args.out)
     options, backup = args.out / "my.cnf", args.out / "backup"
     wiki = Wiki(root, args.out / "wiki", free_ports(1)[0])
@@ -184,7 +218,6 @@ def main() -> int:
         tell("nothing was proven to help this traffic: there is nothing to compare")
         return 0
     result = compared(args, options, backup, wiki, root)
-    (args.out / "pages.json").write_text(json.dumps(result, indent=1) + "\n")
     interval = "(no interval: that takes six duels)" if result["low"] is None else f"[{result['low']:.3f}, {result['high']:.3f}]"
     before, after = result["pages_per_second"]
     print(f"\npages per second: {before:.1f} before, {after:.1f} after: × {result['ratio']:.3f} {interval} from {result['duels']} "

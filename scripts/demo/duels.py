@@ -3,7 +3,6 @@
 As in Niagara's own duels: both are freshly started on identical data, take the same requests in turn, the order tossed by a coin, the idle one frozen; after
 some couples both are started again. A duel is one figure. The interval is that of the signed-rank test (Hodges and Lehmann, 1963), exact.
 """
-import itertools
 import math
 import random
 import statistics
@@ -67,9 +66,10 @@ def estimate(scores: list[float], alpha: float = 0.05) -> tuple[float, float | N
     n = len(scores)
     walsh = sorted((scores[i] + scores[j]) / 2 for i in range(n) for j in range(i, n))
     # Of the 2^n ways that signs may fall, how many have a rank sum of so much.
-    sums = [0] * (n * (n + 1) // 2 + 1)
-    for signs in itertools.product([0, 1], repeat=n):
-        sums[sum(rank for rank, sign in enumerate(signs, 1) if sign)] += 1
+    sums = [1] + [0] * (n * (n + 1) // 2)
+    for rank in range(1, n + 1):
+        for total in range(len(sums) - 1, rank - 1, -1):
+            sums[total] += sums[total - rank]
     below, cut = 0, -1
     for total, ways in enumerate(sums):
         below += ways
@@ -82,8 +82,17 @@ def estimate(scores: list[float], alpha: float = 0.05) -> tuple[float, float | N
     return middle, math.exp(walsh[cut]), math.exp(walsh[-1 - cut])
 
 
-def run(stacks: list[Stack], titles: list[str], count: int, couples: int, batch: int, seed: int, tell: Callable[[str], None]) -> dict:
-    """`count` duels; every couple has requests of its own, the same for both sides."""
+def summary(scores: list[float], speeds: list[list[float]]) -> dict:
+    """What these duels say together."""
+    ratio, low, high = estimate(scores)
+    return {"duels": len(scores), "ratio": ratio, "low": low, "high": high,
+            "pages_per_second": [statistics.median(pages[side] for pages in speeds) for side in (0, 1)],
+            "ratios": [math.exp(score) for score in scores]}
+
+
+def run(stacks: list[Stack], titles: list[str], count: int, couples: int, batch: int, seed: int, tell: Callable[[str], None],
+        keep: Callable[[dict], None]) -> dict:
+    """`count` duels; every couple has requests of its own, the same for both sides. `keep` gets what all so far say, after each."""
     coin = random.Random(seed)
     scores, speeds = [], []
     for number in range(count):
@@ -93,7 +102,5 @@ def run(stacks: list[Stack], titles: list[str], count: int, couples: int, batch:
         scores.append(score)
         speeds.append(pages)
         tell(f"duel {number + 1} of {count}: {pages[0]:.1f} pages/s before, {pages[1]:.1f} after, × {math.exp(score):.3f}")
-    ratio, low, high = estimate(scores)
-    return {"duels": count, "ratio": ratio, "low": low, "high": high,
-            "pages_per_second": [statistics.median(pages[side] for pages in speeds) for side in (0, 1)],
-            "ratios": [math.exp(score) for score in scores]}
+        keep(summary(scores, speeds))
+    return summary(scores, speeds)

@@ -9,6 +9,8 @@ import urllib.request
 from pathlib import Path
 from xml.sax.saxutils import escape
 
+from database import run
+
 PACKAGES = ["mediawiki", "mediawiki-classes"]
 WORDS = 4000
 CATEGORIES = 60
@@ -22,18 +24,20 @@ def unpack(folder: Path) -> Path:
     if (root / "index.php").exists():
         return root
     packages = folder / "packages"
-    packages.mkdir(parents=True, exist_ok=True)
-    subprocess.run(["apt-get", "download", *PACKAGES], cwd=packages, check=True,
-                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    shutil.rmtree(packages, ignore_errors=True)
+    packages.mkdir(parents=True)
+    run(["apt-get", "download", *PACKAGES], cwd=packages)
     for package in packages.glob("*.deb"):
-        subprocess.run(["dpkg-deb", "--extract", package, packages / "unpacked"], check=True)
-    shutil.move(packages / "unpacked/usr/share/mediawiki", root)
+        run(["dpkg-deb", "--extract", package, packages / "unpacked"])
+    unpacked = packages / "unpacked/usr/share/mediawiki"
     # These lead to /etc and /var/lib, where the package would have its files.
     for link in ["LocalSettings.php", "config", "extensions", "images"]:
-        (root / link).unlink()
-    (root / "extensions").symlink_to("extensions-core")
+        (unpacked / link).unlink()
+    (unpacked / "extensions").symlink_to("extensions-core")
     for name in ["images", "cache"]:
-        (root / name).mkdir()
+        (unpacked / name).mkdir()
+    # Last: what is there is whole.
+    shutil.move(unpacked, root)
     shutil.rmtree(packages)
     return root
 

@@ -33,11 +33,16 @@ fn levers(place: &Place) -> std::path::PathBuf {
 }
 
 fn tune(place: &Place) -> Command {
+    tune_with(place, "apart-one,apart-two,transport-unix")
+}
+
+/// A tuning with these levers of the folder and the program's own.
+fn tune_with(place: &Place, only: &str) -> Command {
     let mut command = place.niagara(&[
         "tune",
         "mariadb-10.11",
         "--only",
-        "apart-one,apart-two,transport-unix",
+        only,
         "--budget",
         "10m",
         "--threads",
@@ -202,5 +207,45 @@ fn a_load_that_fails_on_every_server_ends_the_screening_with_its_reason() {
             assert!(stderr.contains(word), "no {word:?} in\n{stderr}");
         }
     }
-    assert_eq!(place.duels().len(), 12);
+    // Six, and the start against itself, each time.
+    assert_eq!(place.duels().len(), 14);
+}
+
+#[test]
+fn a_lever_whose_server_starts_and_does_not_bear_the_load_is_set_aside() {
+    let place = Place::new();
+    let folder = place.folder.path().join("levers");
+    std::fs::create_dir(&folder).expect("a folder");
+    // Statements cannot be prepared from then on (1461), which no start does.
+    std::fs::write(
+        folder.join("nothing-prepared.toml"),
+        "title = \"Nothing prepared\"\ntheme = \"tables and caches\"\nrisk = \"none\"\nwhy = \"To see.\"\nsource = \"None.\"\n\
+         [change]\nconfig = { max_prepared_stmt_count = 0 }\n",
+    )
+    .expect("a file");
+    let mut child = tune_with(&place, "nothing-prepared,transport-unix,net-buffer-large")
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("niagara starts");
+    wait_until("scored duels", Duration::from_secs(240), || {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            panic!("niagara ended early: {status}");
+        }
+        let duels = place.duels();
+        duels.iter().filter(|duel| duel.score.is_some()).count() >= 4
+    });
+    signal(child.id() as i32, Signal::SIGINT);
+    let output = child.wait_with_output().expect("niagara ends");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(130), "{stderr}");
+    let store = Store::open_read_only(&place.out().join("results.db")).expect("readable");
+    let Some(Summary::Tune(tune)) = store.summary().expect("readable") else {
+        panic!("no summary of a tuning");
+    };
+    let mut aside = tune.not_tried.iter();
+    let aside = aside.find(|lever| lever.lever == "nothing-prepared");
+    let reason = &aside.expect("set aside").reason;
+    assert!(reason.contains("no server with it lasted"), "{reason}");
+    assert!(reason.contains("1461"), "{reason}");
 }

@@ -96,3 +96,38 @@ fn a_rate_without_a_latency_is_refused_with_the_remedy() {
     assert_eq!(code, Some(2), "{stderr}");
     assert!(stderr.contains("queue grows without end"), "{stderr}");
 }
+
+#[test]
+fn a_tuning_has_room_for_its_connections() {
+    let place = Place::new();
+    // The server's own default is 151.
+    let (code, _, stderr) = run(&mut place.niagara(&[
+        "tune",
+        "mariadb-10.11",
+        "--only",
+        "transport-unix",
+        "--threads",
+        "170",
+        "--table-size",
+        "1000",
+        "--slice",
+        "100ms",
+        "--screen-couples",
+        "2",
+        "--couples",
+        "2",
+        "--warm-up",
+        "200ms",
+        "--budget",
+        "30s",
+        "--seed",
+        "3",
+        "--no-profile",
+        "--out",
+        "study",
+    ]));
+    assert_eq!(code, Some(0), "{stderr}");
+    let duels = place.duels();
+    let failed = duels.iter().filter(|duel| duel.score.is_none()).count();
+    assert!(duels.len() >= 4 && failed == 0, "{stderr}");
+}

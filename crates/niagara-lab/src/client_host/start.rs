@@ -3,6 +3,7 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::os::unix::process::CommandExt;
 use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -24,6 +25,10 @@ const STARTS: &str = "niagara-agent-starts";
 const MISSING: &str = "niagara-agent-missing";
 /// Words of a login shell that are read over.
 const MAX_WORDS: u64 = 64 << 10;
+/// How long a login may take until the first word.
+const FIRST_WORD: Duration = Duration::from_secs(60);
+/// How often it is looked whether to stop meanwhile.
+const LOOK: Duration = Duration::from_millis(50);
 /// How long the remote shell may take to end once the agent was dismissed.
 const END_TIMEOUT: Duration = Duration::from_secs(5);
 /// Days after which an agent of another version that nobody used goes.
@@ -74,7 +79,7 @@ pub(super) fn start(
     let hash = own_hash()?;
     let mut delivered = false;
     let started = loop {
-        let (word, mut started) = first_word(options, &hash)?;
+        let (word, mut started) = first_word(options, &hash, cancel)?;
         match word {
             FirstWord::Starts => break started,
             FirstWord::Missing(_) if delivered => {
@@ -133,7 +138,11 @@ pub(super) fn start(
 }
 
 /// Starts the agent where there is one, and hears whether there is.
-fn first_word(options: &ClientHostOptions, hash: &str) -> Result<(FirstWord, Started)> {
+fn first_word(
+    options: &ClientHostOptions,
+    hash: &str,
+    cancel: &Cancel,
+) -> Result<(FirstWord, Started)> {
     let host = &options.host;
     let script = format!(
         "f=\"{FOLDER}/niagara-{hash}\"; if [ -x \"$f\" ]; then touch \"$f\"; echo {STARTS}; exec \"$f\" load-agent; fi; \
@@ -155,7 +164,7 @@ fn first_word(options: &ClientHostOptions, hash: &str) -> Result<(FirstWord, Sta
         unreachable!("all three were asked for");
     };
     let complaints = Complaints::of(stderr);
-    match read_word(output) {
+    match in_time(output, cancel) {
         Ok((word, output)) => Ok((
             word,
             Started {
@@ -167,6 +176,10 @@ fn first_word(options: &ClientHostOptions, hash: &str) -> Result<(FirstWord, Sta
         )),
         Err(error) => {
             drop(input);
+            if cancel.is_cancelled() {
+                end(&mut shell);
+                return Err(Cancelled.into());
+            }
             let said = complaints.text();
             end(&mut shell);
             let cause = match (error, said.as_str()) {
@@ -190,6 +203,33 @@ fn cannot_run(options: &ClientHostOptions) -> String {
         options.shell,
         super::SSH_VARIABLE
     )
+}
+
+/// The first word, unless it is long in coming or `cancel` says to stop: a login may ask for something, or wait for a home folder.
+fn in_time<R: Read + Send + 'static>(
+    output: R,
+    cancel: &Cancel,
+) -> Result<(FirstWord, R), Option<io::Error>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        // Nobody waits for it any more once it is late.
+        let _ = sender.send(read_word(output));
+    });
+    let began = Instant::now();
+    loop {
+        match receiver.recv_timeout(LOOK) {
+            Ok(word) => return word,
+            Err(RecvTimeoutError::Disconnected) => return Err(None),
+            Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => return Err(None),
+            Err(RecvTimeoutError::Timeout) if began.elapsed() > FIRST_WORD => {
+                let seconds = FIRST_WORD.as_secs();
+                return Err(Some(io::Error::other(format!(
+                    "nothing was heard of it for {seconds} s"
+                ))));
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+    }
 }
 
 /// Reads up to the line that says what comes; what the login shell says before is passed over.

@@ -8,7 +8,7 @@ use niagara_store::SliceRecord;
 
 use crate::duels::arena::unix_ms;
 use crate::duels::histogram;
-use crate::duels::seat::Trouble;
+use crate::duels::seat::{Trouble, is_the_ways, way_failed};
 use crate::duels::spec::DuelSpec;
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
@@ -67,6 +67,9 @@ pub(crate) fn run(
         Err(
             error @ (LoadError::AgentLost { .. } | LoadError::Client(_) | LoadError::Invalid(_)),
         ) => return Err(Trouble::Fatal(error.into())),
+        Err(error) if is_the_ways(bench, &error, &server) => {
+            return Err(Trouble::Fatal(way_failed(bench, &error)));
+        }
         Err(error) => {
             bench.check_disk()?;
             return Err(failed(format!("{error}\n{}", server.log_tail(20))));

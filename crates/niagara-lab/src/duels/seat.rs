@@ -95,6 +95,9 @@ pub(crate) fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) 
     match error {
         LoadError::Cancelled => Cancelled.into(),
         error => match seat_of(&error, seats) {
+            Some(seat) if is_the_ways(bench, &error, &seat.server) => {
+                Trouble::Fatal(way_failed(bench, &error))
+            }
             Some(seat) => {
                 let end = seat.end().map(|end| format!("\n{end}"));
                 Trouble::Side {
@@ -105,6 +108,28 @@ pub(crate) fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) 
             None => Trouble::Fatal(error.into()),
         },
     }
+}
+
+/// Whether a connection from the client host failed though the server answers on its own: a way that is closed, or that leads
+/// elsewhere, says nothing of a server. The account is for the client's address (1045, 1130, 1698).
+pub(crate) fn is_the_ways(bench: &Workbench, error: &LoadError, server: &RunningServer) -> bool {
+    let LoadError::Connect { code, .. } = error else {
+        return false;
+    };
+    let is_the_ways = matches!(code, None | Some(1045 | 1130 | 1698));
+    bench.client().is_some() && is_the_ways && server.query("SELECT 1").is_ok()
+}
+
+/// What there is to say then.
+pub(crate) fn way_failed(bench: &Workbench, error: &LoadError) -> anyhow::Error {
+    let client = bench
+        .client()
+        .map_or("the client host", |client| client.name());
+    anyhow::anyhow!(
+        "{error}\ncause: the server answers on this host, so that the way from {client} to it is at fault\n\
+         remedy: let {client} through to all ports that this host gives out (sysctl net.ipv4.ip_local_port_range), from an \
+         address that stays the same"
+    )
 }
 
 /// An error while handling several servers: that side's whose server has ended; ours if none has.

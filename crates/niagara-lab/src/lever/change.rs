@@ -41,11 +41,21 @@ const SWITCHES: &str = "optimizer_switch";
 /// Adds `changes` to `config`; they have the last word on what they name.
 fn extend(config: &mut Config, changes: &Config) {
     for (name, value) in changes {
+        // The same variable by its other name: of two the later one would hold, whoever gave it.
+        config.remove(&other_name(name));
         let value = match config.get(name) {
             Some(there) if name == SWITCHES => switched(there, value),
             _ => value.clone(),
         };
         config.insert(name.clone(), value);
+    }
+}
+
+/// How a variable is switched off by a name of its own, or the variable that a name switches off.
+fn other_name(name: &str) -> String {
+    match name.strip_prefix("skip_") {
+        Some(bare) => bare.to_owned(),
+        None => format!("skip_{name}"),
     }
 }
 
@@ -277,6 +287,18 @@ mod tests {
         let recipe = build.expect("a built server");
         assert_eq!(recipe.one_line(), "gcc -O3 -march=native, LTO full");
         assert_eq!(change("lto", "full").one_line(), "build.lto=full");
+    }
+
+    #[test]
+    fn a_variable_that_is_skipped_by_the_start_is_set_by_a_lever() {
+        let skipped = ("skip_innodb_adaptive_hash_index", "");
+        let set = ("innodb_adaptive_hash_index", "ON");
+        let config = |(name, value): (&str, &str)| Config::from([(name.into(), value.into())]);
+        for (start, lever) in [(skipped, set), (set, skipped)] {
+            let mut merged = config(start);
+            extend(&mut merged, &config(lever));
+            assert_eq!(merged, config(lever));
+        }
     }
 
     #[test]

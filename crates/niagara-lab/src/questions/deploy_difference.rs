@@ -110,8 +110,16 @@ fn sized_by_the_server<'s>(start: &'s StartConfiguration, name: &str) -> Option<
     (SIZED.contains(&name) && !start.config.contains_key(name)).then_some(dedicated.place.as_str())
 }
 
+/// The names by which a file may speak of a variable: its own, and the one that switches it off.
+fn names_of(name: &str) -> [String; 2] {
+    let bare = name.strip_prefix("skip_").unwrap_or(name);
+    [bare.to_owned(), format!("skip_{bare}")]
+}
+
 /// What has to be taken away by hand where option files do not have the last word over `name`.
 fn stronger_than_files(start: &StartConfiguration, name: &str) -> Option<String> {
+    let mut names = names_of(name).into_iter();
+    let name = &names.find(|name| start.origins.contains_key(name))?;
     let there = start.config.get(name).map_or("", String::as_str);
     match start.origins.get(name)?.as_str() {
         SET_PERSIST => Some(format!(
@@ -145,7 +153,8 @@ fn read_last<'n>(
     let Some(main) = start.files.first() else {
         return (None, None);
     };
-    let lines: Vec<&Place> = names.filter_map(|name| start.lines.get(name)).collect();
+    let names = names.flat_map(|name| names_of(name));
+    let lines: Vec<&Place> = names.filter_map(|name| start.lines.get(&name)).collect();
     let last_folder = start.folders.iter().rfind(|(_, place)| place.file == *main);
     if let Some((folder, included_at)) = last_folder {
         let mut free = NAMES
@@ -283,6 +292,21 @@ mod tests {
         assert!(deploy.held_back[0].contains("stays 64G"), "{deploy:?}");
         assert_eq!(deploy.file, Some("/etc/mysql/d/60-niagara.cnf".into()));
         assert_eq!(deploy.included_by, None);
+    }
+
+    #[test]
+    fn a_variable_is_switched_off_behind_the_line_that_switches_it_on() {
+        let mut start = start(&[("log_bin", "binlog", "/etc/mysql/d/70-logs.cnf", 3)]);
+        let found = difference(&start, &config(&[("skip_log_bin", "")]));
+        let file = Some("/etc/mysql/d/zz-niagara.cnf".into());
+        assert_eq!((found.start.file, found.steps.len()), (file, 0));
+        start.origins.insert("log_bin".into(), COMMAND_LINE.into());
+        let found = difference(&start, &config(&[("skip_log_bin", "")]));
+        assert!(
+            found.steps[0].starts_with("`--log-bin=binlog` is on the server's command line"),
+            "{:?}",
+            found.steps
+        );
     }
 
     #[test]

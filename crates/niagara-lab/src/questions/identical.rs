@@ -15,12 +15,13 @@ use crate::studies::observer::{Event, Observer};
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
+use crate::variants::with_room::with_room;
 
 /// A variant that is set against itself until the budget ends.
 pub(crate) struct Watching<'a> {
     bench: &'a Workbench,
     history: History,
-    variant: &'a Variant,
+    variant: Variant,
     couples: u32,
     seed: u64,
     duels: Vec<DuelRecord>,
@@ -36,7 +37,7 @@ impl<'a> Watching<'a> {
         Self {
             bench,
             history: History::of(&set_up.inventory.cache),
-            variant: &set_up.base,
+            variant: with_room(&set_up.base, bench.load().threads),
             couples,
             seed,
             duels: Vec::new(),
@@ -54,8 +55,8 @@ impl Measuring for Watching<'_> {
             phase: Phase::Noise,
             subject: "",
             goal: Goal::Throughput,
-            a: self.variant,
-            b: self.variant,
+            a: &self.variant,
+            b: &self.variant,
             errors: ErrorBudget::two_sided(ALPHA, MAX_DUELS),
             rule: Rule {
                 to_the_end: true,

@@ -29,6 +29,7 @@ pub(crate) mod screen;
 pub(crate) mod search;
 pub(crate) mod sequential_test;
 pub(crate) mod sound_build;
+pub(crate) mod suspects;
 pub(crate) mod sweep;
 pub(crate) mod sweep_set_up;
 pub(crate) mod tune;

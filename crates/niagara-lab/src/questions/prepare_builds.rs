@@ -160,9 +160,14 @@ pub(crate) fn build_in_turn(
         }
         match first_refused(field, &prepared.made, next, make)? {
             None => prepared.made.push(next),
-            Some(reason) => {
-                let adding: Vec<usize> = field
-                    .adding_to(next)
+            Some(Refused { reason, alone }) => {
+                // What is refused beside another one may be had with what adds to it.
+                let adding = if alone {
+                    field.adding_to(next)
+                } else {
+                    Vec::new()
+                };
+                let adding: Vec<usize> = adding
                     .into_iter()
                     .filter(|other| !prepared.made.contains(other))
                     .filter(|other| !prepared.left_out.contains_key(other))
@@ -170,7 +175,7 @@ pub(crate) fn build_in_turn(
                 let first_line = reason.lines().next().unwrap_or_default();
                 for &other in &adding {
                     let because = format!(
-                        "it adds to {}, which cannot be built here: {first_line}",
+                        "it adds to {}, which is not to be had here: {first_line}",
                         lever(next).id()
                     );
                     prepared.left_out.insert(other, because);
@@ -189,13 +194,20 @@ pub(crate) fn build_in_turn(
     }
 }
 
+/// Why a lever is not to be tried.
+struct Refused {
+    reason: String,
+    /// Its server is not to be had with nothing beside it.
+    alone: bool,
+}
+
 /// Why `next` is not to be tried: the first of its servers, alone or with the levers `made`, that is not to be had.
 fn first_refused(
     field: &BuildField<'_>,
     made: &[usize],
     next: usize,
     make: &mut dyn FnMut(&[usize]) -> Result<Option<String>>,
-) -> Result<Option<String>> {
+) -> Result<Option<Refused>> {
     for set in field.new_sets(made, next) {
         if let Some(reason) = make(&set)? {
             let company: Vec<&str> = set
@@ -203,16 +215,19 @@ fn first_refused(
                 .filter(|&&index| index != next)
                 .map(|&index| field.candidates[index].lever.id())
                 .collect();
-            return Ok(Some(match company[..] {
-                [] => reason,
-                _ => format!("{reason}\n(together with {})", company.join(", ")),
-            }));
+            let alone = company.is_empty();
+            let reason = match alone {
+                true => reason,
+                false => format!("{reason}\n(together with {})", company.join(", ")),
+            };
+            return Ok(Some(Refused { reason, alone }));
         }
     }
     Ok(None)
 }
 
-/// Builds what there is time for, on this machine; with `nothing_else` no more than what was announced.
+/// Builds what there is time for, on this machine; with `nothing_else` no more than what was announced. Of a tuning that is
+/// `continued` a build that has failed its check meanwhile stays: its duels were measured, and the check decides once more.
 ///
 /// # Errors
 /// [`niagara_server::Cancelled`] when stopped; a disk that is full.
@@ -221,6 +236,7 @@ pub(crate) fn prepare_builds(
     field: &BuildField<'_>,
     announced: &BuildPlan,
     nothing_else: bool,
+    continued: bool,
     budget: Option<f64>,
     observer: &mut dyn Observer,
 ) -> Result<Prepared> {
@@ -234,7 +250,7 @@ pub(crate) fn prepare_builds(
         &|| began.elapsed().as_secs_f64(),
         &mut |set| {
             let variant = with_all(field.base, field.candidates, set);
-            refusal(bench, &variant, &mut **seen.borrow_mut())
+            refusal(bench, &variant, continued, &mut **seen.borrow_mut())
         },
         &mut |text| seen.borrow_mut().see(Event::Note(text)),
     )
@@ -277,6 +293,7 @@ pub(crate) fn keep_prepared(
 fn refusal(
     bench: &mut Workbench,
     variant: &Variant,
+    continued: bool,
     observer: &mut dyn Observer,
 ) -> Result<Option<String>> {
     if let Err(error) = bench.set_up_variant(variant, observer) {
@@ -284,6 +301,9 @@ fn refusal(
         bench.check_disk()?;
         bench.check_cache_disk()?;
         return Ok(Some(format!("{error:#}")));
+    }
+    if continued {
+        return Ok(None);
     }
     let server = &bench.install_of(variant)?.server;
     Ok(match standing(bench.cache(), server)? {

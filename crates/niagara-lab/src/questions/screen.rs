@@ -13,6 +13,7 @@ use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::probe::failing_levers;
 use crate::questions::ruinous_lever::ruinous_lever;
+use crate::questions::suspects::Suspects;
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::history::score_again;
 use crate::studies::observer::{Event, Observer};
@@ -27,7 +28,8 @@ const FIRST_SHOWN: usize = 8;
 /// Residual degrees of freedom below which the strongest effects alone are fitted: the standard errors of all would be luck.
 const MIN_DF: f64 = 4.0;
 
-/// Duels that fail before any is scored and through no lever's fault, after which a screening gives up: it is the load or the machine.
+/// Duels that fail before any is scored and that no start explains, after which the start is set against itself. Where that fails too a
+/// screening gives up: it is the load or the machine.
 const MAX_FAILURES: u32 = 6;
 
 /// How the screening goes about it.
@@ -136,6 +138,10 @@ pub(crate) struct RunningScreening<'a> {
     failed_at_first: u32,
     /// Why the last of all did.
     last_failure: String,
+    /// Levers that may have done it, where every start is one.
+    suspects: Suspects,
+    /// The start was set against itself, for nothing else had lasted.
+    start_tried: bool,
     set_aside: Vec<(usize, NotTried)>,
     /// What is expected of the throughput of levers that were measured elsewhere.
     expected: Vec<Expected>,
@@ -150,7 +156,16 @@ impl Series for RunningScreening<'_> {
 
     /// None once every effect is exact enough.
     fn next(&mut self, study: &Study, _observer: &mut dyn Observer) -> Result<Option<DuelRequest>> {
-        if self.failed_at_first >= MAX_FAILURES {
+        if self.failed_at_first >= MAX_FAILURES && !self.start_tried {
+            // Whether it is the levers at all, shows the start without any.
+            self.start_tried = true;
+            let start = vec![0; self.factors.len()];
+            let row = Row {
+                a: start.clone(),
+                b: start,
+            };
+            self.rows.insert(self.place.min(self.rows.len()), row);
+        } else if self.failed_at_first >= MAX_FAILURES {
             if !study.tries_again()? {
                 bail!(
                     "no duel of the screening came to its end, whatever levers were in force; {} failed, the last one so:\n{}\n\
@@ -161,6 +176,7 @@ impl Series for RunningScreening<'_> {
                 );
             }
             self.failed_at_first = 0;
+            self.start_tried = false;
         }
         if self.place >= self.rows.len() {
             let is_enough = |worst| worst <= self.options.enough;
@@ -209,8 +225,18 @@ impl Series for RunningScreening<'_> {
                 if is_unexplained && self.observations.is_empty() {
                     self.failed_at_first += 1;
                 }
+                if is_unexplained {
+                    let in_force = self.in_force(levels);
+                    self.suspects.failed(in_force);
+                    self.set_aside_suspects();
+                }
             }
             Ending::Scored => {
+                for levels in [&row.a, &row.b] {
+                    let in_force = self.in_force(levels);
+                    self.suspects.lasted(in_force);
+                }
+                self.set_aside_suspects();
                 if let Some(score) = self.options.goal.gain(&record) {
                     if let Some(throughput) = record.score {
                         let throughput = Observation::new(row.clone(), throughput);
@@ -288,6 +314,8 @@ impl<'a> RunningScreening<'a> {
             failed: 0,
             failed_at_first: 0,
             last_failure: String::new(),
+            suspects: Suspects::default(),
+            start_tried: false,
             set_aside: Vec::new(),
         }
     }
@@ -432,6 +460,39 @@ impl<'a> RunningScreening<'a> {
         worst.is_finite().then_some(worst)
     }
 
+    /// The candidates in force on a side.
+    fn in_force(&self, levels: &[usize]) -> Vec<usize> {
+        let factors = self.factors.iter().zip(levels);
+        factors
+            .filter(|&(_, &level)| level > 0)
+            .map(|(factor, &level)| factor.levels[level - 1])
+            .collect()
+    }
+
+    /// A side did not last though every start is one: sets aside what was there whenever that happened, and never when it did not.
+    fn set_aside_suspects(&mut self) {
+        let blamed = self.suspects.blamed();
+        let blamed = blamed.into_iter().filter(|&index| {
+            self.candidates[index].lever.role() == Role::Lever && !self.is_aside(index)
+        });
+        let reason = self.last_failure.lines().next().unwrap_or_default();
+        let aside: Vec<(usize, NotTried)> = blamed
+            .map(|index| {
+                let lever = &self.candidates[index].lever;
+                let told = NotTried {
+                    lever: lever.id().to_owned(),
+                    title: lever.title().to_owned(),
+                    reason: format!("no server with it lasted under this load: {reason}"),
+                };
+                (index, told)
+            })
+            .collect();
+        if !aside.is_empty() {
+            self.failed_at_first = 0;
+        }
+        self.set_aside.extend(aside);
+    }
+
     /// A side failed: finds the lever that keeps it from starting, where there is one.
     fn set_aside_failing(&mut self, study: &Study, levels: &[usize], reason: &str) -> Result<()> {
         let candidates = self.candidates;
@@ -439,13 +500,7 @@ impl<'a> RunningScreening<'a> {
         let until = self.options.time.ends(study)[1];
         let may_go_on = || study.used_seconds() < until;
         let found = study.recall_or(&checkpoint::blame(self.duels), || {
-            let levers: Vec<usize> = self
-                .factors
-                .iter()
-                .zip(levels)
-                .filter(|&(_, &level)| level > 0)
-                .map(|(factor, &level)| factor.levels[level - 1])
-                .collect();
+            let levers = self.in_force(levels);
             let found = failing_levers(self.bench, self.base, candidates, &levers, &may_go_on)?;
             study.note("side failed", reason)?;
             Ok(found)

@@ -28,7 +28,7 @@ use crate::questions::sequential_test::{
 };
 use crate::questions::tune_options::{TuneOptions, two_rungs_errors};
 use crate::questions::tune_plan::TuneTime;
-use crate::questions::tune_set_up::BEGUN_WITHOUT;
+use crate::questions::tune_set_up::{BEGUN_WITHOUT, NO_ROOM};
 use crate::questions::tuned::Tuned;
 use crate::studies::announced::{Announced, TunePlan};
 use crate::studies::checkpoint;
@@ -65,6 +65,7 @@ pub(crate) struct Tuning<'a> {
 
 impl Measuring for Tuning<'_> {
     fn prepare(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+        self.keep_reasons(study)?;
         self.drop_misfits(study, observer)?;
         let plan = self.plan(study)?;
         self.keep_only(&plan);
@@ -164,6 +165,22 @@ impl<'a> Tuning<'a> {
         Ok(())
     }
 
+    /// Why builds are not tried is decided when a tuning begins: a later sitting tells the same reasons.
+    fn keep_reasons(&mut self, study: &Study) -> Result<()> {
+        let at_first = study.recall_or(&checkpoint::not_applicable(), || {
+            Ok(self.options.not_applicable.clone())
+        })?;
+        for told in &mut self.found.not_tried {
+            let first = at_first.iter().find(|known| known.lever == told.lever);
+            if told.reason == BEGUN_WITHOUT
+                && let Some(first) = first
+            {
+                told.reason.clone_from(&first.reason);
+            }
+        }
+        Ok(())
+    }
+
     /// Starts the server with the levers and drops those that it refuses or that change nothing.
     fn drop_misfits(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<()> {
         let misfits = study.recall_or(&checkpoint::misfits(), || {
@@ -224,9 +241,7 @@ impl<'a> Tuning<'a> {
                     lever: candidate.lever.id().to_owned(),
                     title: candidate.lever.title().to_owned(),
                     reason: match plan.left_out.iter().any(|id| id == candidate.lever.id()) {
-                        true => {
-                            "the budget is too short for this many levers: give a longer --budget"
-                        }
+                        true => NO_ROOM,
                         // It became available while the tuning was stopped.
                         false => BEGUN_WITHOUT,
                     }

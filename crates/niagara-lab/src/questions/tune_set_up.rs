@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
 use niagara_server::Install;
 use niagara_stats::Components;
@@ -30,10 +30,15 @@ use crate::studies::opening::Opening;
 use crate::studies::set_up::SetUp;
 use crate::variants::candidate::Candidate;
 use crate::variants::lever_context::lever_context;
+use crate::variants::with_room::with_room;
 
 /// Why a build is not tried by a tuning that is continued.
 pub(crate) const BEGUN_WITHOUT: &str = "the tuning that is continued was begun without it: what is built and tried is decided when a tuning begins \
      (another folder, --out, begins a new one)";
+
+/// Why a lever is not tried that a tuning's plan has no time for.
+pub(crate) const NO_ROOM: &str =
+    "the budget is too short for this many levers: give a longer --budget";
 
 /// A tuning's parts.
 pub(crate) struct TuneSetUp {
@@ -75,10 +80,31 @@ impl TuneSetUp {
             noise,
         };
         parts.build(set_up, bench, &tune, opening, kept.as_ref(), observer)?;
+        if let Some(plan) = &kept {
+            parts.all_there(plan)?;
+        }
         if set_up.study.profile {
             parts.profile = Some(debug_symbols(inventory, bench, [base], observer)?);
         }
         Ok(parts)
+    }
+
+    /// That a tuning that is continued has all levers that it was begun with: its duels had them.
+    fn all_there(&self, plan: &TunePlan) -> Result<()> {
+        let is_there = |id: &String| {
+            let mut candidates = self.candidates.iter();
+            candidates.any(|candidate| candidate.lever.id() == id)
+        };
+        let Some(missing) = plan.levers.iter().find(|id| !is_there(id)) else {
+            return Ok(());
+        };
+        let mut reasons = self.not_applicable.iter();
+        let reason = reasons.find(|known| known.lever == *missing);
+        bail!(
+            "the tuning that is continued was begun with {missing}, which is not to be had now: {}\n\
+             remedy: see to that and give the same command, or begin a new one with another --out",
+            reason.map_or("there is no such lever", |known| known.reason.as_str())
+        );
     }
 
     /// Builds the servers that levers want: those of the plan that is continued, else those that there are tools, time and
@@ -94,6 +120,12 @@ impl TuneSetUp {
     ) -> Result<()> {
         let builds = |candidate: &Candidate| !candidate.change.build.is_empty();
         if let Some(plan) = kept {
+            // What the server refused is told with the reason of then.
+            let misfits = opening.kept(&checkpoint::misfits())?.unwrap_or_default();
+            self.candidates.retain(|candidate| {
+                let is_it = |known: &NotTried| known.lever == candidate.lever.id();
+                !builds(candidate) || !misfits.iter().any(is_it)
+            });
             self.leave_out(|candidate| begun_without(plan, candidate));
         }
         if !self.candidates.iter().any(builds) {
@@ -144,7 +176,16 @@ impl TuneSetUp {
         set_up.build_ahead(&recipes_for(&field, &plan, beside), observer)?;
         // What nodes have built is here now and takes no more time: that is no reason to build others on this machine.
         let nothing_else = set_up.has_nodes();
-        let prepared = prepare_builds(bench, &field, &plan, nothing_else, budget, observer)?;
+        let continued = kept.is_some();
+        let prepared = prepare_builds(
+            bench,
+            &field,
+            &plan,
+            nothing_else,
+            continued,
+            budget,
+            observer,
+        )?;
         let by_worth = field.by_worth(&prepared.made);
         let left_out = keep_prepared(&mut self.candidates, &by_worth, &prepared.left_out);
         self.not_applicable.extend(left_out);
@@ -233,11 +274,12 @@ impl TuneSetUp {
         set_up: &SetUp<'_>,
         tune: &TuneQuestion,
         duel_settings: &DuelSettings,
+        threads: u32,
         seed: u64,
     ) -> Result<TuneOptions> {
         let (study, inventory) = (set_up.study, set_up.inventory);
         Ok(TuneOptions {
-            base: set_up.base.clone(),
+            base: with_room(&set_up.base, threads),
             candidates: self.candidates.clone(),
             not_applicable: self.not_applicable.clone(),
             goal: study.goal,
@@ -293,7 +335,9 @@ fn something_can_be_built(set_up: &SetUp<'_>, tune: &TuneQuestion) -> Result<()>
 fn begun_without(plan: &TunePlan, candidate: &Candidate) -> Option<String> {
     let is_late = !candidate.change.build.is_empty()
         && !plan.levers.iter().any(|id| id == candidate.lever.id());
-    is_late.then(|| BEGUN_WITHOUT.to_owned())
+    let had_no_room = plan.left_out.iter().any(|id| id == candidate.lever.id());
+    let reason = if had_no_room { NO_ROOM } else { BEGUN_WITHOUT };
+    is_late.then(|| reason.to_owned())
 }
 
 /// How the server with a change is made.

@@ -73,7 +73,8 @@ pub fn answer(
             let mut bench = first_bench();
             let parts = TuneSetUp::new(&set_up, &mut bench, tune, &opening, observer)?;
             let mut study = open(observer)?;
-            let options = parts.options(&set_up, tune, duel_settings, study.seed())?;
+            let threads = bench.load().threads;
+            let options = parts.options(&set_up, tune, duel_settings, threads, study.seed())?;
             let mut tuning = Tuning::new(&bench, &options);
             let found = conduct(&mut tuning, &mut study, observer)?;
             (study, found)

@@ -186,6 +186,11 @@ pub(crate) fn set_aside(duels: u64) -> Checkpoint<bool> {
     Checkpoint::named(format!("set aside {duels}"))
 }
 
+/// Levers that were not applicable when a tuning began, with the reasons.
+pub(crate) fn not_applicable() -> Checkpoint<Vec<NotTried>> {
+    Checkpoint::named("not applicable")
+}
+
 /// Levers that the server refuses or that change nothing here.
 pub(crate) fn misfits() -> Checkpoint<Vec<NotTried>> {
     Checkpoint::named("misfits")

@@ -1,12 +1,17 @@
 //! A connected socket of either family: during set-up it blocks, every wait bounded; under load it does not.
 
 use crate::net::endpoint::Transport;
-use socket2::{Domain, SockAddr, Type};
+use socket2::{Domain, SockAddr, TcpKeepalive, Type};
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::Path;
 use std::time::{Duration, Instant};
+
+/// How long a connection to another host is idle before it is looked whether that is still there, and how often again: no
+/// firewall is known to forget one sooner than after some minutes.
+const KEPT_ALIVE: Duration = Duration::from_secs(60);
+const KEPT_ALIVE_AGAIN: Duration = Duration::from_secs(10);
 
 /// A connected socket, Unix or TCP.
 #[derive(Debug)]
@@ -60,6 +65,13 @@ impl Socket {
         let socket = socket2::Socket::new(Domain::for_address(address), Type::STREAM, None)?;
         socket.connect_timeout(&address.into(), timeout.max(Duration::from_millis(1)))?;
         socket.set_tcp_nodelay(true)?;
+        if !address.ip().is_loopback() {
+            // While a report of many minutes runs nothing is sent, and what stands between hosts forgets a connection.
+            let keepalive = TcpKeepalive::new()
+                .with_time(KEPT_ALIVE)
+                .with_interval(KEPT_ALIVE_AGAIN);
+            socket.set_tcp_keepalive(&keepalive)?;
+        }
         Ok(Socket {
             socket,
             is_unix: false,

@@ -319,7 +319,7 @@ impl Link {
                     left = left.saturating_sub(POLL);
                 }
                 said => match self.heard(said, timeout) {
-                    Ok(Answer::Failed(error)) => return Err(error),
+                    Ok(Answer::Failed(error)) => return Err(self.named(error)),
                     Ok(mut answer) => {
                         if is_last(&mut answer) {
                             return Ok(answer);
@@ -330,6 +330,14 @@ impl Link {
                     Err(error) => return Err(error),
                 },
             }
+        }
+    }
+
+    /// A failure of the load generator's own is its host's: limits are raised there.
+    fn named(&self, error: LoadError) -> LoadError {
+        match error {
+            LoadError::Client(cause) => LoadError::Client(format!("on {}: {cause}", self.host)),
+            error => error,
         }
     }
 

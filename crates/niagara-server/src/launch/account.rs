@@ -92,6 +92,8 @@ impl Account {
     pub(crate) fn door(&self, client: IpAddr, database: &str, family: Family) -> Vec<String> {
         let mut statements = vec!["SET sql_log_bin=0".to_owned()];
         statements.extend(self.identify(&client.to_string(), family));
+        // In a grant these stand for any letter and any text.
+        let database = database.replace('_', "\\_").replace('%', "\\%");
         statements.push(format!(
             "GRANT ALL ON `{database}`.* TO '{}'@'{client}'",
             self.user

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::{Answer, FleetOptions, Found, Inventory, Question, Session, StudyDescription};
 use niagara_server::{Cancel, Catalog};
@@ -47,6 +47,12 @@ impl OpenSession {
         fleet: &FleetArgs,
         terminal: &mut Terminal,
     ) -> Result<Self> {
+        let is_captured = question.first_load().workload.capture().is_some();
+        if is_captured && question.client_host.is_some() {
+            bail!(
+                "a capture is replayed from the machine that it lies on\nremedy: leave out --client-host"
+            );
+        }
         let cancel = on_ctrl_c()?;
         let fleet = fleet_options(fleet, question, study)?;
         let cache = fleet.as_ref().map(|fleet| fleet.node_dir.as_path());

@@ -139,7 +139,7 @@ fn the_time_of_a_build_that_fails_early_goes_to_others() {
     );
     assert_eq!(
         ended.prepared.left_out[&1],
-        "it adds to build-clang-pgo-lto, which cannot be built here: the linker is missing"
+        "it adds to build-clang-pgo-lto, which is not to be had here: the linker is missing"
     );
 }
 
