@@ -191,8 +191,10 @@ impl Cache {
         let folder = self.root.join("locks");
         create_private(&folder)?;
         let path = folder.join(name);
+        // To be read, too: without that NFS shares no lock.
         let file = OpenOptions::new()
             .create(true)
+            .read(true)
             .append(true)
             .mode(0o600)
             .open(&path)

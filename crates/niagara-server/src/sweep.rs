@@ -33,7 +33,9 @@ pub fn sweep_stale(cache: &Cache) -> Result<Swept> {
         let Some(record) = read else { continue };
         // Whoever runs the server holds its run folder.
         let left = OwnerLock::of_left(&record.run_folder);
-        if left.is_none() && record.run_folder.exists() {
+        // A folder that is not there may be in a mount of that process's own (a job's private /tmp).
+        let is_owned = record.owner.is_some_and(|owner| owner.is_alive());
+        if left.is_none() && (record.run_folder.exists() || is_owned) {
             continue;
         }
         if record.server.is_alive() {

@@ -43,6 +43,16 @@ pub struct FinalCheck {
     pub passed: Option<bool>,
     /// What it counted, what it found, or why it could not be done.
     pub words: String,
+    /// It could not be done for an error, which may pass: nothing is handed over by it, and it is tried again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub broken: bool,
+}
+
+impl FinalCheck {
+    /// Whether what these checks are of may be handed over, as far as they could be done.
+    pub fn all_looked(checks: &[FinalCheck]) -> bool {
+        !checks.is_empty() && !checks.iter().any(|check| check.broken)
+    }
 }
 
 #[cfg(test)]

@@ -266,7 +266,9 @@ fn living_lines() -> (ProgressBar, bool) {
 }
 
 fn living(template: &str) -> (ProgressBar, bool) {
-    let live = std::io::stderr().is_terminal();
+    // On a terminal that cannot go back in a line nothing would be drawn.
+    let is_dumb = std::env::var_os("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
+    let live = std::io::stderr().is_terminal() && !is_dumb;
     let bar = if live {
         ProgressBar::new_spinner()
     } else {

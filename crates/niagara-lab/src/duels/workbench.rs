@@ -3,10 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use niagara_build::InUse;
-use niagara_load::{Endpoint, TableEvent, TableOptions};
+use niagara_load::{Admin, Endpoint, TableEvent, TableOptions};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::image_of;
 use niagara_server::{
@@ -45,6 +46,11 @@ fn not_full(folder: &Path, free: u64, free_some: &str, variable: &str) -> Result
 /// Share of the memory that one of two servers may reserve at its start: the rest is for what they use besides, the load
 /// generator, and the page cache.
 const ROOM_OF_ONE: f64 = 0.4;
+
+/// How long the connection may take that reads tables.
+const READ_CONNECT: Duration = Duration::from_secs(60);
+/// How long one table or index may: a hundred gigabytes, in no order, from a disk that turns.
+const READ_STATEMENT: Duration = Duration::from_secs(6 * 3600);
 
 /// A server that can be launched, with the data it is launched on.
 struct Station {
@@ -592,8 +598,11 @@ impl Workbench {
         variant: &Variant,
         load: &Load,
     ) -> Result<()> {
+        // A connection of its own: one that the server was started with waits as long as a start may take.
+        let mut connection = Admin::connect(&server.over_socket(""), READ_CONNECT)?;
+        connection.set_timeout(READ_STATEMENT);
         for statement in load.read_all_statements(self.database(variant)) {
-            server.query(&statement)?;
+            connection.rows(&statement)?;
         }
         Ok(())
     }

@@ -154,7 +154,7 @@ impl Lever {
         match &self.template.malloc {
             Some(malloc) if malloc != "glibc" && !context.mallocs.contains(malloc) => Err(format!(
                 "{malloc} was not found for this server: install its package, or use a server from the catalogue, \
-                 which brings it along"
+                 which brings it along (in a cache whose path has neither blanks nor colons: NIAGARA_CACHE)"
             )),
             _ => Ok(()),
         }

@@ -1,6 +1,6 @@
 //! The allocations view: a second server with the library that counts, beside one without it.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use niagara_load::SliceStats;
 use niagara_profile::process::Unwinder;
 use niagara_profile::symbols::Symbolizer;
@@ -41,6 +41,16 @@ pub(super) fn allocations(
         stage.freeze(side)?;
     }
     let mut unwinder = Unwinder::of(stage.pid(1))?;
+    // The loader passes over what it cannot load, and nothing would be counted.
+    let mapped = std::fs::read_to_string(format!("/proc/{}/maps", stage.pid(1)))?;
+    let place = std::fs::canonicalize(folder.path())?;
+    if !mapped.contains(&*place.to_string_lossy()) {
+        bail!(
+            "the library that counts allocations was not loaded into the server\n\
+             remedy: name a work folder on a file system that programs can be run from, whose path has neither blanks nor \
+             colons (NIAGARA_WORK)"
+        );
+    }
     let server = bench.install_of(variant)?.server.clone();
     let symbolizer = Symbolizer::new(unwinder.mappings(), &server, &options.symbols)?;
     let mut view = AllocationView::new(&probe, &mut unwinder, &symbolizer)?;

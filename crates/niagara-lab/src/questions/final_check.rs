@@ -61,7 +61,9 @@ pub(crate) fn check_final(
         }
         Ok(checks)
     })?;
-    study.keep(&key, &checks)?;
+    if FinalCheck::all_looked(&checks) {
+        study.keep(&key, &checks)?;
+    }
     Ok(checks)
 }
 
@@ -79,8 +81,14 @@ pub(crate) fn undone_checks(checks: &[FinalCheck]) -> impl Iterator<Item = Strin
     let undone = checks.iter().filter(|check| check.passed.is_none());
     undone.map(|check| {
         format!(
-            "the final variant could not be checked ({}): {}",
-            check.part, check.words
+            "the final variant could not be checked ({}){}: {}",
+            check.part,
+            if check.broken {
+                ", and is not handed over for that"
+            } else {
+                ""
+            },
+            check.words
         )
     })
 }
@@ -199,6 +207,15 @@ fn outcome(
     observer: &mut dyn Observer,
 ) -> Result<FinalCheck> {
     bench.cancel().check()?;
+    let went_well = report
+        .as_ref()
+        .is_ok_and(|report| report.outcome != Outcome::Failed);
+    if !went_well {
+        // A full disk fails everything.
+        bench.check_disk()?;
+        bench.check_cache_disk()?;
+    }
+    let broken = report.is_err();
     let (passed, words) = match report {
         Err(error) if error.is::<Cancelled>() => return Err(error),
         Err(error) => (None, format!("{error:#}")),
@@ -228,6 +245,7 @@ fn outcome(
         part: part.to_owned(),
         passed,
         words,
+        broken,
     })
 }
 
@@ -241,6 +259,7 @@ mod tests {
             part: "same answers".to_owned(),
             passed,
             words: words.to_owned(),
+            broken: false,
         };
         let passed = check(Some(true), "4622 statements");
         assert_eq!(failed_checks(std::slice::from_ref(&passed)), None);

@@ -583,7 +583,9 @@ impl<'a> Filling<'a> {
         if !self.is_fresh {
             return Ok(options.part.earlier().deployment.clone());
         }
-        let checked = self.proven().filter(|_| !self.checks.is_empty());
+        let checked = self
+            .proven()
+            .filter(|_| FinalCheck::all_looked(&self.checks));
         let Some((confirmed, bench, [before, best])) = checked else {
             return Ok(None);
         };

@@ -92,7 +92,7 @@ impl Earlier {
             judged.verdict.is_some() && judged.duels >= needed.unwrap_or(0)
         };
         let is_over = |confirmed: &Confirmed| {
-            let unchecked = is_proven(confirmed) && summary.checks.is_empty();
+            let unchecked = is_proven(confirmed) && !FinalCheck::all_looked(&summary.checks);
             is_judged(confirmed) && (summary.complete || !unchecked)
         };
         let confirmed = summary.confirmed.filter(is_over);

@@ -269,12 +269,12 @@ fn try_group(
 /// The line of a failed start that says why; the log's end belongs elsewhere.
 fn cause(error: &anyhow::Error) -> String {
     let text = format!("{error:#}");
-    let line = text
+    let cause = text
         .lines()
-        .find_map(|line| line.trim().strip_prefix("cause: "))
-        .or_else(|| text.lines().next())
-        .unwrap_or("no reason given");
-    line.to_owned()
+        .find_map(|line| line.trim().strip_prefix("cause: "));
+    let root = error.root_cause().to_string();
+    let line = cause.or_else(|| root.lines().next());
+    line.unwrap_or("no reason given").to_owned()
 }
 
 fn not_tried(candidate: &Candidate, reason: String) -> NotTried {
@@ -395,6 +395,7 @@ pub(crate) fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Se
         Err(error) => {
             bench.cancel().check()?;
             bench.check_disk()?;
+            bench.check_cache_disk()?;
             return Ok(Err(error));
         }
     };

@@ -292,7 +292,7 @@ impl Tuned {
     fn deployment(&self, bench: &Workbench, options: &TuneOptions) -> Result<Option<Deployment>> {
         let total = self.total.as_ref();
         let is_good = self.is_proven() && total.is_some_and(Comparison::may_be_recommended);
-        if !is_good || self.checks.is_empty() {
+        if !is_good || !FinalCheck::all_looked(&self.checks) {
             return Ok(None);
         }
         let installs = [
@@ -371,7 +371,11 @@ mod tests {
             part: "same answers".to_owned(),
             passed: Some(true),
             words: String::new(),
+            broken: true,
         }];
+        let broken = tuned.deployment(&bench, &options);
+        assert_eq!(broken.expect("nothing to make it from is needed"), None);
+        tuned.checks[0].broken = false;
         // From here on it asks for the server, which is not set up here.
         assert!(tuned.deployment(&bench, &options).is_err());
     }

@@ -91,9 +91,16 @@ pub(crate) fn choose(
             Held::Other {
                 command,
                 finished: false,
+                version,
             } => {
+                // The options that nobody gave may be others since.
+                let by_version = match version == env!("CARGO_PKG_VERSION") {
+                    true => String::new(),
+                    false => format!(", by niagara {version}, which began it"),
+                };
                 passed_over = Some(format!(
-                    "{} holds an unfinished study with other options, which this one does not continue; to continue that one: {command}",
+                    "{} holds an unfinished study with other options, which this one does not continue; to continue that one: \
+                     {command}{by_version}",
                     path.display()
                 ));
             }
@@ -107,7 +114,12 @@ pub(crate) fn choose(
 fn cannot_be_continued(error: &Error) -> bool {
     matches!(
         error.downcast_ref(),
-        Some(StoreError::Version { .. } | StoreError::Foreign { .. } | StoreError::Corrupt { .. })
+        Some(
+            StoreError::Version { .. }
+                | StoreError::Foreign { .. }
+                | StoreError::Corrupt { .. }
+                | StoreError::Nonsense { .. }
+        )
     )
 }
 
@@ -123,7 +135,11 @@ enum Held {
     Nothing,
     Unfinished(u64),
     Finished(u64),
-    Other { command: String, finished: bool },
+    Other {
+        command: String,
+        finished: bool,
+        version: String,
+    },
 }
 
 fn look(path: &Path, key: &str) -> Result<Held> {
@@ -143,6 +159,7 @@ fn look(path: &Path, key: &str) -> Result<Held> {
             command: study.command,
             // One of an older version, which cannot be read any more, stands in nobody's way.
             finished: store.summary().map_or(true, is_complete),
+            version: study.niagara_version,
         });
     }
     let finished = is_complete(store.summary()?);
@@ -197,7 +214,10 @@ mod tests {
             look(folder.path(), "ten minutes")?,
             Held::Unfinished(7)
         ));
-        let Held::Other { command, finished } = look(folder.path(), "twenty minutes")? else {
+        let Held::Other {
+            command, finished, ..
+        } = look(folder.path(), "twenty minutes")?
+        else {
             panic!("it has another key");
         };
         assert_eq!(command, record.command);

@@ -1,6 +1,7 @@
 //! What may be done on this machine with this server and load, as the levers want to know it.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use anyhow::Result;
 use niagara_server::machine::Fingerprint;
@@ -19,7 +20,11 @@ pub fn lever_context(
 ) -> Result<Context> {
     let install = bench.install(server)?;
     let load = bench.load();
-    let mut mallocs: BTreeSet<String> = install.mallocs.keys().cloned().collect();
+    let mallocs = install
+        .mallocs
+        .iter()
+        .filter(|(_, library)| can_be_named(library));
+    let mut mallocs: BTreeSet<String> = mallocs.map(|(name, _)| name.clone()).collect();
     mallocs.insert("glibc".to_owned());
     Ok(Context {
         data_bytes: bench.data_bytes(server)?,
@@ -30,6 +35,12 @@ pub fn lever_context(
         production: bench.origin().machine,
         ..Context::new(install.family, install.version, fingerprint.clone())
     })
+}
+
+/// Whether LD_PRELOAD can name a library: it takes blanks and colons for what stands between two (ld.so(8)).
+fn can_be_named(library: &Path) -> bool {
+    let text = library.to_str();
+    text.is_some_and(|text| !text.contains([' ', ':', '\t', '\n']))
 }
 
 /// The same with every risk allowed: for a lever that the user named, and so wants.
@@ -46,4 +57,18 @@ pub(crate) fn everything_allowed(
     context.allowed = [Risk::Durability, Risk::Security, Risk::System].into();
     context.named = [named.to_owned()].into();
     Ok(context)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ld_preload_would_take_for_two_is_not_named() {
+        assert!(can_be_named(Path::new("/home/jan/.cache/libjemalloc.so.2")));
+        assert!(!can_be_named(Path::new(
+            "/home/jan k/.cache/libjemalloc.so.2"
+        )));
+        assert!(!can_be_named(Path::new("/a:b/libjemalloc.so.2")));
+    }
 }

@@ -170,7 +170,8 @@ impl<'o, 'k> CountedTime<'o, 'k> {
         in_flight: usize,
         what: &str,
     ) -> Result<(), LoadError> {
-        if now < self.stop_at + self.drain_timeout {
+        // Nothing left is not too late: this process may have been stopped meanwhile (Ctrl-Z), and has heard all answers now.
+        if in_flight == 0 || now < self.stop_at + self.drain_timeout {
             return Ok(());
         }
         Err(self.server_lost(format!(

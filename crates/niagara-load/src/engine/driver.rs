@@ -363,7 +363,8 @@ impl Driver {
             arrivals,
             &self.kinds,
         );
-        let last_moment = order.stop_at + run.drain_timeout + GRACE;
+        let mut last_moment = order.stop_at + run.drain_timeout + GRACE;
+        let mut is_late = false;
         while !collecting.is_complete() {
             let left = last_moment.saturating_duration_since(Instant::now());
             match self.reports.recv_timeout(left.min(GLANCE)) {
@@ -375,6 +376,11 @@ impl Driver {
                     return Err(dead());
                 }
                 Err(RecvTimeoutError::Timeout) if left > GLANCE => continue,
+                // Where this process was stopped and goes on now, its loops have not run yet.
+                Err(RecvTimeoutError::Timeout) if !is_late => {
+                    is_late = true;
+                    last_moment = Instant::now() + GRACE;
+                }
                 Err(RecvTimeoutError::Timeout) => {
                     order.abort.store(true, Ordering::Relaxed);
                     return Err(LoadError::Client(

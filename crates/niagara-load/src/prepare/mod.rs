@@ -179,6 +179,9 @@ fn script_command(
     run_command(&run, script.info(), servers, &options.cancel)
 }
 
+/// Connections that load tables at once, where nobody says.
+const MOST_AT_ONCE: usize = 64;
+
 /// Does `work` for every number from 1 to `jobs`, several at once, each connection taking the next one that nobody has.
 fn for_each(
     endpoint: &Endpoint,
@@ -189,7 +192,10 @@ fn for_each(
 ) -> Result<(), LoadError> {
     let connections = match options.connections {
         Some(count) => count as usize,
-        None => std::thread::available_parallelism().map_or(1, usize::from),
+        // A server takes 151 connections by default.
+        None => std::thread::available_parallelism()
+            .map_or(1, usize::from)
+            .min(MOST_AT_ONCE),
     };
     let next_job = AtomicU32::new(1);
     let failed = AtomicBool::new(false);

@@ -13,6 +13,9 @@ use crate::process::id::ProcessId;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Record {
     pub server: ProcessId,
+    /// The process that started it.
+    #[serde(default)]
+    pub owner: Option<ProcessId>,
     pub run_folder: PathBuf,
     pub socket_folder: PathBuf,
 }
@@ -40,6 +43,7 @@ impl Registration {
         let server = ProcessId::of(pid).unwrap_or(ProcessId { pid, start: 0 });
         let record = Record {
             server,
+            owner: ProcessId::of(std::process::id() as i32),
             run_folder: run_folder.to_path_buf(),
             socket_folder: socket_folder.to_path_buf(),
         };

@@ -46,9 +46,17 @@ impl SocketFolder {
             });
         }
         let user = nix::unistd::geteuid();
-        let base = match std::env::var_os("XDG_RUNTIME_DIR") {
-            Some(folder) if folder.len() < 60 => PathBuf::from(folder).join("niagara"),
-            _ => PathBuf::from(format!("/tmp/niagara-{user}")),
+        let named = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from);
+        // After `su` or `sudo -E` it may be another user's.
+        let is_ours = |folder: &PathBuf| {
+            let owner = fs::metadata(folder).map(|metadata| metadata.uid());
+            folder.is_absolute()
+                && folder.as_os_str().len() < 60
+                && owner.is_ok_and(|owner| owner == user.as_raw())
+        };
+        let base = match named.filter(is_ours) {
+            Some(folder) => folder.join("niagara"),
+            None => PathBuf::from(format!("/tmp/niagara-{user}")),
         };
         create_private(&base)?;
         // In /tmp, somebody else could have made it first.

@@ -126,26 +126,46 @@ pub fn online_cpus() -> Vec<usize> {
 }
 
 fn online(root: &Root) -> Vec<usize> {
-    root.text("sys/devices/system/cpu/online")
-        .and_then(|text| parse_cpu_list(&text))
+    let told = root.text("sys/devices/system/cpu/online");
+    let told = told.and_then(|text| parse_cpu_list(&text));
+    told.or_else(|| allowed().filter(|cpus| !cpus.is_empty()))
         .unwrap_or_else(|| vec![0])
+}
+
+/// CPUs that this process may run on, as the kernel says.
+fn allowed() -> Option<Vec<usize>> {
+    let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
+    let cpus = 0..CpuSet::count();
+    Some(
+        cpus.filter(|&cpu| set.is_set(cpu).unwrap_or(false))
+            .collect(),
+    )
+}
+
+/// The CPUs that this process may run on where those are not all of the machine: a container's, a job's.
+pub(crate) fn confined_to() -> Option<Vec<usize>> {
+    let all = online_cpus();
+    let mine = usable(&Root::machine());
+    (mine.len() < all.len()).then_some(mine)
 }
 
 /// CPUs that this process may run on; all that are online where that cannot be asked.
 fn usable(root: &Root) -> Vec<usize> {
     let online = online(root);
-    let Ok(set) = sched_getaffinity(Pid::from_raw(0)) else {
+    let Some(mine) = allowed() else {
         return online;
     };
-    let mine = (0..CpuSet::count())
-        .filter(|&cpu| set.is_set(cpu).unwrap_or(false))
-        .collect::<Vec<_>>();
     let both: Vec<usize> = online
         .iter()
         .copied()
         .filter(|cpu| mine.contains(cpu))
         .collect();
-    if both.is_empty() { online } else { both }
+    // A container may be shown others than it has.
+    match (both.is_empty(), mine.is_empty()) {
+        (false, _) => both,
+        (true, false) => mine,
+        (true, true) => online,
+    }
 }
 
 fn places(root: &Root, cpus: &[usize]) -> Vec<Place> {

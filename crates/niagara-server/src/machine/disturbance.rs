@@ -22,6 +22,7 @@ use nix::sys::time::TimeSpec;
 use nix::time::{ClockId, clock_getcpuclockid, clock_gettime};
 use nix::unistd::{Pid, SysconfVar, sysconf};
 
+use super::cpu::confined_to;
 use super::kernel_threads::{KernelThreads, KernelTimes};
 use super::pressure::{self, Stall};
 use super::proc_stat::{self, CpuTimes};
@@ -37,6 +38,8 @@ pub struct DisturbanceMeter {
     own: Vec<(u32, ClockId)>,
     hertz: f64,
     cpus: usize,
+    /// The CPUs that this process may run on, where those are not all: what others do elsewhere takes nothing from it.
+    confined_to: Option<Vec<usize>>,
 }
 
 /// The counters at one moment.
@@ -137,20 +140,46 @@ impl DisturbanceMeter {
             own: clocks,
             hertz: online(SysconfVar::CLK_TCK).unwrap_or(100) as f64,
             cpus: online(SysconfVar::_NPROCESSORS_ONLN).unwrap_or(1) as usize,
+            confined_to: confined_to(),
         };
+        if let Some(cpus) = &meter.confined_to {
+            meter.cpus = cpus.len();
+        }
         let apart = meter.cpu_times()?.interrupts_apart;
-        meter.kernel = KernelThreads::find(Path::new("/proc"), apart);
+        // Where a kernel's thread runs is not known: what those of other CPUs take is nothing to this process.
+        if meter.confined_to.is_none() {
+            meter.kernel = KernelThreads::find(Path::new("/proc"), apart);
+        }
         Ok(meter)
     }
 
     fn cpu_times(&self) -> Result<CpuTimes> {
         let mut buffer = [0_u8; 512];
-        let length = self
-            .stat
-            .read_at(&mut buffer, 0)
-            .context("reading /proc/stat")?;
-        let text = String::from_utf8_lossy(&buffer[..length]);
-        proc_stat::parse(&text, self.hertz).context("/proc/stat does not begin with the CPU times")
+        let Some(cpus) = &self.confined_to else {
+            let length = self
+                .stat
+                .read_at(&mut buffer, 0)
+                .context("reading /proc/stat")?;
+            let text = String::from_utf8_lossy(&buffer[..length]);
+            return proc_stat::parse(&text, self.hertz)
+                .context("/proc/stat does not begin with the CPU times");
+        };
+        // A line of each CPU; what follows them is long, and not wanted.
+        let mut lines = vec![0_u8; 512 * (cpus.iter().max().unwrap_or(&0) + 2)];
+        let mut length = 0;
+        while length < lines.len() {
+            let read = self
+                .stat
+                .read_at(&mut lines[length..], length as u64)
+                .context("reading /proc/stat")?;
+            if read == 0 {
+                break;
+            }
+            length += read;
+        }
+        let text = String::from_utf8_lossy(&lines[..length]);
+        proc_stat::parse_some(&text, self.hertz, cpus)
+            .context("/proc/stat has no times of this process's CPUs")
     }
 
     /// The counters now.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 /// The parent of all kernel threads; within a container this number may be anybody's, so its name is checked.
 const KTHREADD: i32 = 2;
-/// Threads beyond this are not read: at some 5 µs each they would take longer than the pauses between slices. Machines of
-/// over a hundred CPUs have as many, and there the kernel's housekeeping is a small share of the whole.
-const MAX_THREADS: usize = 1024;
+/// Threads beyond this are not read: at some 5 µs each they take as long as a pause between slices then. Machines with some hundred
+/// CPUs have fewer.
+const MAX_THREADS: usize = 8192;
 
 /// Where the counters of kernel threads are.
 #[derive(Debug)]

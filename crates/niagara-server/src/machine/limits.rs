@@ -38,11 +38,22 @@ impl Limits {
         } else {
             version_1(root, &groups)
         };
-        limits.root = nix::unistd::geteuid().is_root();
+        let status = root.text("proc/self/status").unwrap_or_default();
+        limits.root = nix::unistd::geteuid().is_root() && has_roots_rights(&status);
         limits.open_files = hard(Resource::RLIMIT_NOFILE);
         limits.locked_memory_bytes = hard(Resource::RLIMIT_MEMLOCK);
         limits
     }
+}
+
+/// Whether a process with this `/proc/PID/status` may lock memory and raise priorities: root in a container often may not. Where
+/// nothing is said of it, root may.
+fn has_roots_rights(status: &str) -> bool {
+    /// CAP_IPC_LOCK and CAP_SYS_NICE, of `linux/capability.h`.
+    const NEEDED: u64 = 1 << 14 | 1 << 23;
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
+    let effective = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    effective.is_none_or(|mask| mask & NEEDED == NEEDED)
 }
 
 /// A limit holds for everything below it, so the smallest on the way up counts.
@@ -146,6 +157,16 @@ fn least<T: PartialOrd>(known: Option<T>, found: Option<T>) -> Option<T> {
 mod tests {
     use super::*;
     use std::fs;
+
+    #[test]
+    fn root_of_a_container_has_fewer_rights() {
+        assert!(has_roots_rights(
+            "Name:\tniagara\nCapEff:\t000001ffffffffff\n"
+        ));
+        // Docker's default.
+        assert!(!has_roots_rights("CapEff:\t00000000a80425fb\n"));
+        assert!(has_roots_rights(""));
+    }
 
     #[test]
     fn quotas() {

@@ -20,10 +20,35 @@ pub struct CpuTimes {
 
 /// The first line of `/proc/stat`, with `hertz` ticks per second.
 pub(crate) fn parse(text: &str, hertz: f64) -> Option<CpuTimes> {
-    let mut words = text.lines().next()?.split_ascii_whitespace();
-    if words.next()? != "cpu" {
-        return None;
-    }
+    let (name, times) = line(text.lines().next()?, hertz)?;
+    (name == "cpu").then_some(times)
+}
+
+/// The same of some CPUs, from their own lines.
+pub(crate) fn parse_some(text: &str, hertz: f64, cpus: &[usize]) -> Option<CpuTimes> {
+    let is_one = |name: &str| {
+        let number = name.strip_prefix("cpu").and_then(|text| text.parse().ok());
+        number.is_some_and(|number: usize| cpus.contains(&number))
+    };
+    let lines = text.lines().map_while(|text| line(text, hertz));
+    let mut found = lines
+        .filter(|(name, _)| is_one(name))
+        .map(|(_, times)| times);
+    let first = found.next()?;
+    Some(found.fold(first, |sum, one| CpuTimes {
+        idle: sum.idle + one.idle,
+        iowait: sum.iowait + one.iowait,
+        interrupts: sum.interrupts + one.interrupts,
+        interrupts_apart: sum.interrupts_apart || one.interrupts_apart,
+        steal: sum.steal + one.steal,
+        busy: sum.busy + one.busy,
+    }))
+}
+
+/// A line of CPU times: whose they are, and they.
+fn line(text: &str, hertz: f64) -> Option<(&str, CpuTimes)> {
+    let mut words = text.split_ascii_whitespace();
+    let name = words.next().filter(|name| name.starts_with("cpu"))?;
     let mut seconds = [0.0; 8];
     for slot in &mut seconds {
         // Kernels before 2.6.11 have fewer columns; what is missing did not happen.
@@ -33,14 +58,15 @@ pub(crate) fn parse(text: &str, hertz: f64) -> Option<CpuTimes> {
         }
     }
     let [user, nice, system, idle, iowait, irq, softirq, steal] = seconds;
-    Some(CpuTimes {
+    let times = CpuTimes {
         idle,
         iowait,
         interrupts: irq + softirq,
         interrupts_apart: irq > 0.0,
         steal,
         busy: user + nice + system,
-    })
+    };
+    Some((name, times))
 }
 
 #[cfg(test)]
@@ -59,6 +85,17 @@ mod tests {
         near(times.steal, 0.2);
         assert!(times.interrupts_apart);
         assert_eq!(parse("intr 5", 100.0), None);
+    }
+
+    #[test]
+    fn some_cpus_are_those_lines_alone() {
+        let text = "cpu  600 0 0 60 0 0 0 0\ncpu0 100 0 0 10 0 0 0 0\ncpu1 200 0 0 20 0 1 0 0\n\
+                    cpu12 300 0 0 30 0 0 0 0\nintr 5\ncpu1 7\n";
+        let times = parse_some(text, 100.0, &[1, 12]).expect("both are there");
+        assert!((times.busy - 5.0).abs() < 1e-9, "{times:?}");
+        assert!((times.idle - 0.5).abs() < 1e-9, "{times:?}");
+        assert!(times.interrupts_apart);
+        assert_eq!(parse_some(text, 100.0, &[2]), None);
     }
 
     #[test]

@@ -41,12 +41,14 @@ pub fn reach(args: &ConnectArgs) -> Result<Target> {
 /// # Errors
 /// There is no home folder.
 pub fn state_folder() -> Result<PathBuf> {
-    let folder = match std::env::var_os("XDG_STATE_HOME").filter(|path| !path.is_empty()) {
-        Some(path) => PathBuf::from(path),
-        None => std::env::var_os("HOME")
-            .map(|home| PathBuf::from(home).join(".local/state"))
-            .context("no home folder: set HOME or XDG_STATE_HOME")?,
+    // A relative one means nothing (the base directory specification), and another folder to each process.
+    let absolute = |name| {
+        let path = std::env::var_os(name).map(PathBuf::from);
+        path.filter(|path| path.is_absolute())
     };
+    let folder = absolute("XDG_STATE_HOME")
+        .or_else(|| absolute("HOME").map(|home| home.join(".local/state")))
+        .context("no home folder: set HOME or XDG_STATE_HOME to an absolute path")?;
     Ok(folder.join("niagara/captures"))
 }
 
