@@ -284,6 +284,20 @@ fn huge_pages_and_locked_memory_are_there_or_an_error_says_why() {
 }
 
 #[test]
+fn reserved_huge_pages_are_there_or_an_error_says_so() {
+    let bench = Bench::new();
+    let reserved = fs::read_to_string("/proc/sys/vm/nr_hugepages").unwrap_or_default();
+    let none = matches!(reserved.trim(), "" | "0");
+    match bench.launch(&Runtime::default(), &[("large_pages", "ON")]) {
+        Ok(_) => assert!(!none, "no page is reserved here"),
+        Err(error) => {
+            let told = format!("{error:#}");
+            assert!(told.contains("sysctl vm.nr_hugepages"), "{told}");
+        }
+    }
+}
+
+#[test]
 fn the_text_is_on_huge_pages_or_an_error_says_why() {
     let thp = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     let off = thp.is_empty() || thp.contains("[never]");

@@ -15,7 +15,7 @@ struct Class {
 pub(crate) const ELSEWHERE: &str =
     "its tables are on other servers or in files outside of the data: a copy must not reach them";
 
-const CLASSES: [Class; 11] = [
+const CLASSES: [Class; 12] = [
     Class {
         names: &[
             "datadir",
@@ -132,6 +132,11 @@ const CLASSES: [Class; 11] = [
         names: &["memlock", "innodb_dedicated_server"],
         beginnings: &[],
         reason: "it would take this machine's memory for one of the two servers that run here at once",
+    },
+    Class {
+        names: &["large_pages", "super_large_pages"],
+        beginnings: &[],
+        reason: "huge pages that are reserved for your server are not there for two here; `large-pages` is a lever",
     },
     Class {
         names: &["innodb_force_recovery", "innodb_read_only"],

@@ -16,7 +16,7 @@ use crate::cache::Cache;
 use crate::install::Install;
 use crate::install::version::NO_PROFILE;
 use crate::process::spawn::{Placement, spawn};
-use crate::runtime::Runtime;
+use crate::runtime::{Runtime, normalise_variable};
 
 /// How a server is started; started again on another port when its port is taken.
 #[derive(Debug)]
@@ -31,6 +31,22 @@ pub(crate) struct StartCommand {
 }
 
 impl StartCommand {
+    /// Whether its variables ask for huge pages that are reserved.
+    pub(super) fn asks_for_reserved_pages(&self) -> bool {
+        let mut asked = self.arguments.iter().filter_map(|argument| {
+            let argument = argument.to_str()?.strip_prefix("--")?;
+            let (name, value) = argument.split_once('=').unwrap_or((argument, "ON"));
+            (normalise_variable(name) == "large_pages").then_some(value)
+        });
+        // Of several the last one holds.
+        let last = asked.next_back();
+        last.is_some_and(|value| {
+            ["ON", "1", "TRUE"]
+                .iter()
+                .any(|on| on.eq_ignore_ascii_case(value))
+        })
+    }
+
     /// Starts the server and enters it in the registry.
     pub(super) fn start(&self, cache: &Cache, files: &Files) -> Result<(Child, Registration)> {
         let log = OpenOptions::new()

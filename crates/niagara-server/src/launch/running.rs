@@ -78,18 +78,23 @@ impl RunningServer {
     /// Checks that what was asked of the process is so, and that it answers over TCP.
     pub(crate) fn verify(&self) -> Result<()> {
         let runtime = &self.command.runtime;
-        verify::process(self.pid, &self.command.install, runtime)
-            .and_then(|()| match runtime.huge_pages_text {
-                true => huge_text::check(self.pid, &self.log_tail(usize::MAX)),
-                false => Ok(()),
-            })
-            .with_context(|| {
-                format!(
-                    "the server started, but not as asked\ncommand: {}\nend of its log:\n{}",
-                    self.command_line(),
-                    self.log_tail(5)
-                )
-            })?;
+        verify::process(
+            self.pid,
+            &self.command.install,
+            runtime,
+            self.command.asks_for_reserved_pages(),
+        )
+        .and_then(|()| match runtime.huge_pages_text {
+            true => huge_text::check(self.pid, &self.log_tail(usize::MAX)),
+            false => Ok(()),
+        })
+        .with_context(|| {
+            format!(
+                "the server started, but not as asked\ncommand: {}\nend of its log:\n{}",
+                self.command_line(),
+                self.log_tail(5)
+            )
+        })?;
         // MySQL remembers who passed the full check of a password; from then on TCP connections take the short one.
         // Where another host is to reach it, this one is not let in by that address.
         if !self.command.install.family.is_mariadb() && self.command.remote.is_none() {

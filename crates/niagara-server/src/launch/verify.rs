@@ -11,8 +11,14 @@ use super::environment::{malloc_name, preload, thp_setting};
 use crate::install::Install;
 use crate::runtime::Runtime;
 
-/// Checks preloaded malloc, huge pages, locked memory and CPUs of a running process.
-pub(crate) fn process(pid: Pid, install: &Install, runtime: &Runtime) -> Result<()> {
+/// Checks preloaded malloc, huge pages, locked memory and CPUs of a running process; `reserved_pages`: its variables ask for
+/// huge pages that are reserved.
+pub(crate) fn process(
+    pid: Pid,
+    install: &Install,
+    runtime: &Runtime,
+    reserved_pages: bool,
+) -> Result<()> {
     if let Some(library) = preload(install, runtime)? {
         preloaded(pid, library)?;
     }
@@ -33,14 +39,21 @@ pub(crate) fn process(pid: Pid, install: &Install, runtime: &Runtime) -> Result<
             );
         }
     }
-    if runtime.lock_memory {
-        let status = read(pid, "status")?;
-        let locked = status.lines().find_map(|line| line.strip_prefix("VmLck:"));
-        if locked.is_none_or(|value| value.trim() == "0 kB") {
-            bail!(
-                "its memory is not locked\nremedy: raise the limit on locked memory (ulimit -l unlimited)"
-            );
-        }
+    let has_none = |status: &str, name: &str| {
+        let value = status.lines().find_map(|line| line.strip_prefix(name));
+        value.is_none_or(|value| value.trim() == "0 kB")
+    };
+    if runtime.lock_memory && has_none(&read(pid, "status")?, "VmLck:") {
+        bail!(
+            "its memory is not locked\nremedy: raise the limit on locked memory (ulimit -l unlimited)"
+        );
+    }
+    // A server that finds none goes on with small pages, and its variable says that they are large.
+    if reserved_pages && has_none(&read(pid, "status")?, "HugetlbPages:") {
+        bail!(
+            "none of its memory is on reserved huge pages\n\
+             remedy: reserve enough for two servers and their buffer pools (sysctl vm.nr_hugepages=N, as root), or leave large_pages out"
+        );
     }
     if let Some(asked) = &runtime.server_cpus {
         let set = sched_getaffinity(pid)?;
