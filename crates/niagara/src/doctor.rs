@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use console::Style;
+use niagara_profile::kernel::{Access, Reach};
 use niagara_report::{ink, number};
 use niagara_server::machine::{Fingerprint, MachineState, Tools};
 use serde::Serialize;
@@ -440,6 +441,12 @@ fn profiling(machine: &Fingerprint, tools: &Tools, list: &mut Vec<Check>) {
             "perf",
             format!("perf_event_paranoid is {level}"),
             "sysctl kernel.perf_event_paranoid=1, to profile as this user",
+        ),
+        // What counts is what the kernel grants: a container's may refuse even root.
+        Some(_) if Access::probe().reach == Reach::Nothing => advice(
+            "perf",
+            "the kernel refuses perf events".to_owned(),
+            "in a container allow perf_event_open (its seccomp profile, CAP_PERFMON), to profile; measuring does not need them",
         ),
         Some(_) if !tools.has("perf") => advice(
             "perf",

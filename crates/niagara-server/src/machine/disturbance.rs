@@ -24,8 +24,10 @@ use nix::unistd::{Pid, SysconfVar, sysconf};
 
 use super::cpu::confined_to;
 use super::kernel_threads::{KernelThreads, KernelTimes};
+use super::limits::tightest_group;
 use super::pressure::{self, Stall};
 use super::proc_stat::{self, CpuTimes};
+use super::root::Root;
 
 /// Reads the kernel's counters; files stay open, so that a sample takes microseconds.
 #[derive(Debug)]
@@ -134,7 +136,7 @@ impl DisturbanceMeter {
         let mut meter = Self {
             stat,
             cpu: pressure("cpu"),
-            memory: pressure("memory"),
+            memory: group_pressure().or_else(|| pressure("memory")),
             io: pressure("io"),
             kernel: None,
             own: clocks,
@@ -206,6 +208,13 @@ impl DisturbanceMeter {
             tick: 1.0 / self.hertz,
         })
     }
+}
+
+/// Stalls for memory of the control group whose limit binds, where there is one: the machine's own are few while a container
+/// thrashes at its limit.
+fn group_pressure() -> Option<File> {
+    let group = tightest_group(&Root::machine())?;
+    File::open(Path::new("/").join(group.folder).join("memory.pressure")).ok()
 }
 
 fn seconds(time: TimeSpec) -> f64 {

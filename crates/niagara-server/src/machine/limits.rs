@@ -126,6 +126,67 @@ fn version_1(root: &Root, groups: &str) -> Limits {
     limits
 }
 
+/// Memory that one of this process's control groups leaves it, and where that group is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MemoryGroup {
+    /// Bytes until its limit, with what of the page cache can be had back.
+    pub left: u64,
+    /// Its folder.
+    pub folder: String,
+}
+
+/// The group that leaves this process least memory; `None` where no group has a limit.
+pub(crate) fn tightest_group(root: &Root) -> Option<MemoryGroup> {
+    let groups = root.text("proc/self/cgroup").unwrap_or_default();
+    let version_2 = root.exists("sys/fs/cgroup/cgroup.controllers");
+    let (place, own, [limit, used, reclaimable]) = match version_2 {
+        true => {
+            let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
+            let files = ["memory.max", "memory.current", "inactive_file"];
+            ("sys/fs/cgroup", own.unwrap_or("/"), files)
+        }
+        false => {
+            let own = groups.lines().find_map(|line| {
+                let (controllers, own) = line.split_once(':')?.1.split_once(':')?;
+                controllers
+                    .split(',')
+                    .any(|name| name == "memory")
+                    .then_some(own)
+            });
+            let files = [
+                "memory.limit_in_bytes",
+                "memory.usage_in_bytes",
+                "total_inactive_file",
+            ];
+            ("sys/fs/cgroup/memory", own?, files)
+        }
+    };
+    let of = |group: &str| {
+        let folder = format!("{place}{group}");
+        let number = |file: &str| -> Option<u64> {
+            root.text(&format!("{folder}/{file}"))?.trim().parse().ok()
+        };
+        // "Unlimited" is a word, or the largest multiple of a page.
+        let limit = number(limit).filter(|bytes| *bytes < 1 << 60)?;
+        let used = number(used)?;
+        let stat = root
+            .text(&format!("{folder}/memory.stat"))
+            .unwrap_or_default();
+        let cached = stat.lines().find_map(|line| {
+            let (name, value) = line.split_once(' ')?;
+            (name == reclaimable).then_some(value)?.parse::<u64>().ok()
+        });
+        Some(MemoryGroup {
+            left: limit.saturating_sub(used.saturating_sub(cached.unwrap_or(0))),
+            folder,
+        })
+    };
+    upwards(own)
+        .into_iter()
+        .filter_map(of)
+        .min_by_key(|group| group.left)
+}
+
 /// `/a/b` → `/a/b`, `/a`, and the root, written as nothing.
 fn upwards(group: &str) -> Vec<&str> {
     let mut groups = Vec::new();
@@ -189,6 +250,44 @@ mod tests {
         let limits = version_2(&Root::at(folder.path()), "0::/pod/box");
         assert_eq!(limits.cpu_quota, Some(2.0));
         assert_eq!(limits.memory_bytes, Some(1 << 30));
+    }
+
+    #[test]
+    fn memory_is_what_the_tightest_group_leaves() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = Root::at(folder.path());
+        let write = |file: &str, text: &str| {
+            let file = folder.path().join(file);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            fs::write(file, text).expect("written");
+        };
+        write("proc/self/cgroup", "0::/pod/box\n");
+        write("sys/fs/cgroup/cgroup.controllers", "memory\n");
+        write("sys/fs/cgroup/pod/memory.max", "4000\n");
+        write("sys/fs/cgroup/pod/memory.current", "3500\n");
+        write(
+            "sys/fs/cgroup/pod/memory.stat",
+            "anon 3000\ninactive_file 200\n",
+        );
+        write("sys/fs/cgroup/pod/box/memory.max", "max\n");
+        write("sys/fs/cgroup/pod/box/memory.current", "100\n");
+        let found = tightest_group(&root).expect("one has a limit");
+        assert_eq!(
+            (found.left, found.folder.as_str()),
+            (700, "sys/fs/cgroup/pod")
+        );
+        fs::remove_file(folder.path().join("sys/fs/cgroup/pod/memory.max")).expect("was there");
+        assert_eq!(tightest_group(&root), None);
+        // Version 1.
+        fs::remove_file(folder.path().join("sys/fs/cgroup/cgroup.controllers")).expect("was there");
+        write("proc/self/cgroup", "5:cpu,cpuacct:/a\n4:memory:/jobs\n");
+        write("sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "1000\n");
+        write("sys/fs/cgroup/memory/jobs/memory.usage_in_bytes", "900\n");
+        write(
+            "sys/fs/cgroup/memory/jobs/memory.stat",
+            "cache 5\ntotal_inactive_file 50\n",
+        );
+        assert_eq!(tightest_group(&root).map(|group| group.left), Some(150));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use anyhow::Result;
 use serde::{Deserialize, Serialize};
 
 use super::disturbance::DisturbanceMeter;
+use super::limits::tightest_group;
 use super::memory::meminfo;
 use super::root::Root;
 use crate::disk_use::free_bytes;
@@ -49,10 +50,14 @@ impl MachineState {
     }
 }
 
-/// Memory that can be had without swapping, bytes; `None` where the kernel does not say it.
+/// Memory that can be had without swapping and within the limits of the control groups, bytes; `None` where the kernel does not
+/// say it.
 pub fn memory_available_bytes() -> Option<u64> {
-    let info = Root::machine().text("proc/meminfo").unwrap_or_default();
-    meminfo(&info, "MemAvailable")
+    let root = Root::machine();
+    let info = root.text("proc/meminfo").unwrap_or_default();
+    let machine = meminfo(&info, "MemAvailable")?;
+    let group = tightest_group(&root).map(|group| group.left);
+    Some(group.map_or(machine, |left| left.min(machine)))
 }
 
 fn load_average(text: &str) -> f64 {
