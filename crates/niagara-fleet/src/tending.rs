@@ -52,10 +52,10 @@ impl Submissions {
         let refused = std::mem::take(&mut self.refused);
         if results > self.results {
             self.fruitless = 0;
-        } else if self.at.is_some() && !refused && !others_work {
+        } else if self.at.is_some() && !refused {
             self.fruitless += 1;
         }
-        self.fruitless < MAX_FRUITLESS
+        others_work || self.fruitless < MAX_FRUITLESS
     }
 
     fn submitted(&mut self, results: usize) {
@@ -99,8 +99,13 @@ impl Office {
         for words in queue_in_words(&alive) {
             self.notice_once(words);
         }
-        for task in alive.iter().filter(|task| task.state == "RUNNING") {
-            self.runs(task);
+        for task in &alive {
+            match task.state.as_str() {
+                "RUNNING" => self.runs(task),
+                _ => {
+                    self.running_since.remove(&task.name);
+                }
+            }
         }
         self.note_ended(&tasks)?;
         self.note_unheard(&tasks)?;
@@ -108,7 +113,7 @@ impl Office {
         let fresh = self.submissions.at.is_none_or(|at| asked > at);
         let wanted = queue.nodes.min(self.desk.open_duels() as u32);
         let hung: Vec<&Task> = alive.iter().filter(|task| self.hangs(task)).collect();
-        for task in hung.iter().filter(|task| task.state == "RUNNING") {
+        for task in &hung {
             queue.cancel(&task.name);
         }
         let there = (alive.len() - hung.len()) as u32;
@@ -157,12 +162,18 @@ impl Office {
         ));
     }
 
-    /// Whether a job's worker has been silent for so long that another is asked for in its place.
+    /// Whether a job's worker has been silent for so long that another is asked for in its place. One that Slurm has begun again
+    /// has as long for its first word.
     fn hangs(&self, task: &Task) -> bool {
-        let mut workers = self.watches.iter();
+        let since = self.running_since.get(&task.name);
+        if task.state != "RUNNING" || since.is_none_or(|since| since.elapsed() < HUNG) {
+            return false;
+        }
+        let workers = self.watches.iter();
+        let of_it = workers.filter(|(worker, _)| name_of(worker).0 == task.name);
         // Of a worker that was started again the last one counts.
-        let watch = workers.rfind(|(worker, _)| name_of(worker).0 == task.name);
-        watch.is_some_and(|(_, watch)| {
+        let last = of_it.max_by_key(|(worker, _)| name_of(worker).1);
+        last.is_some_and(|(_, watch)| {
             watch.silent && watch.heard.max(self.deaf_until).elapsed() > HUNG
         })
     }

@@ -380,7 +380,9 @@ impl Inbox {
             HeadLine::Ended => {
                 // What it holds it gives back: a head that continues takes it for granted until it hears otherwise.
                 self.ends += 1;
-                self.end.get_or_insert(End::Study);
+                if matches!(self.end, None | Some(End::NoHead)) {
+                    self.end = Some(End::Study);
+                }
                 self.stop();
             }
             _ => {}

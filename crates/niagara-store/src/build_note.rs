@@ -49,9 +49,14 @@ pub struct FinalCheck {
 }
 
 impl FinalCheck {
+    /// Whether none of them was broken by an error: a study is not over while one was, and the same command tries it again.
+    pub fn none_broken(checks: &[FinalCheck]) -> bool {
+        !checks.iter().any(|check| check.broken)
+    }
+
     /// Whether what these checks are of may be handed over, as far as they could be done.
     pub fn all_looked(checks: &[FinalCheck]) -> bool {
-        !checks.is_empty() && !checks.iter().any(|check| check.broken)
+        !checks.is_empty() && FinalCheck::none_broken(checks)
     }
 }
 

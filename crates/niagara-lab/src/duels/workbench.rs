@@ -602,6 +602,7 @@ impl Workbench {
         let mut connection = Admin::connect(&server.over_socket(""), READ_CONNECT)?;
         connection.set_timeout(READ_STATEMENT);
         for statement in load.read_all_statements(self.database(variant)) {
+            self.cancel.check()?;
             connection.rows(&statement)?;
         }
         Ok(())

@@ -119,7 +119,11 @@ fn names_of(name: &str) -> [String; 2] {
 /// What has to be taken away by hand where option files do not have the last word over `name`.
 fn stronger_than_files(start: &StartConfiguration, name: &str) -> Option<String> {
     let mut names = names_of(name).into_iter();
-    let name = &names.find(|name| start.origins.contains_key(name))?;
+    names.find_map(|name| stronger(start, &name))
+}
+
+/// The same of the one name.
+fn stronger(start: &StartConfiguration, name: &str) -> Option<String> {
     let there = start.config.get(name).map_or("", String::as_str);
     match start.origins.get(name)?.as_str() {
         SET_PERSIST => Some(format!(

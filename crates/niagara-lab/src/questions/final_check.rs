@@ -84,7 +84,7 @@ pub(crate) fn undone_checks(checks: &[FinalCheck]) -> impl Iterator<Item = Strin
             "the final variant could not be checked ({}){}: {}",
             check.part,
             if check.broken {
-                ", and is not handed over for that"
+                ", and is not handed over for that; the same command tries it again"
             } else {
                 ""
             },

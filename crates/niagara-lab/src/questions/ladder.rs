@@ -184,7 +184,7 @@ impl Climb<'_> {
         }
         self.judge_total(bench, study, observer)?;
         self.check_final(bench, study, observer)?;
-        self.complete = true;
+        self.complete = FinalCheck::none_broken(&self.checks);
         Ok(())
     }
 

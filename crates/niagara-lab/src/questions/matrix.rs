@@ -703,7 +703,7 @@ impl Measuring for Filling<'_> {
         }
         self.fill(study, observer)?;
         self.check_best(study, observer)?;
-        self.complete = true;
+        self.complete = FinalCheck::none_broken(&self.checks);
         Ok(())
     }
 

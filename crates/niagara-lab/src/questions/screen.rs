@@ -232,6 +232,7 @@ impl Series for RunningScreening<'_> {
                 }
             }
             Ending::Scored => {
+                self.failed_at_first = 0;
                 for levels in [&row.a, &row.b] {
                     let in_force = self.in_force(levels);
                     self.suspects.lasted(in_force);
@@ -248,7 +249,7 @@ impl Series for RunningScreening<'_> {
                     self.show(observer);
                 }
             }
-            Ending::Disturbed => {}
+            Ending::Disturbed => self.start_tried = false,
         }
         for (_, NotTried { lever, reason, .. }) in &self.set_aside[aside_before..] {
             observer.see(Event::Note(&format!("set aside: {lever} ({reason})")));

@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_load::counted;
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Verdict, derive_seed};
-use niagara_store::{NotTried, Phase, START_SETTINGS, Searched, Summary};
+use niagara_store::{FinalCheck, NotTried, Phase, START_SETTINGS, Searched, Summary};
 
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
@@ -114,7 +114,7 @@ impl Measuring for Tuning<'_> {
         self.judge_rungs(study, &promoted, observer)?;
         self.look_at_last(study, observer)?;
         self.check_final(study, observer)?;
-        self.found.complete = true;
+        self.found.complete = FinalCheck::none_broken(&self.found.checks);
         Ok(())
     }
 

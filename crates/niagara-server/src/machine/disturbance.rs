@@ -148,10 +148,8 @@ impl DisturbanceMeter {
             meter.cpus = cpus.len();
         }
         let apart = meter.cpu_times()?.interrupts_apart;
-        // Where a kernel's thread runs is not known: what those of other CPUs take is nothing to this process.
-        if meter.confined_to.is_none() {
-            meter.kernel = KernelThreads::find(Path::new("/proc"), apart);
-        }
+        // Of all CPUs, for where a kernel's thread ran is not known: a little of what others take may be overlooked by that.
+        meter.kernel = KernelThreads::find(Path::new("/proc"), apart);
         Ok(meter)
     }
 
