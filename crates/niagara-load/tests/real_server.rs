@@ -627,7 +627,9 @@ fn loops_go_where_they_are_told() {
     .unwrap();
     for cpus in [Some(vec![0]), None, Some(vec![0])] {
         let options = SliceOptions { cpus, ..short(50) };
-        assert!(driver.slice(0, &options).unwrap().transactions > 0);
+        // On a busy machine a CPU may be somebody else's for so long.
+        let served = (0..20).any(|_| driver.slice(0, &options).unwrap().transactions > 0);
+        assert!(served);
     }
     for cpus in [vec![], vec![100_000], vec![1000]] {
         let options = SliceOptions {
