@@ -60,5 +60,5 @@ pub use process::helper::Helper;
 pub use process::listener::{server_behind_address, server_behind_socket};
 pub use process::usage::{Usage, UsageMeter, UsageSample};
 pub use removal::{Removed, ServerInUse, hold_server, remove};
-pub use runtime::{Config, Runtime, Scheduling, TransportKind, normalise_variable};
+pub use runtime::{Config, Runtime, Scheduling, TransportKind, both_names, normalise_variable};
 pub use sweep::{Swept, sweep_stale};

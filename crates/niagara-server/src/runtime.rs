@@ -16,6 +16,12 @@ pub fn normalise_variable(name: &str) -> String {
         .replace('-', "_")
 }
 
+/// The names that a variable may be spoken of by: its own, and the one that switches it off (`log_bin`, `skip_log_bin`).
+pub fn both_names(name: &str) -> [String; 2] {
+    let bare = name.strip_prefix("skip_").unwrap_or(name);
+    [bare.to_owned(), format!("skip_{bare}")]
+}
+
 /// What surrounds the server's process: malloc, huge pages, CPUs, scheduling, environment.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]

@@ -55,7 +55,7 @@ impl FinalCheck {
     }
 
     /// Whether what these checks are of may be handed over, as far as they could be done.
-    pub fn all_looked(checks: &[FinalCheck]) -> bool {
+    pub fn may_be_handed_over(checks: &[FinalCheck]) -> bool {
         !checks.is_empty() && FinalCheck::none_broken(checks)
     }
 }

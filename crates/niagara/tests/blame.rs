@@ -3,7 +3,7 @@
 
 mod common;
 
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{Place, run, signal, wait_until};
@@ -70,6 +70,16 @@ fn tune_with(place: &Place, only: &str) -> Command {
     command
 }
 
+/// Waits for something that `child` brings about, which is not to end before.
+fn wait_for(child: &mut Child, what: &str, holds: impl Fn() -> bool) {
+    wait_until(what, Duration::from_secs(240), || {
+        if let Some(status) = child.try_wait().expect("a child of ours") {
+            panic!("niagara ended early: {status}");
+        }
+        holds()
+    });
+}
+
 /// What the study decided about a failed side: name and text.
 fn blamed(place: &Place) -> Vec<String> {
     let Ok(store) = Store::open_read_only(&place.out().join("results.db")) else {
@@ -92,12 +102,7 @@ fn two_levers_that_fail_only_together_cost_one_of_them_and_not_the_study() {
         .stderr(Stdio::null())
         .spawn()
         .expect("niagara starts");
-    wait_until("lever to blame", Duration::from_secs(240), || {
-        if let Some(status) = child.try_wait().expect("a child of ours") {
-            panic!("niagara ended early: {status}");
-        }
-        !blamed(&place).is_empty()
-    });
+    wait_for(&mut child, "lever to blame", || !blamed(&place).is_empty());
     signal(child.id() as i32, Signal::SIGKILL);
     child.wait().expect("niagara is gone");
     let before = blamed(&place);
@@ -118,10 +123,7 @@ fn two_levers_that_fail_only_together_cost_one_of_them_and_not_the_study() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("niagara starts");
-    wait_until("further duels", Duration::from_secs(240), || {
-        if let Some(status) = child.try_wait().expect("a child of ours") {
-            panic!("niagara ended early: {status}");
-        }
+    wait_for(&mut child, "further duels", || {
         place.duels().len() >= fought + 6
     });
     signal(child.id() as i32, Signal::SIGINT);
@@ -228,10 +230,7 @@ fn a_lever_whose_server_starts_and_does_not_bear_the_load_is_set_aside() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("niagara starts");
-    wait_until("scored duels", Duration::from_secs(240), || {
-        if let Some(status) = child.try_wait().expect("a child of ours") {
-            panic!("niagara ended early: {status}");
-        }
+    wait_for(&mut child, "scored duels", || {
         let duels = place.duels();
         duels.iter().filter(|duel| duel.score.is_some()).count() >= 4
     });

@@ -194,6 +194,12 @@ impl StudyDescription {
         self.load(0, self.threads[0])
     }
 
+    /// Whether one of its loads is a capture.
+    pub fn replays_a_capture(&self) -> bool {
+        let mut workloads = self.workloads.iter();
+        workloads.any(|workload| workload.load.workload.capture().is_some())
+    }
+
     /// One of its loads.
     pub(crate) fn load(&self, workload: usize, threads: u32) -> Load {
         Load {

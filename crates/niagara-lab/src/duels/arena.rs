@@ -465,11 +465,6 @@ pub(crate) fn connect(
             &options,
         )?));
     };
-    if load.workload.capture().is_some() {
-        return Err(LoadError::Invalid(
-            "a capture is replayed from the machine that it lies on\nremedy: leave out --client-host".into(),
-        ));
-    }
     let agent = client.agent();
     Ok(Box::new(agent.connect(
         endpoints,

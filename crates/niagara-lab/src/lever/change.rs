@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use niagara_build::Recipe;
 use niagara_server::machine::format_cpu_list;
-use niagara_server::{Config, Runtime, Scheduling, TransportKind};
+use niagara_server::{Config, Runtime, Scheduling, TransportKind, both_names};
 use serde::{Deserialize, Serialize};
 
 /// Differences from the variant it is applied to; what is absent stays as it is.
@@ -42,20 +42,14 @@ const SWITCHES: &str = "optimizer_switch";
 fn extend(config: &mut Config, changes: &Config) {
     for (name, value) in changes {
         // The same variable by its other name: of two the later one would hold, whoever gave it.
-        config.remove(&other_name(name));
+        for other in both_names(name).iter().filter(|other| *other != name) {
+            config.remove(other);
+        }
         let value = match config.get(name) {
             Some(there) if name == SWITCHES => switched(there, value),
             _ => value.clone(),
         };
         config.insert(name.clone(), value);
-    }
-}
-
-/// How a variable is switched off by a name of its own, or the variable that a name switches off.
-fn other_name(name: &str) -> String {
-    match name.strip_prefix("skip_") {
-        Some(bare) => bare.to_owned(),
-        None => format!("skip_{name}"),
     }
 }
 

@@ -7,7 +7,7 @@ use niagara_load::sql_text;
 use niagara_origin::configuration::{
     COMMAND_LINE, LeftOut, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
 };
-use niagara_server::{Config, normalise_variable};
+use niagara_server::{Config, both_names, normalise_variable};
 use niagara_store::{DeployStart, Overridden};
 
 /// Names of the option file in a folder that is included, without their end: behind the distribution's own, else behind everything.
@@ -71,8 +71,8 @@ pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> Differe
             continue;
         }
         if let Some(place) = place {
-            let bare = name.strip_prefix("skip_").unwrap_or(name);
-            let value = start.config.get(name).or(start.config.get(bare));
+            let [bare, _] = both_names(name);
+            let value = start.config.get(name).or(start.config.get(&bare));
             let overridden = Overridden {
                 value: value.cloned().unwrap_or_default(),
                 place: place.to_owned(),
@@ -110,15 +110,9 @@ fn sized_by_the_server<'s>(start: &'s StartConfiguration, name: &str) -> Option<
     (SIZED.contains(&name) && !start.config.contains_key(name)).then_some(dedicated.place.as_str())
 }
 
-/// The names by which a file may speak of a variable: its own, and the one that switches it off.
-fn names_of(name: &str) -> [String; 2] {
-    let bare = name.strip_prefix("skip_").unwrap_or(name);
-    [bare.to_owned(), format!("skip_{bare}")]
-}
-
 /// What has to be taken away by hand where option files do not have the last word over `name`.
 fn stronger_than_files(start: &StartConfiguration, name: &str) -> Option<String> {
-    let mut names = names_of(name).into_iter();
+    let mut names = both_names(name).into_iter();
     names.find_map(|name| stronger(start, &name))
 }
 
@@ -157,7 +151,7 @@ fn read_last<'n>(
     let Some(main) = start.files.first() else {
         return (None, None);
     };
-    let names = names.flat_map(|name| names_of(name));
+    let names = names.flat_map(|name| both_names(name));
     let lines: Vec<&Place> = names.filter_map(|name| start.lines.get(&name)).collect();
     let last_folder = start.folders.iter().rfind(|(_, place)| place.file == *main);
     if let Some((folder, included_at)) = last_folder {

@@ -61,7 +61,7 @@ pub(crate) fn check_final(
         }
         Ok(checks)
     })?;
-    if FinalCheck::all_looked(&checks) {
+    if FinalCheck::may_be_handed_over(&checks) {
         study.keep(&key, &checks)?;
     }
     Ok(checks)

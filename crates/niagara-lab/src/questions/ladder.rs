@@ -470,7 +470,7 @@ impl Climb<'_> {
             .total
             .as_ref()
             .is_some_and(Comparison::may_be_recommended);
-        if !self.is_proven() || !may_be || !FinalCheck::all_looked(&self.checks) {
+        if !self.is_proven() || !may_be || !FinalCheck::may_be_handed_over(&self.checks) {
             return Ok(None);
         }
         let levers = &self.inventory.levers;

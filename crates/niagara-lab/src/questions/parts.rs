@@ -92,7 +92,8 @@ impl Earlier {
             judged.verdict.is_some() && judged.duels >= needed.unwrap_or(0)
         };
         let is_over = |confirmed: &Confirmed| {
-            let unchecked = is_proven(confirmed) && !FinalCheck::all_looked(&summary.checks);
+            let unchecked =
+                is_proven(confirmed) && !FinalCheck::may_be_handed_over(&summary.checks);
             is_judged(confirmed) && (summary.complete || !unchecked)
         };
         let confirmed = summary.confirmed.filter(is_over);

@@ -277,11 +277,7 @@ pub(crate) fn keep_prepared(
             let Some(reason) = left_out.get(&index) else {
                 return Some(candidate.clone());
             };
-            not_tried.push(NotTried {
-                lever: candidate.lever.id().to_owned(),
-                title: candidate.lever.title().to_owned(),
-                reason: reason.clone(),
-            });
+            not_tried.push(candidate.not_tried(reason.clone()));
             None
         })
         .collect();

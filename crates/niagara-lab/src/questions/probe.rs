@@ -48,10 +48,7 @@ pub(crate) fn probe(
     let mut misfits: Vec<NotTried> = candidates
         .iter()
         .filter_map(|candidate| {
-            Some(not_tried(
-                candidate,
-                nothing_to_act_on(candidate, &defaults, start)?,
-            ))
+            Some(candidate.not_tried(nothing_to_act_on(candidate, &defaults, start)?))
         })
         .collect();
     for mut group in compatible_groups(candidates) {
@@ -147,9 +144,7 @@ pub(crate) fn failing_levers(
         2 => "either alone",
         _ => "fewer of them",
     };
-    Ok(vec![not_tried(
-        &candidates[goes],
-        format!(
+    Ok(vec![candidates[goes].not_tried(format!(
             "the server does not start with {title} and {others} together, though with {fewer} it does; \
              {others} stayed: {cause_of_last}"
         ),
@@ -247,15 +242,15 @@ fn try_group(
         Ok(found) => {
             misfits.extend(group.iter().filter_map(|&index| {
                 unchanged(&candidates[index], compared.before, &found, compared.start)
-                    .map(|reason| not_tried(&candidates[index], reason))
+                    .map(|reason| candidates[index].not_tried(reason))
             }));
             return Ok(true);
         }
         Err(error) => match group {
-            [index] => misfits.push(not_tried(
-                &candidates[*index],
-                format!("the server does not start with it: {}", cause(&error)),
-            )),
+            [index] => misfits.push(candidates[*index].not_tried(format!(
+                "the server does not start with it: {}",
+                cause(&error)
+            ))),
             _ => {
                 let (left, right) = group.split_at(group.len() / 2);
                 try_group(bench, base, candidates, left, compared, misfits)?;
@@ -275,14 +270,6 @@ fn cause(error: &anyhow::Error) -> String {
     let root = error.root_cause().to_string();
     let line = cause.or_else(|| root.lines().next());
     line.unwrap_or("no reason given").to_owned()
-}
-
-fn not_tried(candidate: &Candidate, reason: String) -> NotTried {
-    NotTried {
-        lever: candidate.lever.id().to_owned(),
-        title: candidate.lever.title().to_owned(),
-        reason,
-    }
 }
 
 /// The reason why a lever has nothing to act on: the server runs with another setting than its `[when]` asks for.

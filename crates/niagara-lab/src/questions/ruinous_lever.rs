@@ -17,20 +17,9 @@ pub(crate) fn ruinous_lever(
 ) -> Option<(usize, NotTried)> {
     ruinous.iter().find_map(|effect| {
         let index = factors[effect.factor].levels[effect.level - 1];
-        let lever = &candidates[index].lever;
-        let goes = lever.role() == Role::Lever && !is_aside(index);
-        goes.then(|| {
-            let reason = reason(effect);
-            let (lever, title) = (lever.id().to_owned(), lever.title().to_owned());
-            (
-                index,
-                NotTried {
-                    lever,
-                    title,
-                    reason,
-                },
-            )
-        })
+        let candidate = &candidates[index];
+        let goes = candidate.lever.role() == Role::Lever && !is_aside(index);
+        goes.then(|| (index, candidate.not_tried(reason(effect))))
     })
 }
 

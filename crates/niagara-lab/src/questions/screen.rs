@@ -479,13 +479,8 @@ impl<'a> RunningScreening<'a> {
         let reason = self.last_failure.lines().next().unwrap_or_default();
         let aside: Vec<(usize, NotTried)> = blamed
             .map(|index| {
-                let lever = &self.candidates[index].lever;
-                let told = NotTried {
-                    lever: lever.id().to_owned(),
-                    title: lever.title().to_owned(),
-                    reason: format!("no server with it lasted under this load: {reason}"),
-                };
-                (index, told)
+                let reason = format!("no server with it lasted under this load: {reason}");
+                (index, self.candidates[index].not_tried(reason))
             })
             .collect();
         if !aside.is_empty() {

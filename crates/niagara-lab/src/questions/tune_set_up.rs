@@ -230,11 +230,7 @@ impl TuneSetUp {
             let Some(reason) = why(candidate) else {
                 return true;
             };
-            not_applicable.push(NotTried {
-                lever: candidate.lever.id().to_owned(),
-                title: candidate.lever.title().to_owned(),
-                reason,
-            });
+            not_applicable.push(candidate.not_tried(reason));
             false
         });
     }

@@ -1,7 +1,7 @@
 //! The levers of a ladder, arranged as the factors of its design.
 
 use niagara_stats::{Factor, Pair, Prior};
-use niagara_store::Goal;
+use niagara_store::{Goal, NotTried};
 
 use crate::lever::{Change, Lever, Span};
 use crate::variants::variant::Variant;
@@ -24,6 +24,15 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
+    /// That it is not tried, or not to its end, and why.
+    pub(crate) fn not_tried(&self, reason: String) -> NotTried {
+        NotTried {
+            lever: self.lever.id().to_owned(),
+            title: self.lever.title().to_owned(),
+            reason,
+        }
+    }
+
     /// What is known of it from elsewhere: that speaks of throughput alone.
     pub(crate) fn prior_of(&self, goal: Goal) -> Option<Prior> {
         match goal {

@@ -153,9 +153,8 @@ impl StartConfiguration {
 
     /// Where the start says what `name` is, for people; `skip_log_bin` is said of `log_bin` too.
     pub fn place_of(&self, name: &str) -> Option<&str> {
-        let bare = name.strip_prefix("skip_").unwrap_or(name);
-        let flag = format!("skip_{bare}");
-        [name, bare, flag.as_str()]
+        let [bare, flag] = niagara_server::both_names(name);
+        [name, &bare, &flag]
             .into_iter()
             .find_map(|name| self.places.get(name).map(String::as_str))
     }

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
-use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 
 use super::environment::{malloc_name, preload, thp_setting};
 use crate::install::Install;
+use crate::machine::cpu::allowed;
 use crate::runtime::Runtime;
 
 /// Checks preloaded malloc, huge pages, locked memory and CPUs of a running process; `reserved_pages`: its variables ask for
@@ -56,11 +56,7 @@ pub(crate) fn process(
         );
     }
     if let Some(asked) = &runtime.server_cpus {
-        let set = sched_getaffinity(pid)?;
-        let cpus = 0..CpuSet::count();
-        let given: Vec<usize> = cpus
-            .filter(|cpu| set.is_set(*cpu).unwrap_or(false))
-            .collect();
+        let given = allowed(pid)?;
         let mut asked = asked.clone();
         asked.sort_unstable();
         asked.dedup();

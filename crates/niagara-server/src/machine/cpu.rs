@@ -128,18 +128,24 @@ pub fn online_cpus() -> Vec<usize> {
 fn online(root: &Root) -> Vec<usize> {
     let told = root.text("sys/devices/system/cpu/online");
     let told = told.and_then(|text| parse_cpu_list(&text));
-    told.or_else(|| allowed().filter(|cpus| !cpus.is_empty()))
-        .unwrap_or_else(|| vec![0])
+    told.or_else(|| {
+        allowed(Pid::from_raw(0))
+            .ok()
+            .filter(|cpus| !cpus.is_empty())
+    })
+    .unwrap_or_else(|| vec![0])
 }
 
-/// CPUs that this process may run on, as the kernel says.
-fn allowed() -> Option<Vec<usize>> {
-    let set = sched_getaffinity(Pid::from_raw(0)).ok()?;
+/// CPUs that a process may run on, as the kernel says, ascending; 0 is this one.
+///
+/// # Errors
+/// There is no such process.
+pub(crate) fn allowed(pid: Pid) -> nix::Result<Vec<usize>> {
+    let set = sched_getaffinity(pid)?;
     let cpus = 0..CpuSet::count();
-    Some(
-        cpus.filter(|&cpu| set.is_set(cpu).unwrap_or(false))
-            .collect(),
-    )
+    Ok(cpus
+        .filter(|&cpu| set.is_set(cpu).unwrap_or(false))
+        .collect())
 }
 
 /// The CPUs that this process may run on where those are not all of the machine: a container's, a job's.
@@ -152,7 +158,7 @@ pub(crate) fn confined_to() -> Option<Vec<usize>> {
 /// CPUs that this process may run on; all that are online where that cannot be asked.
 fn usable(root: &Root) -> Vec<usize> {
     let online = online(root);
-    let Some(mine) = allowed() else {
+    let Ok(mine) = allowed(Pid::from_raw(0)) else {
         return online;
     };
     let both: Vec<usize> = online

@@ -62,11 +62,7 @@ fn version_2(root: &Root, groups: &str) -> Limits {
         cgroup_version: Some(2),
         ..Limits::default()
     };
-    let own = groups
-        .lines()
-        .find_map(|line| line.strip_prefix("0::"))
-        .unwrap_or("/");
-    for group in upwards(own) {
+    for group in upwards(own_group(groups)) {
         let read = |file: &str| root.text(&format!("sys/fs/cgroup{group}/{file}"));
         let number = |file: &str| read(file)?.parse::<u64>().ok();
         limits.cpu_quota = least(
@@ -126,6 +122,14 @@ fn version_1(root: &Root, groups: &str) -> Limits {
     limits
 }
 
+/// The group of version 2, of `/proc/PID/cgroup`.
+fn own_group(groups: &str) -> &str {
+    let mut lines = groups.lines();
+    lines
+        .find_map(|line| line.strip_prefix("0::"))
+        .unwrap_or("/")
+}
+
 /// Memory that one of this process's control groups leaves it, and where that group is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MemoryGroup {
@@ -141,9 +145,8 @@ pub(crate) fn tightest_group(root: &Root) -> Option<MemoryGroup> {
     let version_2 = root.exists("sys/fs/cgroup/cgroup.controllers");
     let (place, own, [limit, used, reclaimable]) = match version_2 {
         true => {
-            let own = groups.lines().find_map(|line| line.strip_prefix("0::"));
             let files = ["memory.max", "memory.current", "inactive_file"];
-            ("sys/fs/cgroup", own.unwrap_or("/"), files)
+            ("sys/fs/cgroup", own_group(&groups), files)
         }
         false => {
             let own = groups.lines().find_map(|line| {

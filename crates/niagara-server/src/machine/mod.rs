@@ -4,7 +4,7 @@
 //! Everything is read from `/proc` and `/sys`; what cannot be read is absent, never an error. Parsing is
 //! done by pure functions on texts, so that machines this was not developed on are tests.
 
-mod cpu;
+pub(crate) mod cpu;
 mod cpu_list;
 mod disk;
 mod disturbance;

@@ -47,8 +47,7 @@ impl OpenSession {
         fleet: &FleetArgs,
         terminal: &mut Terminal,
     ) -> Result<Self> {
-        let is_captured = question.first_load().workload.capture().is_some();
-        if is_captured && question.client_host.is_some() {
+        if question.replays_a_capture() && question.client_host.is_some() {
             bail!(
                 "a capture is replayed from the machine that it lies on\nremedy: leave out --client-host"
             );
