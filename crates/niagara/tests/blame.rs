@@ -6,7 +6,7 @@ mod common;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-use common::{Place, run, signal, wait_until};
+use common::{Place, SHORT_TUNING, run, signal, wait_until};
 use niagara_store::{Store, Summary};
 use nix::sys::signal::Signal;
 
@@ -49,14 +49,6 @@ fn tune_with(place: &Place, only: &str) -> Command {
         "2",
         "--table-size",
         "1000",
-        "--slice",
-        "100ms",
-        "--screen-couples",
-        "2",
-        "--couples",
-        "2",
-        "--warm-up",
-        "200ms",
         "--disturbance",
         "100%",
         "--seed",
@@ -65,6 +57,7 @@ fn tune_with(place: &Place, only: &str) -> Command {
     ]);
     command
         .arg(place.folder.path().join("levers"))
+        .args(SHORT_TUNING)
         .arg("--out")
         .arg(place.out());
     command

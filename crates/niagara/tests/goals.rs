@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Place, item_workload, run};
+use common::{Place, SHORT_TUNING, item_workload, run};
 use niagara_stats::Verdict;
 use niagara_store::{CompareSummary, Goal, Store, Summary};
 
@@ -101,7 +101,7 @@ fn a_rate_without_a_latency_is_refused_with_the_remedy() {
 fn a_tuning_has_room_for_its_connections() {
     let place = Place::new();
     // The server's own default is 151.
-    let (code, _, stderr) = run(&mut place.niagara(&[
+    let mut command = place.niagara(&[
         "tune",
         "mariadb-10.11",
         "--only",
@@ -110,14 +110,6 @@ fn a_tuning_has_room_for_its_connections() {
         "170",
         "--table-size",
         "1000",
-        "--slice",
-        "100ms",
-        "--screen-couples",
-        "2",
-        "--couples",
-        "2",
-        "--warm-up",
-        "200ms",
         "--budget",
         "30s",
         "--seed",
@@ -125,7 +117,8 @@ fn a_tuning_has_room_for_its_connections() {
         "--no-profile",
         "--out",
         "study",
-    ]));
+    ]);
+    let (code, _, stderr) = run(command.args(SHORT_TUNING));
     assert_eq!(code, Some(0), "{stderr}");
     let duels = place.duels();
     let failed = duels.iter().filter(|duel| duel.score.is_none()).count();

@@ -5,7 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use common::{run, servers_under};
+use common::{SHORT_TUNING, run, servers_under};
 
 /// `nobody`, who owns nothing and is in no group.
 const NOBODY: u32 = 65_534;
@@ -126,7 +126,7 @@ fn a_tuning_needs_no_rights() {
         return;
     };
     let server = server.display().to_string();
-    let (code, stdout, stderr) = run(&mut home.niagara(&[
+    let mut command = home.niagara(&[
         "tune",
         &server,
         "--budget",
@@ -137,14 +137,6 @@ fn a_tuning_needs_no_rights() {
         "1000",
         "--only",
         "transport-unix",
-        "--slice",
-        "100ms",
-        "--screen-couples",
-        "2",
-        "--couples",
-        "2",
-        "--warm-up",
-        "200ms",
         "--no-profile",
         "--disturbance",
         "100%",
@@ -152,7 +144,8 @@ fn a_tuning_needs_no_rights() {
         "5",
         "--out",
         "study",
-    ]));
+    ]);
+    let (code, stdout, stderr) = run(command.args(SHORT_TUNING));
     if code != Some(0) {
         assert!(stderr.contains("is too short"), "{stdout}\n{stderr}");
         return;

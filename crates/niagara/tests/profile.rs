@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use common::{Place, run, socket_of};
+use common::{Place, SHORT_TUNING, run, socket_of};
 use niagara_load::{Admin, Endpoint, TlsOptions, Transport};
 use niagara_profile::kernel::{Access, Reach};
 use niagara_store::{Store, Summary};
@@ -415,21 +415,13 @@ fn a_tuning_says_within_its_budget_what_limits_its_final_variant() {
         "1000",
         "--workload",
         "oltp_point_select",
-        "--slice",
-        "100ms",
-        "--screen-couples",
-        "2",
-        "--couples",
-        "2",
-        "--warm-up",
-        "200ms",
         "--disturbance",
         "100%",
         "--seed",
         "3",
-        "--out",
     ]);
-    let (code, stdout, stderr) = run(command.arg(place.out()));
+    command.args(SHORT_TUNING).arg("--out").arg(place.out());
+    let (code, stdout, stderr) = run(&mut command);
     assert_eq!(code, Some(0), "{stderr}");
     let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
     let Ok(Some(Summary::Tune(tune))) = store.summary() else {

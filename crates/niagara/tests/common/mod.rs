@@ -11,6 +11,18 @@ use std::time::{Duration, Instant};
 
 use niagara_store::{DuelRecord, Store};
 
+/// What makes a tuning as short as a test needs it.
+pub const SHORT_TUNING: [&str; 8] = [
+    "--slice",
+    "100ms",
+    "--screen-couples",
+    "2",
+    "--couples",
+    "2",
+    "--warm-up",
+    "200ms",
+];
+
 /// A place of its own for a test: clones and results, removed at its end.
 pub struct Place {
     pub folder: tempfile::TempDir,
