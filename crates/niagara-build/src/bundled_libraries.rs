@@ -8,9 +8,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::search_folders::keep_beside;
 use niagara_server::linked_libraries;
 
-/// Copies into `usr/lib` what the server there needs of the libraries in the `build` folder, and what those need.
+/// Copies into `usr/lib` what the server there needs of the libraries in the `build` folder, and what those need; none of them is
+/// then looked for in the build folder.
 ///
 /// # Errors
 /// The server would not find them there: it would run for as long as the build folder exists only.
@@ -21,6 +23,7 @@ pub(crate) fn take_along(build: &Path, server: &Path, usr: &Path) -> Result<()> 
     let mut taken = Vec::new();
     let mut open = vec![server.to_owned()];
     while let Some(object) = open.pop() {
+        keep_beside(&object)?;
         let needed = linked_libraries(&object)
             .with_context(|| format!("cannot read what {} needs", object.display()))?;
         for name in needed {

@@ -28,6 +28,7 @@ mod place;
 mod prefix;
 mod recipe;
 mod sampling;
+mod search_folders;
 mod setting;
 mod shipped_patches;
 mod shipped_profiles;

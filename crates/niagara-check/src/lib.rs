@@ -16,15 +16,17 @@ mod judge;
 mod outcome;
 mod progress;
 mod record;
+mod room;
 mod run;
 mod server;
 mod suite;
 
 pub use answers::{ANSWERED_ENGINES, AnswersOptions, Planted, compare_answers, exercise};
-pub use crash::{CrashOptions, crash_recovery};
+pub use crash::{CRASH_SIZES, CrashOptions, crash_recovery};
 pub use outcome::{Figure, Outcome, Part, PartReport};
 pub use progress::Progress;
 pub use record::{CheckRecord, Standing, passed, standing};
+pub use room::DiskFull;
 pub use run::{CheckOptions, Subject, check};
 pub use server::Setting;
 pub use suite::{SuiteOptions, TestList, regression_suite};

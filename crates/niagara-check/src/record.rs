@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::outcome::{Outcome, Part, PartReport};
 
 /// What checks examine, and judge by. Raised when that changes: what was found in an older form has to be checked again.
-const FORM: u32 = 6;
+const FORM: u32 = 7;
 
 /// All that is known of one binary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -38,6 +38,10 @@ pub struct CheckRecord {
     pub niagara: String,
     /// The parts that were checked; a later check of a part replaces an earlier one.
     pub parts: BTreeMap<Part, PartReport>,
+    /// Failures that a later check did not find again, of parts where that refutes nothing: a commit that is lost now and then
+    /// is lost. They stand beside what was found later until they are forgotten ([`CheckOptions::forget`](super::CheckOptions)).
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub earlier: BTreeMap<Part, PartReport>,
 }
 
 /// What is known of a binary.
@@ -45,7 +49,7 @@ pub struct CheckRecord {
 pub enum Standing {
     /// Every part was checked and nothing wrong was found.
     Passed(Box<CheckRecord>),
-    /// A part failed.
+    /// A part failed, now or in an earlier check that no later one refutes.
     Failed(Box<CheckRecord>),
     /// Not every part was checked yet; what is known so far, if anything.
     Unknown(Option<Box<CheckRecord>>),
@@ -87,6 +91,7 @@ impl CheckRecord {
             when: jiff::Timestamp::now(),
             niagara: env!("CARGO_PKG_VERSION").to_owned(),
             parts: BTreeMap::new(),
+            earlier: BTreeMap::new(),
         }
     }
 
@@ -119,19 +124,44 @@ impl CheckRecord {
     }
 
     /// Takes in a part's report. What a whole look found, and every fault, stands until another whole look; a fault that a
-    /// smaller look finds counts at once.
+    /// smaller look finds counts at once. A fault that may show by chance stands beside what passes later.
     pub fn note(&mut self, report: PartReport) {
-        let known = self.parts.get(&report.part);
+        let part = report.part;
+        let known = self.parts.get(&part);
         let stands = |known: &PartReport| known.whole || known.outcome == Outcome::Failed;
-        if report.whole || report.outcome == Outcome::Failed || !known.is_some_and(stands) {
-            self.parts.insert(report.part, report);
+        let has_failed = report.outcome == Outcome::Failed;
+        if !report.whole && !has_failed && known.is_some_and(stands) {
+            return;
+        }
+        let replaced = self.parts.insert(part, report);
+        let failed = replaced.filter(|replaced| replaced.outcome == Outcome::Failed);
+        if let Some(failed) = failed
+            && !has_failed
+            && !part.is_refuted_by_a_pass()
+        {
+            self.earlier.insert(part, failed);
         }
     }
 
-    /// Whether a part failed.
+    /// Forgets that this part failed.
+    pub(super) fn forget(&mut self, part: Part) {
+        self.earlier.remove(&part);
+        let has_failed = |report: &PartReport| report.outcome == Outcome::Failed;
+        if self.parts.get(&part).is_some_and(has_failed) {
+            self.parts.remove(&part);
+        }
+    }
+
+    /// The reports of parts that failed: the newest, then those of earlier checks that stand beside a pass.
+    pub fn faults(&self) -> impl Iterator<Item = &PartReport> {
+        let has_failed = |report: &&PartReport| report.outcome == Outcome::Failed;
+        let newest = self.parts.values().filter(has_failed);
+        newest.chain(self.earlier.values())
+    }
+
+    /// Whether a part failed, and no later check refutes it.
     pub fn failed(&self) -> bool {
-        let mut parts = self.parts.values();
-        parts.any(|report| report.outcome == Outcome::Failed)
+        self.faults().next().is_some()
     }
 
     /// Whether every part was checked, wholly.
@@ -219,12 +249,17 @@ mod tests {
         assert!(noted.failed());
         small.outcome = Outcome::Passed;
         noted.note(small);
-        assert!(
-            noted.failed(),
-            "a fault stands until a whole look finds none"
-        );
+        assert!(noted.failed(), "a smaller look takes the place of no fault");
         noted.note(PartReport::new(Part::Crash, 3));
-        assert!(noted.complete());
+        assert!(noted.complete() && noted.failed(), "a pass refutes nothing");
+        noted.save(&cache).expect("saved");
+        assert!(matches!(
+            standing(&cache, &binary).expect("read"),
+            Standing::Failed(_)
+        ));
+        noted.forget(Part::Crash);
+        assert_eq!(noted.parts[&Part::Crash].seed, 3);
+        assert!(noted.complete() && !noted.failed());
 
         let mut failed = record.clone();
         if let Some(report) = failed.parts.get_mut(&Part::Answers) {
@@ -240,6 +275,58 @@ mod tests {
         fs::write(&binary, "two").expect("written");
         assert!(!passed(&cache, &binary).expect("read"));
         assert!(passed(&cache, &folder.path().join("none")).is_err());
+    }
+
+    #[test]
+    fn a_fault_that_may_show_by_chance_stands_beside_a_later_pass() {
+        let mut record = CheckRecord::new(&install(Path::new("/opt/mariadbd")), "00".into());
+        let report = |part: Part, finding: Option<&str>| {
+            let mut report = PartReport::new(part, 1);
+            if let Some(finding) = finding {
+                report.fail(finding.to_owned());
+            }
+            report
+        };
+        for part in Part::ALL {
+            record.note(report(part, Some("something")));
+        }
+        assert_eq!(record.faults().count(), 3);
+        // Forgetting before anything else was found leaves nothing known.
+        let mut forgotten = record.clone();
+        for part in Part::ALL {
+            forgotten.forget(part);
+            assert!(!forgotten.parts.contains_key(&part));
+        }
+        assert!(!forgotten.failed());
+
+        for part in Part::ALL {
+            record.note(report(part, None));
+            record.note(report(part, None));
+        }
+        let standing: Vec<Part> = record.faults().map(|report| report.part).collect();
+        // The tests of the suite were repeated and put to another server before they failed.
+        assert_eq!(standing, [Part::Crash, Part::Answers]);
+        assert!(record.failed() && record.complete());
+        record.note(report(Part::Crash, Some("another thing")));
+        let told: Vec<&str> = record
+            .faults()
+            .map(|report| report.findings[0].as_str())
+            .collect();
+        assert_eq!(told, ["another thing", "something", "something"]);
+
+        let text = serde_json::to_string(&record).expect("plain data");
+        assert_eq!(
+            serde_json::from_str::<CheckRecord>(&text).expect("read"),
+            record
+        );
+        // As records were kept before: nothing stands beside the newest reports.
+        let older = CheckRecord::new(&install(Path::new("/opt/mariadbd")), "00".into());
+        let text = serde_json::to_string(&older).expect("plain data");
+        assert!(!text.contains("earlier"), "{text}");
+        assert_eq!(
+            serde_json::from_str::<CheckRecord>(&text).expect("read"),
+            older
+        );
     }
 
     #[test]

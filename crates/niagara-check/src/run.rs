@@ -5,10 +5,11 @@ use niagara_server::{Cache, Catalog, Install, get_suite};
 
 use super::answers::{AnswersOptions, compare_answers};
 use super::crash::{CrashOptions, crash_recovery};
-use super::outcome::{Part, PartReport};
+use super::outcome::{Outcome, Part, PartReport};
 use super::progress::Progress;
 use super::record::CheckRecord;
-use super::suite::{SuiteOptions, TestList, regression_suite};
+use super::room::Room;
+use super::suite::{SuiteOptions, TestList, regression_suite, sweep_logs};
 use niagara_server::Cancel;
 
 /// What is checked, and beside what.
@@ -68,6 +69,8 @@ pub struct CheckOptions {
     pub answers: AnswersOptions,
     /// Which tests are run.
     pub suite: SuiteOptions,
+    /// Whether what earlier checks of these parts found wrong is forgotten, each once the part was checked again.
+    pub forget: bool,
 }
 
 impl Default for CheckOptions {
@@ -77,6 +80,7 @@ impl Default for CheckOptions {
             crash: CrashOptions::default(),
             answers: AnswersOptions::default(),
             suite: SuiteOptions::default(),
+            forget: false,
         }
     }
 }
@@ -85,8 +89,8 @@ impl Default for CheckOptions {
 /// [`passed`](super::passed) knows.
 ///
 /// # Errors
-/// Stopped on request (parts that ended are kept); something of the machine or of the server compared with fails. What is
-/// wrong with the server itself is in the record.
+/// Stopped on request (parts that ended are kept); something of the machine or of the server compared with fails, a full disk for
+/// one. What is wrong with the server itself is in the record.
 pub fn check(
     cache: &Cache,
     catalog: &Catalog,
@@ -103,6 +107,22 @@ pub fn check(
             continue;
         }
         cancel.check()?;
+        // Two runs of one binary's tests would take each other's logs away. Held until the record names this one's.
+        let _alone = match which {
+            Part::Suite => {
+                let name = format!("check-suite-{}", binaries.ours);
+                let alone = cache.lock_or_cancelled(&name, cancel, &mut || {
+                    watch(&Progress {
+                        part: Some(which),
+                        text: "waiting: somebody else runs the tests of this server".to_owned(),
+                        done: 0.0,
+                    });
+                })?;
+                sweep_logs(cache, &binaries.record(cache, subject))?;
+                Some(alone)
+            }
+            Part::Crash | Part::Answers => None,
+        };
         let report = match which {
             Part::Crash => crash_recovery(cache, &subject.ours, &options.crash, cancel, watch),
             Part::Answers => compare_answers(
@@ -117,12 +137,19 @@ pub fn check(
         };
         let report =
             report.with_context(|| format!("the part `{which}` of the check could not be done"))?;
+        if report.outcome == Outcome::Failed {
+            let room = Room::of(cache).check();
+            room.with_context(|| format!("what the part `{which}` found is not kept"))?;
+        }
         binaries.are_still(subject)?;
         part(&report);
         // Another check of the same binary may have ended a part meanwhile: what it found stays.
         let name = format!("check-record-{}", binaries.ours);
         let _held = cache.lock_or_cancelled(&name, cancel, &mut || {})?;
         record = binaries.record(cache, subject);
+        if options.forget && report.outcome != Outcome::Skipped {
+            record.forget(which);
+        }
         record.note(report);
         record.when = jiff::Timestamp::now();
         record.save(cache)?;

@@ -6,12 +6,18 @@ use std::time::Duration;
 use anyhow::Result;
 use niagara_load::{Admin, Endpoint, LoadError};
 use niagara_server::{
-    Cache, Config, Image, ImageStore, Install, LaunchSpec, RunningServer, Runtime, StartingServer,
+    Cache, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, StartingServer,
     WorkFolder,
 };
 
 /// Bound on every statement of a check.
 const STATEMENT_TIMEOUT: Duration = Duration::from_secs(120);
+/// Words of a start that failed for what surrounds the server: it does not run where or as it was asked to, or another program
+/// listens on its port.
+const AROUND: [&str; 2] = [
+    "the server started, but not as asked",
+    "Address already in use",
+];
 
 /// What a server is started with.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -32,14 +38,16 @@ pub(crate) struct Bench {
 }
 
 impl Bench {
-    /// A fresh clone of the server's empty image. The image is made where it is not there yet.
+    /// A fresh clone of the server's empty image, laid out as the setting wants it. The image is made where it is not there yet.
     pub fn new(
         cache: &Cache,
         install: &Install,
         Setting { config, runtime }: Setting,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Bench> {
-        let image = empty_image(cache, install, progress)?;
+        // On one with pages of another size, or with other files, the server would not start.
+        let images = ImageStore::new(cache).laid_out(&config);
+        let image = images.ensure(install, "empty", "InnoDB", &mut |_| Ok(()), progress)?;
         let folder = cache.work_folder("clone")?;
         image.clone_to(&folder.path().join("data"))?;
         Ok(Bench {
@@ -72,10 +80,22 @@ impl Bench {
     pub fn start(&self) -> Result<RunningServer> {
         self.spawn()?.wait_ready()
     }
+
+    /// Starts a server that started before, on what it left behind: the server, or why it does not come back.
+    ///
+    /// # Errors
+    /// It was kept from starting by what surrounds it, which says nothing of the server itself.
+    pub fn restart(&self) -> Result<Result<RunningServer>> {
+        match self.spawn()?.wait_ready() {
+            Err(error) if is_around(&error) => Err(error),
+            started => Ok(started),
+        }
+    }
 }
 
-fn empty_image(cache: &Cache, install: &Install, progress: &mut dyn FnMut(&str)) -> Result<Image> {
-    ImageStore::new(cache).ensure(install, "empty", "InnoDB", &mut |_| Ok(()), progress)
+fn is_around(error: &anyhow::Error) -> bool {
+    let text = format!("{error:#}");
+    AROUND.iter().any(|words| text.contains(words))
 }
 
 /// The way to a running server.
@@ -86,4 +106,24 @@ pub(crate) fn endpoint(server: &RunningServer) -> Endpoint {
 /// A connection for one statement after the other.
 pub(crate) fn connect(endpoint: &Endpoint) -> Result<Admin, LoadError> {
     Admin::connect(endpoint, STATEMENT_TIMEOUT)
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn what_surrounds_a_server_is_told_from_its_own_failure() {
+        let asked = anyhow!("it runs on CPUs 0-3").context(format!("{}\ncommand: x", AROUND[0]));
+        assert!(is_around(&asked));
+        let port = "Can't start server: Bind on TCP/IP port: Address already in use";
+        assert!(is_around(&anyhow!(
+            "it ended while starting\nend of its log:\n{port}"
+        )));
+        let own =
+            "it ended while starting (signal: 6)\nend of its log:\n[ERROR] InnoDB: corruption";
+        assert!(!is_around(&anyhow!("{own}")));
+    }
 }

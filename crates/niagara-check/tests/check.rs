@@ -76,6 +76,48 @@ fn a_killed_server_keeps_what_it_acknowledged() {
     }
 }
 
+/// A data directory is made with pages of one size, and no server starts on it with another.
+#[test]
+fn a_server_with_another_page_size_is_checked_on_data_of_its_own() {
+    let report = crash(
+        "mariadb-10.11",
+        &CrashOptions {
+            kills: 1,
+            after_ms: 100..300,
+            config: config("innodb_page_size", "8192"),
+            ..CrashOptions::default()
+        },
+    );
+    assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
+}
+
+/// The tables of a final variant may be in another engine: one that comes in a package of its own.
+#[test]
+fn a_killed_server_keeps_what_it_acknowledged_in_another_engine() {
+    let cache = cache();
+    let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+    let engine = "ROCKSDB";
+    let packaged = install("mariadb-10.11");
+    let install = niagara_server::with_engine(&cache, &catalog, packaged, engine, &mut |text| {
+        eprintln!("{text}");
+    })
+    .expect("fetched");
+    let options = CrashOptions {
+        kills: 2,
+        after_ms: 400..800,
+        engine: engine.into(),
+        ..CrashOptions::default()
+    };
+    let report = crash_recovery(&cache, &install, &options, &Cancel::default(), &mut |_| {});
+    let report = report.expect("done");
+    assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
+    assert!(
+        report.value("acknowledged commits") > Some(10),
+        "{report:#?}"
+    );
+    assert!(!report.whole);
+}
+
 /// The log is written once a second: what was committed since is lost with the process.
 #[test]
 fn a_server_that_acknowledges_before_it_writes_is_found_out() {
@@ -143,6 +185,11 @@ fn a_planted_difference_is_found() {
                 "ALTER TABLE word MODIFY uca VARCHAR(40) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci",
             ),
             "uca",
+        ),
+        (
+            "a table too many",
+            statement("CREATE TABLE nobody_asked_for (id INT)"),
+            "SHOW FULL TABLES",
         ),
         (
             "no strict mode",
@@ -233,6 +280,33 @@ fn what_was_found_is_kept_for_the_binary() {
     match standing(&cache, &ours.server).expect("read") {
         Standing::Unknown(Some(kept)) => assert_eq!(*kept, record),
         other => panic!("{other:?}"),
+    }
+    // What failed once is not refuted by a smaller check, and is forgotten when that is asked for.
+    let mut failing = record.clone();
+    let mut failed = record.parts[&Part::Crash].clone();
+    failed.outcome = Outcome::Failed;
+    failed.findings = vec!["a lost commit".to_owned()];
+    failing.note(failed);
+    failing.save(&cache).expect("saved");
+    for forget in [false, true] {
+        let options = CheckOptions {
+            parts: vec![Part::Crash],
+            forget,
+            ..options.clone()
+        };
+        let record = check(
+            &cache,
+            &catalog,
+            &subject,
+            &options,
+            &Cancel::default(),
+            &mut |_| {},
+            &mut |report| assert_eq!(report.outcome, Outcome::Passed),
+        )
+        .expect("done");
+        assert_eq!(record.failed(), !forget, "{record:#?}");
+        let known = standing(&cache, &ours.server).expect("read");
+        assert_eq!(matches!(known, Standing::Failed(_)), !forget, "{known:?}");
     }
     let stopped = Cancel::default();
     stopped.cancel();

@@ -111,6 +111,56 @@ fn an_overloaded_open_loop_shows_its_backlog_and_the_waiting() {
 }
 
 #[test]
+fn what_connections_were_busy_for_and_what_had_waited_for_them_is_the_latency_of_all() {
+    let server = Server::start();
+    let mut driver = connect(&server, SysbenchTest::OltpPointSelect, &options(2));
+    let run = RunOptions {
+        count_drain: true,
+        ..open("200000", 0.5)
+    };
+    let whole = driver.run(0, &run, &mut nothing).unwrap();
+    let sum = |seconds: &[f64]| seconds.iter().sum::<f64>();
+    let waited = sum(&whole.per_connection_waited_seconds);
+    let all = waited + sum(&whole.per_connection_busy_seconds);
+    let latency = whole.latency.mean() * whole.latency.len() as f64 / 1e9;
+    assert!((all / latency - 1.0).abs() < 0.002, "{all} {latency}");
+    // Far more arrive than two connections serve.
+    assert!(waited > all / 2.0, "{waited} of {all}");
+}
+
+#[test]
+fn a_transaction_counts_in_every_interval_that_it_is_under_way_in() {
+    let server = Server::start();
+    let mut driver = connect(&server, SysbenchTest::OltpPointSelect, &options(4));
+    let interval = Duration::from_millis(200);
+    let run = RunOptions {
+        duration: Some(Duration::from_secs(2)),
+        interval: Some(interval),
+        // What is in flight at the end is not in the last interval.
+        count_drain: true,
+        connections_by_interval: true,
+        ..RunOptions::default()
+    };
+    let mut longest = 0.0_f64;
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(500));
+            server.signal(Signal::SIGSTOP);
+            std::thread::sleep(Duration::from_millis(700));
+            server.signal(Signal::SIGCONT);
+        });
+        let mut on_interval = |stats: &SliceStats| {
+            let busy = stats.per_connection_busy_seconds.iter().copied();
+            longest = busy.fold(longest, f64::max);
+            true
+        };
+        driver.run(0, &run, &mut on_interval).unwrap();
+    });
+    assert!(longest <= interval.as_secs_f64() + 1e-6, "{longest}");
+    assert!(longest > 0.0);
+}
+
+#[test]
 fn a_stall_is_felt_by_all_that_arrive_in_it() {
     let server = Server::start();
     let mut driver = connect(&server, SysbenchTest::OltpPointSelect, &options(4));

@@ -57,8 +57,13 @@ const RECORDS: usize = 512;
 const STACK: usize = 16 << 10;
 /// Pieces that the stack is copied in: a copy ends with the last piece that is mapped.
 const PIECE: usize = 1 << 10;
-/// Sampled allocations of a thread that may still be freed within their query.
+/// Sampled allocations of a thread that may still be freed within their query: every free looks through them. Of one that has
+/// to give way to a younger one nobody will know whether it is.
 const PENDING: usize = 8;
+/// What a record is.
+const ALLOCATED: u64 = 0;
+const FREED_IN_TIME: u64 = 1;
+const LOST_SIGHT_OF: u64 = 2;
 
 #[repr(C)]
 struct Header {
@@ -87,7 +92,7 @@ struct Slot {
 struct Record {
     /// 0 while it is written, its number plus one when it is ready.
     ready: AtomicU64,
-    /// 0 an allocation, 1 a sampled allocation was freed in time.
+    /// 0 an allocation, 1 a sampled allocation was freed in time, 2 one is not followed any more.
     kind: u64,
     /// Which sample.
     sample: u64,
@@ -267,17 +272,41 @@ fn allocated(thread: &Thread, pointer: Pointer, size: usize) {
 fn sample(shared: &Shared, thread: &Thread, pointer: Pointer, size: usize) {
     let number = SAMPLES.fetch_add(1, Relaxed);
     let written = write(shared, |record| {
-        record.kind = 0;
+        record.kind = ALLOCATED;
         record.sample = number;
         record.size = size as u64;
         record.registers = registers();
         record.stack_bytes = copy_stack(record.registers[1], &mut record.stack);
     });
-    let waiting = thread.waiting.get();
-    if written && waiting < PENDING {
-        thread.pending[waiting].set((pointer as usize, thread.epoch.get(), number));
-        thread.waiting.set(waiting + 1);
+    if !written {
+        return;
     }
+    let mut waiting = thread.waiting.get();
+    if waiting == PENDING {
+        let oldest = forget_oldest(thread);
+        waiting -= 1;
+        say(shared, LOST_SIGHT_OF, oldest);
+    }
+    thread.pending[waiting].set((pointer as usize, thread.epoch.get(), number));
+    thread.waiting.set(waiting + 1);
+}
+
+/// Takes the oldest sampled allocation out of a thread's full list, which is in the order of age; its number.
+fn forget_oldest(thread: &Thread) -> u64 {
+    let (_, _, number) = thread.pending[0].get();
+    for index in 1..PENDING {
+        thread.pending[index - 1].set(thread.pending[index].get());
+    }
+    number
+}
+
+/// Writes what became of a sampled allocation.
+fn say(shared: &Shared, kind: u64, number: u64) {
+    write(shared, |record| {
+        record.kind = kind;
+        record.sample = number;
+        record.stack_bytes = 0;
+    });
 }
 
 /// Instruction, stack and frame pointer, and on ARM the link register.
@@ -357,14 +386,13 @@ fn freed(thread: &Thread, pointer: Pointer) {
     for index in 0..waiting {
         let (sampled, epoch, number) = thread.pending[index].get();
         if sampled == pointer as usize {
-            thread.pending[index].set(thread.pending[waiting - 1].get());
+            // Those behind it move up: the list stays in the order of age.
+            for behind in index + 1..waiting {
+                thread.pending[behind - 1].set(thread.pending[behind].get());
+            }
             thread.waiting.set(waiting - 1);
             if epoch == thread.epoch.get() {
-                write(shared, |record| {
-                    record.kind = 1;
-                    record.sample = number;
-                    record.stack_bytes = 0;
-                });
+                say(shared, FREED_IN_TIME, number);
             }
             return;
         }

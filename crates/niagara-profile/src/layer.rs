@@ -32,6 +32,9 @@ pub struct Layer {
     /// Functions that belong to it only where no other frame of the stack says more.
     #[serde(default)]
     pub otherwise: Vec<String>,
+    /// Stacks that belong to it whatever their innermost frame is.
+    #[serde(default)]
+    pub stacks: Vec<Chain>,
     /// Kernel time that no layer knows.
     #[serde(default)]
     pub kernel: bool,
@@ -40,10 +43,24 @@ pub struct Layer {
     pub rest: bool,
 }
 
+/// A stack by two of its functions: the inner one is called by the outer one, directly or not.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// One of these functions, `*` standing for anything.
+    pub outer: Vec<String>,
+    /// And below it one of these.
+    pub inner: Vec<String>,
+    /// But none of these below that one.
+    #[serde(default)]
+    pub except: Vec<String>,
+}
+
 /// All layers.
 #[derive(Debug, Clone)]
 pub struct Layers {
     layers: Vec<Layer>,
+    chains: Vec<Links>,
     first: RegexSet,
     first_of: Vec<usize>,
     otherwise: RegexSet,
@@ -85,8 +102,15 @@ impl Layers {
         let rest = position("rest", &|layer| layer.rest)?;
         let (first, first_of) = set(&layers, |layer| &layer.functions)?;
         let (otherwise, otherwise_of) = set(&layers, |layer| &layer.otherwise)?;
+        let mut chains = Vec::new();
+        for (index, layer) in layers.iter().enumerate() {
+            for chain in &layer.stacks {
+                chains.push(Links::of(index, chain)?);
+            }
+        }
         Ok(Layers {
             layers,
+            chains,
             first,
             first_of,
             otherwise,
@@ -104,54 +128,57 @@ impl Layers {
     /// Weight by layer, in the order of [`Layers::all`]; together they are the weight of all stacks.
     pub fn divide(&self, folded: &Folded) -> Vec<f64> {
         let mut weights = vec![0.0; self.layers.len()];
-        let kinds: Vec<(Option<usize>, Option<usize>)> = folded
+        let kinds: Vec<Kind> = folded
             .frames()
             .iter()
             .map(|frame| self.kind(frame))
             .collect();
         for (stack, weight) in folded.numbered() {
-            let kind = |id: &u32| kinds.get(*id as usize).copied().unwrap_or_default();
-            let first = stack.iter().rev().find_map(|id| kind(id).0);
+            let known = stack.iter().filter_map(|&id| kinds.get(id as usize));
+            let known: Vec<&Kind> = known.collect();
             let in_kernel = stack
                 .last()
                 .and_then(|&id| folded.frames().get(id as usize))
                 .is_some_and(|frame| frame.place == Place::Kernel);
-            let otherwise = || stack.iter().rev().find_map(|id| kind(id).1);
-            let layer = self.decide(first, in_kernel, otherwise);
-            weights[layer] += weight;
+            weights[self.decide(&known, in_kernel)] += weight;
         }
         weights
     }
 
     /// The layer that a stack belongs to, outermost frame first.
     pub fn of(&self, stack: &[&Frame]) -> &Layer {
-        let kinds: Vec<_> = stack.iter().map(|frame| self.kind(frame)).collect();
-        let first = kinds.iter().rev().find_map(|kind| kind.0);
+        let kinds: Vec<Kind> = stack.iter().map(|frame| self.kind(frame)).collect();
+        let known: Vec<&Kind> = kinds.iter().collect();
         let in_kernel = stack
             .last()
             .is_some_and(|frame| frame.place == Place::Kernel);
-        let otherwise = || kinds.iter().rev().find_map(|kind| kind.1);
-        &self.layers[self.decide(first, in_kernel, otherwise)]
+        &self.layers[self.decide(&known, in_kernel)]
     }
 
-    /// A frame that a layer knows, else the kernel, else a frame that a layer knows where nothing else does, else the rest.
-    fn decide(
-        &self,
-        first: Option<usize>,
-        in_kernel: bool,
-        otherwise: impl FnOnce() -> Option<usize>,
-    ) -> usize {
-        match (first, in_kernel) {
+    /// A stack that a layer knows as such, else a frame that a layer knows, else the kernel, else a frame that a layer knows
+    /// where nothing else does, else the rest.
+    fn decide(&self, stack: &[&Kind], in_kernel: bool) -> usize {
+        let whole = || (0..self.chains.len()).find(|&chain| fits(chain, stack));
+        // Few stacks have the beginning of a chain.
+        if stack.iter().any(|kind| !kind.links.is_empty())
+            && let Some(chain) = whole()
+        {
+            return self.chains[chain].layer;
+        }
+        match (stack.iter().rev().find_map(|kind| kind.first), in_kernel) {
             (Some(layer), _) => layer,
             (None, true) => self.kernel,
-            (None, false) => otherwise().unwrap_or(self.rest),
+            (None, false) => {
+                let otherwise = stack.iter().rev().find_map(|kind| kind.otherwise);
+                otherwise.unwrap_or(self.rest)
+            }
         }
     }
 
-    /// The layers that a frame decides for: at once, and where nothing else does.
-    fn kind(&self, frame: &Frame) -> (Option<usize>, Option<usize>) {
+    /// What a frame says about the layer of its stack.
+    fn kind(&self, frame: &Frame) -> Kind {
         if !frame.named {
-            return (None, None);
+            return Kind::default();
         }
         let find = |set: &RegexSet, of: &[usize]| {
             set.matches(&frame.name)
@@ -159,10 +186,79 @@ impl Layers {
                 .filter_map(|pattern| of.get(pattern).copied())
                 .min()
         };
-        (
-            find(&self.first, &self.first_of),
-            find(&self.otherwise, &self.otherwise_of),
-        )
+        let name = &*frame.name;
+        let links = self.chains.iter().enumerate().flat_map(|(chain, links)| {
+            let parts = [
+                (Part::Outer, &links.outer),
+                (Part::Inner, &links.inner),
+                (Part::Except, &links.except),
+            ];
+            parts
+                .into_iter()
+                .filter(move |(_, names)| names.is_match(name))
+                .map(move |(part, _)| (chain, part))
+        });
+        Kind {
+            first: find(&self.first, &self.first_of),
+            otherwise: find(&self.otherwise, &self.otherwise_of),
+            links: links.collect(),
+        }
+    }
+}
+
+/// What a frame says about the layer of its stack.
+#[derive(Debug, Clone, Default)]
+struct Kind {
+    /// The layer that it decides for.
+    first: Option<usize>,
+    /// The layer that it decides for where nothing else does.
+    otherwise: Option<usize>,
+    /// The chains that it is in, and as what.
+    links: Vec<(usize, Part)>,
+}
+
+/// A place in a chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    Outer,
+    Inner,
+    Except,
+}
+
+/// A chain as it is looked for, with its layer.
+#[derive(Debug, Clone)]
+struct Links {
+    layer: usize,
+    outer: RegexSet,
+    inner: RegexSet,
+    except: RegexSet,
+}
+
+impl Links {
+    fn of(layer: usize, chain: &Chain) -> Result<Links> {
+        let set = |names: &Vec<String>| {
+            rules::any_of(names).context("the names of a layer's `stacks` are too many")
+        };
+        Ok(Links {
+            layer,
+            outer: set(&chain.outer)?,
+            inner: set(&chain.inner)?,
+            except: set(&chain.except)?,
+        })
+    }
+}
+
+/// Whether a stack, outermost frame first, has this chain.
+fn fits(chain: usize, stack: &[&Kind]) -> bool {
+    let is = |kind: &Kind, part: Part| kind.links.contains(&(chain, part));
+    let place = |part| stack.iter().position(|kind| is(kind, part));
+    let inner = stack.iter().rposition(|kind| is(kind, Part::Inner));
+    match (place(Part::Outer), inner) {
+        (Some(outer), Some(inner)) => {
+            let below = &stack[inner..];
+            outer < inner && !below.iter().any(|kind| is(kind, Part::Except))
+        }
+        _ => false,
     }
 }
 
@@ -281,6 +377,31 @@ mod tests {
             "kernel"
         );
         assert_eq!(layer_of(&[("[unknown]", Place::Unknown)]), "rest");
+        // A worker of the thread pool that waits for work waits for the next statement of its connections: whether it
+        // sleeps until it is woken or listens itself. What it does with the group's mutex is a lock's.
+        let worker = |more: &[(&'static str, Place)]| {
+            let outer = [("start_thread", Library), ("get_event", Server)];
+            layer_of(&[&outer, more].concat())
+        };
+        let asleep = [
+            ("__x64_sys_futex", Kernel),
+            ("futex_wait_queue", Kernel),
+            ("schedule", Kernel),
+        ];
+        let wait = [("___pthread_cond_timedwait64", Library)];
+        let lock = [("___pthread_mutex_lock", Library)];
+        assert_eq!(worker(&[&wait[..], &asleep].concat()), "network-read");
+        assert_eq!(worker(&[&lock[..], &asleep].concat()), "locks");
+        let taken_again = [wait[0], ("__pthread_mutex_cond_lock", Library)];
+        assert_eq!(worker(&[&taken_again[..], &asleep].concat()), "locks");
+        let listens = [
+            ("io_poll_wait", Server),
+            ("__x64_sys_epoll_wait", Kernel),
+            ("schedule", Kernel),
+        ];
+        assert_eq!(worker(&listens), "network-read");
+        // A condition that a statement waits for is no waiting for the client.
+        assert_eq!(with(&[&wait[..], &asleep].concat()), "locks");
         // Names of the table cache and of MyISAM that begin as those of mallocs do.
         for (function, layer) in [
             ("tc_acquire_table", "table"),

@@ -19,6 +19,7 @@ pub mod locks;
 pub mod process;
 pub mod result;
 mod rules;
+mod stop;
 pub mod symbols;
 mod view;
 

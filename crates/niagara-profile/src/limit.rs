@@ -40,6 +40,9 @@ pub struct Limit {
     /// All time on a CPU, and waiting for one, counts.
     #[serde(default)]
     pub running: bool,
+    /// It is threads that wait: it is not named where nobody observed what they wait for, whatever they run.
+    #[serde(default)]
+    pub waits: bool,
     /// The status counter that must have grown, and by how much per query at least.
     #[serde(default)]
     pub status: BTreeMap<String, f64>,
@@ -81,6 +84,21 @@ pub struct FoundLimit {
     /// Their identifiers, in the same order; none of older results.
     #[serde(default)]
     pub lever_ids: Vec<String>,
+    /// What each of them risks, in the same order: `durability`; empty where it is nothing but memory. None of older results.
+    #[serde(default)]
+    pub lever_risks: Vec<String>,
+}
+
+impl FoundLimit {
+    /// Its levers for people, with what they risk: `transport=unix`, `log-flush=os (risk: durability)`.
+    pub fn levers_with_risks(&self) -> Vec<String> {
+        let risk = |place: usize| self.lever_risks.get(place).filter(|risk| !risk.is_empty());
+        let told = |(place, lever): (usize, &String)| match risk(place) {
+            Some(risk) => format!("{lever} (risk: {risk})"),
+            None => lever.clone(),
+        };
+        self.levers.iter().enumerate().map(told).collect()
+    }
 }
 
 /// The time of the threads that serve the load.
@@ -146,7 +164,8 @@ pub fn diagnose(limits: &[Limit], evidence: &Evidence<'_>) -> Result<Vec<FoundLi
                 .get(name)
                 .is_some_and(|value| value >= least)
         };
-        if whole <= 0.0 || !limit.status.iter().all(grew) {
+        let unseen = limit.waits && !evidence.waiting_seen;
+        if whole <= 0.0 || unseen || !limit.status.iter().all(grew) {
             continue;
         }
         let (patterns, except) = (
@@ -186,6 +205,7 @@ pub fn diagnose(limits: &[Limit], evidence: &Evidence<'_>) -> Result<Vec<FoundLi
                 share,
                 levers: limit.levers.clone(),
                 lever_ids: limit.levers.clone(),
+                lever_risks: Vec::new(),
             });
         }
     }
@@ -201,6 +221,8 @@ pub fn diagnose(limits: &[Limit], evidence: &Evidence<'_>) -> Result<Vec<FoundLi
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    static EMPTY: BTreeMap<String, f64> = BTreeMap::new();
 
     fn seen<'a>(functions: &[&'a str], layer: &'a str, waiting: bool, seconds: f64) -> Seen<'a> {
         Seen {
@@ -252,6 +274,56 @@ mod tests {
         let found = diagnose(&limits().unwrap(), &evidence).unwrap();
         let found: Vec<&str> = found.iter().map(|found| &*found.limit).collect();
         assert_eq!(found, ["memory"]);
+    }
+
+    #[test]
+    fn without_off_cpu_data_threads_are_not_said_to_wait_for_each_other() {
+        let evidence = |waiting_seen| Evidence {
+            stacks: vec![
+                seen(
+                    &["do_command", "___pthread_mutex_lock"],
+                    "locks",
+                    false,
+                    1.0,
+                ),
+                seen(&["do_command", "JOIN::exec"], "sql", false, 3.0),
+            ],
+            running: 4.0,
+            waiting_seen,
+            status: &EMPTY,
+        };
+        let names = |waiting_seen| -> Vec<String> {
+            let found = diagnose(&limits().unwrap(), &evidence(waiting_seen)).unwrap();
+            found.into_iter().map(|found| found.limit).collect()
+        };
+        // Taking a lock that is free is work as any other; only who saw the waiting knows that it is more.
+        assert!(names(false).is_empty(), "{:?}", names(false));
+        assert_eq!(names(true), ["locks", "cpu"]);
+    }
+
+    #[test]
+    fn levers_are_told_with_what_they_risk() {
+        let owned = |words: [&str; 2]| words.map(str::to_owned).to_vec();
+        let found = FoundLimit {
+            limit: "disk".to_owned(),
+            title: "disk".to_owned(),
+            why: String::new(),
+            natural: true,
+            share: 0.5,
+            levers: owned(["log-flush=os", "redo-log-large"]),
+            lever_ids: owned(["log-flush-os", "redo-log-large"]),
+            lever_risks: owned(["durability", ""]),
+        };
+        assert_eq!(
+            found.levers_with_risks(),
+            ["log-flush=os (risk: durability)", "redo-log-large"]
+        );
+        // Of older results nobody knows them.
+        let old = FoundLimit {
+            lever_risks: Vec::new(),
+            ..found
+        };
+        assert_eq!(old.levers_with_risks(), ["log-flush=os", "redo-log-large"]);
     }
 
     #[test]

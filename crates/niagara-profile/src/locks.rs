@@ -25,10 +25,12 @@ pub const VARIABLES: [(&str, &str); 11] = [
     ("loose_performance_schema_max_table_handles", "0"),
 ];
 
-/// Chooses the instruments of locks; nothing is counted before [`COUNT`].
-pub const SWITCH_ON: [&str; 4] = [
+/// Chooses the instruments of locks; nothing is counted before [`COUNT`]. A connection that is made later is not instrumented
+/// by itself.
+pub const SWITCH_ON: [&str; 5] = [
     "UPDATE performance_schema.setup_consumers SET ENABLED = IF(NAME = 'thread_instrumentation', 'YES', 'NO')",
     "UPDATE performance_schema.setup_instruments SET ENABLED = 'YES', TIMED = 'YES' WHERE (NAME LIKE 'wait/synch/%' OR NAME LIKE 'wait/lock/%') AND NAME NOT LIKE 'wait/lock/metadata/%'",
+    "TRUNCATE TABLE performance_schema.setup_actors",
     "UPDATE performance_schema.threads SET INSTRUMENTED = 'NO'",
     "TRUNCATE TABLE performance_schema.events_waits_summary_by_thread_by_event_name",
 ];
@@ -39,9 +41,17 @@ pub const COUNT: &str = "UPDATE performance_schema.setup_consumers SET ENABLED =
 /// Has them rest: meanwhile a lock costs next to nothing more than without them.
 pub const REST: &str = "UPDATE performance_schema.setup_consumers SET ENABLED = 'NO' WHERE NAME = 'global_instrumentation'";
 
-/// The connections of clients, but for the one that asks: thread number of the performance schema.
+/// The connections of clients, but for the one that asks: thread number of the performance schema. The event scheduler and
+/// other threads of the server's own are listed as if they were connections; they call themselves daemons.
 pub const CONNECTIONS: &str = "SELECT THREAD_ID FROM performance_schema.threads \
-     WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID IS NOT NULL AND PROCESSLIST_ID <> CONNECTION_ID() ORDER BY THREAD_ID";
+     WHERE TYPE = 'FOREGROUND' AND PROCESSLIST_ID IS NOT NULL AND PROCESSLIST_ID <> CONNECTION_ID() \
+     AND IFNULL(PROCESSLIST_COMMAND, '') <> 'Daemon' ORDER BY THREAD_ID";
+
+/// Whether some of these connections have ended, going by those that are listed now: what they waited for is gone with them, for
+/// a server forgets a connection's counters with the connection.
+pub fn some_ended(connections: &[i32], listed: &[i32]) -> bool {
+    connections.iter().any(|thread| !listed.contains(thread))
+}
 
 /// Has these connections observed, and no others.
 pub fn look_at(threads: &[i32]) -> Vec<String> {
@@ -231,6 +241,23 @@ mod tests {
         let found = sampler.finish();
         assert_eq!((&*found[0].kind, found[0].waiting), ("table", 1.5));
         assert_eq!((&*found[1].index, found[1].waiting), ("PRIMARY", 0.5));
+    }
+
+    #[test]
+    fn connections_that_were_renewed_are_noticed() {
+        assert!(!some_ended(&[7, 9], &[3, 9, 7]));
+        assert!(some_ended(&[7, 9], &[9, 41]));
+        // Those that are made later are not instrumented behind anybody's back.
+        assert!(
+            SWITCH_ON
+                .iter()
+                .any(|said| said.contains("TRUNCATE TABLE performance_schema.setup_actors"))
+        );
+    }
+
+    #[test]
+    fn daemons_are_no_connections() {
+        assert!(CONNECTIONS.contains("PROCESSLIST_COMMAND, '') <> 'Daemon'"));
     }
 
     #[test]

@@ -118,6 +118,9 @@ pub struct Cpu {
     pub inferred_share: Option<f64>,
     /// Share of stacks whose first frame was not reached.
     pub truncated_share: f64,
+    /// The kernel's part was not seen: all of this is of the server's own code alone; unknown of older results.
+    #[serde(default)]
+    pub user_only: bool,
 }
 
 /// One layer's part.
@@ -221,8 +224,16 @@ pub struct Allocations {
     pub bytes_per_query: f64,
     /// Stacks observed.
     pub sampled: u64,
-    /// Share of allocations that the same thread frees before its next statement arrives.
+    /// Share of allocations that the same thread frees before its next statement arrives, of those whose end was seen.
     pub paired_share: f64,
+    /// Share of allocations of which nobody saw whether they were freed in time: their thread made too many others meanwhile.
+    /// None of older results, which took them for not freed.
+    #[serde(default)]
+    pub unknown_share: f64,
+    /// Share of the observed allocations whose stack could not be copied, so that nobody knows who made them; none of older
+    /// results.
+    #[serde(default)]
+    pub stackless_share: f64,
     /// Where they are made, those with the most pairs first.
     pub sites: Vec<AllocationSite>,
 }
@@ -236,7 +247,8 @@ pub struct AllocationSite {
     pub calls_per_query: f64,
     /// Bytes per query.
     pub bytes_per_query: f64,
-    /// Of the calls, those whose memory the same thread freed within the same query: per query.
+    /// Of the calls, those whose memory the same thread freed within the same query, per query; calls that were lost sight of
+    /// are taken to end as the others of this place do.
     pub pairs_per_query: f64,
     /// Share of all calls.
     pub share: f64,

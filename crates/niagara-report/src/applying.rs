@@ -28,7 +28,7 @@ pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, 
     let mut lines = vec![("To apply", found.to_apply_in_short(deployment))];
     let socket = "must use the Unix socket; if it does today, that gain is there already.";
     lines.extend(of_application(deployment, socket).map(|words| ("Application", words)));
-    lines.push(("Risk", found.risk(deployment)));
+    lines.push(("Risk", found.risk(deployment, true)));
     lines.extend(found.checked_in_short().map(|words| ("Checked", words)));
     Some(lines)
 }
@@ -36,7 +36,13 @@ pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, 
 /// What the levers of what is handed over risk, for whoever installs it.
 pub(crate) fn risk_of(summary: &Summary) -> Option<String> {
     let found = Found::of(summary)?;
-    Some(found.risk(found.deployment?))
+    Some(found.risk(found.deployment?, false))
+}
+
+/// Where the load of what is handed over came from, and what the start was, for whoever installs it.
+pub(crate) fn conditions_of(summary: &Summary) -> Option<String> {
+    let found = Found::of(summary)?;
+    Some(found.conditions(found.deployment?))
 }
 
 /// What a study came to, as far as it can be applied.
@@ -49,6 +55,10 @@ struct Found<'a> {
     rungs: &'a [Rung],
     /// Where it holds, in words: the workload.
     workload: String,
+    /// The host that the load came from, where it was not the servers' own.
+    client_host: Option<&'a str>,
+    /// Whether the start was the server as it comes, but for a configuration that the deployment names.
+    starts_as_it_comes: bool,
     /// Whether its files are in deploy/.
     hands_over: bool,
     /// Whether the study was stopped before what was proven was checked.
@@ -64,12 +74,15 @@ impl<'a> Found<'a> {
             checks: summary.checks(),
             rungs: &[],
             workload: workload.to_owned(),
+            client_host: client_host(summary),
+            starts_as_it_comes: false,
             hands_over: true,
             is_unchecked: is_unchecked(summary),
         };
         Some(match summary {
             Summary::Tune(tune) => Self {
                 rungs: &tune.rungs,
+                starts_as_it_comes: true,
                 ..found(tune.deployment.as_ref(), &tune.workload)
             },
             Summary::Ladder(ladder) => found(ladder.deployment.as_ref(), &ladder.workload),
@@ -116,14 +129,15 @@ impl<'a> Found<'a> {
              if it continues to connect over TCP, and is there already if it uses the socket today.";
         let application = of_application(deployment, socket);
         lines.extend(application.map(|words| ("The application", words)));
-        lines.push(("Risk", self.risk(deployment)));
+        lines.push(("Risk", self.risk(deployment, false)));
         lines.extend(self.checked().map(|words| ("Checked", words)));
         lines.push(("To undo", self.to_undo(deployment)));
         lines.push((
             "Holds for",
             format!(
-                "{}; this workload ({}). Measure again where you deploy, and with your own workload.",
+                "{}; {}; this workload ({}). Measure again where you deploy, and with your own workload.",
                 self.machine(deployment),
+                self.conditions(deployment),
                 self.workload
             ),
         ));
@@ -180,12 +194,46 @@ impl<'a> Found<'a> {
             return "Keep the server that you have until the other has proven itself: there is no way back but its own data."
                 .to_owned();
         }
-        match self.hands_over {
-            true => {
-                "Remove the same files and restart; deploy/README.md has the commands.".to_owned()
-            }
-            false => "Take the same changes back and restart.".to_owned(),
+        if !self.hands_over {
+            return "Take the same changes back and restart.".to_owned();
         }
+        let files = "Remove the same files and restart; deploy/README.md has the commands.";
+        match &deployment.built {
+            None => files.to_owned(),
+            Some(built) => format!(
+                "{files} The packaged server takes the data back where it is no older than the built one{}: else only a backup undoes it.",
+                match &built.releases {
+                    Some(releases) => format!(", {}", releases.built),
+                    None => String::new(),
+                }
+            ),
+        }
+    }
+
+    /// Where the load came from and what the start was: the figures hold for that, too.
+    fn conditions(&self, deployment: &Deployment) -> String {
+        let place = match (self.client_host, &deployment.server_cpus) {
+            (Some(host), _) => format!("on a host of its own ({host})"),
+            (None, Some(_)) => "on the same machine".to_owned(),
+            (None, None) => "on the same CPUs".to_owned(),
+        };
+        let took_the_socket = |rung: &Rung| rung.screened.lever == "transport-unix";
+        let way = match (deployment.transport.as_str(), self.client_host) {
+            ("tcp", None) => ", over loopback TCP",
+            ("tcp", Some(_)) => ", over TCP",
+            ("unix", _) if self.rungs.iter().any(took_the_socket) => {
+                ", over loopback TCP at the start"
+            }
+            _ => "",
+        };
+        let start = match &deployment.start {
+            Some(start) => format!("; the start with the settings of {}", start.from),
+            None if self.starts_as_it_comes => {
+                "; the start with compiled-in defaults (a buffer pool of 128 MB)".to_owned()
+            }
+            None => String::new(),
+        };
+        format!("the load generator {place}{way}{start}")
     }
 
     /// Where it was measured.
@@ -214,8 +262,8 @@ impl<'a> Found<'a> {
         checks_told(self.checks)
     }
 
-    /// What the levers risk, those with a risk by name.
-    fn risk(&self, deployment: &Deployment) -> String {
+    /// What the levers risk, those with a risk by name; `in_short`: of a built server only what holds for every one.
+    fn risk(&self, deployment: &Deployment, in_short: bool) -> String {
         let of_rungs = || {
             let mut risks: BTreeMap<String, Vec<String>> = BTreeMap::new();
             for rung in self.rungs {
@@ -231,7 +279,8 @@ impl<'a> Found<'a> {
                 Some(format!("{meaning} ({})", risks.get(*word)?.join(", ")))
             })
             .collect();
-        told.extend(deployment.built.as_ref().map(risk_of_build));
+        let built = deployment.built.as_ref();
+        told.extend(built.map(|built| risk_of_build(deployment, built, in_short)));
         let own = &deployment.own_changes;
         if !own.is_empty() {
             told.push(format!("the risk of {} is yours to judge", own.join(", ")));
@@ -282,16 +331,73 @@ const MEANINGS: [(&str, &str); 4] = [
     ("memory", "the server takes more memory"),
 ];
 
-/// What a built server risks whatever it is made of.
-fn risk_of_build(built: &DeployBuild) -> String {
-    let later = "a server that was built gets no security updates from the distribution: build it again with each of them";
+/// What a study says of itself where its load came from another host: `the load comes from db-client: who else …`.
+const CLIENT_HOST: [&str; 2] = ["the load comes from ", ": who else "];
+
+/// The host that a study's load came from, which is kept among what a reader has to know.
+fn client_host(summary: &Summary) -> Option<&str> {
+    let warnings = match summary {
+        Summary::Tune(tune) => &tune.warnings,
+        Summary::Compare(compare) => &compare.warnings,
+        Summary::Ladder(ladder) => &ladder.warnings,
+        Summary::Matrix(matrix) => &matrix.warnings,
+        Summary::Sweep(sweep) => &sweep.warnings,
+    };
+    let [before, after] = CLIENT_HOST;
+    warnings.iter().find_map(|warning| {
+        let (host, _) = warning.strip_prefix(before)?.split_once(after)?;
+        Some(host)
+    })
+}
+
+/// What a built server risks whatever levers it is made of; `in_short`: without what it lacks of the package's.
+fn risk_of_build(deployment: &Deployment, built: &DeployBuild, in_short: bool) -> String {
+    let mut told = vec![
+        "a server that was built gets no security updates from the distribution: build it again with each of them".to_owned(),
+    ];
     let releases = built.releases.as_ref();
-    match releases.and_then(|releases| Some((&releases.built, releases.newer_beside()?))) {
-        Some((built, newer)) => {
-            format!("{later}; this one, {built}, misses what {newer} has fixed already")
+    if let Some((built, newer)) =
+        releases.and_then(|releases| Some((&releases.built, releases.newer_beside()?)))
+    {
+        told.push(format!(
+            "this one, {built}, misses what {newer} has fixed already"
+        ));
+        if !in_short {
+            told.push(
+                "where it must not take the place of the newer one, the rest can be installed alone, and the total is then not \
+                 what was measured"
+                    .to_owned(),
+            );
         }
-        None => later.to_owned(),
     }
+    if in_short {
+        return told.join("; ");
+    }
+    let is_mariadb = deployment.family.eq_ignore_ascii_case("mariadb");
+    told.push(match is_mariadb {
+        true => "it comes without the plugins that the package has in files (audit, PAM, compression, storage engines in packages \
+                 of their own)"
+            .to_owned(),
+        false => "it comes without the plugins that the package has in files (auth_socket, by which root logs in on Debian and \
+                  Ubuntu, semisynchronous replication, clone, Group Replication, validate_password, keyrings) and without X Protocol: \
+                  port 33060 goes away, and lines of option files that begin with mysqlx have to be written loose-mysqlx"
+            .to_owned(),
+    });
+    if deployment.malloc.is_none() && is_without_tcmalloc(built) {
+        told.push(
+            "its malloc is the C library's, where Debian's package has tcmalloc linked in"
+                .to_owned(),
+        );
+    }
+    told.join("; ")
+}
+
+/// Whether MySQL's own switch for tcmalloc is off in what the server was built from.
+fn is_without_tcmalloc(built: &DeployBuild) -> bool {
+    let Ok(recipe) = serde_json::from_str::<serde_json::Value>(&built.recipe) else {
+        return false; // written by hand or by another version: nothing is known of it
+    };
+    recipe["cmake"]["WITH_TCMALLOC"].as_str() == Some("OFF")
 }
 
 /// What the application has to do or to have, `socket` where it is to use the Unix socket.
@@ -389,6 +495,8 @@ mod tests {
             checks: &[],
             rungs: &[],
             workload: "oltp_read_only, 8 threads".to_owned(),
+            client_host: None,
+            starts_as_it_comes: false,
             hands_over,
             is_unchecked: false,
         }
@@ -449,7 +557,7 @@ mod tests {
             risks: Some(BTreeMap::new()),
             ..Deployment::default()
         };
-        let told = |deployment: &Deployment| found(true).risk(deployment);
+        let told = |deployment: &Deployment| found(true).risk(deployment, false);
         assert_eq!(
             told(&deployment),
             "None of the levers touches durability or the host."
@@ -487,6 +595,105 @@ mod tests {
             risky.starts_with("A crash may lose or damage data (no doublewrite)")
                 && !risky.contains("untouched"),
             "{risky}"
+        );
+    }
+
+    #[test]
+    fn what_a_built_server_lacks_of_the_packages_is_told() {
+        let mut deployment = Deployment {
+            family: "mysql".into(),
+            built: Some(DeployBuild {
+                recipe: r#"{"cmake":{"WITH_TCMALLOC":"OFF"}}"#.into(),
+                releases: Some(Releases {
+                    built: "9.7.2".into(),
+                    beside: Some("9.7.4-2".into()),
+                }),
+                ..DeployBuild::default()
+            }),
+            ..Deployment::default()
+        };
+        let told = found(true).risk(&deployment, false);
+        for words in [
+            "auth_socket",
+            "validate_password",
+            "X Protocol",
+            "loose-mysqlx",
+            "tcmalloc",
+            "the total is then not what was measured",
+        ] {
+            assert!(told.contains(words), "{words}\n{told}");
+        }
+        // One screen has the gist.
+        let short = found(true).risk(&deployment, true);
+        assert!(
+            short.contains("misses what 9.7.4-2") && !short.contains("auth_socket"),
+            "{short}"
+        );
+        let undo = found(true).to_undo(&deployment);
+        assert!(
+            undo.contains("no older than the built one, 9.7.2: else only a backup"),
+            "{undo}"
+        );
+        assert!(
+            !found(true)
+                .to_undo(&Deployment::default())
+                .contains("backup")
+        );
+        // Another malloc is preloaded, or there was no such switch.
+        deployment.malloc = Some(DeployMalloc {
+            name: "jemalloc".into(),
+            package: "libjemalloc2".into(),
+            soname: "libjemalloc.so.2".into(),
+        });
+        assert!(!found(true).risk(&deployment, false).contains("tcmalloc"));
+        deployment.malloc = None;
+        deployment.family = "mariadb".into();
+        deployment.built = Some(DeployBuild::default());
+        let told = found(true).risk(&deployment, false);
+        assert!(
+            told.contains("PAM") && !told.contains("X Protocol") && !told.contains("tcmalloc"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn what_the_figures_hold_for_has_the_load_and_the_start() {
+        let deployment = Deployment {
+            transport: "tcp".into(),
+            machine: "a machine".into(),
+            ..Deployment::default()
+        };
+        let tuned = Found {
+            starts_as_it_comes: true,
+            ..found(true)
+        };
+        let holds = tuned.lines(&deployment).pop().expect("the last line").1;
+        assert!(
+            holds.starts_with(
+                "a machine; the load generator on the same CPUs, over loopback TCP; the start with compiled-in defaults \
+                 (a buffer pool of 128 MB); this workload (oltp_read_only, 8 threads)."
+            ),
+            "{holds}"
+        );
+        let away = Found {
+            client_host: Some("db-client"),
+            ..found(true)
+        };
+        assert_eq!(
+            away.conditions(&deployment),
+            "the load generator on a host of its own (db-client), over TCP"
+        );
+        let yours = Deployment {
+            start: Some(niagara_store::DeployStart {
+                from: "/etc/mysql/my.cnf".into(),
+                ..niagara_store::DeployStart::default()
+            }),
+            ..deployment
+        };
+        assert!(
+            tuned
+                .conditions(&yours)
+                .ends_with("; the start with the settings of /etc/mysql/my.cnf")
         );
     }
 

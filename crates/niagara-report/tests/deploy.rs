@@ -20,6 +20,7 @@ fn rung(title: &str, effect: &str, why: &str, sets: &[&str]) -> DeployRung {
         why: why.into(),
         effect: effect.into(),
         sets: sets.iter().map(|s| (*s).to_owned()).collect(),
+        may_do_nothing: false,
     }
 }
 
@@ -56,6 +57,7 @@ fn everything() -> DeployInput {
         evidence: "mariadb-10.11 is 31 % faster with 4 levers for oltp_read_only, 32 threads: × 1.31 [1.28, 1.34], proven by 12 fresh duels".into(),
         risk: Some("The server takes more memory (buffer pool). Durability is untouched.".into()),
         checks: vec![check("same answers", Some(true)), check("crash recovery", None)],
+        conditions: Some("the load generator on the same machine, over loopback TCP at the start".into()),
     }
 }
 
@@ -151,6 +153,29 @@ fn a_difference_against_the_users_file_names_the_lines_that_it_overrides() {
 }
 
 #[test]
+fn an_engine_without_transactions_is_named_where_tables_are_converted() {
+    let page = |engine: &str| {
+        let input = DeployInput {
+            server: "mariadb-10.11".into(),
+            variant: Deployment {
+                family: "mariadb".into(),
+                engine: Some(engine.into()),
+                transport: "tcp".into(),
+                ..Deployment::default()
+            },
+            ..DeployInput::default()
+        };
+        shown(&input)
+    };
+    for (engine, is_warned) in [("Aria", true), ("MyISAM", true), ("ROCKSDB", false)] {
+        let page = page(engine);
+        assert!(page.contains(&format!("ENGINE = {engine}")), "{page}");
+        let warning = format!("**{engine} has no transactions**");
+        assert_eq!(page.contains(&warning), is_warned, "{page}");
+    }
+}
+
+#[test]
 fn nothing_to_install_is_said() {
     let files = deploy(&DeployInput::default());
     assert_eq!(files.len(), 1);
@@ -216,6 +241,7 @@ fn a_built_server_comes_with_how_to_install_and_undo_it() {
     let file = |name: &str| &files.iter().find(|(file, _)| file == name).expect(name).1;
     let readme = file("README.md");
     for line in [
+        "sudo install -d -m 755 /opt/niagara",
         "sudo tar -C /opt/niagara -xzf server.tar.gz",
         "/opt/niagara/usr/sbin/mariadbd --no-defaults --version",
         "sudo rm -r /opt/niagara",
@@ -269,6 +295,151 @@ fn a_built_server_that_is_older_than_the_one_in_place_says_so_first() {
     );
 }
 
+/// What the package was built to know: LOAD DATA INFILE, INTO OUTFILE and mysqldump --tab fail in a build that is not told.
+#[test]
+fn a_built_mysql_is_told_where_statements_may_read_and_write_files() {
+    let files: BTreeMap<String, String> = deploy(&built("mysql-9.7", "mysql", "usr/sbin/mysqld"))
+        .into_iter()
+        .collect();
+    let (readme, unit) = (&files["README.md"], &files["niagara.conf"]);
+    for line in [
+        "; SELECT CONCAT('NIAGARA_FILES=', QUOTE(@@secure_file_priv))\" | sudo tee /opt/niagara/paths",
+        "--secure-file-priv=\"$NIAGARA_FILES\" --user=mysql --validate-config",
+        "| grep -E \"^(datadir|secure-file-priv|socket) \"",
+    ] {
+        assert!(readme.contains(line), "{line}\n{readme}");
+    }
+    assert!(
+        unit.contains(" --socket=${NIAGARA_SOCKET} --secure-file-priv=${NIAGARA_FILES}\n"),
+        "{unit}"
+    );
+    let of_mariadb = shown(&built("mariadb-10.11", "mariadb", "usr/sbin/mariadbd"));
+    assert!(!of_mariadb.contains("NIAGARA_FILES"), "{of_mariadb}");
+}
+
+/// Root may log in by a plugin that the built server has not: the checks and the undo need somebody who can.
+#[test]
+fn an_administrator_is_made_before_a_built_mysql_starts() {
+    let readme = deploy(&built("mysql-9.7", "mysql", "usr/sbin/mysqld"))
+        .swap_remove(0)
+        .1;
+    let place = |words: &str| {
+        readme
+            .find(words)
+            .unwrap_or_else(|| panic!("{words}\n{readme}"))
+    };
+    let client = "sudo mysql --defaults-file=/root/niagara-admin.cnf";
+    let order = [
+        place("CREATE USER IF NOT EXISTS niagara_admin@localhost IDENTIFIED BY"),
+        place(&format!("{client} -N -B -e 'SELECT CURRENT_USER()'")),
+        place("sudo systemctl restart mysql"),
+        place("## Check"),
+        place(&format!("{client} -N -B -e \"SELECT PLUGIN_NAME")),
+        place("## Undo"),
+        place(&format!(
+            "{client} -e 'DROP USER niagara_admin@localhost' && \\\n  sudo rm "
+        )),
+    ];
+    assert!(order.is_sorted(), "{order:?}\n{readme}");
+    for words in ["X Protocol", "loose-mysqlx", "PLUGIN_NAME = 'mysqlx'"] {
+        assert!(readme.contains(words), "{words}\n{readme}");
+    }
+    let of_mariadb = shown(&built("mariadb-10.11", "mariadb", "usr/sbin/mariadbd"));
+    assert!(!of_mariadb.contains("niagara-admin"), "{of_mariadb}");
+}
+
+#[test]
+fn whether_the_built_server_would_start_is_asked_before_anything_starts_it() {
+    for (family, binary) in [
+        ("mariadb", "usr/sbin/mariadbd"),
+        ("mysql", "usr/sbin/mysqld"),
+    ] {
+        let mut input = built("a server", family, binary);
+        input.variant.config = map(&[("innodb_buffer_pool_size", "1G")]);
+        let readme = deploy(&input).swap_remove(0).1;
+        let order = [
+            "**Take a backup before you go on**",
+            "/etc/mysql/",
+            "--verbose --help",
+            "go no further",
+            "niagara.conf /etc/systemd/system/",
+            "daemon-reload",
+            "SELECT @@log_error",
+            "sudo systemctl restart",
+        ]
+        .map(|words| {
+            let install = readme.find("**Take a backup").expect("a step");
+            let after = readme[install..].find(words);
+            after.unwrap_or_else(|| panic!("{words}\n{readme}"))
+        });
+        assert!(order.is_sorted(), "{order:?}\n{readme}");
+        // What is taken away stays where the packaged server does not start.
+        assert!(
+            readme.contains("systemctl is-active ")
+                && readme.contains("&& \\\n  sudo rm -r /opt/niagara"),
+            "{readme}"
+        );
+        assert!(readme.contains("rm -f variables-before"), "{readme}");
+    }
+}
+
+#[test]
+fn what_is_left_without_the_build_is_told_and_not_called_measured() {
+    let mut input = built("mysql-9.7", "mysql", "usr/sbin/mysqld");
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    assert!(readme(&input).contains("there is nothing else to install: stop here"));
+    input.variant.config = map(&[("innodb_io_capacity", "1000")]);
+    let text = readme(&input);
+    assert!(
+        text.contains("leave niagara.conf out") && text.contains("then not what was measured"),
+        "{text}"
+    );
+    input.variant.scheduling = Some("batch".into());
+    let text = readme(&input);
+    assert!(text.contains(
+        "`sed -i -E '/^(# the built server|EnvironmentFile=|ExecStart=)/d' niagara.conf`"
+    ));
+    assert!(text.contains("within an LTS series"), "{text}");
+}
+
+#[test]
+fn lines_that_were_not_shown_to_do_anything_may_be_left_out() {
+    let mut input = everything();
+    let of = |input: &DeployInput| {
+        let files: BTreeMap<String, String> = deploy(input).into_iter().collect();
+        files["60-niagara.cnf"].clone()
+    };
+    assert!(!of(&input).contains("may be left out"));
+    for rung in &mut input.rungs {
+        rung.may_do_nothing = rung.title == "Thread pool";
+    }
+    let options = of(&input);
+    assert!(
+        options.contains("# Thread pool: × 1.031 [1.021, 1.042], screened, n = 24; not shown by itself: may be left out\nthread_handling"),
+        "{options}"
+    );
+}
+
+#[test]
+fn only_sizes_are_compared_with_what_is_there() {
+    let mut input = everything();
+    input.variant.config = map(&[
+        ("innodb_buffer_pool_size", "8G"),
+        ("innodb_redo_log_capacity", "1G"),
+        ("thread_pool_size", "14"),
+        ("innodb_io_capacity", "1000"),
+    ]);
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let text = readme(&input);
+    assert!(
+        text.contains("**where your `innodb_buffer_pool_size` or `innodb_redo_log_capacity` is larger than that of 60-niagara.cnf"),
+        "{text}"
+    );
+    assert!(text.contains("It was measured with the load generator on the same machine"));
+    input.variant.config = map(&[("innodb_io_capacity", "1000")]);
+    assert!(!readme(&input).contains("is larger than that"));
+}
+
 #[test]
 fn nothing_of_what_is_there_is_replaced_unseen() {
     let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
@@ -284,7 +455,7 @@ fn nothing_of_what_is_there_is_replaced_unseen() {
         "{text}"
     );
     for path in [
-        "/etc/mysql/mariadb.conf.d/60-niagara.cnf",
+        "/etc/mysql/mariadb.conf.d/zz-niagara.cnf",
         "/etc/systemd/system/mariadb.service.d/niagara.conf",
         "/opt/niagara/usr",
     ] {

@@ -33,7 +33,7 @@ pub use image::making::{Making, settle};
 pub use image::page_cache::{drop_cached, read_anew};
 pub use image::store::{Image, ImageRecord, ImageStore};
 pub use install::Install;
-pub use install::elf::linked_libraries;
+pub use install::elf::{SearchPath, linked_libraries, search_path};
 pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder};
 pub use install::version::NO_PROFILE;
 pub use launch::arguments::is_flag;

@@ -52,6 +52,12 @@ pub trait Guest {
         Ok(())
     }
 
+    /// What is to be done when the warm-up is over, on a thread of its own: whatever it has counted by itself until then is
+    /// not to be in its reports, which are of the time after. Default: nothing.
+    fn after_warm_up(&self) -> Option<Box<dyn FnOnce() + Send>> {
+        None
+    }
+
     /// Reports an interval; false: it does not.
     fn interval(&mut self, interval: &Interval, log: Log) -> bool;
 
@@ -82,6 +88,7 @@ pub fn run(
     tell_started(settings, log);
 
     let started = Instant::now();
+    forget_warm_up(settings, script.as_deref());
     let mut progress = Progress::new(settings);
     let mut queue_is_full = false;
     let result = driver.run(0, &run_options(settings), &mut |stats| {
@@ -101,7 +108,7 @@ pub fn run(
         ));
     }
     let interrupted = interrupt.load(Ordering::Relaxed);
-    let (mut rest, elapsed, mut code) = match result {
+    let (mut rest, mut elapsed, mut code) = match result {
         Ok(stats) => {
             let code = if interrupted {
                 ExitCode::from(INTERRUPTED)
@@ -116,7 +123,7 @@ pub fn run(
             let (rest, elapsed) = progress.rest_of_ticks();
             (rest, elapsed, ExitCode::from(INTERRUPTED))
         }
-        Err(error) if is_forced(settings, started, &error) => {
+        Err(error) if is_forced(settings, started, &error, driver.is_stuck()) => {
             log.say(
                 Level::Fatal,
                 "The --max-time limit has expired, forcing shutdown...",
@@ -127,7 +134,9 @@ pub fn run(
         }
         Err(error) => return Err(failed(&error)),
     };
-    // Threads of a script take leave before the report, which counts their statements too.
+    // Threads of a script take leave before the report, which counts their statements too. So it does with files: what is
+    // under way is waited for, and what was written is synced.
+    let leaving = Instant::now();
     match driver.leave() {
         Ok(counts) => rest.add_outside(counts),
         // What was measured stays true.
@@ -138,9 +147,28 @@ pub fn run(
             code = ExitCode::FAILURE;
         }
     }
+    if script.is_some() {
+        let seconds = leaving.elapsed().as_secs_f64();
+        elapsed += seconds;
+        rest.seconds += seconds;
+    }
     log.say(Level::Info, "Done.\n");
     finish(job, &rest, elapsed, script);
     Ok(code)
+}
+
+/// Has a guest forget what it has counted in the warm-up once that is over.
+fn forget_warm_up(settings: &Settings, guest: Option<&dyn Guest>) {
+    let warm_up = settings.warm_up;
+    if warm_up.is_zero() {
+        return;
+    }
+    if let Some(forget) = guest.and_then(|guest| guest.after_warm_up()) {
+        std::thread::spawn(move || {
+            std::thread::sleep(warm_up);
+            forget();
+        });
+    }
 }
 
 /// Tells that all threads are there, one by one where that is asked for.
@@ -156,12 +184,19 @@ fn tell_started(settings: &Settings, log: Log) {
     log.notice("Threads started!\n");
 }
 
-/// Tells which limit ended the load.
+/// Tells which limit ended the load, if it was one: threads may also be done by themselves.
 fn tell_limit(settings: &Settings, stats: &SliceStats, log: Log) {
     let events = settings
         .events
         .is_some_and(|most| stats.transactions >= most);
-    let limit = if events { "Event" } else { "Time" };
+    let time = settings
+        .time
+        .is_some_and(|most| stats.seconds >= most.as_secs_f64());
+    let limit = match (events, time) {
+        (true, _) => "Event",
+        (false, true) => "Time",
+        (false, false) => return,
+    };
     log.say(Level::Info, &format!("{limit} limit exceeded, exiting..."));
 }
 
@@ -274,11 +309,13 @@ fn retry(ignored: &IgnoredErrors) -> Option<Retry> {
     })
 }
 
-fn is_forced(settings: &Settings, started: Instant, error: &LoadError) -> bool {
+/// Whether a run has failed because time was over and something had not come to its end: a transaction, or (`is_stuck`) an
+/// event that asks nobody.
+fn is_forced(settings: &Settings, started: Instant, error: &LoadError, is_stuck: bool) -> bool {
     let (Some(time), Some(after)) = (settings.time, settings.forced_shutdown) else {
         return false;
     };
-    matches!(error, LoadError::ServerLost { .. })
+    (is_stuck || matches!(error, LoadError::ServerLost { .. }))
         && started.elapsed() >= settings.warm_up + time + after
 }
 
@@ -339,4 +376,122 @@ pub fn fresh_seed() -> u64 {
     SystemTime::now()
         .duration_since(UNIX_EPOCH)
         .map_or(1, |since| since.as_nanos() as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::without_server::{Thread, Threads, WithoutServer};
+    use crate::{command_line, machine_load};
+    use niagara_load::{Reply, Want};
+
+    type Deed = Arc<dyn Fn() + Send + Sync>;
+
+    /// A test without a server whose threads do this.
+    struct Deeds {
+        event: Deed,
+        parting: Deed,
+        is_warm: Arc<AtomicBool>,
+        /// Of the final report: its seconds since the start, and those that its counts are of.
+        reported: Option<(f64, f64)>,
+    }
+
+    impl Deeds {
+        fn new(event: impl Fn() + Send + Sync + 'static) -> Self {
+            Deeds {
+                event: Arc::new(event),
+                parting: Arc::new(|| {}),
+                is_warm: Arc::default(),
+                reported: None,
+            }
+        }
+
+        /// A run of one event.
+        fn run(&mut self, change: impl FnOnce(&mut Settings)) {
+            let words = ["--events=1", "--time=0", "--verbosity=0"].map(str::to_owned);
+            let line = command_line::parse(&words, &|_| Err(std::io::ErrorKind::NotFound.into()));
+            let line = line.unwrap();
+            let mut settings = Settings::read(&line.values).unwrap();
+            change(&mut settings);
+            let log = Log { verbosity: 0 };
+            let never = || -> Result<Arc<AtomicBool>, String> { Ok(Arc::default()) };
+            let result = machine_load::run(self, "deeds", line, settings, log, &never);
+            assert!(result.is_ok(), "{result:?}");
+        }
+    }
+
+    impl Guest for Deeds {
+        fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure> {
+            let threads = DeedThreads(Arc::clone(&self.event), Arc::clone(&self.parting));
+            Ok(Arc::new(WithoutServer(threads)))
+        }
+
+        fn after_warm_up(&self) -> Option<Box<dyn FnOnce() + Send>> {
+            let is_warm = Arc::clone(&self.is_warm);
+            Some(Box::new(move || is_warm.store(true, Ordering::Relaxed)))
+        }
+
+        fn interval(&mut self, _interval: &Interval, _log: Log) -> bool {
+            true
+        }
+
+        fn cumulative(&mut self, report: &Cumulative, _so_far: bool, _log: Log) -> bool {
+            self.reported = Some((report.elapsed, report.seconds));
+            true
+        }
+    }
+
+    struct DeedThreads(Deed, Deed);
+
+    impl Threads for DeedThreads {
+        type Thread = DeedThread;
+
+        fn thread(&self, _number: u32) -> Result<DeedThread, LoadError> {
+            Ok(DeedThread(Arc::clone(&self.0), Arc::clone(&self.1)))
+        }
+    }
+
+    struct DeedThread(Deed, Deed);
+
+    impl Thread for DeedThread {
+        fn resume(&mut self, reply: Reply) -> Result<Want, String> {
+            let completed = reply == Reply::Event(true);
+            if completed {
+                (self.0)();
+            }
+            Ok(match reply {
+                Reply::Goodbye => {
+                    (self.1)();
+                    Want::End
+                }
+                _ => Want::Event { completed },
+            })
+        }
+    }
+
+    #[test]
+    fn what_threads_do_when_they_leave_is_part_of_the_run() {
+        let mut guest = Deeds::new(|| {});
+        guest.parting = Arc::new(|| std::thread::sleep(Duration::from_millis(300)));
+        guest.run(|_| {});
+        let (elapsed, seconds) = guest.reported.unwrap();
+        assert!(elapsed >= 0.3 && seconds >= 0.3, "{elapsed} {seconds}");
+    }
+
+    #[test]
+    fn a_guest_is_told_of_the_end_of_the_warm_up() {
+        let is_warm = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_warm);
+        // The first event, which is not counted, goes on until then.
+        let mut guest = Deeds::new(move || {
+            let began = Instant::now();
+            while !seen.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(60) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+        });
+        guest.is_warm = Arc::clone(&is_warm);
+        guest.run(|settings| settings.warm_up = Duration::from_millis(50));
+        assert!(is_warm.load(Ordering::Relaxed));
+        assert!(guest.reported.is_some());
+    }
 }

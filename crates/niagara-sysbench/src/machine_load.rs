@@ -4,7 +4,7 @@
 use std::hint::black_box;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use niagara_load::{
     Endpoint, LoadError, Reply, ScriptInfo, ScriptSource, ScriptThreads, ScriptWorkload,
@@ -115,8 +115,17 @@ struct Machine {
     operation: String,
     /// The block of all threads.
     block: Vec<AtomicU64>,
+    /// Of the test of threads: side by side, as sysbench has them there.
     mutexes: Vec<Mutex<u64>>,
+    /// Events of the test of threads so far.
+    performed: AtomicU64,
+    /// Of the test of mutexes.
+    apart: Vec<Apart>,
 }
+
+/// A mutex that shares no line of a cache with another one. sysbench has 256 bytes between them.
+#[repr(align(256))]
+struct Apart(Mutex<u64>);
 
 impl Machine {
     fn new(test: MachineTest, values: &Values, threads: u32) -> Result<Self, Failure> {
@@ -133,6 +142,8 @@ impl Machine {
             operation: String::new(),
             block: Vec::new(),
             mutexes: Vec::new(),
+            performed: AtomicU64::new(0),
+            apart: Vec::new(),
         };
         let at_least = |name: &str, least: i32| -> Result<u64, Failure> {
             let number = values.integer(name)?;
@@ -155,7 +166,7 @@ impl Machine {
                 machine.first = at_least("mutex-num", 1)?;
                 machine.second = at_least("mutex-locks", 1)?;
                 machine.third = at_least("mutex-loops", 0)?;
-                machine.mutexes = (0..machine.first).map(|_| Mutex::new(0)).collect();
+                machine.apart = (0..machine.first).map(|_| Apart(Mutex::new(0))).collect();
             }
         }
         Ok(machine)
@@ -194,12 +205,23 @@ impl Machine {
         Ok(())
     }
 
-    /// How many events there are, where the test says it.
+    /// How many events there are for all threads together: as many as were asked for, unless each thread has a number of its
+    /// own.
     fn events(&self, asked: Option<u64>) -> Option<u64> {
         match self.test {
-            MachineTest::Memory => Some(self.second / self.first).filter(|&events| events > 0),
-            MachineTest::Mutex => Some(u64::from(self.threads)),
+            MachineTest::Memory | MachineTest::Mutex => None,
             MachineTest::Cpu | MachineTest::Threads => asked,
+        }
+    }
+
+    /// How many events each thread does, if it has a number of its own. Threads that count for themselves do not wait for
+    /// each other's cache line, which would be much of the time of an event that touches a block of memory.
+    fn events_of_each(&self) -> Option<u64> {
+        match self.test {
+            MachineTest::Memory if self.second == 0 => None,
+            MachineTest::Memory => Some(self.second / self.first / u64::from(self.threads.max(1))),
+            MachineTest::Mutex => Some(1),
+            MachineTest::Cpu | MachineTest::Threads => None,
         }
     }
 
@@ -255,45 +277,71 @@ impl Machine {
             MachineTest::Cpu => {
                 black_box(primes(self.first));
             }
-            MachineTest::Memory => {
-                let block = match self.scope.as_str() {
-                    "local" => own,
-                    _ => &self.block,
-                };
-                for place in 0..block.len() {
-                    let word = match self.in_order {
-                        true => &block[place],
-                        false => &block[draw(draws) as usize % block.len()],
-                    };
-                    if self.writes {
-                        word.store(place as u64, Ordering::Relaxed);
-                    } else if self.reads {
-                        black_box(word.load(Ordering::Relaxed));
-                    }
-                }
-            }
+            // A thread has a block of its own only where the scope is local.
+            MachineTest::Memory if own.is_empty() => self.touch(&self.block, draws),
+            MachineTest::Memory => self.touch(own, draws),
             MachineTest::Threads => {
-                for round in 0..self.first {
-                    let mutex = &self.mutexes[(round % self.second) as usize];
-                    let held = mutex.lock().unwrap_or_else(PoisonError::into_inner);
+                // One for each event: events of the same mutex wait for each other through all of their rounds.
+                let number = self.performed.fetch_add(1, Ordering::Relaxed);
+                let mutex = &self.mutexes[(number % self.second) as usize];
+                for _ in 0..self.first {
+                    let held = locked(mutex);
                     std::thread::yield_now();
                     drop(held);
                 }
             }
             MachineTest::Mutex => {
                 for _ in 0..self.second {
+                    let mutex = &self.apart[anywhere(draws, self.apart.len())];
                     for round in 0..self.third {
                         black_box(round);
                     }
-                    let place = draw(draws) as usize % self.mutexes.len();
-                    let mut held = self.mutexes[place]
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner);
-                    *held += 1;
+                    *locked(&mutex.0) += 1;
                 }
             }
         }
     }
+
+    /// Goes over a block once, or does as much at random places of it.
+    fn touch(&self, block: &[AtomicU64], draws: &mut u64) {
+        let places = block.len();
+        match (self.in_order, self.writes, self.reads) {
+            (true, true, _) => {
+                for (place, word) in block.iter().enumerate() {
+                    word.store(place as u64, Ordering::Relaxed);
+                }
+            }
+            (true, false, true) => {
+                for word in block {
+                    black_box(word.load(Ordering::Relaxed));
+                }
+            }
+            (true, false, false) => {
+                for word in block {
+                    black_box(word);
+                }
+            }
+            (false, true, _) => {
+                for place in 0..places {
+                    block[anywhere(draws, places)].store(place as u64, Ordering::Relaxed);
+                }
+            }
+            (false, false, true) => {
+                for _ in 0..places {
+                    black_box(block[anywhere(draws, places)].load(Ordering::Relaxed));
+                }
+            }
+            (false, false, false) => {
+                for _ in 0..places {
+                    black_box(anywhere(draws, places));
+                }
+            }
+        }
+    }
+}
+
+fn locked(mutex: &Mutex<u64>) -> MutexGuard<'_, u64> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn block(bytes: u64) -> Vec<AtomicU64> {
@@ -320,6 +368,11 @@ fn draw(state: &mut u64) -> u64 {
     *state ^= *state >> 7;
     *state ^= *state << 17;
     *state
+}
+
+/// One of so many places, by a multiplication: a division would take longer than what is done there.
+fn anywhere(state: &mut u64, places: usize) -> usize {
+    ((u128::from(draw(state)) * places as u128) >> 64) as usize
 }
 
 /// The part of a test in a run.
@@ -364,7 +417,9 @@ impl Threads for MachineThreads {
         Ok(MachineThread {
             machine: Arc::clone(&self.0),
             own,
-            draws: u64::from(number) + 1,
+            // Never 0, and with bits in all places: the highest ones are used.
+            draws: (u64::from(number) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15),
+            left: self.0.events_of_each(),
         })
     }
 }
@@ -373,21 +428,25 @@ struct MachineThread {
     machine: Arc<Machine>,
     own: Vec<AtomicU64>,
     draws: u64,
+    /// Events that it has still to do, where it has a number of its own.
+    left: Option<u64>,
 }
 
 impl Thread for MachineThread {
     fn resume(&mut self, reply: Reply) -> Result<Want, String> {
-        let completed = reply == Reply::Event(true);
-        if completed {
-            self.machine.event(&self.own, &mut self.draws);
-            // A thread of the test of mutexes is a single event long.
-            if self.machine.test == MachineTest::Mutex {
-                return Ok(Want::Rest { completed });
-            }
+        match reply {
+            Reply::Event(true) => {}
+            Reply::Goodbye => return Ok(Want::End),
+            _ => return Ok(Want::Event { completed: false }),
         }
-        Ok(match reply {
-            Reply::Goodbye => Want::End,
-            _ => Want::Event { completed },
+        if self.left == Some(0) {
+            return Ok(Want::Rest { completed: false });
+        }
+        self.machine.event(&self.own, &mut self.draws);
+        self.left = self.left.map(|left| left - 1);
+        Ok(match self.left {
+            Some(0) => Want::Rest { completed: true },
+            _ => Want::Event { completed: true },
         })
     }
 }
@@ -395,10 +454,112 @@ impl Thread for MachineThread {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    fn machine(test: MachineTest, words: &[(&str, &str)], threads: u32) -> Machine {
+        let mut values = Values::default();
+        values.define(test.options());
+        for (name, value) in words {
+            values.set(name, Some(value)).unwrap();
+        }
+        Machine::new(test, &values, threads).unwrap()
+    }
 
     #[test]
     fn primes_by_division() {
         // 3, 5, 7, 11, 13, 17, 19
         assert_eq!(primes(20), 7);
+    }
+
+    #[test]
+    fn an_event_of_the_test_of_threads_has_one_mutex_and_the_next_event_the_next() {
+        let words = [("thread-locks", "3"), ("thread-yields", "7")];
+        let machine = Arc::new(machine(MachineTest::Threads, &words, 1));
+        for own in [0, 1, 2, 0] {
+            // Whatever event needs one of the others does not come to its end.
+            let others = machine.mutexes.iter().enumerate();
+            let others = others.filter(|(place, _)| *place != own);
+            let held: Vec<_> = others.map(|(_, mutex)| locked(mutex)).collect();
+            let (done, is_done) = mpsc::channel();
+            let theirs = Arc::clone(&machine);
+            std::thread::spawn(move || {
+                theirs.event(&[], &mut 1);
+                done.send(())
+            });
+            assert!(
+                is_done.recv_timeout(Duration::from_secs(60)).is_ok(),
+                "{own}"
+            );
+            drop(held);
+        }
+    }
+
+    #[test]
+    fn each_thread_of_the_test_of_memory_has_its_part() {
+        for (total, asked, part) in [("1M", None, 341), ("1K", None, 0), ("1M", Some(5), 341)] {
+            let machine = machine(MachineTest::Memory, &[("memory-total-size", total)], 3);
+            assert_eq!(machine.events(asked), None, "sysbench passes --events over");
+            let mut thread = MachineThreads(Arc::new(machine)).thread(0).unwrap();
+            let mut events = 0;
+            loop {
+                match thread.resume(Reply::Event(true)).unwrap() {
+                    Want::Event { completed: true } => events += 1,
+                    Want::Rest { completed } => {
+                        events += u64::from(completed);
+                        break;
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+            assert_eq!(events, part, "{total}");
+        }
+        let endless = machine(MachineTest::Memory, &[("memory-total-size", "0")], 3);
+        assert_eq!(endless.events_of_each(), None);
+    }
+
+    #[test]
+    fn every_way_to_touch_a_block_comes_to_its_end() {
+        for operation in ["read", "write", "none"] {
+            for mode in ["seq", "rnd"] {
+                for scope in ["global", "local"] {
+                    let words = [
+                        ("memory-oper", operation),
+                        ("memory-access-mode", mode),
+                        ("memory-scope", scope),
+                    ];
+                    let machine = machine(MachineTest::Memory, &words, 1);
+                    let own = block(if scope == "local" { 64 } else { 0 });
+                    machine.event(&own, &mut 1);
+                    let touched = if scope == "local" {
+                        &own
+                    } else {
+                        &machine.block
+                    };
+                    let is_written = touched.iter().any(|word| word.load(Ordering::Relaxed) > 0);
+                    assert_eq!(is_written, operation == "write", "{words:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn places_are_drawn_from_all_there_are() {
+        let mut state = 0x9e37_79b9_7f4a_7c15;
+        let mut seen = [0; 7];
+        for _ in 0..7000 {
+            seen[anywhere(&mut state, 7)] += 1;
+        }
+        // 1000 each, and six standard deviations of that.
+        assert!(
+            seen.iter().all(|count| (820..1180).contains(count)),
+            "{seen:?}"
+        );
+        assert_eq!(anywhere(&mut state, 1), 0);
+    }
+
+    #[test]
+    fn mutexes_of_their_test_are_apart() {
+        assert_eq!(size_of::<Apart>(), 256);
     }
 }

@@ -75,9 +75,11 @@ impl Progress {
             threads: self.threads,
             counts: tally.counts,
             percentile: (percentile, tally.buckets().percentile(percentile)),
-            queue: self
-                .has_rate
-                .then(|| (backlog, tally.mean_busy().round() as u64)),
+            queue: self.has_rate.then(|| {
+                // A thread that does not come back within an interval is counted when it does.
+                let busy = tally.mean_busy().round() as u64;
+                (backlog, busy.min(u64::from(self.threads)))
+            }),
         }
     }
 

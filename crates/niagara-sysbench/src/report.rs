@@ -112,7 +112,7 @@ pub struct Latency {
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub struct Share {
     pub events: u64,
-    /// Seconds within transactions.
+    /// Seconds within transactions, with the time that they waited in the queue.
     pub seconds: f64,
     /// Of one transaction, in seconds; 0 where that is not known.
     pub shortest: f64,

@@ -13,6 +13,8 @@ pub struct Tally {
     /// Nanoseconds; `None` as long as nothing was added.
     latency: Option<Histogram<u64>>,
     shares: Vec<Share>,
+    /// Seconds that all connections were within transactions, their waiting for a connection left out.
+    busy_seconds: f64,
 }
 
 /// What sysbench would have counted.
@@ -51,13 +53,16 @@ impl Tally {
         let shares = stats
             .per_connection_transactions
             .iter()
-            .zip(&stats.per_connection_busy_seconds);
+            .zip(&stats.per_connection_busy_seconds)
+            .zip(&stats.per_connection_waited_seconds);
         if self.shares.len() < shares.len() {
             self.shares.resize(shares.len(), Share::default());
         }
-        for (share, (events, seconds)) in self.shares.iter_mut().zip(shares) {
+        for (share, ((events, busy), waited)) in self.shares.iter_mut().zip(shares) {
             share.events += events;
-            share.seconds += seconds;
+            // With a rate, sysbench's timers of an event begin when it comes into the queue.
+            share.seconds += busy + waited;
+            self.busy_seconds += busy;
         }
         let extremes = stats.per_connection_extreme_seconds.iter();
         for (share, &(shortest, longest)) in self.shares.iter_mut().zip(extremes) {
@@ -86,7 +91,8 @@ impl Tally {
         let mut shares = self.shares.clone();
         for (share, was) in shares.iter_mut().zip(&before.shares) {
             share.events = share.events.saturating_sub(was.events);
-            share.seconds -= was.seconds;
+            // A transaction that was under way then and never came to its end counts there only.
+            share.seconds = (share.seconds - was.seconds).max(0.0);
         }
         Tally {
             seconds: self.seconds - before.seconds,
@@ -100,14 +106,14 @@ impl Tally {
             },
             latency,
             shares,
+            busy_seconds: (self.busy_seconds - before.busy_seconds).max(0.0),
         }
     }
 
     /// Connections that were within a transaction, on average.
     pub(crate) fn mean_busy(&self) -> f64 {
-        let busy: f64 = self.shares.iter().map(|share| share.seconds).sum();
         if self.seconds > 0.0 {
-            busy / self.seconds
+            self.busy_seconds / self.seconds
         } else {
             0.0
         }

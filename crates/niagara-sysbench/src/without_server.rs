@@ -78,7 +78,7 @@ impl<T: Thread> Program for Alone<T> {
     }
 
     fn interrupter(&self) -> Interrupter {
-        // Its events end by themselves.
+        // It cannot be interrupted within an event: where one does not come to its end, the run goes on without it.
         Arc::new(|| {})
     }
 }

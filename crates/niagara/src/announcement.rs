@@ -53,13 +53,16 @@ fn of_compare(plan: &ComparePlan) -> String {
         Protocol::Duel => A_DUEL,
         Protocol::Pair | Protocol::Trimmed | Protocol::Solo => "",
     };
+    let each = match plan.duel_seconds {
+        Some(seconds) => format!("of about {seconds:.0} s"),
+        None => "of jobs, whose time is not known before the first,".to_owned(),
+    };
     let mut text = format!(
-        "A: {}\nB: {}\n{}; {}s of about {:.0} s for {} at most{duel}",
+        "A: {}\nB: {}\n{}; {}s {each} for {} at most{duel}",
         plan.a,
         plan.b,
         plan.load,
         plan.protocol,
-        plan.duel_seconds,
         clock(Duration::from_secs_f64(plan.budget_seconds)),
     );
     if let Some(visible) = plan.detectable {
@@ -123,5 +126,39 @@ pub fn words(forecast: Forecast) -> String {
             clock(Duration::from_secs_f64(seconds))
         ),
         Forecast::Unknown => "some 25 minutes on 2 CPUs, 2.3 times that with PGO".to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_lab::NoiseSource;
+
+    use super::*;
+
+    fn told(protocol: Protocol, duel_seconds: Option<f64>) -> String {
+        of_compare(&ComparePlan {
+            a: "a".to_owned(),
+            b: "b".to_owned(),
+            load: "report".to_owned(),
+            protocol,
+            couples: 4,
+            duel_seconds,
+            budget_seconds: 600.0,
+            duels: 12,
+            detectable: None,
+            noise: NoiseSource::Assumed,
+            min_effect: 0.005,
+        })
+    }
+
+    #[test]
+    fn nobody_is_told_how_long_a_job_takes_before_it_is_known() {
+        let job = told(Protocol::Pair, None);
+        assert!(
+            job.contains("pairs of jobs, whose time is not known") && !job.contains("about"),
+            "{job}"
+        );
+        let pair = told(Protocol::Pair, Some(33.4));
+        assert!(pair.contains("pairs of about 33 s for "), "{pair}");
     }
 }

@@ -155,8 +155,9 @@ pub enum ServerVerb {
 /// errors on generated data must come out as they do on another server. suite: its own regression tests, a
 /// listed part of them, against this very binary; what fails on the other server too does not count.
 ///
-/// What came of it is kept for exactly this binary, by its SHA-256. Exit code: 0 nothing wrong found, 1 something
-/// wrong or the check could not be done, 130 stopped by Ctrl-C (parts that ended are kept).
+/// What came of it is kept for exactly this binary, by its SHA-256. A failure of crash or answers is not refuted by a later
+/// pass: it stands until it is forgotten (--forget). Exit code: 0 nothing wrong found, 1 something wrong or the check
+/// could not be done, 130 stopped by Ctrl-C (parts that ended are kept).
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara server check /opt/mariadb/bin/mariadbd
@@ -182,6 +183,9 @@ pub struct CheckArgs {
     /// Only these tests of the suite, comma-separated
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub test: Vec<String>,
+    /// Forget what earlier checks found wrong in these parts, once they are checked again
+    #[arg(long)]
+    pub forget: bool,
     /// Print as JSON
     #[arg(long)]
     pub json: bool,

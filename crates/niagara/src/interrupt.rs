@@ -1,4 +1,4 @@
-//! Ctrl-C (and SIGTERM): the first one ends the study in an orderly way, the second one at once.
+//! Ctrl-C, SIGTERM and SIGHUP: the first one ends the study in an orderly way, the second one at once.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use niagara_server::Cancel;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use signal_hook::iterator::Signals;
 
 /// Exit code of a command that was interrupted: 128 + SIGINT, as shells expect it.
 const INTERRUPTED: u8 = 130;
@@ -36,7 +38,7 @@ pub fn on_ctrl_c() -> Result<Cancel> {
     let cancel = Cancel::default();
     let flag = cancel.clone();
     let mut asked: Option<Instant> = None;
-    ctrlc::set_handler(move || match asked {
+    at_each_signal(move || match asked {
         Some(first) if first.elapsed() < SAME_REQUEST => {}
         // The servers die with this process.
         Some(_) => std::process::exit(i32::from(INTERRUPTED)),
@@ -45,7 +47,54 @@ pub fn on_ctrl_c() -> Result<Cancel> {
             flag.cancel();
             tell!("\nstopping: keeping what was measured (Ctrl-C again ends at once)");
         }
-    })
-    .context("cannot catch Ctrl-C")?;
+    })?;
     Ok(cancel)
+}
+
+/// Has a thread of its own do `then` at each signal that asks this process to end: SIGINT, SIGTERM, and SIGHUP unless
+/// whoever started it had that ignored, as nohup does for what is to outlive its terminal.
+///
+/// # Errors
+/// The signals cannot be caught.
+pub fn at_each_signal(mut then: impl FnMut() + Send + 'static) -> Result<()> {
+    let mut caught = vec![SIGINT, SIGTERM];
+    if !is_ignored(SIGHUP) {
+        caught.push(SIGHUP);
+    }
+    let mut signals = Signals::new(caught).context("cannot catch Ctrl-C")?;
+    std::thread::Builder::new()
+        .name("signals".to_owned())
+        .spawn(move || signals.forever().for_each(|_| then()))
+        .context("cannot start the thread that Ctrl-C wakes")?;
+    Ok(())
+}
+
+/// Whether this process ignores `signal`; what the kernel does not tell is not ignored.
+fn is_ignored(signal: i32) -> bool {
+    std::fs::read_to_string("/proc/self/status")
+        .is_ok_and(|status| ignored_signals(&status) & (1 << (signal - 1)) != 0)
+}
+
+/// The signals that a process ignores by its /proc/PID/status, the lowest bit for signal 1 (proc_pid_status(5)); none
+/// where it does not say.
+fn ignored_signals(status: &str) -> u64 {
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ignored_signals_are_read_from_the_kernels_mask() {
+        let status = "Name:\tsh\nSigBlk:\t0000000000000001\nSigIgn:\t0000000000001001\n";
+        let ignored = ignored_signals(status);
+        assert_ne!(ignored & (1 << (SIGHUP - 1)), 0);
+        assert_eq!(ignored & (1 << (SIGTERM - 1)), 0);
+        assert_eq!(ignored_signals("Name:\tsh\n"), 0);
+    }
 }

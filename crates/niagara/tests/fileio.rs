@@ -173,6 +173,14 @@ fn what_is_wrong_is_said() {
         text.contains("Extending existing file test_file.0"),
         "{text}"
     );
+    let text = fail(
+        folder,
+        "--file-num=1 --file-total-size=16K --validate --threads=2 --file-test-mode=rndrw run",
+    );
+    assert!(
+        text.contains("contents cannot be checked by 2 threads on 1 block:"),
+        "{text}"
+    );
     let text = succeed(folder, "--file-extra-flags=sync,dsync prepare");
     assert!(
         text.contains("Extra file open flags: sync dsync \n")

@@ -4,7 +4,7 @@ mod common;
 
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::{Place, run, signal, socket_of, wait_until};
@@ -39,6 +39,31 @@ fn ctrl_c_keeps_what_was_measured_and_the_same_command_continues() {
     for (place_in_study, duel) in duels.iter().enumerate() {
         assert_eq!(duel.seq as usize, place_in_study, "each duel is there once");
     }
+}
+
+#[test]
+fn what_was_started_with_nohup_outlives_its_terminal() {
+    let place = Place::new();
+    let comparison = place.small_compare();
+    let mut child = Command::new("sh")
+        .args(["-c", "trap '' HUP; exec \"$@\"", "sh"])
+        .arg(comparison.get_program())
+        .args(comparison.get_args())
+        .envs(
+            comparison
+                .get_envs()
+                .filter_map(|(name, value)| Some((name, value?))),
+        )
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("niagara starts");
+    place.wait_for_duels(1, &mut child);
+    signal(child.id() as i32, Signal::SIGHUP);
+    let status = child.wait().expect("niagara ends");
+    assert_eq!(status.code(), Some(0));
+    assert_eq!(place.duels().len(), 8);
 }
 
 #[test]

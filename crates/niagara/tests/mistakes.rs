@@ -85,6 +85,22 @@ fn what_a_newcomer_mistypes_is_answered_with_what_to_type() {
     }
 }
 
+/// The others are read all the same, before it and after it.
+#[test]
+fn a_study_that_cannot_be_read_hides_no_mistake_of_another() {
+    let place = Place::new();
+    let wrong = place.folder.path().join("wrong.toml");
+    std::fs::write(&wrong, "kind = \"lader\"\n").expect("room");
+    let wrong = wrong.display().to_string();
+    let words = [
+        "none.toml:1:1: cannot read the study: No such file",
+        "remedy: name a file such as",
+        "did you mean `ladder`?",
+    ];
+    refused(&["study", "check", "none.toml", &wrong], &words);
+    refused(&["study", "check", &wrong, "none.toml"], &words);
+}
+
 /// Before a server is fetched, let alone an hour spent.
 #[test]
 fn builds_that_cannot_be_made_here_end_a_tuning_at_once() {

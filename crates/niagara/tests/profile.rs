@@ -381,6 +381,22 @@ fn without_privileges_what_the_kernel_allows_is_shown_and_the_rest_is_named() {
     }
 }
 
+/// A server forgets what a connection waited for with the connection: a part of it is not sold as the whole.
+#[test]
+fn connections_that_do_not_last_have_no_named_locks() {
+    let place = Place::new();
+    let more = ["--views", "locks", "--set", "reconnect=50"];
+    let document = document(&mut small(&place, &["base"], &more));
+    let profile = &document["profiles"][0];
+    let named = profile["locks"]["named"].as_array();
+    assert_eq!(named.map(Vec::len), Some(0), "{profile}");
+    let missing = profile["missing"].to_string();
+    assert!(
+        missing.contains("named locks: the load ends connections"),
+        "{missing}"
+    );
+}
+
 #[test]
 fn two_variants_are_set_side_by_side() {
     let place = Place::new();

@@ -161,6 +161,49 @@ fn a_capture_that_writes_is_compared_and_ends_with_its_trace() {
     }
 }
 
+/// What it writes cannot be written twice: a profile has fewer couples where it is too short, and is one all the same.
+#[test]
+fn a_capture_that_writes_is_profiled_as_far_as_it_goes() {
+    let place = Place::new();
+    let mut log = Log::default();
+    for number in 0..60_u64 {
+        let insert = format!("INSERT INTO item VALUES ({}, 'new', 1)", 1000 + number);
+        log.add(1 + number % 3, &insert, 200, (0, 1));
+    }
+    log.import(&place);
+    // Sixty couples are wanted, and every one takes a segment of at least a transaction on each server.
+    let words = [
+        "profile",
+        "base",
+        "--workload",
+        "./shop.capture",
+        "--tables-of",
+        "./items.toml",
+        "--views",
+        "allocations",
+        "--seconds",
+        "30s",
+        "--slice",
+        "250ms",
+        "--warm-up",
+        "100ms",
+        "--no-symbols",
+        "--json",
+        "--out",
+        "study",
+    ];
+    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    let document: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    let profile = &document["profiles"][0];
+    assert!(
+        profile["allocations"]["calls_per_query"].as_f64() > Some(0.0),
+        "{profile}"
+    );
+    let missing = profile["missing"].to_string();
+    assert!(missing.contains(" of 60 couples of slices"), "{missing}");
+}
+
 #[test]
 fn a_planted_regression_is_named_first_and_other_answers_too() {
     let place = Place::new();

@@ -92,7 +92,8 @@ function event()
    local a, b, c = stmt:bind_create(t.INT), stmt:bind_create(t.VARCHAR, 5), stmt:bind_create(t.DOUBLE)
    stmt:bind_param(a, b, c)
    a:set(1000) b:set("longer than five") c:set(2.5)
-   print(stmt:execute().nrows)
+   local changed = stmt:execute()
+   print(changed == nil, changed)
    a:set(1) b:set(nil)
    stmt:execute()
    stmt:close()
@@ -132,7 +133,7 @@ fn the_interface_of_scripts() {
     let stdout = stage.succeed(&script, "--events=1 --verbosity=1 run");
     let lines: Vec<&str> = stdout.lines().collect();
     assert_eq!(lines[0], "mysql\t1\tnil\tx");
-    assert_eq!(lines[1], "100");
+    assert_eq!(lines[1], "true\t<sql_result>");
     assert_eq!(lines[2], "1002\t0\t2.5");
     assert_eq!(lines[3], "2\t2\t1051\t2.5");
     assert!(
@@ -460,6 +461,34 @@ end"#,
     assert_eq!(stdout, "1\n1\n".repeat(3));
 }
 
+#[test]
+fn a_lost_connection_is_put_up_with_by_any_of_its_numbers() {
+    let stage = Stage::new();
+    let script = stage.write(
+        "gone.lua",
+        r#"
+function event()
+   local drv = sysbench.sql.driver()
+   local con, other = drv:connect(), drv:connect()
+   local before = con:query_row("SELECT CONNECTION_ID()")
+   other:query("KILL " .. before)
+   local now
+   repeat
+      local ok, outcome = pcall(con.query_row, con, "SELECT CONNECTION_ID()")
+      assert(ok or type(outcome) == "table", outcome)
+      now = ok and outcome
+   until now and now ~= before
+   print("it is back")
+end"#,
+    );
+    for number in [2006, 2011, 2013, 2055] {
+        // 1927: the server may say so itself before it closes the connection.
+        let words = format!("--events=1 --verbosity=1 --mysql-ignore-errors={number},1927 run");
+        let stdout = stage.succeed(&script, &words);
+        assert_eq!(stdout, "it is back\n", "{number}");
+    }
+}
+
 /// What scripts do over hours: statements of every kind, rows, errors, connections that go and come.
 const SOAK: &str = r#####"
 ffi.cdef[[int usleep(unsigned int);]]
@@ -581,6 +610,51 @@ fn soak() {
     };
     // Flat: from a tenth of the events to all of them no more than the noise of an allocator.
     assert!(*last <= settled + settled / 10 + 4096, "{seen:?}");
+}
+
+#[test]
+fn an_event_that_does_not_end_does_not_hold_up_the_report() {
+    let start = |words: &str| {
+        Command::new(env!("CARGO_BIN_EXE_niagara"))
+            // One event takes hours.
+            .args(["sysbench", "cpu", "--cpu-max-prime=2147483647"])
+            .args(words.split(' '))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .expect("niagara starts")
+    };
+    let forced = start("--time=1 --forced-shutdown=1 run");
+    let interrupted = start("--time=0 run");
+    for (mut child, is_interrupted) in [(interrupted, true), (forced, false)] {
+        let stdout = child.stdout.take().expect("its standard output");
+        let mut lines = std::io::BufRead::lines(std::io::BufReader::new(stdout));
+        if is_interrupted {
+            // From then on it is prepared for Ctrl-C.
+            let started = lines.any(|line| line.expect("text") == "Threads started!");
+            assert!(started, "it ended early");
+            signal(child.id() as i32, Signal::SIGINT);
+        }
+        let since = Instant::now();
+        let status = loop {
+            if let Some(status) = child.try_wait().expect("a child of ours") {
+                break status;
+            }
+            if since.elapsed() > Duration::from_secs(180) {
+                child.kill().expect("a child of ours");
+                panic!("it still runs (Ctrl-C: {is_interrupted})");
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        };
+        let rest: Vec<String> = lines.map(|line| line.expect("text")).collect();
+        let code = if is_interrupted { 130 } else { 2 };
+        assert_eq!(status.code(), Some(code), "{rest:#?}");
+        assert!(
+            rest.iter().any(|line| line == "General statistics:"),
+            "{rest:#?}"
+        );
+    }
 }
 
 #[test]

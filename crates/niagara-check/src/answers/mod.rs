@@ -22,6 +22,7 @@ use self::script::{Kind, Scope, Script, Section, Statement};
 use super::judge::{objection, recommends_nothing};
 use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
+use super::room::Room;
 use super::server::{Bench, Setting, connect, endpoint};
 use niagara_server::Cancel;
 
@@ -88,7 +89,8 @@ pub struct Planted {
 /// Compares the answers of `ours` with those of `theirs`.
 ///
 /// # Errors
-/// Stopped on request; a server does not start; the reference is lost. Where `ours` is lost or differs, that is a finding.
+/// Stopped on request; a server does not start; the reference is lost; a disk is full. Where `ours` is lost or differs, that is
+/// a finding.
 pub fn compare_answers(
     cache: &Cache,
     ours: &Install,
@@ -120,6 +122,7 @@ pub fn compare_answers(
         mysql: !ours.family.is_mariadb() && !theirs.family.is_mariadb(),
         ours: session(&our_server, closeness)?,
         theirs: session(&their_server, closeness)?,
+        room: Room::of(cache),
         report: PartReport::new(Part::Answers, options.seed),
         statements: 0,
         tables: 0,
@@ -137,21 +140,23 @@ pub fn compare_answers(
         match comparison.engine(engine, &mut step) {
             Ok(()) => {}
             Err(Lost::Ours(error)) => {
-                comparison.report.fail(format!(
+                let finding = format!(
                     "the server was lost: {error:#}\nend of its log:\n{}",
                     our_server.log_tail(20)
-                ));
+                );
+                comparison.room.fault(&mut comparison.report, finding)?;
                 break;
             }
             Err(Lost::Other(error)) => return Err(error),
         }
     }
     comparison.left_out(&engines);
+    let room = comparison.room.clone();
     let mut report = comparison.finish(engines.len());
     if our_server.is_alive()
         && let Err(error) = our_server.stop()
     {
-        report.fail(format!("after its statements: {error:#}"));
+        room.fault(&mut report, format!("after its statements: {error:#}"))?;
     }
     report.whole &= options.is_whole() && objection.is_none();
     let notes = objection.iter().map(|why| recommends_nothing(why));
@@ -210,6 +215,7 @@ struct Comparison<'a> {
     mysql: bool,
     ours: Admin,
     theirs: Admin,
+    room: Room,
     report: PartReport,
     statements: u64,
     tables: u64,
@@ -278,38 +284,29 @@ impl Comparison<'_> {
         ] {
             self.both(&sql)?;
         }
-        let script = self.script;
-        let changes = script
-            .sections
-            .iter()
-            .position(|section| matches!(section.kind, Kind::Changes(_)))
-            .unwrap_or(script.sections.len());
-        // Queries run twice: total steps are the sections and those of the second pass.
-        let second: Vec<&Section> = script.sections[..changes]
-            .iter()
-            .filter(|section| section.kind == Kind::Queries)
-            .collect();
-        let total = script.sections.len() + second.len();
-        let mut planted = false;
-        for (index, section) in script.sections.iter().enumerate() {
+        let passes = passes(self.script);
+        let total = passes.len();
+        let (mut planted, mut changed) = (false, false);
+        for (index, (section, again)) in passes.into_iter().enumerate() {
             if !planted && !matches!(section.kind, Kind::Tables | Kind::Fill(_)) {
                 planted = true;
                 self.plant(engine)?;
                 self.look_at_tables(engine)?;
             }
+            if again && !changed {
+                changed = true;
+                // The changes may leave a transaction open, which sees what was there when it began.
+                self.both("COMMIT")?;
+            }
             if !self.applies(&section.scope, engine) {
                 continue;
             }
-            step(index, total, &section.name)?;
+            let name = match again {
+                true => format!("{}, after the changes", section.name),
+                false => section.name.clone(),
+            };
+            step(index, total, &name)?;
             self.section(section, engine, &mut |text| step(index, total, text))?;
-        }
-        for (index, section) in second.iter().enumerate() {
-            if !self.applies(&section.scope, engine) {
-                continue;
-            }
-            let name = format!("{}, after the changes", section.name);
-            step(script.sections.len() + index, total, &name)?;
-            self.section(section, engine, &mut |_| Ok(()))?;
         }
         self.look_at_tables(engine)
     }
@@ -461,8 +458,7 @@ impl Comparison<'_> {
     fn compare(&mut self, engine: &str, line: usize, sql: &str) -> Result<(), Lost> {
         let (ours, theirs) = self.ask_both(sql)?;
         self.statements += 1;
-        self.note(engine, &format!("line {line}"), sql, &ours, &theirs);
-        Ok(())
+        self.note(engine, &format!("line {line}"), sql, &ours, &theirs)
     }
 
     /// Both servers' answers, worked out at the same time.
@@ -483,26 +479,40 @@ impl Comparison<'_> {
         Ok((ours, theirs))
     }
 
-    fn note(&mut self, engine: &str, place: &str, sql: &str, ours: &Answer, theirs: &Answer) {
+    fn note(
+        &mut self,
+        engine: &str,
+        place: &str,
+        sql: &str,
+        ours: &Answer,
+        theirs: &Answer,
+    ) -> Result<(), Lost> {
         if let Some(difference) = difference(ours, theirs, self.closeness) {
             self.differing += 1;
             let sql: String = sql.chars().take(300).collect();
-            self.report
-                .fail(format!("{engine}, {place}: {difference}\n  {sql}"));
+            let finding = format!("{engine}, {place}: {difference}\n  {sql}");
+            self.room.fault(&mut self.report, finding)?;
         } else if self.closeness == Closeness::Numbers
             && let Some(difference) = warns_otherwise(ours, theirs)
         {
             let how = (place.to_owned(), difference);
             *self.warned_differently.entry(how).or_default() += 1;
         }
+        Ok(())
     }
 
-    /// Compares every table whole, and its checksum where both compute it in the same way.
+    /// Compares which tables there are, every table whole, and its checksum where both compute it in the same way.
     fn look_at_tables(&mut self, engine: &str) -> Result<(), Lost> {
-        let tables = self
-            .theirs
-            .rows("SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'");
-        for row in tables.map_err(|error| Lost::Other(error.into()))? {
+        let list = "SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'";
+        let (ours, theirs) = self.ask_both(list)?;
+        // One that the server under test alone has is looked at nowhere else.
+        self.note(engine, "tables", list, &ours, &theirs)?;
+        let tables = theirs.reply.map_err(|(code, message)| {
+            Lost::Other(anyhow!(
+                "the server compared with does not list its tables: error {code} ({message})"
+            ))
+        })?;
+        for row in tables {
             let Some(table) = row.into_iter().next().flatten() else {
                 continue;
             };
@@ -513,7 +523,7 @@ impl Comparison<'_> {
             looks.push(format!("CHECK TABLE `{table}`"));
             for sql in looks {
                 let (ours, theirs) = self.ask_both(&sql)?;
-                self.note(engine, "tables", &sql, &ours, &theirs);
+                self.note(engine, "tables", &sql, &ours, &theirs)?;
             }
             self.tables += 1;
         }
@@ -538,6 +548,29 @@ impl Comparison<'_> {
         }
         report
     }
+}
+
+/// The sections in the order in which they are done; true of those that are done again: what is asked before the changes is asked
+/// once more right behind them, before anything changes the tables' structure.
+fn passes(script: &Script) -> Vec<(&Section, bool)> {
+    let sections = &script.sections;
+    let once = |section| (section, false);
+    let Some(last) = sections.iter().rposition(is_changes) else {
+        return sections.iter().map(once).collect();
+    };
+    let (until, after) = sections.split_at(last + 1);
+    let before = until.iter().take_while(|section| !is_changes(section));
+    let again = before.filter(|section| section.kind == Kind::Queries);
+    until
+        .iter()
+        .map(once)
+        .chain(again.map(|section| (section, true)))
+        .chain(after.iter().map(once))
+        .collect()
+}
+
+fn is_changes(section: &Section) -> bool {
+    matches!(section.kind, Kind::Changes(_))
 }
 
 fn wrong(statement: &Statement, cause: &str) -> anyhow::Error {
@@ -567,5 +600,34 @@ mod tests {
         }
         assert!(statements > 200, "{statements}");
         assert!(words.iter().any(|word| !word.is_ascii()) && words.len() > 100);
+    }
+
+    #[test]
+    fn questions_are_asked_again_behind_the_changes_and_before_the_structure_changes() {
+        let script = Script::parse("checks/answers.sql", SCRIPT).expect("valid");
+        let passes = passes(&script);
+        let queries = passes.iter().filter(|(_, again)| *again).count();
+        assert!(queries >= 15, "{queries}");
+        assert_eq!(passes.len(), script.sections.len() + queries);
+        let place = |name: &str, again: bool| {
+            let this =
+                |(section, is_again): &(&Section, bool)| section.name == name && *is_again == again;
+            passes.iter().position(this)
+        };
+        let structure = place("structure of tables", false).expect("there");
+        for name in ["joins", "aggregates", "what is refused"] {
+            let first = place(name, false).expect(name);
+            let second = place(name, true).expect(name);
+            let last_changes = place("transactions", false).expect("there");
+            assert!(
+                first < last_changes && last_changes < second && second < structure,
+                "{name}: {first}, {last_changes}, {second}, {structure}"
+            );
+        }
+        assert_eq!(place("structure of tables", true), None);
+        assert_eq!(place("changes", true), None);
+
+        let unchanged = Script::parse("a.sql", "--@ queries x\nSELECT 1;\n").expect("valid");
+        assert_eq!(super::passes(&unchanged).len(), 1);
     }
 }

@@ -81,6 +81,53 @@ pub struct Found {
     pub balances: BTreeMap<u64, i64>,
 }
 
+impl Found {
+    /// How many rows of transactions there are.
+    pub fn deeds(&self) -> usize {
+        self.rows.values().flatten().flatten().count()
+    }
+
+    /// What is wrong with a row that the index on texts leads to, of this connection, sequence and part (1 or 2): the table has
+    /// to have the same.
+    pub fn deed_by_index(
+        &self,
+        (connection, sequence, part): (usize, u64, usize),
+        text: Option<&str>,
+    ) -> Option<String> {
+        let texts = self.rows.get(&(connection, sequence));
+        let by_table = texts
+            .and_then(|texts| texts.get(part.checked_sub(1)?))
+            .and_then(Option::as_deref);
+        (by_table != text).then(|| {
+            format!(
+                "row {part} of transaction {sequence} of connection {connection} is another by the index on note than in the table"
+            )
+        })
+    }
+
+    /// What differs where accounts are read by the index on their balances.
+    pub fn balances_by_index(&self, by_index: &[(u64, i64)]) -> Vec<String> {
+        let mut wrong: Vec<String> = by_index
+            .iter()
+            .filter(|(account, balance)| self.balances.get(account) != Some(balance))
+            .map(|(account, balance)| {
+                format!(
+                    "account {account}: {balance} by the index on balance, its row says {}",
+                    balance_shown(self.balances.get(account))
+                )
+            })
+            .collect();
+        if by_index.len() != self.balances.len() {
+            wrong.push(format!(
+                "the index on balance has {} rows, the table {}",
+                by_index.len(),
+                self.balances.len()
+            ));
+        }
+        wrong
+    }
+}
+
 /// The transactions of every connection, from sequence 0.
 #[derive(Debug, Clone)]
 pub struct Ledger {
@@ -156,7 +203,7 @@ impl Ledger {
             if found.balances.get(account) != Some(balance) {
                 wrong.push(format!(
                     "account {account}: the transactions that are there make {balance}, its row says {}",
-                    found.balances.get(account).map_or("nothing".to_owned(), i64::to_string)
+                    balance_shown(found.balances.get(account))
                 ));
             }
         }
@@ -190,6 +237,10 @@ fn told(fate: Fate) -> &'static str {
         Fate::Unanswered => "whose commit was not answered",
         Fate::Undone => "not committed",
     }
+}
+
+fn balance_shown(balance: Option<&i64>) -> String {
+    balance.map_or("nothing".to_owned(), i64::to_string)
 }
 
 fn shown(sequence: Option<u64>) -> String {
@@ -295,5 +346,38 @@ mod tests {
         let mut last = whole;
         last.last.insert(1, 7);
         assert!(ledger().verify(&last)[0].contains("its last transaction is 0, but 7"));
+    }
+
+    #[test]
+    fn rows_by_another_index_have_to_be_those_of_the_table() {
+        let found = holding(5, &[(0, 0), (1, 0)]);
+        assert_eq!(found.deeds(), 4);
+        let deed = deed(5, 0, 0);
+        let second = format!("{}!", deed.text);
+        assert_eq!(found.deed_by_index((0, 0, 1), Some(&deed.text)), None);
+        assert_eq!(found.deed_by_index((0, 0, 2), Some(&second)), None);
+        for (key, text) in [
+            ((0, 0, 1), Some(second.as_str())),
+            ((0, 0, 0), Some(deed.text.as_str())),
+            ((0, 1, 1), Some(deed.text.as_str())),
+            ((0, 0, 1), None),
+        ] {
+            let told = found.deed_by_index(key, text).unwrap_or_default();
+            assert!(told.contains("by the index on note"), "{key:?}: {told}");
+        }
+        let mut by_index: Vec<(u64, i64)> = found.balances.clone().into_iter().collect();
+        assert_eq!(found.balances_by_index(&by_index), [""; 0]);
+        by_index[7].1 += 1;
+        let wrong = found.balances_by_index(&by_index);
+        assert!(
+            wrong.len() == 1 && wrong[0].starts_with("account 7:"),
+            "{wrong:?}"
+        );
+        by_index[7].1 -= 1;
+        by_index.pop();
+        assert_eq!(
+            found.balances_by_index(&by_index),
+            ["the index on balance has 63 rows, the table 64"]
+        );
     }
 }

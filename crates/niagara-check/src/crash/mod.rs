@@ -5,6 +5,7 @@
 //! acknowledged before it was written, and recovery that loses or mixes things up; it does not find a missing fsync.
 
 mod ledger;
+mod tables;
 mod writer;
 
 use std::sync::Arc;
@@ -12,21 +13,34 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
-use niagara_load::Admin;
+use anyhow::{Result, anyhow};
 use niagara_server::{Cache, Config, Install, RunningServer, Runtime};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use self::ledger::{ACCOUNTS, Fate, Found, Ledger, OPENING_BALANCE};
+use self::ledger::{Fate, Ledger};
 use self::writer::{Told, Writer};
 use super::outcome::{Part, PartReport};
 use super::progress::{Progress, Reporter};
-use super::server::{Bench, Setting, connect, endpoint};
+use super::room::Room;
+use super::server::{Bench, Setting, endpoint};
 use niagara_server::{Cancel, Cancelled};
 
 /// Kills of a whole check.
 const KILLS: usize = 10;
+/// The engine of a whole check's tables.
+const ENGINE: &str = "InnoDB";
+/// A round's first commit has to be acknowledged by then: so much a slow machine gets, that there is something to lose.
+const FIRST_COMMIT: Duration = Duration::from_secs(30);
+/// The size of MariaDB's redo log, and of MySQL's.
+const LOGS: [&str; 2] = ["innodb_log_file_size", "innodb_redo_log_capacity"];
+/// Sizes that servers have while they are killed, unless [`CrashOptions::config`] names others: small ones, so that pages are
+/// written and checkpoints made in the seconds before a kill.
+pub const CRASH_SIZES: [(&str, &str); 3] = [
+    ("innodb_buffer_pool_size", "24M"),
+    (LOGS[0], "8M"),
+    (LOGS[1], "16M"),
+];
 
 /// How a server is killed.
 #[derive(Debug, Clone)]
@@ -39,6 +53,8 @@ pub struct CrashOptions {
     pub after_ms: std::ops::Range<u64>,
     /// Seed of everything that is random.
     pub seed: u64,
+    /// The tables' storage engine, one with transactions.
+    pub engine: String,
     /// Variables of the server beside those of the check, over which they have the last word.
     pub config: Config,
     /// What surrounds its process.
@@ -52,6 +68,7 @@ impl Default for CrashOptions {
             connections: 8,
             after_ms: 200..2500,
             seed: 1,
+            engine: ENGINE.to_owned(),
             config: Config::new(),
             runtime: Runtime::default(),
         }
@@ -63,15 +80,15 @@ fn durable(install: &Install, options: &CrashOptions) -> Config {
     let mut config = Config::from(
         [
             ("innodb_flush_log_at_trx_commit", "1"),
-            ("innodb_buffer_pool_size", "24M"),
             ("innodb_lock_wait_timeout", "5"),
         ]
         .map(|(name, value)| (name.to_owned(), value.to_owned())),
     );
-    if install.family.is_mariadb() {
-        config.insert("innodb_log_file_size".to_owned(), "8M".to_owned());
-    } else {
-        config.insert("innodb_redo_log_capacity".to_owned(), "16M".to_owned());
+    let is_mariadb = install.family.is_mariadb();
+    let not_known = LOGS[usize::from(is_mariadb)];
+    let sizes = CRASH_SIZES.iter().filter(|(name, _)| *name != not_known);
+    config.extend(sizes.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+    if !is_mariadb {
         config.insert("sync_binlog".to_owned(), "1".to_owned());
     }
     config.extend(options.config.clone());
@@ -81,7 +98,8 @@ fn durable(install: &Install, options: &CrashOptions) -> Config {
 /// Kills the server under write load and checks what is there afterwards.
 ///
 /// # Errors
-/// Stopped on request; no clone can be made; the server does not start at all. What it loses is a finding, not an error.
+/// Stopped on request; no clone can be made; the server does not start at all; a disk is full, or something else that surrounds
+/// the server keeps it from starting. What it loses is a finding, not an error.
 pub fn crash_recovery(
     cache: &Cache,
     install: &Install,
@@ -90,8 +108,10 @@ pub fn crash_recovery(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<PartReport> {
     let began = Instant::now();
+    let room = Room::of(cache);
     let mut report = PartReport::new(Part::Crash, options.seed);
     report.whole = options.kills >= KILLS
+        && options.engine == ENGINE
         && options.config.is_empty()
         && options.runtime == Runtime::default();
     let mut reporter = Reporter::new(Part::Crash, watch);
@@ -106,7 +126,7 @@ pub fn crash_recovery(
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let mut ledger = Ledger::new(options.seed, options.connections);
     let mut server = bench.start()?;
-    create(&server, options.connections)?;
+    tables::create(&server, &options.engine, options.connections)?;
     let mut kills = 0;
     let mut tally = Tally::default();
     let mut recovery = Duration::ZERO;
@@ -114,14 +134,9 @@ pub fn crash_recovery(
         cancel.check()?;
         reporter.step(round, total, "writing, to be killed in the middle of it");
         let delay = Duration::from_millis(rng.random_range(options.after_ms.clone()));
-        let (told, died) = write_and_kill(server, options, &ledger, delay, cancel)?;
+        let heard = write_and_kill(server, options, &ledger, delay, cancel)?;
         kills += 1;
-        if let Some(log) = died {
-            report.fail(format!(
-                "in round {round} it ended by itself under the load; the end of its log:\n{log}"
-            ));
-        }
-        note_told(told, &mut report, &mut tally, &mut ledger);
+        note_round(round, heard, &room, &mut report, &mut tally, &mut ledger)?;
         reporter.step(round, total, "restarting on what is there");
         if round % 3 == 2 {
             // The moment lies within recovery, or shortly before it or after it.
@@ -129,55 +144,91 @@ pub fn crash_recovery(
             thread::sleep(Duration::from_millis(rng.random_range(5..300)));
             // One that ended by itself was not killed: what recovers next time hides nothing.
             match starting.ended()? {
-                Some(error) => report.fail(format!(
-                    "in its first recovery after kill {kills}: {error:#}"
-                )),
+                Some(error) => {
+                    let finding = format!("in its first recovery after kill {kills}: {error:#}");
+                    room.fault(&mut report, finding)?;
+                }
                 None => kills += 1,
             }
             drop(starting);
         }
         let restarted = Instant::now();
-        server = match bench.start() {
+        server = match bench.restart()? {
             Ok(server) => server,
             Err(error) => {
-                report.fail(format!(
-                    "after kill {kills} it did not start again: {error:#}"
-                ));
+                let finding = format!("after kill {kills} it did not start again: {error:#}");
+                room.fault(&mut report, finding)?;
                 return Ok(finish(report, tally, kills, recovery, began));
             }
         };
         recovery += restarted.elapsed();
-        match inspect(&server, &mut ledger) {
+        match tables::inspect(&server, &mut ledger) {
             Ok(wrong) => {
                 for wrong in wrong {
-                    report.fail(format!("after kill {kills}: {wrong}"));
+                    room.fault(&mut report, format!("after kill {kills}: {wrong}"))?;
                 }
             }
             Err(error) => {
-                report.fail(format!(
+                let finding = format!(
                     "after kill {kills} its tables could not be read: {error:#}\nend of its log:\n{}",
                     server.log_tail(20)
-                ));
+                );
+                room.fault(&mut report, finding)?;
                 return Ok(finish(report, tally, kills, recovery, began));
             }
         }
     }
     reporter.step(total, total, "shutting down");
     if let Err(error) = server.stop() {
-        report.fail(format!("after its last recovery: {error:#}"));
+        room.fault(&mut report, format!("after its last recovery: {error:#}"))?;
     }
     Ok(finish(report, tally, kills, recovery, began))
 }
 
-/// Takes down what the clients of a round were told.
-fn note_told(told: Vec<Told>, report: &mut PartReport, tally: &mut Tally, ledger: &mut Ledger) {
+/// What became of a round of writing.
+struct Heard {
+    /// What each client was told.
+    told: Vec<Told>,
+    /// The end of the log of a server that ended before it was killed.
+    died: Option<String>,
+}
+
+/// Takes down what was heard in a round.
+///
+/// # Errors
+/// Something went wrong, and a disk is full.
+fn note_round(
+    round: usize,
+    Heard { told, died }: Heard,
+    room: &Room,
+    report: &mut PartReport,
+    tally: &mut Tally,
+    ledger: &mut Ledger,
+) -> Result<()> {
+    let before = tally.acknowledged;
+    let lives = died.is_none();
+    if let Some(log) = died {
+        let finding = format!(
+            "in round {round} it ended by itself under the load; the end of its log:\n{log}"
+        );
+        room.fault(report, finding)?;
+    }
     for (connection, told) in told.into_iter().enumerate() {
         if let Some(refused) = told.refused {
-            report.fail(format!("connection {connection}: {refused}"));
+            room.fault(report, format!("connection {connection}: {refused}"))?;
         }
         tally.add(&told.fates);
         ledger.note(connection, &told.fates);
     }
+    // A server that answers and commits nothing is of no use: so may one be that recovered badly.
+    if lives && tally.acknowledged == before {
+        let finding = format!(
+            "in round {round} no commit was acknowledged within {} s",
+            FIRST_COMMIT.as_secs()
+        );
+        room.fault(report, finding)?;
+    }
+    Ok(())
 }
 
 /// Transactions by what the clients were told.
@@ -219,39 +270,14 @@ fn finish(
     report
 }
 
-fn create(server: &RunningServer, connections: usize) -> Result<()> {
-    let accounts: Vec<String> = (0..ACCOUNTS)
-        .map(|id| format!("({id}, {OPENING_BALANCE})"))
-        .collect();
-    let last: Vec<String> = (0..connections).map(|id| format!("({id}, NULL)")).collect();
-    for statement in [
-        "CREATE DATABASE niagara_check CHARACTER SET ascii".to_owned(),
-        "CREATE TABLE niagara_check.deeds (connection INT, sequence BIGINT, part TINYINT, note TEXT, \
-         PRIMARY KEY (connection, sequence, part), KEY (note(20))) ENGINE=InnoDB"
-            .to_owned(),
-        "CREATE TABLE niagara_check.accounts (id INT PRIMARY KEY, balance BIGINT, KEY (balance)) ENGINE=InnoDB"
-            .to_owned(),
-        "CREATE TABLE niagara_check.last (connection INT PRIMARY KEY, sequence BIGINT) ENGINE=InnoDB".to_owned(),
-        format!("INSERT INTO niagara_check.accounts VALUES {}", accounts.join(",")),
-        format!("INSERT INTO niagara_check.last VALUES {}", last.join(",")),
-    ] {
-        server.query(&statement)?;
-    }
-    Ok(())
-}
-
-/// Longest wait for transactions to be rolled back before tables are checked.
-const ROLLBACKS: Duration = Duration::from_secs(30);
-
-/// Lets all clients write and kills the server after `delay`; what each client was told, and the end of the log of a
-/// server that ended before it was killed.
+/// Lets all clients write and kills the server after `delay`.
 fn write_and_kill(
     server: RunningServer,
     options: &CrashOptions,
     ledger: &Ledger,
     delay: Duration,
     cancel: &Cancel,
-) -> Result<(Vec<Told>, Option<String>)> {
+) -> Result<Heard> {
     let [stop, dying] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
     let acknowledged = Arc::new(AtomicU64::new(0));
     let endpoint = endpoint(&server);
@@ -269,11 +295,9 @@ fn write_and_kill(
             thread::spawn(move || writer.run())
         })
         .collect();
-    // A slow machine gets the time for a first commit, so that there is something to lose.
     let began = Instant::now();
-    let timeout = Duration::from_secs(30);
     while began.elapsed() < delay
-        || (acknowledged.load(Ordering::Relaxed) == 0 && began.elapsed() < timeout)
+        || (acknowledged.load(Ordering::Relaxed) == 0 && began.elapsed() < FIRST_COMMIT)
     {
         thread::sleep(Duration::from_millis(1));
         if cancel.is_cancelled() || !server.is_alive() {
@@ -295,88 +319,85 @@ fn write_and_kill(
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
     }
-    Ok((told?, died))
+    Ok(Heard { told: told?, died })
 }
 
-/// What is wrong with a server that came back.
-fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec<String>> {
-    let mut admin = connect(&endpoint(server))?;
-    let mut wrong = ledger.verify(&read(&mut admin)?);
-    wait_for_rollbacks(&mut admin)?;
-    for table in ["deeds", "accounts", "last"] {
-        wrong.extend(complaints(&mut admin, table)?);
+#[cfg(test)]
+mod tests {
+    use super::super::outcome::Outcome;
+    use super::*;
+
+    /// What is noted of one client that was told this.
+    fn noted(fates: &[Fate], refused: Option<&str>, room: &Room) -> Result<PartReport> {
+        let mut report = PartReport::new(Part::Crash, 1);
+        let heard = Heard {
+            told: vec![Told {
+                fates: fates.to_vec(),
+                refused: refused.map(str::to_owned),
+            }],
+            died: None,
+        };
+        let (mut tally, mut ledger) = (Tally::default(), Ledger::new(1, 1));
+        note_round(2, heard, room, &mut report, &mut tally, &mut ledger)?;
+        Ok(report)
     }
-    let by_index = admin
-        .value("SELECT COUNT(*) FROM niagara_check.deeds FORCE INDEX (note) WHERE note >= ''")?;
-    let by_table = admin.value("SELECT COUNT(*) FROM niagara_check.deeds FORCE INDEX (PRIMARY)")?;
-    if by_index != by_table {
-        wrong.push(format!(
-            "the index on note has {} rows, the table {}",
-            by_index.unwrap_or_default(),
-            by_table.unwrap_or_default()
-        ));
-    }
-    Ok(wrong)
-}
 
-/// Waits until the transactions that the kill cut off are rolled back: servers do that while they answer already, and until
-/// then CHECK TABLE may find rows in one index that another has lost.
-fn wait_for_rollbacks(admin: &mut Admin) -> Result<()> {
-    // Those of before the kill belong to no thread of the server's.
-    const CUT_OFF: &str =
-        "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = 0";
-    let began = Instant::now();
-    while admin.value(CUT_OFF)?.is_some_and(|count| count != "0") && began.elapsed() < ROLLBACKS {
-        thread::sleep(Duration::from_millis(50));
-    }
-    Ok(())
-}
+    #[test]
+    fn a_round_without_a_commit_is_a_failure_and_a_full_disk_is_none() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(folder.path()).expect("a cache");
+        let (room, full) = (Room::of(&cache), Room::none(&cache));
+        let committed = [Fate::Undone, Fate::Acknowledged];
+        let report = noted(&committed, None, &room).expect("there is room");
+        assert_eq!(report.outcome, Outcome::Passed);
 
-/// What CHECK TABLE says of a table beyond that it is whole.
-fn complaints(admin: &mut Admin, table: &str) -> Result<Vec<String>> {
-    let rows = admin.rows(&format!("CHECK TABLE niagara_check.{table} EXTENDED"))?;
-    let cell = |row: &[Option<String>], index: usize| {
-        row.get(index).cloned().flatten().unwrap_or_default()
-    };
-    let is_bad = |row: &&Vec<Option<String>>| cell(row, 2) != "status" || cell(row, 3) != "OK";
-    Ok(rows
-        .iter()
-        .filter(is_bad)
-        .map(|row| format!("CHECK TABLE {table}: {} {}", cell(row, 2), cell(row, 3)))
-        .collect())
-}
-
-fn read(admin: &mut Admin) -> Result<Found> {
-    let mut found = Found::default();
-    let connections = admin.rows("SELECT connection, sequence FROM niagara_check.last")?;
-    for row in connections {
-        let connection: usize = number(&row, 0)?;
-        if row.get(1).cloned().flatten().is_some() {
-            found.last.insert(connection, number(&row, 1)?);
-        }
-        let deeds = format!(
-            "SELECT sequence, part, note FROM niagara_check.deeds WHERE connection = {connection}"
+        // Every statement waited for a lock until it was given up.
+        let undone = [Fate::Undone, Fate::Undone];
+        let report = noted(&undone, None, &room).expect("there is room");
+        assert_eq!(
+            report.findings,
+            ["in round 2 no commit was acknowledged within 30 s"]
         );
-        for row in admin.rows(&deeds)? {
-            let sequence = number(&row, 0)?;
-            let texts = found.rows.entry((connection, sequence)).or_default();
-            let part: usize = number(&row, 1)?;
-            let place = part
-                .checked_sub(1)
-                .and_then(|index| texts.get_mut(index))
-                .with_context(|| format!("a row of part {part}, which nobody wrote"))?;
-            *place = row.get(2).cloned().flatten();
+
+        let refused = Some("server error 1114 (The table 'deeds' is full)");
+        let report = noted(&committed, refused, &room).expect("there is room");
+        assert_eq!(report.outcome, Outcome::Failed);
+        for (fates, refused) in [(&committed, refused), (&undone, None)] {
+            let error = noted(fates, refused, &full).expect_err("the disk is full");
+            assert!(error.to_string().contains("no space left"), "{error}");
         }
     }
-    for row in admin.rows("SELECT id, balance FROM niagara_check.accounts")? {
-        found.balances.insert(number(&row, 0)?, number(&row, 1)?);
-    }
-    Ok(found)
-}
 
-fn number<T: std::str::FromStr>(row: &[Option<String>], index: usize) -> Result<T> {
-    row.get(index)
-        .and_then(Option::as_deref)
-        .and_then(|text| text.parse().ok())
-        .with_context(|| format!("not a number in column {index} of {row:?}"))
+    #[test]
+    fn a_server_is_killed_with_the_sizes_of_its_branch_unless_others_are_named() {
+        use std::collections::BTreeMap;
+
+        use niagara_server::Family;
+
+        let install = |family: Family| Install {
+            name: "mine".into(),
+            family,
+            version: "10.11.18".parse().expect("a version"),
+            version_string: "10.11.18".into(),
+            basedir: "/opt/mine".into(),
+            server: "/opt/mine/bin/server".into(),
+            mallocs: BTreeMap::new(),
+            own_malloc: "glibc".into(),
+            packages: BTreeMap::new(),
+            plugins: Vec::new(),
+        };
+        let options = CrashOptions {
+            config: Config::from([("innodb_buffer_pool_size".to_owned(), "1G".to_owned())]),
+            ..CrashOptions::default()
+        };
+        for (family, known, not_known) in [
+            (Family::Mariadb, LOGS[0], LOGS[1]),
+            (Family::Mysql, LOGS[1], LOGS[0]),
+        ] {
+            let config = durable(&install(family), &options);
+            assert!(config.contains_key(known), "{config:?}");
+            assert!(!config.contains_key(not_known), "{config:?}");
+            assert_eq!(config["innodb_buffer_pool_size"], "1G");
+        }
+    }
 }

@@ -1,25 +1,36 @@
-//! Where the logs of tests are kept.
+//! Where the logs of tests are kept: a folder for each run, as long as the binary's record names it.
 
 use std::fs;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use niagara_server::{Cache, Install};
 
-/// Where the logs of a binary's tests are kept: those of the newest run.
+use crate::record::CheckRecord;
+
+/// Where the logs of one run of a binary's tests are kept.
 pub(super) struct LogFolder(pub PathBuf);
 
 impl LogFolder {
-    /// An empty folder for the binary of `install`.
+    /// A new folder for the binary of `install`.
     pub fn new(cache: &Cache, install: &Install) -> Result<LogFolder> {
         let digest = niagara_server::file_digest(&install.server)?;
-        let path = cache.root().join("checks").join(format!("{digest}-suite"));
-        if path.exists() {
-            fs::remove_dir_all(&path)
-                .with_context(|| format!("cannot remove {}", path.display()))?;
+        let checks = checks(cache);
+        fs::create_dir_all(&checks)
+            .with_context(|| format!("cannot create {}", checks.display()))?;
+        let mut number = 0_u32;
+        loop {
+            number += 1;
+            let path = checks.join(format!("{digest}{SUITE}-{number}"));
+            match fs::create_dir(&path) {
+                Ok(()) => return Ok(LogFolder(path)),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => {
+                    return Err(error).with_context(|| format!("cannot create {}", path.display()));
+                }
+            }
         }
-        fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
-        Ok(LogFolder(path))
     }
 
     /// A failed test's log.
@@ -28,7 +39,111 @@ impl LogFolder {
     }
 }
 
+/// How the name of a run's folder goes on behind the binary's digest.
+const SUITE: &str = "-suite";
+
+fn checks(cache: &Cache) -> PathBuf {
+    cache.root().join("checks")
+}
+
+/// Removes what earlier runs of the binary's tests left, but for what its record names: a smaller run, of which the record
+/// takes nothing in, leaves what it refers to in place. Nobody else may run its tests meanwhile.
+///
+/// # Errors
+/// A folder cannot be removed.
+pub(crate) fn sweep_logs(cache: &Cache, record: &CheckRecord) -> Result<()> {
+    let is_of_it = |path: &Path| {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let rest = name.and_then(|name| name.strip_prefix(&record.sha256));
+        rest.is_some_and(|rest| rest.starts_with(SUITE))
+    };
+    let entries = fs::read_dir(checks(cache)).into_iter().flatten().flatten();
+    for path in entries.map(|entry| entry.path()) {
+        if is_of_it(&path) && !is_named(record, &path) {
+            fs::remove_dir_all(&path)
+                .with_context(|| format!("cannot remove {}", path.display()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Whether a report of the record speaks of a file in the folder.
+fn is_named(record: &CheckRecord, folder: &Path) -> bool {
+    // With what comes behind it: `…-suite-1` begins as `…-suite-12` does.
+    let folder = format!("{}/", folder.display());
+    record.parts.values().any(|report| {
+        let reasons = report.left_out.iter().map(|out| &out.why);
+        let mut texts = report.findings.iter().chain(&report.notes).chain(reasons);
+        texts.any(|text| text.contains(&folder))
+    })
+}
+
 /// A failed test's log in a run's folder.
 pub(super) fn log_of(folder: &Path, test: &str) -> PathBuf {
     folder.join(format!("{test}.log"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use niagara_server::Family;
+
+    use super::*;
+    use crate::outcome::{Part, PartReport};
+
+    #[test]
+    fn logs_stay_as_long_as_the_record_names_them() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
+        let server = folder.path().join("mariadbd");
+        fs::write(&server, "one").expect("written");
+        let install = Install {
+            name: "mine".into(),
+            family: Family::Mariadb,
+            version: "10.11.18".parse().expect("a version"),
+            version_string: "10.11.18-MariaDB".into(),
+            basedir: "/opt/mine".into(),
+            server: server.clone(),
+            mallocs: BTreeMap::new(),
+            own_malloc: "glibc".into(),
+            packages: BTreeMap::new(),
+            plugins: Vec::new(),
+        };
+        let digest = niagara_server::file_digest(&server).expect("read");
+        let mut record = CheckRecord::new(&install, digest.clone());
+        let run = || LogFolder::new(&cache, &install).expect("made");
+        let (one, two) = (run(), run());
+        assert_ne!(one.0, two.0);
+        // As they were called when there was one for all runs; and those of another binary.
+        let older = checks(&cache).join(format!("{digest}-suite"));
+        let other = checks(&cache).join("00-suite-1");
+        for path in [&older, &other] {
+            fs::create_dir(path).expect("made");
+        }
+        let mut report = PartReport::new(Part::Suite, 0);
+        report.fail(format!(
+            "main.alias (log: {})",
+            one.of("main.alias").display()
+        ));
+        record.note(report);
+        sweep_logs(&cache, &record).expect("swept");
+        assert!(one.0.exists() && other.exists());
+        assert!(!two.0.exists() && !older.exists());
+
+        // A smaller run finds nothing, and the record stays.
+        let smaller = run();
+        assert!(one.0.exists() && smaller.0.exists());
+        // A whole run takes its place.
+        let whole = run();
+        let mut report = PartReport::new(Part::Suite, 0);
+        report.notes.push(format!(
+            "the runner's output: {}",
+            whole.0.join("output.txt").display()
+        ));
+        record.note(report);
+        sweep_logs(&cache, &record).expect("swept");
+        assert!(whole.0.exists());
+        assert!(!one.0.exists() && !smaller.0.exists());
+    }
 }

@@ -4,6 +4,9 @@
 //! server compared with, and a second time where it fails there. What fails there both times says something of the
 //! tests or the machine, not of the build, and does not count. A test with the files of the server's own release, run
 //! by the programs of another one, may fail for those: it has passed where it passes as the suite has it.
+//!
+//! A server that crashes while it is shut down, or logs errors then, fails no test for the runner: here the tests have failed
+//! that it ran.
 
 mod list;
 mod logs;
@@ -11,15 +14,17 @@ mod output;
 mod own_tests;
 mod runner;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
+use niagara_load::counted;
 use niagara_server::{Cache, Cancel, Install, Suite};
 
 pub use self::list::TestList;
 use self::logs::LogFolder;
+pub(crate) use self::logs::sweep_logs;
 use self::output::Verdict;
 use self::own_tests::{OwnTests, own_tests};
 use self::runner::{Run, Runner};
@@ -60,7 +65,8 @@ impl TestList {
 /// Runs the listed tests of `suite` against `ours`; `theirs` is the baseline for tests that fail.
 ///
 /// # Errors
-/// Stopped on request; the runner cannot be started or runs none of the tests. A test that fails is a finding.
+/// Stopped on request; the runner cannot be started or runs none of the tests, or it ends with an error that no test explains; a
+/// disk is full. A test that fails is a finding.
 #[allow(
     clippy::too_many_arguments,
     reason = "each names one thing, and all are needed"
@@ -109,6 +115,7 @@ pub fn regression_suite(
     let again = |failed: &mut Vec<String>, tests: &[String], runner: &Runner<'_>, folder: &str| {
         let folder = logs.0.join(folder);
         let run = runner.run(ours, planted, tests, &folder, &mut |_| {})?;
+        explained(&run, tests)?;
         let passed = run.with(Verdict::Passed);
         let is_passed = |test: &mut String| passed.contains(test);
         let passed = failed.extract_if(.., is_passed).collect::<Vec<String>>();
@@ -119,6 +126,12 @@ pub fn regression_suite(
         reporter.step(total, total, "repeating the tests that failed");
         let tests = failed.clone();
         let (passed, skips) = again(&mut failed, &tests, &runner, "repeated")?;
+        let is_of_shutdown = |test: &String| run.shutdown.contains(test);
+        let (before_shutdown, passed): (Vec<String>, Vec<String>) =
+            passed.into_iter().partition(is_of_shutdown);
+        report
+            .notes
+            .extend(shut_down_when_repeated(&before_shutdown, &logs));
         report
             .notes
             .extend(passed.iter().map(|test| match unheard.contains(test) {
@@ -151,7 +164,8 @@ pub fn regression_suite(
         let doing = format!("putting what failed to {}", theirs.name);
         reporter.step(total, total, &doing);
         // The other server is put to the suite as it is: a test of another version than its own would excuse anything.
-        faults = put_to_the_other(&as_is, ours, theirs, failed, &logs, &mut report)?;
+        let shutdown = &run.shutdown;
+        faults = put_to_the_other(&as_is, [ours, theirs], failed, shutdown, &logs, &mut report)?;
     }
     let passed = run.count(Verdict::Passed) + again;
     if report.findings.is_empty() && 2 * passed < total {
@@ -180,6 +194,17 @@ fn passed_when_repeated(test: &str, logs: &LogFolder) -> String {
         "{test} failed once and passed when it was repeated (log: {})",
         log.display()
     )
+}
+
+/// What is to be said of tests before a bad shutdown that passed when they were repeated, the shutdown with them; nothing of none.
+fn shut_down_when_repeated(tests: &[String], logs: &LogFolder) -> Option<String> {
+    let log = logs.of(tests.first()?);
+    Some(format!(
+        "a server did not shut down as it should after {}, and did when they were repeated{} (log: {})",
+        counted(tests.len() as u64, "test"),
+        shown(tests),
+        log.display()
+    ))
 }
 
 fn passed_as_it_is(test: &str, suite: &Suite, ours: &Install, logs: &LogFolder) -> String {
@@ -275,12 +300,12 @@ fn shown(tests: &[String]) -> String {
 }
 
 /// Runs against `theirs` what failed twice on `ours`: what fails there twice too is left out, the rest are faults of `ours`,
-/// whose number is returned.
+/// whose number is returned. `shutdown`: the tests before a bad shutdown.
 fn put_to_the_other(
     runner: &Runner<'_>,
-    ours: &Install,
-    theirs: &Install,
+    [ours, theirs]: [&Install; 2],
     failed: Vec<String>,
+    shutdown: &BTreeSet<String>,
     logs: &LogFolder,
     report: &mut PartReport,
 ) -> Result<u64> {
@@ -302,6 +327,7 @@ fn put_to_the_other(
                 run.output.display()
             );
         }
+        explained(&run, tests)?;
         let failed = run.with(Verdict::Failed).into_iter();
         anyhow::Ok(failed.chain(run.unheard(tests)).collect::<Vec<String>>())
     };
@@ -325,8 +351,12 @@ fn put_to_the_other(
             });
         } else {
             faults += 1;
+            let before_shutdown = match shutdown.contains(&test) {
+                true => ": a server did not shut down as it should after it",
+                false => "",
+            };
             report.fail(match log.exists() {
-                true => format!("{test} (log: {})", log.display()),
+                true => format!("{test}{before_shutdown} (log: {})", log.display()),
                 false => format!("{test}: the runner came to no verdict, twice"),
             });
         }
@@ -403,17 +433,29 @@ fn judge_run(
             run.output.display()
         );
     }
-    if !run.status.success() && unheard.is_empty() && run.count(Verdict::Failed) == 0 {
-        report.notes.push(format!(
-            "no test failed, but the runner ended with {}; its last lines: {}",
-            run.status,
-            run.tail.join(" / ")
-        ));
-    }
+    explained(run, tests)?;
     report
         .notes
         .push(format!("the runner's output: {}", run.output.display()));
     Ok(unheard)
+}
+
+/// An error where the runner ended with one that no test explains: what it was nobody can repeat or put to another server.
+fn explained(run: &Run, tests: &[String]) -> Result<()> {
+    if run.is_unexplained(tests) {
+        bail!(
+            "no test failed, but the runner ended with {}{}\nits last lines:\n{}\nits output: {}\n\
+             remedy: its output tells why; then check again",
+            run.status,
+            match run.shutdown_failed {
+                true => ", and a server did not shut down as it should",
+                false => "",
+            },
+            run.tail.join("\n"),
+            run.output.display()
+        );
+    }
+    Ok(())
 }
 
 #[cfg(test)]

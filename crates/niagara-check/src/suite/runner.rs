@@ -17,7 +17,8 @@ use niagara_server::{
 use niagara_server::{NO_PROFILE, PRIVATE_LIB};
 
 use super::logs::log_of;
-use super::output::{TestLine, Verdict, test_line};
+use super::output::{ShutdownLine, TestLine, Verdict, shutdown_line, test_line, test_names};
+use crate::room::Room;
 use niagara_server::Cancel;
 
 /// How often the servers' binaries are examined.
@@ -46,6 +47,10 @@ pub struct Run {
     pub servers: usize,
     /// Binaries of other servers that ran for these tests.
     pub strangers: BTreeSet<PathBuf>,
+    /// Tests after which a server did not shut down as it should: they have failed by that, if by nothing else.
+    pub shutdown: BTreeSet<String>,
+    /// Whether the runner said of any server that it did not shut down as it should.
+    pub shutdown_failed: bool,
     /// How the runner ended.
     pub status: ExitStatus,
     /// Its last lines.
@@ -79,6 +84,32 @@ impl Run {
         unheard.cloned().collect()
     }
 
+    /// Whether the runner ended with an error, or a server did not shut down as it should, and none of `tests` explains it: none
+    /// has failed by it, and about each of them there is a verdict.
+    pub fn is_unexplained(&self, tests: &[String]) -> bool {
+        let is_explained = self.count(Verdict::Failed) > 0 || !self.unheard(tests).is_empty();
+        let is_error = !self.status.success() && !is_explained;
+        is_error || (self.shutdown_failed && self.shutdown.is_empty())
+    }
+
+    /// Takes in what was said of shutdowns. For the runner no test fails by them; here those fail that passed before a server
+    /// ended so: which of them is the cause nobody knows.
+    fn take_shutdowns(&mut self, transcript: &Transcript) {
+        self.shutdown_failed = transcript.shutdown_failed;
+        for test in &transcript.shutdown {
+            let Some((verdict, said)) = self.tests.get_mut(test) else {
+                continue;
+            };
+            if *verdict == Verdict::Passed {
+                *verdict = Verdict::Failed;
+                *said = "a server did not shut down as it should after it".to_owned();
+            }
+            if *verdict == Verdict::Failed {
+                self.shutdown.insert(test.clone());
+            }
+        }
+    }
+
     /// The tests that were skipped, each with the reason.
     pub fn skips(&self) -> BTreeMap<String, String> {
         let skipped = self
@@ -94,6 +125,9 @@ impl Run {
 impl Runner<'_> {
     /// Runs `tests` against `install`, `more` being further arguments for the runner; `logs` gets the runner's output and the logs of what failed. `heard` is called
     /// once without a line, then with the line of every test that ended.
+    ///
+    /// # Errors
+    /// Stopped on request; the runner cannot be started or watched; a disk was full, and not every test passed.
     pub fn run(
         &self,
         install: &Install,
@@ -115,10 +149,14 @@ impl Runner<'_> {
             tests: BTreeMap::new(),
             servers: 0,
             strangers: BTreeSet::new(),
+            shutdown: BTreeSet::new(),
+            shutdown_failed: false,
             status: ExitStatus::default(),
             tail: Vec::new(),
             output: logs.join("output.txt"),
         };
+        let room = Room::of(self.cache);
+        let mut full = None;
         let mut transcript = Transcript::create(&run.output)?;
         heard(None);
         let mut command = self.command(&work, short.path(), more, tests);
@@ -136,6 +174,8 @@ impl Runner<'_> {
             if looked.elapsed() >= LOOK {
                 looked = Instant::now();
                 look(work.path(), &binary, &mut seen, &mut run.strangers);
+                // What filled the disk may be gone when the test that fails by it has ended.
+                full = full.or_else(|| room.check().err());
             }
             let line = match lines.recv_timeout(LOOK) {
                 Ok(line) => line,
@@ -161,6 +201,11 @@ impl Runner<'_> {
         self.cancel.check()?;
         run.status = runner.wait()?;
         run.servers = seen.len();
+        run.take_shutdowns(&transcript);
+        let passes = run.count(Verdict::Failed) == 0 && run.unheard(tests).is_empty();
+        if let Some(full) = full.filter(|_| !passes || run.is_unexplained(tests)) {
+            return Err(full);
+        }
         keep_logs(&transcript.said, logs)?;
         run.tail = transcript.tail;
         Ok(run)
@@ -275,9 +320,17 @@ struct Transcript {
     file: File,
     /// The last lines.
     tail: Vec<String>,
-    /// Behind the line of a test that failed comes what is to be said of it, up to the next test.
+    /// Behind the line of a test that failed comes what is to be said of it, up to the next test; behind the tests before a bad
+    /// shutdown what is to be said of that.
     said: BTreeMap<String, String>,
-    failing: Option<String>,
+    /// The tests that the lines are said of which come now.
+    failing: Vec<String>,
+    /// The tests before shutdowns that were not as they should be.
+    shutdown: BTreeSet<String>,
+    /// Whether a server did not shut down as it should.
+    shutdown_failed: bool,
+    /// Whether the tests before a bad shutdown are yet to be named, in a line that holds nothing else.
+    tests_follow: bool,
 }
 
 impl Transcript {
@@ -288,7 +341,10 @@ impl Transcript {
             file,
             tail: Vec::new(),
             said: BTreeMap::new(),
-            failing: None,
+            failing: Vec::new(),
+            shutdown: BTreeSet::new(),
+            shutdown_failed: false,
+            tests_follow: false,
         })
     }
 
@@ -297,9 +353,15 @@ impl Transcript {
         writeln!(self.file, "{line}")?;
         let test = test_line(&line);
         if let Some(test) = &test {
-            self.failing = (test.verdict == Verdict::Failed).then(|| test.test.clone());
+            let is_failed = test.verdict == Verdict::Failed;
+            self.failing = is_failed.then(|| test.test.clone()).into_iter().collect();
         }
-        if let Some(failing) = &self.failing {
+        let shut_down = self.before_shutdown(&line);
+        if !shut_down.is_empty() {
+            self.shutdown.extend(shut_down.iter().cloned());
+            self.failing = shut_down;
+        }
+        for failing in &self.failing {
             let text = self.said.entry(failing.clone()).or_default();
             text.push_str(&line);
             text.push('\n');
@@ -309,6 +371,31 @@ impl Transcript {
             self.tail.remove(0);
         }
         Ok(test)
+    }
+
+    /// The tests that this line names as those before a bad shutdown.
+    fn before_shutdown(&mut self, line: &str) -> Vec<String> {
+        match shutdown_line(line) {
+            Some(ShutdownLine::After(tests)) => {
+                self.shutdown_failed = true;
+                tests
+            }
+            Some(ShutdownLine::TestsFollow) => {
+                self.tests_follow = true;
+                Vec::new()
+            }
+            Some(ShutdownLine::Failed) => {
+                self.shutdown_failed = true;
+                Vec::new()
+            }
+            None if self.tests_follow => {
+                let tests = test_names(line);
+                // Another worker's line may come in between.
+                self.tests_follow = tests.is_empty();
+                tests
+            }
+            None => Vec::new(),
+        }
     }
 }
 
@@ -390,5 +477,111 @@ mod tests {
         }
         assert_eq!(tests["main.a"].0, Verdict::Failed);
         assert_eq!(tests["main.b"].0, Verdict::Passed);
+    }
+
+    /// What comes of a run of `tests` whose runner wrote `output` and ended with this code; the text kept of each test.
+    fn judged(tests: &[&str], output: &str, code: i32) -> (Run, BTreeMap<String, String>, bool) {
+        use std::os::unix::process::ExitStatusExt;
+
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let path = folder.path().join("output.txt");
+        let mut transcript = Transcript::create(&path).expect("written");
+        let mut run = Run {
+            tests: BTreeMap::new(),
+            servers: 1,
+            strangers: BTreeSet::new(),
+            shutdown: BTreeSet::new(),
+            shutdown_failed: false,
+            status: ExitStatus::from_raw(code << 8),
+            tail: Vec::new(),
+            output: path,
+        };
+        for line in output.lines() {
+            if let Some(test) = transcript.take(line.to_owned()).expect("written") {
+                note(&mut run.tests, test);
+            }
+        }
+        run.take_shutdowns(&transcript);
+        let tests: Vec<String> = tests.iter().map(|test| (*test).to_owned()).collect();
+        let is_unexplained = run.is_unexplained(&tests);
+        (run, transcript.said, is_unexplained)
+    }
+
+    const MARIADB: &str = "\
+main.alias                               w1 [ pass ]     66
+main.skipped                             w1 [ skipped ]  Need windows
+***Warnings generated in error logs during shutdown after running tests: main.alias main.skipped main.bigint
+
+2026-01-01  0:00:00 0 [ERROR] mariadbd got signal 11 ;
+Attempting backtrace. Include this in the bug report.
+
+main.bigint                              w2 [ pass ]     22
+main.case                                w2 [ pass ]      3
+--------------------------------------------------------------------------
+The servers were restarted 1 times
+Completed: All 3 tests were successful.
+
+Errors/warnings were found in logfiles during server shutdown after running the
+following sequence(s) of tests:
+    main.alias main.skipped main.bigint
+mysql-test-run: *** ERROR: There where errors/warnings in server logs after running test cases.
+";
+
+    #[test]
+    fn tests_before_a_crash_while_shutting_down_have_failed_with_mariadb() {
+        let tests = ["main.alias", "main.skipped", "main.bigint", "main.case"];
+        let (run, said, is_unexplained) = judged(&tests, MARIADB, 1);
+        assert_eq!(run.with(Verdict::Failed), ["main.alias", "main.bigint"]);
+        assert_eq!(run.with(Verdict::Skipped), ["main.skipped"]);
+        assert_eq!(run.with(Verdict::Passed), ["main.case"]);
+        assert!(run.shutdown.contains("main.alias") && !is_unexplained);
+        assert!(said["main.alias"].contains("got signal 11"), "{said:?}");
+    }
+
+    const MYSQL: &str = "\
+[ 33%] main.alias                              w1  [ pass ]     66
+worker[01] Shutdown report from /v/1/log/mysqld.1.err after tests:
+[ 50%] main.case                               w2  [ pass ]     12
+ main.alias
+------------------------------------------------------------------------------
+2026-01-01T00:00:00Z UTC - mysqld got signal 11 ;
+[ 66%] main.bigint                             w2  [ pass ]     22
+[100%] shutdown_report                         w0  [ fail ]
+        Test ended at 2026-01-01 00:00:00
+
+Mysqld reported failures at shutdown, see above
+
+";
+
+    #[test]
+    fn tests_before_a_crash_while_shutting_down_have_failed_with_mysql() {
+        let tests = ["main.alias", "main.bigint", "main.case"];
+        let (run, said, is_unexplained) = judged(&tests, MYSQL, 1);
+        assert_eq!(run.with(Verdict::Failed), ["main.alias"]);
+        assert!(run.shutdown_failed && !is_unexplained);
+        assert!(said["main.alias"].contains("got signal 11"), "{said:?}");
+        // Where no test is named, none can be repeated.
+        let nameless = MYSQL.replace(" main.alias\n", "\n");
+        let (run, _, is_unexplained) = judged(&tests, &nameless, 1);
+        assert_eq!(run.count(Verdict::Failed), 0);
+        assert!(is_unexplained);
+    }
+
+    #[test]
+    fn an_error_of_the_runners_has_to_be_explained_by_a_test() {
+        let output = "main.alias  w1 [ pass ] 66\nmain.case  w1 [ fail ]\n";
+        let passed = "main.alias  w1 [ pass ] 66\n";
+        for (output, code, expected) in [
+            (passed, 0, false),
+            (passed, 1, true),
+            (passed, 28, true),
+            (output, 1, false),
+        ] {
+            let (_, _, is_unexplained) = judged(&["main.alias"], output, code);
+            assert_eq!(is_unexplained, expected, "{output}{code}");
+        }
+        // It did not come to the other one.
+        let (_, _, is_unexplained) = judged(&["main.alias", "main.case"], passed, 1);
+        assert!(!is_unexplained);
     }
 }

@@ -1,12 +1,14 @@
 //! From what people wrote to a variant that can be launched here: its server is fetched or built on the way, since a
 //! lever's change depends on it.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, bail};
 use niagara_server::Cancelled;
 
 use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::duels::workbench::Workbench;
-use crate::lever::{Item, Lever, called, parse_variant};
+use crate::lever::{Change, Item, Lever, called, parse_variant};
 use crate::studies::inventory::{Inventory, server_name};
 use crate::studies::observer::Observer;
 use crate::variants::lever_context::everything_allowed;
@@ -103,10 +105,7 @@ pub(crate) fn resolve(
                     Err(reason) => bail!("{id} cannot be applied here: {reason}"),
                 }
             }
-            Item::Variable { name, value } => {
-                variant.config.insert(name.clone(), value.clone());
-                variant.levers.push(format!("{name}={value}"));
-            }
+            Item::Variable { name, value } => variant = with_variable(&variant, name, value),
             Item::Engine(name) => {
                 variant.engine = Some(name.clone());
                 variant.levers.push(format!("engine={name}"));
@@ -126,4 +125,45 @@ pub(crate) fn resolve(
     }
     bench.set_up_variant(&variant, observer)?;
     Ok(variant)
+}
+
+/// `variant` with this variable, set as a lever would: switches add up, and the variable's other name goes.
+fn with_variable(variant: &Variant, name: &str, value: &str) -> Variant {
+    let change = Change {
+        config: BTreeMap::from([(name.to_owned(), value.to_owned())]),
+        ..Change::default()
+    };
+    variant.with(&format!("{name}={value}"), &change)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two axes, or two rungs, of which each sets switches of its own.
+    #[test]
+    fn variables_that_are_set_one_after_the_other_add_up_as_levers_do() {
+        let set = |pairs: &[(&str, &str)]| {
+            let start = Variant::base("mariadb-10.11");
+            pairs.iter().fold(start, |variant, (name, value)| {
+                with_variable(&variant, name, value)
+            })
+        };
+        let switched = set(&[
+            ("optimizer_switch", "mrr=on,rowid_filter=off"),
+            ("optimizer_switch", "rowid_filter=on"),
+            ("optimizer_switch", "derived_merge=off"),
+        ]);
+        assert_eq!(
+            switched.config["optimizer_switch"],
+            "mrr=on,rowid_filter=on,derived_merge=off"
+        );
+        assert_eq!(switched.levers.len(), 3);
+        let once = set(&[
+            ("skip_innodb_adaptive_hash_index", ""),
+            ("innodb_adaptive_hash_index", "ON"),
+        ]);
+        let names: Vec<&String> = once.config.keys().collect();
+        assert_eq!(names, ["innodb_adaptive_hash_index"]);
+    }
 }

@@ -142,3 +142,18 @@ impl ClientHost {
 pub fn remark(host: &str) -> String {
     format!("the load comes from {host}: who else uses that host's CPUs is not watched")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::remark;
+
+    /// Reports read from it, of older results too, where the load came from.
+    #[test]
+    fn the_remark_names_the_host_where_reports_look_for_it() {
+        let told = remark("db-client");
+        assert!(
+            told.starts_with("the load comes from db-client: who else "),
+            "{told}"
+        );
+    }
+}

@@ -486,7 +486,15 @@ impl Workbench {
     /// # Errors
     /// The server was not set up, or its image cannot be read.
     pub(crate) fn data_bytes(&self, server: &str) -> Result<u64> {
-        self.station(&self.known_base(server))?.image.bytes()
+        self.data_bytes_of(&self.known_base(server))
+    }
+
+    /// Bytes on disk of the dataset image that a variant is launched on.
+    ///
+    /// # Errors
+    /// Neither it nor one with the same server and build was set up, or its image cannot be read.
+    pub(crate) fn data_bytes_of(&self, variant: &Variant) -> Result<u64> {
+        self.station(variant)?.image.bytes()
     }
 
     /// An error when the disk of the clones is full: then no failure of a server is the server's own.

@@ -34,7 +34,7 @@ pub(super) fn allocations(
         .runtime
         .environment
         .extend(probe.environment(preload.as_deref()));
-    let mut stage = Stage::open(bench, &[variant.clone(), counted], options.seed)?;
+    let mut stage = Stage::open(bench, &[variant.clone(), counted], options, 1)?;
     for side in [0, 1] {
         stage.thaw(side)?;
         stage.run(side, options.warm_up_seconds / 2.0)?;

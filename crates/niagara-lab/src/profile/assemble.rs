@@ -11,7 +11,7 @@ use niagara_profile::{
 };
 
 use super::costs::Watched;
-use crate::lever::{self, Lever};
+use crate::lever::{self, Context, Lever, Risk};
 
 /// Functions listed.
 const FUNCTIONS: usize = 60;
@@ -63,6 +63,7 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
         named_share: samples.folded.named_share(),
         inferred_share: samples.folded.inferred_share(),
         truncated_share: ratio(samples.truncated as f64, total),
+        user_only: samples.user_only,
     });
     if samples.user_only {
         profile.missing.push(
@@ -159,8 +160,8 @@ pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched
 }
 
 /// What limits, from everything that was seen: nothing where neither running nor waiting was seen. The levers that address
-/// it are those that do something for tables in `engine` and are not `applied` already.
-pub(super) fn limits(profile: &mut Profile, engine: &str, applied: &[String]) -> Result<()> {
+/// it are those that apply `here` and can be added to those that are `applied` already.
+pub(super) fn limits(profile: &mut Profile, here: &Context, applied: &[String]) -> Result<()> {
     let unknown = match (&profile.cpu, &profile.time) {
         (Some(_), Some(_)) => None,
         (Some(_), None) => Some(
@@ -226,27 +227,40 @@ pub(super) fn limits(profile: &mut Profile, engine: &str, applied: &[String]) ->
     let levers = lever::load(&[])?;
     profile.limits = found
         .into_iter()
-        .map(|limit| with_levers_left(limit, &levers, engine, applied))
+        .map(|limit| with_levers_left(limit, &levers, here, applied))
         .collect();
     Ok(())
 }
 
-/// A limit with those of its levers that do something for tables in `engine` and are not `applied` already, as they are written
-/// in a variant.
+/// A limit with those of its levers that apply `here` and can be added to those that are `applied` already, as they are written
+/// in a variant: another level of a choice that was made is none of them. Levers that are tried only by name are, for here they
+/// are named.
 fn with_levers_left(
     mut limit: FoundLimit,
     levers: &[Lever],
-    engine: &str,
+    here: &Context,
     applied: &[String],
 ) -> FoundLimit {
     let known = |id: &String| levers.iter().find(|lever| lever.id() == id);
+    let in_force: Vec<&Lever> = applied.iter().filter_map(known).collect();
+    let is_free = |lever: &Lever| {
+        let in_the_way =
+            |other: &&Lever| other.factor() == lever.factor() || other.is_apart_from(lever);
+        !in_force.iter().any(in_the_way)
+    };
+    let mut here = here.clone();
+    here.named.extend(limit.lever_ids.iter().cloned());
     let left: Vec<&Lever> = limit
         .lever_ids
         .iter()
-        .filter(|id| !applied.contains(id))
         .filter_map(known)
-        .filter(|lever| lever.is_for_engine(engine))
+        .filter(|lever| is_free(lever) && lever.applicability(&here).is_ok())
         .collect();
+    let risk = |lever: &&Lever| match lever.risk() {
+        Risk::None | Risk::Memory => String::new(),
+        risk => risk.to_string(),
+    };
+    limit.lever_risks = left.iter().map(risk).collect();
     limit.levers = left.iter().map(|lever| lever.spelling()).collect();
     limit.lever_ids = left.iter().map(|lever| lever.id().to_owned()).collect();
     limit
@@ -305,7 +319,47 @@ fn ratio(part: f64, whole: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use niagara_server::Family;
+    use niagara_server::machine::Fingerprint;
+
     use super::*;
+
+    /// A server under a load that writes, on data of 10 GB in this engine, with every risk allowed.
+    fn server(family: Family, version: &str, engine: &str) -> Context {
+        let mut machine = Fingerprint::default();
+        machine.cpu.threads = 8;
+        machine.memory.bytes = 32 << 30;
+        let mut context = Context::new(family, version.parse().expect("a version"), machine);
+        context.engine = engine.to_owned();
+        context.data_bytes = 10 << 30;
+        context.writes = true;
+        context.allowed = [Risk::Durability, Risk::Security, Risk::System].into();
+        context
+    }
+
+    fn mariadb(engine: &str) -> Context {
+        server(Family::Mariadb, "10.11.19", engine)
+    }
+
+    /// This limit with what is left of its levers.
+    fn left(id: &str, here: &Context, applied: &[&str]) -> FoundLimit {
+        let levers = lever::load(&[]).expect("valid files");
+        let limits = niagara_profile::limits().expect("valid files");
+        let limit = limits.iter().find(|limit| limit.id == id);
+        let ids = limit.expect("it is there").levers.clone();
+        let found = FoundLimit {
+            limit: id.to_owned(),
+            title: String::new(),
+            why: String::new(),
+            natural: false,
+            share: 0.5,
+            levers: ids.clone(),
+            lever_ids: ids,
+            lever_risks: Vec::new(),
+        };
+        let applied: Vec<String> = applied.iter().map(|&id| id.to_owned()).collect();
+        with_levers_left(found, &levers, here, &applied)
+    }
 
     #[test]
     fn every_lever_that_a_limit_names_is_there() {
@@ -323,24 +377,58 @@ mod tests {
 
     #[test]
     fn levers_of_one_engine_are_not_recommended_for_tables_in_another() {
-        let levers = lever::load(&[]).expect("valid files");
-        let limits = niagara_profile::limits().expect("valid files");
-        let locks = limits.iter().find(|limit| limit.id == "locks");
-        let ids = locks.expect("it is there").levers.clone();
-        let found = FoundLimit {
-            limit: "locks".to_owned(),
-            title: String::new(),
-            why: String::new(),
-            natural: false,
-            share: 0.5,
-            levers: ids.clone(),
-            lever_ids: ids.clone(),
-        };
-        let of = |engine| with_levers_left(found.clone(), &levers, engine, &[]).lever_ids;
-        assert_eq!(of("InnoDB"), ids);
+        let of = |engine| left("locks", &mariadb(engine), &[]).lever_ids;
+        let spin = "spin-long".to_owned();
+        assert!(of("InnoDB").contains(&spin), "{:?}", of("InnoDB"));
         let left = of("ROCKSDB");
         assert!(left.contains(&"thread-pool".to_owned()), "{left:?}");
-        assert!(!left.contains(&"spin-long".to_owned()), "{left:?}");
+        assert!(!left.contains(&spin), "{left:?}");
+    }
+
+    #[test]
+    fn levers_that_this_server_does_not_have_are_not_recommended() {
+        let of = |here: &Context| left("locks", here, &[]).lever_ids;
+        let (maria, mysql) = (
+            of(&mariadb("InnoDB")),
+            of(&server(Family::Mysql, "9.7.4", "InnoDB")),
+        );
+        // MariaDB removed it in 10.6; MySQL has no thread pool.
+        let (concurrency, pool) = ("thread-concurrency".to_owned(), "thread-pool".to_owned());
+        assert!(!maria.contains(&concurrency) && mysql.contains(&concurrency));
+        assert!(maria.contains(&pool) && !mysql.contains(&pool));
+        // Nor where the data are too few, or nothing is written.
+        let mut small = mariadb("InnoDB");
+        small.data_bytes = 1 << 20;
+        small.writes = false;
+        let disk = left("disk", &small, &[]);
+        assert!(disk.lever_ids.is_empty(), "{disk:?}");
+    }
+
+    #[test]
+    fn what_a_lever_risks_is_told_with_it() {
+        let disk = left("disk", &mariadb("InnoDB"), &[]);
+        let told = disk.levers_with_risks();
+        assert!(
+            told.contains(&"log-flush=os (risk: durability)".to_owned()),
+            "{told:?}"
+        );
+        assert!(told.contains(&"redo-log-large".to_owned()), "{told:?}");
+    }
+
+    #[test]
+    fn of_a_choice_that_was_made_no_other_level_is_recommended() {
+        let malloc = |applied: &[&str]| {
+            let mut here = mariadb("InnoDB");
+            here.mallocs = ["jemalloc", "tcmalloc"].map(str::to_owned).into();
+            left("memory", &here, applied).lever_ids
+        };
+        let tcmalloc = "malloc-tcmalloc".to_owned();
+        assert!(malloc(&[]).contains(&tcmalloc), "{:?}", malloc(&[]));
+        let left = malloc(&["malloc-jemalloc"]);
+        assert!(
+            !left.iter().any(|id| id.starts_with("malloc-")) && !left.is_empty(),
+            "{left:?}"
+        );
     }
 
     #[test]
@@ -372,7 +460,7 @@ mod tests {
         );
         let all = time.running + time.ready + time.client + time.locks + time.other;
         assert!((all - 1.0).abs() < 1e-9, "{time:?}");
-        limits(&mut profile, "InnoDB", &[]).expect("valid limits");
+        limits(&mut profile, &mariadb("InnoDB"), &[]).expect("valid limits");
         assert_eq!(profile.limits[0].limit, "metadata-locks");
     }
 
@@ -388,7 +476,7 @@ mod tests {
         let advice = |engine: &str, applied: &[&str]| {
             let mut profile = busy.clone();
             let applied: Vec<String> = applied.iter().map(|&id| id.to_owned()).collect();
-            limits(&mut profile, engine, &applied).expect("valid limits");
+            limits(&mut profile, &mariadb(engine), &applied).expect("valid limits");
             let cpu = profile.limits.iter().find(|limit| limit.limit == "cpu");
             cpu.expect("it runs all the time").levers.clone()
         };

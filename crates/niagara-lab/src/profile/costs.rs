@@ -1,6 +1,6 @@
 //! Couples of slices with a view and without it: what it shows, and what it costs.
 
-use anyhow::Result;
+use anyhow::{Result, bail};
 use niagara_load::SliceStats;
 use niagara_profile::result::Cost;
 use niagara_stats::{Couple, Estimate, Weighing, duel_score, student};
@@ -37,6 +37,8 @@ pub(super) struct Watched {
     pub queries_off: u64,
     /// CPU time of the server while it was off, in seconds.
     pub server_cpu_off: f64,
+    /// How many couples there were, of how many that were wanted, where a capture had no more.
+    pub cut_short: Option<(usize, usize)>,
 }
 
 impl Watched {
@@ -114,12 +116,13 @@ fn per(count: u64, seconds: f64) -> f64 {
 }
 
 /// How many couples fit into the time for a view.
-fn couples(options: &ProfileOptions) -> usize {
+pub(super) fn couples(options: &ProfileOptions) -> usize {
     let couple = 2.0 * options.slice_seconds;
     ((options.seconds / couple).round() as usize).clamp(3, 10_000)
 }
 
-/// Couples of slices, one without the view and one with it, in random order: `slice` loads a server and is told which.
+/// Couples of slices, one without the view and one with it, in random order: `slice` loads a server and is told which. Of a
+/// capture that writes there are as many as it has segments for.
 pub(super) fn watch_couples(
     stage: &mut Stage<'_>,
     options: &ProfileOptions,
@@ -127,8 +130,18 @@ pub(super) fn watch_couples(
     observer: &mut dyn Observer,
     mut slice: impl FnMut(&mut Stage<'_>, bool) -> Result<(SliceStats, f64)>,
 ) -> Result<Watched> {
-    let mut seen = Watched::default();
-    let all = couples(options);
+    let wanted = couples(options);
+    let all = stage.couples_of_next_view(wanted);
+    if all == 0 {
+        bail!(
+            "the capture was over before: what it writes cannot be written twice\n\
+             remedy: a longer capture, or fewer views at a time (--views)"
+        );
+    }
+    let mut seen = Watched {
+        cut_short: (all < wanted).then_some((all, wanted)),
+        ..Watched::default()
+    };
     for number in 0..all {
         let mut slices = [None, None];
         let first: bool = rng.random();

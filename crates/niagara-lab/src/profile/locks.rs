@@ -8,7 +8,7 @@ use niagara_load::{Admin, SliceStats};
 use niagara_profile::Profile;
 use niagara_profile::locks::{
     CONNECTIONS, COUNT, METADATA_WAITERS, METADATA_WAITS, ObjectSampler, RECORD_METADATA, REST,
-    ROW_WAITS, SWITCH_ON, VARIABLES, WAITS, look_at, named,
+    ROW_WAITS, SWITCH_ON, VARIABLES, WAITS, look_at, named, some_ended,
 };
 use niagara_profile::process::Rotation;
 use niagara_profile::result::Locks;
@@ -46,18 +46,15 @@ pub(super) fn locks(
             .insert(name.to_owned(), value.to_owned());
     }
     observer.see(Event::SettingUp("starting a server that counts its waits"));
-    let mut stage = Stage::open(
-        bench,
-        &[variant.clone(), instrumented.clone()],
-        options.seed,
-    )?;
+    let mut stage = Stage::open(bench, &[variant.clone(), instrumented.clone()], options, 1)?;
     for side in [0, 1] {
         stage.thaw(side)?;
         stage.run(side, options.warm_up_seconds / 2.0)?;
         stage.freeze(side)?;
     }
     stage.thaw(1)?;
-    let mut rotation = switch_on(&stage, rng)?;
+    let connections = switch_on(&stage, rng)?;
+    let mut rotation = Rotation::new(connections.clone());
     let row_waits = ROW_WAITS
         .iter()
         .find(|statement| stage.server(1).query(statement).is_ok())
@@ -98,9 +95,20 @@ pub(super) fn locks(
     let waits = (after[0] - before[0]).max(0.0);
     let waited_ms = (after[1] - before[1]).max(0.0);
     let part = rotation.at_once() as f64 / rotation.len() as f64;
+    let are_renewed = some_ended(&connections, &listed(&stage)?);
+    if are_renewed {
+        profile.missing.push(RENEWED.to_owned());
+    }
+    let (named, at_once) = match are_renewed {
+        true => (Vec::new(), 0),
+        false => (
+            named(&stage.server(1).query(WAITS)?, observed, queries * part),
+            rotation.at_once(),
+        ),
+    };
     profile.locks = Some(Locks {
-        named: named(&stage.server(1).query(WAITS)?, observed, queries * part),
-        threads: (rotation.at_once(), rotation.len()),
+        named,
+        threads: (at_once, rotation.len()),
         objects: asker.objects.finish(),
         row_waits_per_query: waits / (seen.queries.max(1) as f64),
         row_wait_us: waited_ms * 1e3 / waits.max(1.0),
@@ -110,25 +118,31 @@ pub(super) fn locks(
     Ok(seen)
 }
 
+/// Said of a load whose connections do not last.
+const RENEWED: &str = "named locks: the load ends connections and makes new ones, and a server forgets what a connection waited \
+                       for when it ends; rows and tables that were waited for are shown all the same";
+
 /// Has the instrumented server count its waits; its connections, to be observed in turn.
-fn switch_on(stage: &Stage<'_>, rng: &mut impl Rng) -> Result<Rotation> {
+fn switch_on(stage: &Stage<'_>, rng: &mut impl Rng) -> Result<Vec<i32>> {
     let server = stage.server(1);
     for statement in SWITCH_ON {
         server
             .query(statement)
             .context("this server cannot count its waits (performance_schema)")?;
     }
-    let mut connections: Vec<i32> = server
-        .query(CONNECTIONS)?
-        .into_iter()
-        .flatten()
-        .filter_map(|cell| cell.parse().ok())
-        .collect();
+    let mut connections = listed(stage)?;
     if connections.is_empty() {
         bail!("the server lists none of its connections in performance_schema.threads");
     }
     connections.shuffle(rng);
-    Ok(Rotation::new(connections))
+    Ok(connections)
+}
+
+/// The connections that the instrumented server has now.
+fn listed(stage: &Stage<'_>) -> Result<Vec<i32>> {
+    let rows = stage.server(1).query(CONNECTIONS)?;
+    let cells = rows.into_iter().flatten();
+    Ok(cells.filter_map(|cell| cell.parse().ok()).collect())
 }
 
 /// How often the instrumented server's statements waited for a row, and for how long in all, in milliseconds.

@@ -6,6 +6,7 @@
 mod allocations;
 mod assemble;
 mod costs;
+mod growth;
 mod locks;
 mod short;
 mod stage;
@@ -20,13 +21,14 @@ use niagara_profile::kernel::Access;
 use niagara_profile::process::{Unwinder, busy, schedule, turns};
 use niagara_profile::symbols::{DebugFolders, Symbolizer};
 use niagara_profile::{CpuView, OffCpuView, Profile, SyscallView};
-use niagara_server::machine::online_cpus;
+use niagara_server::machine::{Fingerprint, online_cpus};
 use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
+use crate::variants::lever_context::on_top_of;
 use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 
@@ -114,6 +116,9 @@ pub struct ProfileOptions {
     pub seed: u64,
 }
 
+/// Views that are observed on one server, one after the other.
+const TOGETHER: [View; 3] = [View::Cpu, View::OffCpu, View::Syscalls];
+
 /// Profiles `variant` under the workbench's load.
 ///
 /// # Errors
@@ -129,6 +134,7 @@ pub fn profile(
     let access = Access::probe();
     let mut found = nothing_yet(bench, variant, options, &access);
     let variant = &with_room(variant, bench.load().threads);
+    let here = on_top_of(variant, &Fingerprint::read(&bench.cache().work()?), bench)?;
     let stage_of = |name: &str, observer: &mut dyn Observer| {
         observer.see(Event::Stage {
             name,
@@ -136,13 +142,17 @@ pub fn profile(
         });
     };
     observer.see(Event::SettingUp(&format!("starting {}", variant.label())));
-    let mut stage = Stage::open(bench, std::slice::from_ref(variant), options.seed)?;
+    let together = TOGETHER.iter().filter(|view| options.views.contains(view));
+    let one = std::slice::from_ref(variant);
+    let mut stage = Stage::open(bench, one, options, together.count())?;
     found.server_version = stage.version(0)?;
     let pid = stage.pid(0);
 
     stage_of("warm-up", observer);
     stage.run(0, options.warm_up_seconds)?;
     let (mut workers, switches) = serving_threads(&mut stage, options, &mut rng)?;
+    // Every connection has opened its tables by now.
+    stage.count_from_here()?;
 
     let mut plain = Plain::default();
     let mut unwinder = Unwinder::of(pid)?;
@@ -197,16 +207,12 @@ pub fn profile(
         if asked(view, &mut found) {
             stage_of(title, observer);
             let observed = observe(bench, variant, options, &mut rng, observer, &mut found);
-            let observed = observed.map(|seen| plain.add(&seen));
+            let observed = observed.map(|seen| plain.add(&seen, view, &mut found));
             or_missing(bench, view, observed, &mut found)?;
         }
     }
     plain.tell(&mut found);
-    assemble::limits(
-        &mut found,
-        &bench.load().on(variant).engine,
-        &variant.levers,
-    )?;
+    assemble::limits(&mut found, &here, &variant.levers)?;
     Ok(found)
 }
 
@@ -269,11 +275,12 @@ fn serving_threads(
 ) -> Result<(Vec<i32>, f64)> {
     let pid = stage.pid(0);
     let before = schedule(pid)?;
-    stage.run(0, options.slice_seconds)?;
+    let took = stage.run(0, options.slice_seconds)?;
     let after = schedule(pid)?;
     let mut workers = busy(&before, &after);
     workers.shuffle(rng);
-    let switches = turns(&workers, &before, &after) as f64 / options.slice_seconds;
+    let turns = turns(&workers, &before, &after) as f64;
+    let switches = if took > 0.0 { turns / took } else { 0.0 };
     Ok((workers, switches))
 }
 
@@ -310,16 +317,28 @@ fn left_by_a_stop(bench: &Workbench, view: View, profile: &mut Profile) -> bool 
 struct Plain {
     queries: Vec<f64>,
     transactions: Vec<f64>,
+    /// Queries answered, and the CPU time of the server for them, in seconds.
+    answered: u64,
+    server_cpu: f64,
 }
 
 impl Plain {
     /// Takes what a view measured while it was off, and what it cost.
     fn take(&mut self, seen: &Watched, view: View, profile: &mut Profile) {
         profile.costs.extend(seen.cost(view));
-        self.add(seen);
+        self.add(seen, view, profile);
     }
 
-    fn add(&mut self, seen: &Watched) {
+    /// Takes what a view measured while it was off, and tells where there was less of it than was wanted.
+    fn add(&mut self, seen: &Watched, view: View, profile: &mut Profile) {
+        if let Some((had, wanted)) = seen.cut_short {
+            profile.missing.push(format!(
+                "{}: the capture had segments for {had} of {wanted} couples of slices: what it writes cannot be written twice",
+                view.name()
+            ));
+        }
+        self.answered += seen.queries_off;
+        self.server_cpu += seen.server_cpu_off;
         self.queries.extend(&seen.queries_without);
         self.transactions.extend(&seen.transactions_without);
     }
@@ -327,6 +346,10 @@ impl Plain {
     fn tell(&self, profile: &mut Profile) {
         profile.queries_per_second = niagara_stats::median(&self.queries).unwrap_or(0.0);
         profile.transactions_per_second = niagara_stats::median(&self.transactions).unwrap_or(0.0);
+        // Where the cpu view was taken, its own slices say it: layers divide that.
+        if profile.cpu.is_none() && self.answered > 0 {
+            profile.cpu_us_per_query = self.server_cpu * 1e6 / self.answered as f64;
+        }
     }
 }
 

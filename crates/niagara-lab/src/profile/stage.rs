@@ -1,7 +1,7 @@
 //! Servers under one load generator, all but the one under load frozen: the arena's kind, for looking rather than judging.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
 use niagara_load::{
@@ -9,7 +9,9 @@ use niagara_load::{
 };
 use niagara_server::{RunningServer, WorkFolder};
 
-use super::seconds;
+use super::costs::couples;
+use super::growth::Growth;
+use super::{ProfileOptions, seconds};
 use crate::duels::arena::{SegmentLengths, connect};
 use crate::duels::workbench::Workbench;
 use crate::variants::variant::Variant;
@@ -28,20 +30,49 @@ pub(super) struct Stage<'b> {
     servers: Vec<RunningServer>,
     // Dropped after the servers: a folder goes when nothing uses it any more.
     _clones: Vec<WorkFolder>,
-    before: BTreeMap<String, f64>,
-    queries: u64,
+    growth: Growth,
+    /// How many views are still to be observed here.
+    views: usize,
 }
 
-/// A profile replays a capture by time, in one piece.
-const SEGMENTS: SegmentLengths = SegmentLengths {
-    each: Duration::from_secs(1),
-    at_least: 1,
-};
+/// About how long a segment of a capture takes at the captured pace, at most.
+const SEGMENT: Duration = Duration::from_secs(1);
+/// One in this many segments that are left of a capture that writes is for load that nobody measures, at most.
+const UNMEASURED_SHARE: usize = 5;
+
+/// How a capture is cut. A slice of a profile is one of its segments. What a capture has written cannot be written twice, so
+/// that one that writes needs as many as there will be slices on a server, and some for what comes before them.
+fn segments(
+    options: &ProfileOptions,
+    views: usize,
+    servers: usize,
+    writes: bool,
+) -> SegmentLengths {
+    let slices = 2 * couples(options) * views / servers.max(1);
+    SegmentLengths {
+        each: SEGMENT,
+        at_least: match writes {
+            // The warm-up and the look at the threads may take a fifth each.
+            true => slices * 5 / 3 + 4,
+            false => 1,
+        },
+    }
+}
+
+/// How many couples a view gets that wants so many, where there are segments for so many `left` and as many `views` to come.
+fn share(wanted: usize, left: Option<usize>, views: usize) -> usize {
+    left.map_or(wanted, |left| wanted.min(left / views.max(1)))
+}
 
 impl<'b> Stage<'b> {
     /// Starts each variant on a fresh clone with everything in memory that fits, connects to all, freezes them where there
-    /// are several.
-    pub(super) fn open(bench: &'b Workbench, variants: &[Variant], seed: u64) -> Result<Stage<'b>> {
+    /// are several. So many views will be observed on them.
+    pub(super) fn open(
+        bench: &'b Workbench,
+        variants: &[Variant],
+        options: &ProfileOptions,
+        views: usize,
+    ) -> Result<Stage<'b>> {
         let mut clones = Vec::new();
         let mut servers = Vec::new();
         for variant in variants {
@@ -61,20 +92,25 @@ impl<'b> Stage<'b> {
             bench,
             &endpoints,
             bench.load(),
-            seed,
-            SEGMENTS,
+            options.seed,
+            segments(
+                options,
+                views,
+                variants.len(),
+                bench.load().workload.writes(),
+            ),
             CoalescingChoice::Auto,
         )
         .map_err(|error| explain(error, &servers))?;
-        let before = counters(&servers[0])?;
+        let growth = Growth::from(counters(&servers[0])?);
         let stage = Stage {
             bench,
             variants: variants.to_vec(),
             generator,
             servers,
             _clones: clones,
-            before,
-            queries: 0,
+            growth,
+            views,
         };
         if stage.servers.len() > 1 {
             for server in &stage.servers {
@@ -116,11 +152,49 @@ impl<'b> Stage<'b> {
         Ok(())
     }
 
-    /// Load that nobody measures, on a server that is not frozen.
-    pub(super) fn run(&mut self, side: usize, length: f64) -> Result<()> {
-        if length <= 0.0 {
-            return Ok(());
+    /// Of a capture that writes: how many segments are left for a side. Other loads have no end.
+    fn left(&self, side: usize) -> Option<usize> {
+        match self.bench.load().workload.writes() {
+            true => self.generator.segments_left(side),
+            false => None,
         }
+    }
+
+    /// How many couples of slices the next view gets of those that it wants: of a capture that writes its share of what is left.
+    pub(super) fn couples_of_next_view(&mut self, wanted: usize) -> usize {
+        let sides = 0..self.servers.len();
+        // Side 0 has both slices of a couple where it is alone, else each side has one.
+        let left = match self.servers.len() {
+            1 => self.left(0).map(|left| left / 2),
+            _ => sides.filter_map(|side| self.left(side)).min(),
+        };
+        let couples = share(wanted, left, self.views);
+        self.views = self.views.saturating_sub(1);
+        couples
+    }
+
+    /// Load that nobody measures, on a server that is not frozen; how long it took, in seconds. Of a capture that writes it is
+    /// some segments, so that most are left.
+    pub(super) fn run(&mut self, side: usize, length: f64) -> Result<f64> {
+        if length <= 0.0 {
+            return Ok(0.0);
+        }
+        let began = Instant::now();
+        match self.left(side) {
+            None => self.run_by_time(side, length)?,
+            Some(left) => {
+                for _ in 0..left.div_ceil(UNMEASURED_SHARE) {
+                    self.slice(side, length)?;
+                    if began.elapsed() >= seconds(length) {
+                        break;
+                    }
+                }
+            }
+        }
+        Ok(began.elapsed().as_secs_f64())
+    }
+
+    fn run_by_time(&mut self, side: usize, length: f64) -> Result<()> {
         let options = RunOptions {
             duration: Some(seconds(length)),
             cpus: self.variants[side].runtime.client_cpus.clone(),
@@ -133,7 +207,8 @@ impl<'b> Stage<'b> {
         Ok(self.bench.cancel().check()?)
     }
 
-    /// One slice of load on a server that is not frozen, and the CPU time that the server took for it.
+    /// One slice of load on a server that is not frozen, and the CPU time that the server took for it. Of a capture it is the
+    /// next segment, however long that takes.
     pub(super) fn slice(&mut self, side: usize, length: f64) -> Result<(SliceStats, f64)> {
         let options = SliceOptions {
             duration: seconds(length),
@@ -154,19 +229,19 @@ impl<'b> Stage<'b> {
 
     fn count(&mut self, side: usize, stats: &SliceStats) {
         if side == 0 {
-            self.queries += stats.queries_whole;
+            self.growth.count(stats.queries_whole);
         }
     }
 
-    /// How much each status counter of the first server grew per query since its connections were there.
+    /// From here on the first server's status counters count: what a connection does once, at its beginning, is behind it.
+    pub(super) fn count_from_here(&mut self) -> Result<()> {
+        self.growth = Growth::from(counters(&self.servers[0])?);
+        Ok(())
+    }
+
+    /// How much each status counter of the first server grew per query since [`count_from_here`](Self::count_from_here).
     pub(super) fn status_per_query(&self) -> Result<BTreeMap<String, f64>> {
-        let queries = self.queries.max(1) as f64;
-        let now = counters(&self.servers[0])?;
-        let grown = now.into_iter().filter_map(|(name, value)| {
-            let grown = value - self.before.get(&name).copied().unwrap_or(0.0);
-            (grown > 0.0).then_some((name, grown / queries))
-        });
-        Ok(grown.collect())
+        Ok(self.growth.per_query(counters(&self.servers[0])?))
     }
 
     /// Ends the connections and the servers; their clones are thrown away, so nothing is shut down.
@@ -195,5 +270,48 @@ fn explain(error: LoadError, servers: &[RunningServer]) -> anyhow::Error {
             server.log_tail(20)
         ),
         None => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use niagara_profile::symbols::DebugFolders;
+
+    fn options() -> ProfileOptions {
+        ProfileOptions {
+            views: Vec::new(),
+            seconds: 10.0,
+            slice_seconds: 0.5,
+            warm_up_seconds: 3.0,
+            symbols: DebugFolders::default(),
+            missing: Vec::new(),
+            seed: 1,
+        }
+    }
+
+    #[test]
+    fn a_capture_that_writes_has_a_segment_for_every_slice() {
+        // Ten couples for each of three views on one server; the unmeasured load takes a part twice.
+        let cut = |views, servers, writes| segments(&options(), views, servers, writes).at_least;
+        for (views, servers, slices) in [(3, 1, 60), (1, 2, 10)] {
+            let mut left = cut(views, servers, true);
+            for _ in 0..2 {
+                left -= left.div_ceil(UNMEASURED_SHARE);
+            }
+            assert!(left >= slices, "{left} of {slices}");
+        }
+        // One that only reads begins anew.
+        assert_eq!(cut(3, 1, false), 1);
+    }
+
+    #[test]
+    fn views_share_what_is_left_of_a_capture() {
+        assert_eq!(share(12, None, 3), 12);
+        assert_eq!(share(12, Some(100), 3), 12);
+        assert_eq!(share(12, Some(24), 3), 8);
+        assert_eq!(share(12, Some(16), 2), 8);
+        assert_eq!(share(12, Some(8), 1), 8);
+        assert_eq!(share(12, Some(0), 1), 0);
     }
 }

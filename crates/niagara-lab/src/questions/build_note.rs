@@ -9,7 +9,9 @@ use niagara_store::{BuildCheck, BuildNote, Releases};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
-use niagara_check::{CheckOptions, CheckRecord, Outcome, Standing, Subject, check, standing};
+use niagara_check::{
+    CheckOptions, CheckRecord, DiskFull, Outcome, Standing, Subject, check, standing,
+};
 use niagara_server::Cancelled;
 
 /// The name of a ladder's last variant among the notes.
@@ -72,27 +74,29 @@ pub(crate) enum Soundness {
 }
 
 /// Makes sure that it is known whether the server of `variant`, where it was built, is still correct: parts of the
-/// check that were not checked yet are checked now, which takes some minutes. What to say where that cannot be done
-/// here; a server that fails the check says so in its note.
+/// check that were not checked yet are checked now, which takes some minutes. What to say where an error kept that from being
+/// done: the study is not over then, and the same command tries it again. A server that fails the check says so in its note.
 ///
 /// # Errors
-/// [`Cancelled`] when stopped.
+/// [`Cancelled`] when stopped; [`DiskFull`].
 pub(crate) fn check_build(
     bench: &Workbench,
     variant: &Variant,
     observer: &mut dyn Observer,
 ) -> Result<Option<String>> {
     let undone = complete_check(bench, variant, observer)?;
-    Ok(
-        undone
-            .map(|reason| format!("the final variant's own build could not be checked: {reason}")),
-    )
+    Ok(undone.map(|reason| {
+        format!(
+            "the final variant's own build could not be checked, and is not handed over for that; the same command tries it again: \
+             {reason}"
+        )
+    }))
 }
 
 /// Whether the server of `variant` is a correct one, which is checked now where it is not known and `may_check` says so.
 ///
 /// # Errors
-/// [`Cancelled`] when stopped; a variant that was not set up; a binary that cannot be read.
+/// [`Cancelled`] when stopped; [`DiskFull`]; a variant that was not set up; a binary that cannot be read.
 pub(crate) fn soundness(
     bench: &Workbench,
     variant: &Variant,
@@ -144,6 +148,8 @@ fn complete_check(
     match look(bench, variant, observer) {
         Ok(()) => Ok(None),
         Err(_) if bench.cancel().is_cancelled() => Err(Cancelled.into()),
+        // It says nothing of the build: once there is room, the same command continues.
+        Err(error) if error.is::<DiskFull>() => Err(error),
         Err(error) => Ok(Some(format!("{error:#}"))),
     }
 }
@@ -249,7 +255,7 @@ fn figures(record: &CheckRecord) -> String {
 }
 
 fn first_finding(record: &CheckRecord) -> String {
-    let finding = record.parts.values().find_map(|report| {
+    let finding = record.faults().find_map(|report| {
         let finding = report.findings.first()?.lines().next()?;
         Some(format!("{}: {finding}", report.part.title()))
     });

@@ -10,7 +10,7 @@ use niagara_store::{
 
 use crate::asking::question::StudyDescription;
 use crate::client_host::ClientHost;
-use crate::duels::duel_plan::{duel_seconds, expected_sd};
+use crate::duels::duel_plan::{expected_sd, unit_seconds};
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, wrong_build};
@@ -284,8 +284,12 @@ pub fn compare_plan(
     let duel_settings = question.duel_settings();
     let load = question.first_load();
     let seconds = question.budget.as_secs_f64();
-    let duel_seconds = duel_seconds(&duel_settings, couples);
-    let duels = ((seconds / duel_seconds) as usize).min(question.duels);
+    let is_job = load.workload.is_job();
+    let duel_seconds = (!is_job).then(|| unit_seconds(question.protocol, &duel_settings, couples));
+    let duels = match duel_seconds {
+        Some(one) => ((seconds / one) as usize).min(question.duels),
+        None => question.duels,
+    };
     let known = history.and_then(|history| history.components(&load, &duel_settings));
     let (sd, noise) = expected_sd(known, &duel_settings, couples);
     let is_known = question.protocol == Protocol::Duel && question.goal == Goal::Throughput;

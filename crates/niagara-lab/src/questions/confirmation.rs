@@ -8,7 +8,8 @@
 //! a difference that is not there is at most α, over all parts. A matrix that is measured as a whole spends α on its only one.
 //!
 //! A combination that was confirmed, or that could not be, is not confirmed again: whoever tries until it succeeds spends more than he
-//! says. One that was stopped, or whose time ended before it could call anything, may be repeated; it has spent its share all the same.
+//! says. One that was stopped, or whose time ended before it could call anything, may be repeated; it has spent its share all the same,
+//! unless its time ended before its first duel: then nothing was seen.
 
 use niagara_stats::{ErrorBudget, LookPlan, Verdict};
 use niagara_store::Confirmed;

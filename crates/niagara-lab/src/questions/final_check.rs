@@ -1,12 +1,12 @@
 //! A final variant that is handed over is still a correct server: the same answers as the start, and, where a lever touches
-//! logs, flushing or durability, nothing lost when it is killed.
+//! logs, flushing or durability, or its tables are in another engine, nothing lost when it is killed.
 
 use std::cell::RefCell;
 
 use anyhow::Result;
 use niagara_check::{
-    ANSWERED_ENGINES, AnswersOptions, CrashOptions, Outcome, PartReport, Progress, Setting,
-    compare_answers, crash_recovery,
+    ANSWERED_ENGINES, AnswersOptions, CRASH_SIZES, CrashOptions, DiskFull, Outcome, PartReport,
+    Progress, Setting, compare_answers, crash_recovery,
 };
 use niagara_server::Cancelled;
 use niagara_store::FinalCheck;
@@ -27,19 +27,15 @@ const GIVEN_UP: [&str; 3] = [
     "sync_binlog",
     "innodb_flush_log_at_timeout",
 ];
-/// Sizes that stay those of the check: with much larger ones hardly a page is written in the seconds before a kill, and nothing that a
-/// lever does about writing pages is tried.
-const KEPT_SMALL: [&str; 3] = [
-    "innodb_buffer_pool_size",
-    "innodb_log_file_size",
-    "innodb_redo_log_capacity",
-];
+/// Engines whose transactions are whole after a crash or not there at all.
+const TRANSACTIONAL: [&str; 2] = ["InnoDB", "ROCKSDB"];
 
 /// Checks `last` beside `start`, once for a study; it takes a minute or two, which do not count against the budget.
-/// `recovery`: one of its levers touches what a server recovers from.
+/// `recovery`: one of its levers touches what a server recovers from; tables in another engine than the start's do so by
+/// themselves.
 ///
 /// # Errors
-/// [`Cancelled`] when stopped; the results cannot be written.
+/// [`Cancelled`] when stopped; a disk is full; the results cannot be written.
 pub(crate) fn check_final(
     bench: &Workbench,
     study: &mut Study,
@@ -54,9 +50,17 @@ pub(crate) fn check_final(
     observer.see(Event::Note(
         "the final variant: does it still answer as the start does?",
     ));
+    let [before, engine] = [start, last].map(|variant| bench.load().engine_of(variant));
+    let is_changed = !engine.eq_ignore_ascii_case(before);
     let checks = study.aside(observer, |observer| -> Result<Vec<FinalCheck>> {
         let mut checks = vec![answers(bench, [start, last], observer)?];
-        if recovery {
+        if is_changed && !is_in(&TRANSACTIONAL, engine) {
+            let check = without_transactions(engine);
+            let words = format!("{}: not done ({})", check.part, check.words);
+            observer.see(Event::Note(&words));
+            checks.push(check);
+        }
+        if recovery || (is_changed && is_in(&TRANSACTIONAL, engine)) {
             checks.push(crash(bench, last, observer)?);
         }
         Ok(checks)
@@ -114,25 +118,50 @@ fn setting(variant: &Variant) -> Setting {
     }
 }
 
+fn is_in(engines: &[&str], engine: &str) -> bool {
+    engines
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(engine))
+}
+
+/// What is to be known of a final variant whose tables are in an engine without transactions, and the start's are not: there is
+/// nothing to check, whoever installs it has to know it.
+fn without_transactions(engine: &str) -> FinalCheck {
+    FinalCheck {
+        part: format!("crash recovery of tables in {engine}"),
+        passed: None,
+        words: format!(
+            "{engine} has no transactions: ROLLBACK takes nothing back, and what is written when the server or the machine dies may \
+             be lost, or be there by half"
+        ),
+        broken: false,
+    }
+}
+
+/// The engine in which answers are asked about tables in `engine`: that one, where there are questions for it and both servers have
+/// it.
+fn asked_engine(engine: &str, are_mariadb: bool) -> &str {
+    let is_there = are_mariadb || !engine.eq_ignore_ascii_case("Aria");
+    match is_there && is_in(&ANSWERED_ENGINES, engine) {
+        true => engine,
+        false => ANSWERED_ENGINES[0],
+    }
+}
+
 fn answers(
     bench: &Workbench,
     [start, last]: [&Variant; 2],
     observer: &mut dyn Observer,
 ) -> Result<FinalCheck> {
-    let engine = &bench.load().engine;
-    let is_asked = ANSWERED_ENGINES
-        .iter()
-        .any(|known| known.eq_ignore_ascii_case(engine));
+    let [before, engine] = [start, last].map(|variant| bench.load().engine_of(variant));
+    let [ours, theirs] = [bench.install_of(last)?, bench.install_of(start)?];
+    let are_mariadb = ours.family.is_mariadb() && theirs.family.is_mariadb();
+    let asked = asked_engine(engine, are_mariadb);
     let options = AnswersOptions {
         settings: [last, start].map(setting),
-        engines: vec![if is_asked {
-            engine.clone()
-        } else {
-            ANSWERED_ENGINES[0].to_owned()
-        }],
+        engines: vec![asked.to_owned()],
         ..AnswersOptions::default()
     };
-    let [ours, theirs] = [bench.install_of(last)?, bench.install_of(start)?];
     let seen = RefCell::new(observer);
     let report = compare_answers(
         bench.cache(),
@@ -143,32 +172,62 @@ fn answers(
         &mut |progress| told(&seen, progress),
     );
     let mut found = outcome("same answers", report, bench, *seen.borrow_mut())?;
-    if !is_asked {
+    if asked != engine {
         found.words += &format!(
-            "; asked of tables in {}, as there are no questions for those in {engine}",
-            ANSWERED_ENGINES[0]
+            "; asked of tables in {asked}, as there are no questions for those in {engine}"
+        );
+    } else if !engine.eq_ignore_ascii_case(before) {
+        found.words += &format!(
+            "; asked of tables in {engine} on both servers, the start has its own in {before}"
         );
     }
     Ok(found)
 }
 
-fn crash(bench: &Workbench, last: &Variant, observer: &mut dyn Observer) -> Result<FinalCheck> {
+/// What a final variant is killed with, and in words what of that is not the variant's own.
+fn killed_with(last: &Variant, engine: &str) -> (CrashOptions, String) {
     let mut setting = setting(last);
-    let is_in = |list: &[&str], name: &String| list.contains(&name.as_str());
-    let names = setting.config.keys();
-    let given_up: Vec<String> = names
-        .filter(|name| is_in(&GIVEN_UP, name))
-        .cloned()
+    let mut words = String::new();
+    let given_up = GIVEN_UP.map(|name| setting.config.remove(name).map(|_| name));
+    let given_up: Vec<&str> = given_up.into_iter().flatten().collect();
+    if !given_up.is_empty() {
+        words += &format!(
+            "; without {}, which gives durability up",
+            given_up.join(", ")
+        );
+    }
+    // With much larger ones hardly a page is written in the seconds before a kill, and nothing that a lever does about writing
+    // pages is tried.
+    let sizes: Vec<String> = CRASH_SIZES
+        .into_iter()
+        .filter_map(|(name, size)| {
+            let own = setting.config.remove(name)?;
+            (own != size).then(|| format!("{name} = {size} instead of {own}"))
+        })
         .collect();
-    setting
-        .config
-        .retain(|name, _| !is_in(&GIVEN_UP, name) && !is_in(&KEPT_SMALL, name));
-    let options = CrashOptions {
+    if !sizes.is_empty() {
+        words += &format!("; with {}", sizes.join(", "));
+    }
+    let is_transactional = is_in(&TRANSACTIONAL, engine);
+    let mut options = CrashOptions {
         kills: KILLS,
         config: setting.config,
         runtime: setting.runtime,
         ..CrashOptions::default()
     };
+    if is_transactional {
+        engine.clone_into(&mut options.engine);
+    } else {
+        words += &format!(
+            "; with tables in {}, as those in {engine} have no transactions",
+            options.engine
+        );
+    }
+    (options, words)
+}
+
+fn crash(bench: &Workbench, last: &Variant, observer: &mut dyn Observer) -> Result<FinalCheck> {
+    let (options, words) = killed_with(last, bench.load().engine_of(last));
     let seen = RefCell::new(observer);
     let report = crash_recovery(
         bench.cache(),
@@ -180,12 +239,7 @@ fn crash(bench: &Workbench, last: &Variant, observer: &mut dyn Observer) -> Resu
     let mut found = outcome("crash recovery", report, bench, *seen.borrow_mut())?;
     if found.passed == Some(true) {
         found.words += "; the process was killed, not the machine";
-        if !given_up.is_empty() {
-            found.words += &format!(
-                "; without {}, which gives durability up",
-                given_up.join(", ")
-            );
-        }
+        found.words += &words;
     }
     Ok(found)
 }
@@ -217,7 +271,7 @@ fn outcome(
     }
     let broken = report.is_err();
     let (passed, words) = match report {
-        Err(error) if error.is::<Cancelled>() => return Err(error),
+        Err(error) if error.is::<Cancelled>() || error.is::<DiskFull>() => return Err(error),
         Err(error) => (None, format!("{error:#}")),
         Ok(report) => match report.outcome {
             Outcome::Passed => (Some(true), report.figures_line()),
@@ -277,6 +331,53 @@ mod tests {
         assert!(
             undone.len() == 1 && undone[0].contains("no room"),
             "{undone:?}"
+        );
+    }
+
+    #[test]
+    fn answers_are_asked_of_tables_in_the_engine_of_the_final_variant() {
+        for (engine, are_mariadb, asked) in [
+            ("InnoDB", false, "InnoDB"),
+            ("MyISAM", false, "MyISAM"),
+            ("Aria", true, "Aria"),
+            // MySQL has none of it, nor questions for the other.
+            ("Aria", false, "InnoDB"),
+            ("ROCKSDB", true, "InnoDB"),
+        ] {
+            assert_eq!(asked_engine(engine, are_mariadb), asked, "{engine}");
+        }
+        let check = without_transactions("Aria");
+        assert_eq!((check.passed, check.broken), (None, false));
+        let told: Vec<String> = undone_checks(std::slice::from_ref(&check)).collect();
+        assert!(told[0].contains("Aria has no transactions"), "{told:?}");
+        // It is handed over, with that said.
+        assert!(FinalCheck::may_be_handed_over(&[check]));
+    }
+
+    #[test]
+    fn what_a_variant_is_not_killed_with_is_told() {
+        let mut variant = Variant::base("mariadb-10.11");
+        let (options, words) = killed_with(&variant, "InnoDB");
+        assert_eq!((options.engine.as_str(), words.as_str()), ("InnoDB", ""));
+        assert_eq!(killed_with(&variant, "ROCKSDB").0.engine, "ROCKSDB");
+
+        for (name, value) in [
+            ("innodb_log_file_size", "1G"),
+            ("innodb_buffer_pool_size", "24M"),
+            ("innodb_flush_log_at_trx_commit", "2"),
+            ("innodb_io_capacity", "2000"),
+        ] {
+            variant.config.insert(name.to_owned(), value.to_owned());
+        }
+        let (options, words) = killed_with(&variant, "MyISAM");
+        let names: Vec<&String> = options.config.keys().collect();
+        assert_eq!(names, ["innodb_io_capacity"]);
+        assert_eq!(options.engine, "InnoDB");
+        assert_eq!(
+            words,
+            "; without innodb_flush_log_at_trx_commit, which gives durability up\
+             ; with innodb_log_file_size = 8M instead of 1G\
+             ; with tables in InnoDB, as those in MyISAM have no transactions"
         );
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
     About, Comparison, Deployment, FinalCheck, Goal, LadderRung, LadderSummary, MethodControl,
-    Phase, RungOutcome, Summary,
+    Phase, RungOutcome, SameAnswers, Summary,
 };
 
 use crate::asking::question::RungRecipe;
@@ -18,6 +18,7 @@ use crate::questions::deployment::{Part, deployment};
 use crate::questions::failure_words::{in_short, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
+use crate::questions::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
 use crate::questions::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
@@ -89,6 +90,7 @@ impl<'a> Climbing<'a> {
                 kept: Vec::new(),
                 controls: Vec::new(),
                 checks: Vec::new(),
+                answers: None,
                 total: None,
                 warnings: Vec::new(),
                 complete: false,
@@ -134,6 +136,8 @@ struct Climb<'a> {
     kept: Vec<(String, Variant, Variant)>,
     controls: Vec<MethodControl>,
     checks: Vec<FinalCheck>,
+    /// Of a capture: whether the final variant answers it as the start does.
+    answers: Option<SameAnswers>,
     total: Option<niagara_store::Comparison>,
     warnings: Vec<String>,
     complete: bool,
@@ -183,8 +187,7 @@ impl Climb<'_> {
             }
         }
         self.judge_total(bench, study, observer)?;
-        self.check_final(bench, study, observer)?;
-        self.complete = FinalCheck::none_broken(&self.checks);
+        self.complete = self.check_final(bench, study, observer)?;
         Ok(())
     }
 
@@ -221,28 +224,37 @@ impl Climb<'_> {
         Ok(())
     }
 
-    /// What was kept is recommended only when its build is known to be correct.
+    /// What was kept is recommended only when its build is known to be correct, and, by a capture, when it answers that as the start
+    /// does. Whether all of that could be found out; what could not is tried again by the same command.
     fn check_final(
         &mut self,
         bench: &Workbench,
         study: &mut Study,
         observer: &mut dyn Observer,
-    ) -> Result<()> {
+    ) -> Result<bool> {
         if self.best.id() == self.options.start.id() {
-            return Ok(());
+            return Ok(true);
         }
-        let checked = study.aside(observer, |observer| {
+        let undone = study.aside(observer, |observer| {
             check_build(bench, &self.best, observer)
-        });
-        self.warnings.extend(checked?);
+        })?;
+        let is_build_checked = undone.is_none();
+        self.warnings.extend(undone);
         if !self.is_proven() {
-            return Ok(());
+            return Ok(is_build_checked);
+        }
+        let sides = [&self.options.start, &self.best];
+        self.answers = AnswersBeside::default().compare_last(bench, study, sides, observer)?;
+        if let Some(total) = &mut self.total {
+            take_answers(total, self.answers.as_ref());
+        }
+        if other_answers(self.answers.as_ref()).is_some() {
+            return Ok(is_build_checked && are_compared(bench, self.answers.as_ref()));
         }
         let recovery = touches_recovery(&self.best, &self.inventory.levers);
-        let sides = [&self.options.start, &self.best];
         self.checks = check_final(bench, study, sides, recovery, observer)?;
         self.warnings.extend(undone_checks(&self.checks));
-        Ok(())
+        Ok(is_build_checked && FinalCheck::none_broken(&self.checks))
     }
 
     fn try_rung(
@@ -255,8 +267,10 @@ impl Climb<'_> {
         observer: &mut dyn Observer,
     ) -> Result<Trial> {
         let options = self.options.clone();
-        let made = study.aside(observer, |observer| {
-            resolve_or_reason(&rung.recipe, &self.best, self.inventory, bench, observer)
+        let made = study.made_or_missing(&rung.title, |study| {
+            study.aside(observer, |observer| {
+                resolve_or_reason(&rung.recipe, &self.best, self.inventory, bench, observer)
+            })
         })?;
         let (candidate, change) = match made {
             Ok(made) => (
@@ -420,7 +434,9 @@ impl Climb<'_> {
         ];
         let builds = build_notes(bench, &noted)?;
         let mut warnings = Vec::new();
-        let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
+        let not_recommended = not_recommended(&builds)
+            .or_else(|| failed_checks(&self.checks))
+            .or_else(|| other_answers(self.answers.as_ref()));
         let deployment = match &not_recommended {
             None => self.deployment(bench)?,
             Some(_) => None,
@@ -470,7 +486,9 @@ impl Climb<'_> {
             .total
             .as_ref()
             .is_some_and(Comparison::may_be_recommended);
-        if !self.is_proven() || !may_be || !FinalCheck::may_be_handed_over(&self.checks) {
+        let is_checked = are_compared(bench, self.answers.as_ref())
+            && FinalCheck::may_be_handed_over(&self.checks);
+        if !self.is_proven() || !may_be || !is_checked {
             return Ok(None);
         }
         let levers = &self.inventory.levers;

@@ -13,8 +13,8 @@ use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::{
-    About, Axis, BuildNote, Cell, CellOutcome, Confirmed, Deployment, FinalCheck, Goal,
-    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, Phase, Summary, best_combination,
+    About, Axis, Cell, CellOutcome, Confirmed, FinalCheck, Goal, MatrixSummary, MatrixWorkload,
+    MeasuredPart, MethodControl, Phase, SameAnswers, Summary, best_combination,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -25,17 +25,17 @@ use crate::asking::wanted_level::WantedLevel;
 use crate::client_host::ClientHost;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
-use crate::questions::build_note::{BEST, Noted, build_notes, not_recommended};
+use crate::questions::build_note::not_recommended;
 use crate::questions::comparison::comparison;
 use crate::questions::confirmation::{
-    confirmation_alpha, confirmation_errors, confirmation_subject, is_proven, which_counts,
+    confirmation_alpha, confirmation_errors, confirmation_subject, which_counts,
 };
-use crate::questions::deployment::{Part, deployment};
 use crate::questions::failure_words::{in_short, why_unmeasured};
-use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
+use crate::questions::final_check::{failed_checks, undone_checks};
 use crate::questions::ladder::pooled_sd;
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::parts::{Earlier, PartRecord, confirming, is_cut_short, next_part};
+use crate::questions::same_answers::other_answers;
 use crate::questions::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
@@ -48,6 +48,10 @@ use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
+
+mod handing_over;
+
+use handing_over::known_answers;
 
 /// Why a combination is not measured that is not asked for now.
 pub(crate) const LEFT: &str = "not measured yet: in no part that was asked for";
@@ -149,6 +153,14 @@ struct Asked<'t> {
     reserve_seconds: f64,
 }
 
+/// What becomes of a cell whose servers are not to be had here.
+fn not_to_be_had(reason: String) -> CellOutcome {
+    CellOutcome::NotTried {
+        reason,
+        is_left: false,
+    }
+}
+
 /// A matrix that is set up, filled until every cell is judged or the budget ends.
 pub(crate) struct Filling<'a> {
     options: &'a MatrixOptions<'a>,
@@ -158,12 +170,14 @@ pub(crate) struct Filling<'a> {
     outcomes: Vec<Option<CellOutcome>>,
     /// The confirmation that counts.
     confirmed: Option<Confirmed>,
-    /// Whether it is of this part.
-    is_fresh: bool,
+    /// Whether this part checks it and hands it over: it is of this part, or of an earlier one that ended before its check.
+    is_ours: bool,
     other_confirmations: Vec<Confirmed>,
     /// Of this part.
     controls: Vec<MethodControl>,
     checks: Vec<FinalCheck>,
+    /// Of a capture: whether the best combination answers it as the baseline does.
+    answers: Option<SameAnswers>,
     warnings: Vec<String>,
     complete: bool,
 }
@@ -194,10 +208,11 @@ impl<'a> Filling<'a> {
             outcomes: Vec::new(),
             places,
             confirmed: earlier.confirmed.clone(),
-            is_fresh: false,
+            is_ours: earlier.is_unchecked,
             other_confirmations: earlier.other_confirmations.clone(),
             controls: Vec::new(),
             checks: earlier.checks.clone(),
+            answers: earlier.confirmed.as_ref().and_then(known_answers),
             warnings: earlier.warnings.clone(),
             complete: false,
         };
@@ -208,25 +223,22 @@ impl<'a> Filling<'a> {
 
     fn fill(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         let options = self.options;
-        let mut order = Vec::new();
-        for (index, &place) in self.places.iter().enumerate() {
-            if self.outcomes[index].is_some() {
-                continue;
-            }
-            match self.sides(place) {
-                Ok(sides) => order.push((index, sides)),
-                Err(reason) => {
-                    self.outcomes[index] = Some(CellOutcome::NotTried {
-                        reason,
-                        is_left: false,
-                    });
-                }
-            }
-        }
+        let asked = self.outcomes.iter().enumerate();
+        let asked = asked.filter(|(_, outcome)| outcome.is_none());
+        let mut order: Vec<usize> = asked.map(|(index, _)| index).collect();
+        // Of all that is asked for: what is not to be had may be another cell in a sitting that continues this one.
         let mut rng = ChaCha8Rng::seed_from_u64(derive_seed(self.seed, "matrix order", 0));
         order.shuffle(&mut rng);
+        for &index in &order {
+            if let Err(reason) = self.sides(self.places[index]) {
+                self.outcomes[index] = Some(not_to_be_had(reason));
+            }
+        }
         let errors = ErrorBudget::two_sided(options.alpha, options.duels);
-        let count = order.len();
+        let to_measure = order
+            .iter()
+            .filter(|&&index| self.outcomes[index].is_none());
+        let count = to_measure.count();
         if count > 0 || self.to_confirm().is_some() {
             self.measure_controls(study, errors, count, observer)?;
         }
@@ -234,17 +246,27 @@ impl<'a> Filling<'a> {
         let spent = options.part.earlier().spent;
         let share = confirmation_alpha(options.alpha, spent, false).unwrap_or(options.alpha);
         let confirmation = confirmation_errors(options.alpha, share, options.duels);
-        for (done, (index, sides)) in order.into_iter().enumerate() {
+        let mut left = count;
+        for index in order {
             let place = self.places[index];
             let subject = self.subject(place);
+            let sides = match study.made_or_missing(&subject, |_| Ok(self.sides(place)))? {
+                Ok(sides) => sides,
+                Err(reason) => {
+                    self.outcomes[index] = Some(not_to_be_had(reason));
+                    continue;
+                }
+            };
             observer.see(Event::Stage {
-                name: &format!("cell {} of {count}: {subject}", done + 1),
+                name: &format!("cell {} of {count}: {subject}", count - left + 1),
                 seconds: study.left_seconds(),
             });
             let first_look = first_look_seconds(study, errors, options.couples);
             let open =
                 study.left_seconds() - first_look_seconds(study, confirmation, options.couples);
-            let share = share_seconds(open, count - done, first_look);
+            let share = share_seconds(open, left, first_look);
+            // Every cell that is measured is among those that were counted.
+            left -= 1;
             let asked = Asked {
                 place,
                 phase: Phase::Cell,
@@ -513,92 +535,18 @@ impl<'a> Filling<'a> {
                 comparison: *comparison,
             };
             let (counts, other) = which_counts(latest, self.confirmed.take());
-            self.is_fresh = counts.subject == subject;
+            self.is_ours = counts.subject == subject || part.earlier().is_unchecked;
             self.confirmed = Some(counts);
             self.other_confirmations.extend(other);
-            if self.is_fresh {
+            if self.is_ours {
                 self.checks = Vec::new();
+                self.answers = None;
             }
         }
         if interrupted {
             return Err(Cancelled.into());
         }
         study.keep(&checkpoint::told(), &self.warnings)
-    }
-
-    /// What there is to know of the confirmed combination's server, where it was built.
-    fn builds(&self) -> Result<Vec<BuildNote>> {
-        let options = self.options;
-        if !self.is_fresh {
-            return Ok(options.part.earlier().builds.clone());
-        }
-        let best = self.confirmed.as_ref().and_then(|confirmed| {
-            let place = (confirmed.workload, confirmed.threads);
-            let of = |combination: usize| {
-                let variants = &options.combinations[combination].variants;
-                variants.get(confirmed.workload)?.as_ref().ok()
-            };
-            let best = Noted {
-                of: BEST,
-                variant: of(self.best()?)?,
-                beside: of(0),
-            };
-            Some((options.benches.get(&place)?, best))
-        });
-        best.map_or(Ok(Vec::new()), |(bench, best)| build_notes(bench, &[best]))
-    }
-
-    /// The best combination and where it was measured, once fresh duels of this part proved it faster: workbench, baseline, it.
-    fn proven(&self) -> Option<(&Confirmed, &'a Workbench, [&'a Variant; 2])> {
-        let options = self.options;
-        let confirmed = self.confirmed.as_ref().filter(|_| self.is_fresh)?;
-        if !is_proven(confirmed) || !confirmed.comparison.may_be_recommended() {
-            return None;
-        }
-        let of = |combination: usize| {
-            let variant = options.combinations[combination]
-                .variants
-                .get(confirmed.workload)?;
-            variant.as_ref().ok()
-        };
-        let bench = options
-            .benches
-            .get(&(confirmed.workload, confirmed.threads))?;
-        Some((confirmed, bench, [of(0)?, of(self.best()?)?]))
-    }
-
-    /// Checks the best combination, which is handed over.
-    fn check_best(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
-        let Some((_, bench, [baseline, best])) = self.proven() else {
-            return Ok(());
-        };
-        let recovery = touches_recovery(best, &self.options.inventory.levers);
-        self.checks = check_final(bench, study, [baseline, best], recovery, observer)?;
-        Ok(())
-    }
-
-    /// What installing the best combination takes; `None` unless fresh duels proved it faster and it was checked.
-    fn deployment(&self) -> Result<Option<Deployment>> {
-        let options = self.options;
-        if !self.is_fresh {
-            return Ok(options.part.earlier().deployment.clone());
-        }
-        let checked = self
-            .proven()
-            .filter(|_| FinalCheck::may_be_handed_over(&self.checks));
-        let Some((confirmed, bench, [before, best])) = checked else {
-            return Ok(None);
-        };
-        let part = Part::between(&confirmed.title, before, best, &options.inventory.levers);
-        let start = bench.start(&best.server);
-        deployment(
-            [bench.install_of(best)?, bench.install_of(before)?],
-            best,
-            &[part],
-            &options.machine,
-            start,
-        )
-        .map(Some)
     }
 
     fn summary(&self, study: &Study) -> Result<MatrixSummary> {
@@ -612,7 +560,9 @@ impl<'a> Filling<'a> {
             .map(|install| install.version_string.clone())
             .unwrap_or_default();
         let builds = self.builds()?;
-        let not_recommended = not_recommended(&builds).or_else(|| failed_checks(&self.checks));
+        let not_recommended = not_recommended(&builds)
+            .or_else(|| failed_checks(&self.checks))
+            .or_else(|| other_answers(self.answers.as_ref()));
         let mut warnings: Vec<String> = not_recommended.into_iter().collect();
         let deployment = if warnings.is_empty() {
             self.deployment()?
@@ -702,8 +652,7 @@ impl Measuring for Filling<'_> {
             self.keep(study)?;
         }
         self.fill(study, observer)?;
-        self.check_best(study, observer)?;
-        self.complete = FinalCheck::none_broken(&self.checks);
+        self.complete = self.check_best(study, observer)?;
         Ok(())
     }
 

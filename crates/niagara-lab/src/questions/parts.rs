@@ -8,8 +8,9 @@ use std::time::SystemTime;
 use anyhow::{Context, Result, bail};
 use niagara_stats::{ErrorBudget, LookPlan};
 use niagara_store::{
-    BuildNote, Cell, CellOutcome, Confirmed, Deployment, FinalCheck, MatrixSummary, MatrixWorkload,
-    MeasuredPart, MethodControl, NextPart, Store, Summary, best_combination,
+    BuildCheck, BuildNote, Cell, CellOutcome, Confirmed, Deployment, EventRecord, FinalCheck,
+    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, Phase, Store, Summary,
+    best_combination,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -52,9 +53,12 @@ pub(crate) struct Earlier {
     pub parts: Vec<MeasuredPart>,
     /// The confirmation that counts.
     pub confirmed: Option<Confirmed>,
+    /// Whether that one proved its combination, and the part ended before that was checked.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub is_unchecked: bool,
     /// The other ones.
     pub other_confirmations: Vec<Confirmed>,
-    /// The error probability that all of them were given.
+    /// The error probability that all of them were given of which a duel counts.
     pub spent: f64,
     /// Of every part.
     pub controls: Vec<MethodControl>,
@@ -84,33 +88,42 @@ impl Earlier {
                 },
                 false => cell,
             });
-        // One that was stopped within its duels, or before what it proved was checked, or whose time ended before it could call
-        // anything, stands for nothing.
+        // One that was stopped within its duels, or whose time ended before it could call anything, stands for nothing.
         let is_judged = |confirmed: &Confirmed| {
             let judged = confirmed.comparison.judged();
             let needed = LookPlan::fewest_duels(judged.alpha).filter(|_| fewest > 0);
             judged.verdict.is_some() && judged.duels >= needed.unwrap_or(0)
         };
-        let is_over = |confirmed: &Confirmed| {
-            let unchecked =
-                is_proven(confirmed) && !FinalCheck::may_be_handed_over(&summary.checks);
-            is_judged(confirmed) && (summary.complete || !unchecked)
-        };
-        let confirmed = summary.confirmed.filter(is_over);
+        let confirmed = summary.confirmed.filter(is_judged);
+        // What was proven stays proven, and is not spent on again: its check alone is made up for.
+        let is_unknown = |note: &BuildNote| matches!(note.check, BuildCheck::Unknown(_));
+        let lacks_a_check = !FinalCheck::may_be_handed_over(&summary.checks)
+            || summary.builds.iter().any(is_unknown);
+        let is_unchecked = !summary.complete
+            && lacks_a_check
+            && confirmed.as_ref().is_some_and(|confirmed| {
+                is_proven(confirmed) && confirmed.comparison.may_be_recommended()
+            });
         let mut other_confirmations = summary.other_confirmations;
         other_confirmations.retain(is_judged);
         let counts = confirmed.is_some();
+        let is_checked = counts && !is_unchecked;
         Self {
             cells: cells.collect(),
             workloads: summary.workloads,
             parts: summary.parts,
             confirmed,
+            is_unchecked,
             other_confirmations,
             spent,
             controls: summary.controls,
             builds: if counts { summary.builds } else { Vec::new() },
-            checks: if counts { summary.checks } else { Vec::new() },
-            deployment: summary.deployment.filter(|_| counts),
+            checks: if is_checked {
+                summary.checks
+            } else {
+                Vec::new()
+            },
+            deployment: summary.deployment.filter(|_| is_checked),
             warnings,
         }
     }
@@ -135,6 +148,12 @@ impl Earlier {
             .iter()
             .chain(&self.other_confirmations)
             .any(|one| one.title == title && (one.workload, one.threads) == place)
+    }
+
+    /// The combination that was proven and still is to be checked.
+    fn to_check(&self) -> Option<&str> {
+        let confirmed = self.confirmed.as_ref().filter(|_| self.is_unchecked)?;
+        Some(&confirmed.title)
     }
 
     /// The best combination so far, where it still is to be confirmed.
@@ -239,14 +258,13 @@ impl PartOpening {
             let earlier = last.earlier.clone();
             return Ok(Self::with(study, matrix, false, earlier, records));
         }
-        let confirmation = checkpoint::confirmation();
-        let spent = parsed(store, &confirmation, confirmation.all(&events))?;
+        let spent = spent(store, &events)?;
         let told = checkpoint::told();
         let told = parsed(store, &told, told.all(&events).next_back().into_iter())?;
         let earlier = match summary {
             Some(Summary::Matrix(summary)) => Earlier::of(
                 *summary,
-                spent.iter().sum(),
+                spent,
                 told.into_iter().flatten().collect(),
                 fewest_duels(study),
             ),
@@ -281,7 +299,11 @@ impl PartOpening {
         let adds = asked().map(missing).sum();
         rows.extend(sets.first().map(|baseline| baseline.title.clone()));
         let best = earlier.to_confirm(&study.threads, study.alpha);
-        rows.extend(best.map(str::to_owned));
+        rows.extend(
+            best.into_iter()
+                .chain(earlier.to_check())
+                .map(str::to_owned),
+        );
         Self {
             begins,
             adds,
@@ -299,6 +321,18 @@ impl PartOpening {
     pub(crate) fn is_there(&self) -> bool {
         // The baseline is always set up.
         self.begins && self.rows.len() <= 1
+    }
+
+    /// Whether `now`, which was read of the same results later, begins or continues the same part behind the same parts.
+    ///
+    /// # Errors
+    /// What earlier parts left cannot be written as JSON.
+    pub(crate) fn is_still(&self, now: &Self) -> Result<bool> {
+        // As text: a figure that is not a number is equal to nothing, itself included.
+        let left = |opening: &Self| serde_json::to_string(&opening.earlier);
+        Ok(self.begins == now.begins
+            && self.records.len() == now.records.len()
+            && left(self)? == left(now)?)
     }
 
     /// Whether it may stand in one report with the parts that are there.
@@ -426,6 +460,33 @@ fn is_same(one: &[WantedLevel], other: &[WantedLevel]) -> bool {
         levels
     };
     sorted(one) == sorted(other)
+}
+
+/// The error probability that confirmations used, of all parts: one whose time ended before a duel of it counted saw nothing, and has
+/// used nothing.
+fn spent(store: &Store, events: &[EventRecord]) -> Result<f64> {
+    let (begun, given) = (checkpoint::part_begun(), checkpoint::confirmation());
+    // By part: the duels before it, what its confirmation was given.
+    let mut parts: Vec<(usize, f64)> = vec![(0, 0.0)];
+    for event in events {
+        if let Some(text) = begun.of(event) {
+            let before = parsed(store, &begun, std::iter::once(text))?;
+            parts.extend(before.iter().map(|part| (part.duels, 0.0)));
+        } else if let Some(text) = given.of(event) {
+            let share = parsed(store, &given, std::iter::once(text))?.iter().sum();
+            if let Some(part) = parts.last_mut() {
+                part.1 = share;
+            }
+        }
+    }
+    let duels = store.duels()?;
+    let ends = parts.iter().skip(1).map(|part| part.0).chain([duels.len()]);
+    let used = parts.iter().zip(ends).filter(|((from, _), end)| {
+        let own = duels.get(*from..*end).unwrap_or_default();
+        own.iter()
+            .any(|duel| duel.phase == Phase::Total && duel.score.is_some())
+    });
+    Ok(used.map(|((_, share), _)| share).sum())
 }
 
 /// Decisions that are kept under a key.

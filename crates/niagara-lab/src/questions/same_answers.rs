@@ -44,7 +44,32 @@ impl AnswersBeside {
         &mut self,
         bench: &Workbench,
         study: &mut Study,
+        sides: [&Variant; 2],
+        observer: &mut dyn Observer,
+    ) -> Result<Option<SameAnswers>> {
+        self.asked_once(bench, study, sides, true, observer)
+    }
+
+    /// The same of a final variant, after which nothing is measured: what an error broke is tried again by the same command.
+    ///
+    /// # Errors
+    /// As with [`compare`](Self::compare).
+    pub(crate) fn compare_last(
+        &mut self,
+        bench: &Workbench,
+        study: &mut Study,
+        sides: [&Variant; 2],
+        observer: &mut dyn Observer,
+    ) -> Result<Option<SameAnswers>> {
+        self.asked_once(bench, study, sides, false, observer)
+    }
+
+    fn asked_once(
+        &mut self,
+        bench: &Workbench,
+        study: &mut Study,
         [start, end]: [&Variant; 2],
+        keeps_failures: bool,
         observer: &mut dyn Observer,
     ) -> Result<Option<SameAnswers>> {
         if bench.load().workload.capture().is_none() {
@@ -79,7 +104,9 @@ impl AnswersBeside {
         for line in answers.facts().into_iter().chain(answers.differences()) {
             observer.see(Event::Note(&line));
         }
-        study.keep(&key, &answers)?;
+        if keeps_failures || answers.failure.is_none() {
+            study.keep(&key, &answers)?;
+        }
         Ok(Some(answers))
     }
 
@@ -125,6 +152,31 @@ pub(crate) fn take_answers(comparison: &mut Comparison, answers: Option<&SameAns
     if let (Some(replay), Some(answers)) = (&mut comparison.replay, answers) {
         replay.take_answers(answers);
     }
+}
+
+/// Whether nothing is left to be compared: the load is no capture, or what it is answered is known.
+pub(crate) fn are_compared(bench: &Workbench, answers: Option<&SameAnswers>) -> bool {
+    let is_capture = bench.load().workload.capture().is_some();
+    !is_capture || answers.is_some_and(|answers| answers.failure.is_none())
+}
+
+/// Why a final variant is not handed over by what it answers a capture; nothing of one that answers as the start does, and where
+/// that was not asked.
+pub(crate) fn other_answers(answers: Option<&SameAnswers>) -> Option<String> {
+    let answers = answers?;
+    if let Some(failure) = &answers.failure {
+        return Some(format!(
+            "the final variant's answers to the capture could not be compared with the start's, and it is not handed over for that; \
+             the same command tries it again: {failure}"
+        ));
+    }
+    let differences: Vec<String> = answers.differences().collect();
+    (!differences.is_empty()).then(|| {
+        format!(
+            "the final variant answers the capture otherwise than the start and is therefore not recommended: {}",
+            differences.join("; ")
+        )
+    })
 }
 
 /// The answers of `variant` on a fresh clone.
@@ -209,5 +261,32 @@ mod tests {
         assert_eq!(longest_of(100), 20);
         assert_eq!(longest_of(600), 120);
         assert_eq!(longest_of(36_000), 120);
+    }
+
+    #[test]
+    fn what_answers_otherwise_or_could_not_be_asked_is_not_handed_over() {
+        let mut answers = SameAnswers::default();
+        assert_eq!(other_answers(None), None);
+        assert_eq!(other_answers(Some(&answers)), None);
+        answers.differing.push(DifferingDigest {
+            digest: "0123456789abcdef".to_owned(),
+            text: "select a from t".to_owned(),
+            what: Difference::Rows,
+            executions: 10,
+            differing: 3,
+        });
+        let said = other_answers(Some(&answers)).expect("it differs");
+        assert!(
+            said.contains("not recommended") && said.contains("select a from t"),
+            "{said}"
+        );
+        answers.differing[0].what = Difference::Open;
+        assert_eq!(other_answers(Some(&answers)), None);
+        answers.failure = Some("the server ended".to_owned());
+        let said = other_answers(Some(&answers)).expect("nobody knows");
+        assert!(
+            said.contains("the same command tries it again: the server ended"),
+            "{said}"
+        );
     }
 }

@@ -113,8 +113,7 @@ impl Measuring for Tuning<'_> {
         self.judge_total(study, &promoted, observer)?;
         self.judge_rungs(study, &promoted, observer)?;
         self.look_at_last(study, observer)?;
-        self.check_final(study, observer)?;
-        self.found.complete = FinalCheck::none_broken(&self.found.checks);
+        self.found.complete = self.check_final(study, observer)?;
         Ok(())
     }
 
@@ -139,15 +138,16 @@ impl<'a> Tuning<'a> {
     }
 
     /// What was proven is checked as a whole before it is handed over. Its build was looked at before, but in studies that
-    /// were begun when that was done here.
-    fn check_final(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
+    /// were begun when that was done here. Whether all of that could be done.
+    fn check_final(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<bool> {
         if !self.found.is_proven() {
-            return Ok(());
+            return Ok(true);
         }
-        let checked = study.aside(observer, |observer| {
+        let undone = study.aside(observer, |observer| {
             check_build(self.bench, &self.found.last, observer)
-        });
-        self.found.warnings.extend(checked?);
+        })?;
+        let is_build_checked = undone.is_none();
+        self.found.warnings.extend(undone);
         let used = |candidate: &&Candidate| {
             self.found
                 .last
@@ -162,7 +162,7 @@ impl<'a> Tuning<'a> {
         self.found
             .warnings
             .extend(undone_checks(&self.found.checks));
-        Ok(())
+        Ok(is_build_checked && FinalCheck::none_broken(&self.found.checks))
     }
 
     /// Why builds are not tried is decided when a tuning begins: a later sitting tells the same reasons.

@@ -36,11 +36,11 @@ pub struct ComparePlan {
     pub protocol: Protocol,
     /// Couples of a duel.
     pub couples: u32,
-    /// Estimated seconds of a duel.
-    pub duel_seconds: f64,
+    /// Estimated seconds of a duel, pair or series; `None` of jobs, which take as long as they take.
+    pub duel_seconds: Option<f64>,
     /// Seconds asked for.
     pub budget_seconds: f64,
-    /// Duels that fit into them.
+    /// Duels that fit into them, as far as that can be told: of jobs as many as there may be.
     pub duels: usize,
     /// Smallest difference that those show 4 times in 5, as a fraction; `None` of protocols other than duels.
     pub detectable: Option<f64>,

@@ -48,7 +48,7 @@ impl<T> Checkpoint<T> {
     }
 
     /// What `event` keeps under this key, as JSON.
-    fn of<'e>(&self, event: &'e EventRecord) -> Option<&'e str> {
+    pub(crate) fn of<'e>(&self, event: &'e EventRecord) -> Option<&'e str> {
         let kept = (event.kind == DECISION).then_some(event.text.as_str())?;
         kept.strip_prefix(self.name.as_str())?.strip_prefix('\t')
     }
@@ -90,6 +90,11 @@ pub(crate) fn told() -> Checkpoint<Vec<String>> {
 /// The error probability that a confirmation of a matrix is given.
 pub(crate) fn confirmation() -> Checkpoint<f64> {
     Checkpoint::named("confirmation")
+}
+
+/// Why a rung of a ladder or a cell of a matrix was not to be had; nothing where it was.
+pub(crate) fn unavailable(subject: &str) -> Checkpoint<Option<String>> {
+    Checkpoint::named(format!("not to be had {subject}"))
 }
 
 impl<T: Serialize> Checkpoint<T> {

@@ -2,6 +2,7 @@
 
 pub(crate) mod announced;
 pub(crate) mod answer;
+pub(crate) mod availability;
 pub(crate) mod checkpoint;
 pub(crate) mod clock;
 pub(crate) mod debug_symbols;

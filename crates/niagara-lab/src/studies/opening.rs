@@ -90,6 +90,10 @@ impl<'a> Opening<'a> {
     }
 
     /// Begins the study, or continues the unfinished one, with the seed that it began with.
+    ///
+    /// # Errors
+    /// Another Niagara runs it, or added a part to the same matrix since the folder was chosen; the folder holds another study, or
+    /// cannot be written.
     pub(crate) fn open(&self) -> Result<Study> {
         let mut machine = serde_json::to_value(self.session.inventory.fingerprint()?)?;
         if let Some(client) = &self.session.inventory.client {
@@ -114,15 +118,31 @@ impl<'a> Opening<'a> {
             machine,
             niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
         };
-        Study::open(
-            &record,
-            StudyOptions {
-                folder: self.folder.path.clone(),
-                budget_seconds: self.question.budget.as_secs_f64(),
-                duel_settings: self.duel_settings,
-                protocol: self.question.protocol,
-                begins_part: self.part.as_ref().is_some_and(|part| part.begins),
-            },
+        let options = StudyOptions {
+            folder: self.folder.path.clone(),
+            budget_seconds: self.question.budget.as_secs_f64(),
+            duel_settings: self.duel_settings,
+            protocol: self.question.protocol,
+            begins_part: self.part.as_ref().is_some_and(|part| part.begins),
+        };
+        Study::open_if(&record, options, |store| self.check_part(store))
+    }
+
+    /// Whether the part of a matrix that was chosen is still the next one: between that and now are builds, which take minutes to
+    /// hours, and another command may have measured a part meanwhile. What it measured would be measured again and lost, and what it
+    /// spent of the error probability would be spent again.
+    fn check_part(&self, store: Option<&Store>) -> Result<()> {
+        let (Question::Matrix(matrix), Some(chosen)) = (&self.question.question, &self.part) else {
+            return Ok(());
+        };
+        let now = PartOpening::read(self.question, matrix, store)?;
+        if chosen.is_still(&now)? {
+            return Ok(());
+        }
+        bail!(
+            "{}: another command measured a part of this matrix while this one set up its servers\n\
+             remedy: give the same command again: it measures what is left, and what was built is kept",
+            self.folder().display()
         )
     }
 }
@@ -200,6 +220,7 @@ fn identity(study: &StudyDescription) -> Result<Value> {
         let mut description = serde_json::to_value(study)?;
         add_rate(&mut description, study);
         add_training(&mut description, study)?;
+        add_rows_beside(&mut description, study);
         return Ok(description);
     };
     // In the form in which tunings were kept before other questions were described like this: theirs are continued.
@@ -238,6 +259,19 @@ fn identity(study: &StudyDescription) -> Result<Value> {
 fn add_rate(plan: &mut Value, study: &StudyDescription) {
     if let Some(rate) = study.rate {
         plan["rate"] = Value::from(rate.to_string());
+    }
+}
+
+/// What the rows of a matrix beside its combinations are called: their results are found by that.
+fn add_rows_beside(plan: &mut Value, study: &StudyDescription) {
+    let Question::Matrix(matrix) = &study.question else {
+        return;
+    };
+    let rows = matrix.sets().into_iter();
+    let beside = rows.filter(|row| row.beside.is_some());
+    let titles: Vec<String> = beside.map(|row| row.title).collect();
+    if !titles.is_empty() {
+        plan["rows_beside"] = Value::from(titles);
     }
 }
 
@@ -373,6 +407,19 @@ mod tests {
         let whole = key(matrix(None), 60, None);
         assert_eq!(key(matrix(Some("a=b")), 600, None), whole);
         assert_ne!(key(matrix(None), 60, Some(1)), whole);
+        // What a row is called is how its results are found.
+        let beside = |title: &str| {
+            let Question::Matrix(mut beside) = matrix(None) else {
+                panic!("a matrix");
+            };
+            beside.beside.push(VariantRecipe {
+                title: Some(title.to_owned()),
+                ..VariantRecipe::default()
+            });
+            key(Question::Matrix(beside), 60, None)
+        };
+        assert_eq!(beside("own build"), beside("own build"));
+        assert_ne!(beside("own build"), beside("my own build"));
         assert_ne!(
             key(Question::Noise, 60, None),
             key(Question::Noise, 600, None)

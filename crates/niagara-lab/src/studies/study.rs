@@ -91,6 +91,19 @@ impl Study {
     /// # Errors
     /// Another Niagara runs it, the folder holds the results of another study, or cannot be written.
     pub fn open(record: &StudyRecord, options: StudyOptions) -> Result<Self> {
+        Self::open_if(record, options, |_| Ok(()))
+    }
+
+    /// The same, if `check` has nothing against it: that is asked before anything is written, of the results that are there, while
+    /// no other Niagara can write to them.
+    ///
+    /// # Errors
+    /// As with [`open`](Self::open); what `check` fails with.
+    pub(crate) fn open_if(
+        record: &StudyRecord,
+        options: StudyOptions,
+        check: impl FnOnce(Option<&Store>) -> Result<()>,
+    ) -> Result<Self> {
         std::fs::create_dir_all(&options.folder).map_err(|error| {
             anyhow::anyhow!(
                 "cannot make the folder {} for the results: {error}; name another with --out",
@@ -115,6 +128,7 @@ impl Study {
                 );
             }
             seed = there.seed;
+            check(Some(&store))?;
             let kind = match options.begins_part {
                 true => "next part",
                 false => "resumed",
@@ -122,6 +136,7 @@ impl Study {
             store.add_event(unix_ms(SystemTime::now()), kind, &record.command)?;
             store
         } else {
+            check(None)?;
             Store::create(&path, record)?
         };
         let recalled = store.duels()?;

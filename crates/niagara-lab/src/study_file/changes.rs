@@ -10,9 +10,11 @@ use super::build_table::settings;
 use super::document::{NamedVariant, Parts, Runtime};
 use super::known::Known;
 use crate::asking::recipe::{VariantRecipe, spelled};
+use crate::duels::workbench::looks_like_path;
 use crate::lever::{
     Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
 };
+use crate::studies::inventory::server_name;
 use niagara_build::{check_build_setting, setting_in_folder};
 
 /// What a variant's table says.
@@ -146,10 +148,14 @@ fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
     }
 }
 
-/// A server by its name in the catalogue or by its path.
+/// A server by its name in the catalogue, or by its path from the folder of the study's file, which comes back absolute: the study is
+/// the same wherever the command is given.
 pub(crate) fn server(name: &At<Text>, known: &Known<'_>, mistakes: &mut Mistakes<'_>) -> String {
     let text = name.trim();
-    if !text.contains('/') && !known.servers.iter().any(|server| server == text) {
+    if looks_like_path(text) {
+        return server_at(text, name.at, known, mistakes);
+    }
+    if !known.servers.iter().any(|server| server == text) {
         let names = known.servers.iter().map(String::as_str);
         mistakes.add(
             name.at,
@@ -162,6 +168,21 @@ pub(crate) fn server(name: &At<Text>, known: &Known<'_>, mistakes: &mut Mistakes
         );
     }
     text.to_owned()
+}
+
+/// A server's path from the folder of the study's file, absolute.
+fn server_at(path: &str, at: usize, known: &Known<'_>, mistakes: &mut Mistakes<'_>) -> String {
+    match server_name(&known.folder.join(path).display().to_string()) {
+        Ok(absolute) => absolute,
+        Err(error) => {
+            mistakes.add(
+                at,
+                format!("the server {path}: {error:#}"),
+                "write its path from the root, as in /usr/sbin/mariadbd",
+            );
+            path.to_owned()
+        }
+    }
 }
 
 /// A variant spoken of: by its name in `[variants]`, or as an expression.
@@ -179,7 +200,13 @@ pub(crate) fn reference(
     }
     match parse_variant(name, known.levers, known.servers) {
         Ok(expression) => VariantRecipe {
-            server: expression.server,
+            server: expression.server.map(|server| {
+                if looks_like_path(&server) {
+                    server_at(&server, text.at, known, mistakes)
+                } else {
+                    server
+                }
+            }),
             spelling: spelled(name, &expression.items),
             items: expression.items,
             ..VariantRecipe::default()

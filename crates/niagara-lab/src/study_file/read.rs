@@ -275,9 +275,24 @@ impl Reader<'_> {
         };
         let workloads = self.workloads(entry, kind, &engine, threads[0], mistakes)?;
         let is_job = workloads[0].load.workload.is_job();
+        let sessions = |workload: &StudyWorkload| {
+            let capture = workload.load.workload.capture();
+            capture.map(|_| workload.load.threads)
+        };
+        let of_captures: Option<Vec<u32>> = workloads.iter().map(sessions).collect();
         if is_job {
-            self.check_job(entry, mistakes);
             threads = vec![1];
+            let cause = "several connections for a job";
+            let remedy = "it is done on one connection: leave `threads` out";
+            self.check_threads(entry, &threads, cause, remedy, mistakes);
+        } else if let Some(sessions) = of_captures
+            && kind != StudyKind::Sweep
+        {
+            // There is room for those of the largest of several captures.
+            threads = vec![sessions.into_iter().max().unwrap_or(1)];
+            let cause = "other connections for a capture than were captured";
+            let remedy = "it is replayed by as many as had been there: leave `threads` out";
+            self.check_threads(entry, &threads, cause, remedy, mistakes);
         }
         let protocol = self.protocol(question, is_job, mistakes);
         let (goal, rate) = self.goal(&workloads[0].load, mistakes);
@@ -435,17 +450,20 @@ impl Reader<'_> {
         }
     }
 
-    /// A job is done on one connection.
-    fn check_job(&self, entry: &SizeEntry, mistakes: &mut Mistakes<'_>) {
+    /// Thread counts other than these are a mistake where the workload has connections of its own.
+    fn check_threads(
+        &self,
+        entry: &SizeEntry,
+        own: &[u32],
+        cause: &str,
+        remedy: &str,
+        mistakes: &mut Mistakes<'_>,
+    ) {
         let given = entry.threads.as_ref().or(self.document.threads.as_ref());
         if let Some(value) = given
-            && value.value().is_some_and(|counts| counts != [1])
+            && value.value().is_some_and(|counts| counts != own)
         {
-            mistakes.add(
-                value.at,
-                "several connections for a job",
-                "it is done on one connection: leave `threads` out",
-            );
+            mistakes.add(value.at, cause, remedy);
         }
     }
 
@@ -736,6 +754,7 @@ fn misfit(
     let (at_name, name) = (workload.name.at, &found.name);
     let at_title = workload.title.as_ref().unwrap_or(&workload.name).at;
     let is_job = |workload: &StudyWorkload| workload.load.workload.is_job();
+    let is_capture = |workload: &StudyWorkload| workload.load.workload.capture().is_some();
     if before.iter().any(|other| other.name == *name) {
         return Some((
             at_title,
@@ -758,12 +777,30 @@ fn misfit(
             "write kind = \"compare\", \"ladder\" or \"matrix\"",
         ));
     }
-    let others = before.iter().find(|other| is_job(other) != is_job(found));
-    others.map(|_| {
-        (
+    if is_capture(found) && kind == StudyKind::Sweep {
+        return Some((
+            at_name,
+            format!(
+                "{name} is a capture, whose connections are those that were captured: there is nothing to sweep"
+            ),
+            "write kind = \"compare\", \"ladder\" or \"matrix\"",
+        ));
+    }
+    if before.iter().any(|other| is_job(other) != is_job(found)) {
+        return Some((
             at_name,
             "a job and a load in one matrix".to_owned(),
             "jobs meet in pairs, loads in duels: give each a study of its own",
+        ));
+    }
+    let others = before
+        .iter()
+        .find(|other| is_capture(other) != is_capture(found));
+    others.map(|_| {
+        (
+            at_name,
+            "a capture and another load in one matrix".to_owned(),
+            "a capture has connections of its own, the other as many as `threads` says: give each a study of its own",
         )
     })
 }

@@ -1,5 +1,8 @@
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
 
+use niagara_capture::log::ReadOptions;
+use niagara_capture::{Import, import};
 use niagara_load::Workload;
 use niagara_server::Catalog;
 use niagara_toml::{FileError, Mistake};
@@ -844,4 +847,103 @@ fn builds_are_trained_on_files_beside_the_study() {
         assert_eq!(found.len(), 1, "{lines}: {found:#?}");
         assert!(found[0].to_string().contains(told), "{lines}: {}", found[0]);
     }
+}
+
+/// A capture of this many sessions at once, beside the study.
+fn capture(folder: &Path, name: &str, sessions: u64) {
+    let mut log = String::from(
+        "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\n\
+         Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime\t\t    Id Command\tArgument\n\
+         # Time: 231114 22:13:20\n",
+    );
+    for number in 0..4 * sessions {
+        let session = number % sessions + 1;
+        log += &format!(
+            "# User@Host: app[app] @ localhost []\n# Thread_id: {session}  Schema: shop  QC_hit: No\n\
+             # Query_time: 0.002000  Lock_time: 0.000010  Rows_sent: 1  Rows_examined: 1\n\
+             # Rows_affected: 0  Bytes_sent: 100\nSET timestamp={};\nSELECT stock FROM item WHERE id = {number};\n",
+            1_700_000_000 + number / sessions
+        );
+    }
+    let path = folder.join("slow.log");
+    std::fs::write(&path, log).expect("written");
+    let order = Import {
+        files: vec![path],
+        read: ReadOptions::default(),
+        output: folder.join(name),
+        replace: true,
+        counted: None,
+    };
+    import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
+}
+
+/// Its connections are those that were captured: threads are not asked for, and there is nothing to sweep.
+#[test]
+fn a_capture_has_the_connections_that_were_captured() {
+    let folder = tempfile::tempdir().expect("a folder");
+    capture(folder.path(), "shop.capture", 3);
+    capture(folder.path(), "large.capture", 5);
+    let text = COMPARE.replace("name = \"report\"", "name = \"./shop.capture\"");
+    let read = |text: &str| read_in(folder.path(), text);
+    let only = |text: &str| {
+        let found = read(text).expect_err("a mistake");
+        assert_eq!(found.len(), 1, "{found:#?}");
+        found[0].to_string()
+    };
+    let file = read(&text).expect("valid");
+    let study = file.in_size(StudySize::Small);
+    assert_eq!(study.threads, [3]);
+    assert_eq!(study.first_load().threads, 3);
+
+    let found = only(&text.replace("b = \"base\"", "b = \"base\"\nthreads = 16"));
+    assert!(
+        found.starts_with("x.toml:8:11: other connections for a capture"),
+        "{found}"
+    );
+    let sweep = text
+        .replace("compare", "sweep")
+        .replace("a = \"base\"\nb = \"base\"\n", "");
+    let found = only(&sweep);
+    assert!(found.contains("there is nothing to sweep"), "{found}");
+
+    // There is room for all connections of several captures.
+    let matrix = MATRIX
+        .replace("oltp_read_only", "./shop.capture")
+        .replace("oltp_point_select", "./large.capture");
+    let file = read(&matrix).expect("valid");
+    assert_eq!(file.in_size(StudySize::Small).threads, [5]);
+    let found = only(&MATRIX.replace("oltp_point_select", "./shop.capture"));
+    assert!(
+        found.contains("a capture and another load in one matrix"),
+        "{found}"
+    );
+}
+
+/// A server's path begins at the folder of the study's file, as those of workloads and builds do, wherever the command is given.
+#[test]
+fn a_server_beside_the_study_is_found_from_anywhere() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let binary = folder
+        .path()
+        .canonicalize()
+        .expect("there")
+        .join("mariadbd");
+    let binary = binary.display().to_string();
+    let text = MATRIX.replace(
+        "measured = \"m\"\n",
+        "measured = \"m\"\nserver = \"./mariadbd\"\nbeside = [\"other\", \"./mariadbd\", \"base\"]\n\
+         [variants.other]\nserver = \"./mariadbd\"\n",
+    );
+    let file = read_in(folder.path(), &text).expect("valid");
+    let study = file.in_size(StudySize::Small);
+    assert_eq!(study.server, binary);
+    let Question::Matrix(matrix) = &study.question else {
+        panic!("a matrix");
+    };
+    let servers: Vec<Option<&str>> = matrix
+        .beside
+        .iter()
+        .map(|recipe| recipe.server.as_deref())
+        .collect();
+    assert_eq!(servers, [Some(&*binary), Some(&*binary), None]);
 }

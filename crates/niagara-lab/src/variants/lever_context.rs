@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
+use niagara_server::Install;
 use niagara_server::machine::Fingerprint;
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Context, Risk};
+use crate::variants::variant::Variant;
 
 /// Where levers are to be tried, with nothing risky allowed yet.
 ///
@@ -19,6 +21,42 @@ pub fn lever_context(
     server: &str,
 ) -> Result<Context> {
     let install = bench.install(server)?;
+    Ok(of_install(
+        fingerprint,
+        bench,
+        install,
+        bench.data_bytes(server)?,
+    ))
+}
+
+/// The same for levers on top of a variant that was set up, whether or not its server was as packaged; with every risk allowed:
+/// whoever recommends a lever says what it risks.
+///
+/// # Errors
+/// Neither the variant nor one with the same server and build was set up, or its image cannot be read.
+pub(crate) fn on_top_of(
+    variant: &Variant,
+    fingerprint: &Fingerprint,
+    bench: &Workbench,
+) -> Result<Context> {
+    let install = bench.install_of(variant)?;
+    let data_bytes = bench.data_bytes_of(variant)?;
+    let mut context = of_install(fingerprint, bench, install, data_bytes);
+    context.engine = bench.load().engine_of(variant).to_owned();
+    context.allowed = EVERY_RISK.into();
+    Ok(context)
+}
+
+/// Risks that have to be allowed.
+const EVERY_RISK: [Risk; 3] = [Risk::Durability, Risk::Security, Risk::System];
+
+/// A server with its data, on this machine, under the workbench's load.
+fn of_install(
+    fingerprint: &Fingerprint,
+    bench: &Workbench,
+    install: &Install,
+    data_bytes: u64,
+) -> Context {
     let load = bench.load();
     let mallocs = install
         .mallocs
@@ -26,15 +64,15 @@ pub fn lever_context(
         .filter(|(_, library)| can_be_named(library));
     let mut mallocs: BTreeSet<String> = mallocs.map(|(name, _)| name.clone()).collect();
     mallocs.insert("glibc".to_owned());
-    Ok(Context {
-        data_bytes: bench.data_bytes(server)?,
+    Context {
+        data_bytes,
         engine: load.engine.clone(),
         mallocs,
         writes: load.workload.writes(),
         app_local: bench.client().is_none(),
         production: bench.origin().machine,
         ..Context::new(install.family, install.version, fingerprint.clone())
-    })
+    }
 }
 
 /// Whether LD_PRELOAD can name a library: it takes blanks and colons for what stands between two (ld.so(8)).
@@ -54,7 +92,7 @@ pub(crate) fn everything_allowed(
     named: &str,
 ) -> Result<Context> {
     let mut context = lever_context(fingerprint, bench, server)?;
-    context.allowed = [Risk::Durability, Risk::Security, Risk::System].into();
+    context.allowed = EVERY_RISK.into();
     context.named = [named.to_owned()].into();
     Ok(context)
 }

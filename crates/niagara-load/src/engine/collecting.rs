@@ -141,6 +141,9 @@ impl Collecting {
                 .per_connection_busy_seconds
                 .push(served.busy.as_secs_f64());
             whole
+                .per_connection_waited_seconds
+                .push(served.waited.as_secs_f64());
+            whole
                 .per_connection_extreme_seconds
                 .push((served.shortest.as_secs_f64(), served.longest.as_secs_f64()));
         }

@@ -187,11 +187,25 @@ impl Connection {
 
     /// Counts the transaction that has just been answered; returns how many this link has served.
     pub(crate) fn complete(&mut self, now: Instant) -> u64 {
-        self.served.add(now.saturating_duration_since(self.begun));
+        self.served.add(
+            self.begun.saturating_duration_since(self.intended),
+            now.saturating_duration_since(self.begun),
+        );
         self.free_since = now;
         match &mut self.link {
             Some(link) => link.complete(),
             None => 0,
+        }
+    }
+
+    /// What it has done since the kick: of a transaction in flight, the part until `moment`.
+    pub(crate) fn served_until(&self, moment: Instant) -> Served {
+        match self.state {
+            State::Idle | State::Lost { resume: false } => self.served,
+            State::Running | State::RollingBack | State::Lost { resume: true } => {
+                let part = moment.saturating_duration_since(self.begun);
+                self.served.with_part(part)
+            }
         }
     }
 

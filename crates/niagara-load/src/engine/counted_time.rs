@@ -59,17 +59,17 @@ impl<'o, 'k> CountedTime<'o, 'k> {
         }
     }
 
-    /// Reports every interval that is over, and returns the end of the one at hand. The last interval ends with the
-    /// drain, not here.
+    /// Reports every interval that is over, with its end, and returns the end of the one at hand. The last interval ends
+    /// with the drain, not here.
     pub(crate) fn report_intervals(
         &mut self,
         now: Instant,
         mut end: Instant,
-        mut report: impl FnMut(Window),
+        mut report: impl FnMut(Window, Instant),
     ) -> Result<Instant, LoadError> {
         if let Some(interval) = self.order.interval {
             while (end < self.stop_at || self.order.count_drain) && now >= end {
-                report(self.recorder.take()?);
+                report(self.recorder.take()?, end);
                 end += interval;
             }
         }

@@ -32,6 +32,10 @@ use std::time::{Duration, Instant, SystemTime};
 /// How long a loop may take beyond its own bounds before it is given up.
 const GRACE: Duration = Duration::from_secs(10);
 
+/// How long a loop may take after it was cancelled: what is in flight gets two seconds, and nothing is lost by not
+/// waiting for what comes later.
+const CANCELLED_GRACE: Duration = Duration::from_secs(5);
+
 /// How often it is asked whether a loop that says nothing is still there.
 const GLANCE: Duration = Duration::from_secs(1);
 
@@ -54,6 +58,8 @@ pub struct Driver {
     replay: Option<Arc<Shared>>,
     /// Of a script: who does what is done once, for each side.
     keepers: Vec<Keeper>,
+    /// A loop did not stop in time: it is not waited for any more.
+    stuck: bool,
 }
 
 #[derive(Debug)]
@@ -150,6 +156,7 @@ impl Driver {
             runs: 0,
             replay: None,
             keepers: Vec::new(),
+            stuck: false,
         };
         let share =
             |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
@@ -202,6 +209,7 @@ impl Driver {
             runs: 0,
             replay: Some(Arc::clone(&setup.shared)),
             keepers: Vec::new(),
+            stuck: false,
         };
         let thread = std::thread::Builder::new()
             .name("replay".into())
@@ -272,6 +280,12 @@ impl Driver {
         self.io
     }
 
+    /// Whether one of its threads did not stop in time, as one whose script does not come back. It is then left alone until
+    /// the process ends: nothing waits for it, neither [`leave`](Self::leave) nor dropping this.
+    pub fn is_stuck(&self) -> bool {
+        self.stuck
+    }
+
     /// Says goodbye to the servers.
     pub fn disconnect(self) {}
 
@@ -292,8 +306,15 @@ impl Driver {
         let mut result = Ok(());
         let mut broken = false;
         for event_loop in &mut self.loops {
+            let Some(thread) = event_loop.thread.take() else {
+                continue;
+            };
+            if self.stuck && !thread.is_finished() {
+                broken = true;
+                continue;
+            }
             // A panic in a loop has been reported as a dead thread.
-            if let Some(Ok(left)) = event_loop.thread.take().map(JoinHandle::join) {
+            if let Ok(left) = thread.join() {
                 counts.add(left.counts);
                 broken |= left.broken;
                 result = result.and(left.failure.map_or(Ok(()), Err));
@@ -365,7 +386,12 @@ impl Driver {
         );
         let mut last_moment = order.stop_at + run.drain_timeout + GRACE;
         let mut is_late = false;
+        let mut is_cancelled = false;
         while !collecting.is_complete() {
+            if !is_cancelled && self.cancel.load(Ordering::Relaxed) {
+                (is_cancelled, is_late) = (true, true);
+                last_moment = last_moment.min(Instant::now() + CANCELLED_GRACE);
+            }
             let left = last_moment.saturating_duration_since(Instant::now());
             match self.reports.recv_timeout(left.min(GLANCE)) {
                 Ok((index, report)) => collecting.take(index, report),
@@ -383,9 +409,14 @@ impl Driver {
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     order.abort.store(true, Ordering::Relaxed);
-                    return Err(LoadError::Client(
-                        "a thread of the load did not stop in time".into(),
-                    ));
+                    self.stuck = true;
+                    let error =
+                        LoadError::Client("a thread of the load did not stop in time".into());
+                    if !is_cancelled {
+                        return Err(error);
+                    }
+                    self.broken.fill(Some(error));
+                    return Err(LoadError::Cancelled);
                 }
             }
             if !collecting.hand_out(&order, last_moment, on_interval) {

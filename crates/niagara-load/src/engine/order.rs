@@ -47,22 +47,34 @@ pub(crate) struct Served {
     pub transactions: u64,
     /// Time within them.
     pub busy: Duration,
-    /// The least of that for one of them; nothing without one.
+    /// Time from when they were to begin until they did: of an open loop, their waiting for a connection.
+    pub waited: Duration,
+    /// The least of both for one of them; nothing without one.
     pub shortest: Duration,
     /// The most.
     pub longest: Duration,
 }
 
 impl Served {
-    /// One more transaction, which took this long.
-    pub(crate) fn add(&mut self, took: Duration) {
+    /// One more transaction, which began so long after its time and then took so long.
+    pub(crate) fn add(&mut self, waited: Duration, took: Duration) {
+        let all = waited + took;
         self.shortest = match self.transactions {
-            0 => took,
-            _ => self.shortest.min(took),
+            0 => all,
+            _ => self.shortest.min(all),
         };
-        self.longest = self.longest.max(took);
+        self.longest = self.longest.max(all);
         self.transactions += 1;
         self.busy += took;
+        self.waited += waited;
+    }
+
+    /// The same with what a transaction under way has taken so far.
+    pub(crate) fn with_part(self, part: Duration) -> Self {
+        Served {
+            busy: self.busy + part,
+            ..self
+        }
     }
 }
 
@@ -135,4 +147,22 @@ pub(crate) const ENDING_ERRORS: [u16; 5] = [
 /// An error of this machine while doing `what`.
 pub(crate) fn client(what: &str) -> impl Fn(io::Error) -> LoadError + '_ {
     move |error| LoadError::Client(format!("{what}: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_waited_for_is_part_of_a_transaction_but_not_of_the_time_within_it() {
+        let ms = Duration::from_millis;
+        let mut served = Served::default();
+        served.add(ms(100), ms(10));
+        served.add(ms(0), ms(30));
+        assert_eq!((served.busy, served.waited), (ms(40), ms(100)));
+        assert_eq!((served.shortest, served.longest), (ms(30), ms(110)));
+        let with_part = served.with_part(ms(7));
+        assert_eq!((with_part.busy, with_part.transactions), (ms(47), 2));
+        assert_eq!(with_part.waited, ms(100));
+    }
 }

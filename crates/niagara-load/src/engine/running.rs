@@ -97,9 +97,9 @@ impl<'a> Running<'a> {
             }
             if now >= boundary {
                 let of_each = self.order.connections_by_interval;
-                boundary = self.time.report_intervals(now, boundary, |window| {
+                boundary = self.time.report_intervals(now, boundary, |window, end| {
                     let per_connection = if of_each {
-                        shares(connections)
+                        shares_until(connections, end)
                     } else {
                         Vec::new()
                     };
@@ -522,6 +522,14 @@ fn shares(connections: &[Connection]) -> Vec<Served> {
     connections
         .iter()
         .map(|connection| connection.served)
+        .collect()
+}
+
+/// The same until `moment`, when some are within a transaction.
+fn shares_until(connections: &[Connection], moment: Instant) -> Vec<Served> {
+    connections
+        .iter()
+        .map(|connection| connection.served_until(moment))
         .collect()
 }
 

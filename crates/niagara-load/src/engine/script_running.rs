@@ -27,6 +27,9 @@ use std::time::{Duration, Instant};
 const STUCK_AFTER: Duration = Duration::from_secs(10);
 /// Events without a wait for anything that a thread does before the others have their turn.
 const EVENTS_IN_A_ROW: u32 = 16;
+/// How long a thread that has a loop to itself does such events before the loop looks around: its events may take less than
+/// the call of the system for that.
+const TURN: Duration = Duration::from_millis(1);
 
 pub(crate) struct ScriptRunning<'a> {
     policy: &'a Policy,
@@ -126,8 +129,12 @@ impl<'a> ScriptRunning<'a> {
             }
             if now >= boundary {
                 let of_each = self.order.connections_by_interval;
-                boundary = self.time.report_intervals(now, boundary, |window| {
-                    let per_connection = if of_each { shares(threads) } else { Vec::new() };
+                boundary = self.time.report_intervals(now, boundary, |window, end| {
+                    let per_connection = if of_each {
+                        shares_until(threads, end)
+                    } else {
+                        Vec::new()
+                    };
                     report(window, per_connection);
                 })?;
             }
@@ -272,7 +279,7 @@ impl<'a> ScriptRunning<'a> {
         place: usize,
         mut reply: Reply,
     ) -> Result<(), LoadError> {
-        let mut events = 0;
+        let mut turn = Turn::new(threads.len() == 1);
         loop {
             let thread = &mut threads[place];
             let mut inline = Inline {
@@ -308,8 +315,7 @@ impl<'a> ScriptRunning<'a> {
                     let now = Instant::now();
                     self.ended(thread, completed, now);
                     thread.state = State::Parked;
-                    events += 1;
-                    if !self.offer(threads, place, now) || events >= EVENTS_IN_A_ROW {
+                    if !self.offer(threads, place, now) || turn.is_over(now) {
                         return Ok(());
                     }
                     // It continues at once.
@@ -526,7 +532,61 @@ impl<'a> ScriptRunning<'a> {
     }
 }
 
+/// The turn of a thread that does one event after the other and waits for nothing.
+struct Turn {
+    /// No other thread waits for its turn.
+    is_alone: bool,
+    events: u32,
+    /// When the first event was over.
+    since: Option<Instant>,
+}
+
+impl Turn {
+    fn new(is_alone: bool) -> Self {
+        Turn {
+            is_alone,
+            events: 0,
+            since: None,
+        }
+    }
+
+    /// Another event has ended: whether the turn is over.
+    fn is_over(&mut self, now: Instant) -> bool {
+        if self.is_alone {
+            let since = *self.since.get_or_insert(now);
+            return now.saturating_duration_since(since) >= TURN;
+        }
+        self.events += 1;
+        self.events >= EVENTS_IN_A_ROW
+    }
+}
+
 /// What each thread has done since the kick.
 fn shares(threads: &[ScriptThread]) -> Vec<Served> {
     threads.iter().map(|thread| thread.served).collect()
+}
+
+/// The same until `moment`, when some are within an event.
+fn shares_until(threads: &[ScriptThread], moment: Instant) -> Vec<Served> {
+    threads
+        .iter()
+        .map(|thread| thread.served_until(moment))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_is_some_events_among_others_and_a_time_alone() {
+        let begin = Instant::now();
+        let mut turn = Turn::new(false);
+        let events = (1..).find(|_| turn.is_over(begin));
+        assert_eq!(events, Some(EVENTS_IN_A_ROW));
+        let mut turn = Turn::new(true);
+        assert!((0..100_000).all(|_| !turn.is_over(begin)));
+        assert!(!turn.is_over(begin + TURN / 2));
+        assert!(turn.is_over(begin + TURN));
+    }
 }

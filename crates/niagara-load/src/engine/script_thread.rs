@@ -54,7 +54,21 @@ impl ScriptThread {
 
     /// Counts the event that has just ended.
     pub(crate) fn complete(&mut self, now: Instant) {
-        self.served.add(now.saturating_duration_since(self.begun));
+        self.served.add(
+            self.begun.saturating_duration_since(self.intended),
+            now.saturating_duration_since(self.begun),
+        );
         self.free_since = now;
+    }
+
+    /// What it has done since the kick: of an event in flight, the part until `moment`.
+    pub(crate) fn served_until(&self, moment: Instant) -> Served {
+        match self.state {
+            State::Parked | State::Over => self.served,
+            State::Busy | State::Resting => {
+                let part = moment.saturating_duration_since(self.begun);
+                self.served.with_part(part)
+            }
+        }
     }
 }

@@ -50,7 +50,8 @@ pub struct SliceStats {
     /// Transactions that arrived, in an open loop: in the whole run from the kick to the stop, in an interval within
     /// it. 0 in a closed loop.
     pub arrivals: u64,
-    /// Of those that arrived since the kick: how many had not begun at the end. They wait for a connection.
+    /// Of those that arrived since the kick and before the stop: how many had not begun at the end. They wait for a
+    /// connection. 0 in an interval by whose end as many had begun as may.
     pub backlog: u64,
     /// How late transactions began although a connection was free, in nanoseconds, to 2 significant digits; open loop,
     /// counted time. This delay is the load generator's own, and part of `latency`.
@@ -66,10 +67,14 @@ pub struct SliceStats {
     /// ([`RunOptions::connections_by_interval`](crate::RunOptions::connections_by_interval)).
     pub per_connection_transactions: Vec<u64>,
     /// Seconds each connection was within those transactions, from their beginning to the last statement's answer.
-    /// For intervals as above.
+    /// For intervals as above; there, of a transaction that is longer than an interval, the part that is in it.
     pub per_connection_busy_seconds: Vec<f64>,
-    /// The shortest and the longest of those transactions by connection, in seconds; zeros without one. Empty for
-    /// intervals.
+    /// Seconds that those transactions had waited for their connection before, in an open loop: from their arrival to
+    /// their beginning. In an interval those of the transactions that were completed in it.
+    #[serde(default)]
+    pub per_connection_waited_seconds: Vec<f64>,
+    /// The shortest and the longest of those transactions by connection, in seconds, their waiting included; zeros
+    /// without one. Empty for intervals.
     pub per_connection_extreme_seconds: Vec<(f64, f64)>,
 }
 
@@ -170,6 +175,7 @@ impl SliceStats {
             loop_cpu_seconds: Vec::new(),
             per_connection_transactions: Vec::new(),
             per_connection_busy_seconds: Vec::new(),
+            per_connection_waited_seconds: Vec::new(),
             per_connection_extreme_seconds: Vec::new(),
         }
     }
@@ -214,6 +220,8 @@ impl SliceStats {
                 .push(now.transactions.saturating_sub(was.transactions));
             self.per_connection_busy_seconds
                 .push(now.busy.saturating_sub(was.busy).as_secs_f64());
+            self.per_connection_waited_seconds
+                .push(now.waited.saturating_sub(was.waited).as_secs_f64());
         }
     }
 

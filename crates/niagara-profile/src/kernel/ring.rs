@@ -1,6 +1,5 @@
 //! Perf events of some threads or CPUs, and a thread that empties their buffers.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -10,6 +9,8 @@ use perf_event::data::Record;
 use perf_event::events::{Software, Tracepoint};
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
 
+use crate::stop::Stop;
+
 /// Bytes of a thread's stack that are copied with a sample: enough for a statement's, and well below the 64 KB that a
 /// record can hold.
 pub(crate) const STACK_BYTES: u32 = 16 << 10;
@@ -17,6 +18,9 @@ pub(crate) const STACK_BYTES: u32 = 16 << 10;
 const MAX_BUFFER: usize = 4 << 20;
 /// The smallest: a record with its stack has to fit.
 const MIN_BUFFER: usize = 32 << 10;
+/// The most bytes that are kept of samples while events are open, all of them together: thirty thousand stacks. The records of
+/// context switches are not counted: they are small.
+const MOST_KEPT: usize = 512 << 20;
 /// How often the buffers are emptied.
 const DRAIN: Duration = Duration::from_millis(20);
 
@@ -157,8 +161,16 @@ pub(crate) enum Raw {
         /// Nanoseconds of `CLOCK_MONOTONIC`.
         time: u64,
     },
-    /// So many records did not fit into the buffer.
+    /// So many records did not fit into the buffer, or were more than is kept.
     Lost(u64),
+}
+
+impl Sampled {
+    /// Bytes that it takes.
+    fn bytes(&self) -> usize {
+        let words = self.kernel.len() + self.registers.len();
+        size_of::<Raw>() + words * size_of::<u64>() + self.stack.len() + self.fields.len()
+    }
 }
 
 /// Open events, recording since they were opened.
@@ -171,16 +183,6 @@ pub(crate) struct Rings {
     drainer: JoinHandle<Vec<Vec<Raw>>>,
 }
 
-/// Stops the thread that empties the buffers, whenever it is dropped: a view that fails leaves none behind that reads on.
-#[derive(Debug)]
-struct Stop(Arc<AtomicBool>);
-
-impl Drop for Stop {
-    fn drop(&mut self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-}
-
 /// The kernel's number for `PERF_RECORD_SWITCH`, which the parser does not know.
 const SWITCH: u32 = 14;
 /// The bits of a record's header that the kernel names `PERF_RECORD_MISC_SWITCH_OUT` and `…_PREEMPT`.
@@ -190,11 +192,12 @@ const SWITCH_OUT_PREEMPT: u16 = 1 << 14;
 const CONTEXT_MARKERS: u64 = -4095_i64 as u64;
 
 impl Rings {
-    /// Opens the events and begins to record. A thread that has ended meanwhile is left out.
+    /// Opens the events and begins to record. A thread that has ended meanwhile is left out. Stacks are kept of one process
+    /// alone, where one is named: of the others it is known that they ran.
     ///
     /// # Errors
     /// The kernel refuses an event.
-    pub fn open(events: &[Event]) -> Result<Rings> {
+    pub fn open(events: &[Event], stacks_of: Option<i32>) -> Result<Rings> {
         let mut size = MAX_BUFFER;
         let mut samplers = loop {
             match samplers(events, size)? {
@@ -207,13 +210,17 @@ impl Rings {
             sampler.as_counter_mut().enable()?;
         }
         let (open, samplers) = samplers.into_iter().unzip();
-        let stop = Arc::new(AtomicBool::new(false));
-        let told = Arc::clone(&stop);
+        let stop = Stop::default();
+        let told = stop.flag();
+        let kept = Kept {
+            stacks_of,
+            room: MOST_KEPT,
+        };
         let drainer = std::thread::Builder::new()
             .name("perf".to_owned())
-            .spawn(move || drain_until(samplers, &told))?;
+            .spawn(move || drain_until(samplers, kept, &told))?;
         Ok(Rings {
-            stop: Stop(stop),
+            stop,
             events: events.len(),
             open,
             drainer,
@@ -286,7 +293,39 @@ fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<(usize, Sampler)
     Ok(Some(samplers))
 }
 
-fn drain_until(mut samplers: Vec<Sampler>, stop: &AtomicBool) -> Vec<Vec<Raw>> {
+/// What is kept of the samples.
+struct Kept {
+    /// The process whose stacks are; of all, where none is named.
+    stacks_of: Option<i32>,
+    /// Bytes that there is room for.
+    room: usize,
+}
+
+impl Kept {
+    /// Whether the stacks of a process are kept.
+    fn has_stacks_of(&self, process: i32) -> bool {
+        self.stacks_of.is_none_or(|one| one == process)
+    }
+
+    /// Keeps a sample where there is room for it; else it counts as lost.
+    fn keep(&mut self, sample: Sampled, records: &mut Vec<Raw>) {
+        match self.room.checked_sub(sample.bytes()) {
+            Some(left) => {
+                self.room = left;
+                records.push(Raw::Sample(sample));
+            }
+            None => {
+                self.room = 0;
+                match records.last_mut() {
+                    Some(Raw::Lost(lost)) => *lost += 1,
+                    _ => records.push(Raw::Lost(1)),
+                }
+            }
+        }
+    }
+}
+
+fn drain_until(mut samplers: Vec<Sampler>, mut kept: Kept, stop: &AtomicBool) -> Vec<Vec<Raw>> {
     let mut records: Vec<Vec<Raw>> = vec![Vec::new(); samplers.len()];
     loop {
         let last = stop.load(Ordering::Relaxed);
@@ -294,7 +333,7 @@ fn drain_until(mut samplers: Vec<Sampler>, stop: &AtomicBool) -> Vec<Vec<Raw>> {
             if last {
                 let _ = sampler.as_counter_mut().disable();
             }
-            drain(sampler, records);
+            drain(sampler, &mut kept, records);
         }
         if last {
             return records;
@@ -316,7 +355,7 @@ fn switch(misc: u16, data: &[u8]) -> Option<Raw> {
     })
 }
 
-fn drain(sampler: &mut Sampler, records: &mut Vec<Raw>) {
+fn drain(sampler: &mut Sampler, kept: &mut Kept, records: &mut Vec<Raw>) {
     while let Some(record) = sampler.next_record() {
         if record.ty() == SWITCH {
             records.extend(switch(record.misc(), &record.to_contiguous()));
@@ -324,10 +363,13 @@ fn drain(sampler: &mut Sampler, records: &mut Vec<Raw>) {
         }
         match record.parse_record() {
             Ok(Record::Sample(sample)) => {
+                let process = sample.pid().unwrap_or_default() as i32;
+                let has_stack = kept.has_stacks_of(process);
                 let slice = |values: Option<&[u64]>| values.unwrap_or_default().to_vec();
                 let bytes = |values: Option<&[u8]>| values.unwrap_or_default().to_vec();
-                records.push(Raw::Sample(Sampled {
-                    process: sample.pid().unwrap_or_default() as i32,
+                let registers = sample.regs_user().filter(|_| has_stack);
+                let found = Sampled {
+                    process,
                     thread: sample.tid().unwrap_or_default() as i32,
                     time: sample.time().unwrap_or_default(),
                     kernel: sample
@@ -335,12 +377,13 @@ fn drain(sampler: &mut Sampler, records: &mut Vec<Raw>) {
                         .unwrap_or_default()
                         .iter()
                         .copied()
-                        .filter(|&address| address < CONTEXT_MARKERS)
+                        .filter(|&address| has_stack && address < CONTEXT_MARKERS)
                         .collect(),
-                    registers: slice(sample.regs_user().map(|registers| &*registers.regs)),
-                    stack: bytes(sample.stack_user()),
+                    registers: slice(registers.map(|registers| &*registers.regs)),
+                    stack: bytes(sample.stack_user().filter(|_| has_stack)),
                     fields: bytes(sample.raw()),
-                }));
+                };
+                kept.keep(found, records);
             }
             Ok(Record::Lost(lost)) => records.push(Raw::Lost(lost.lost)),
             _ => {}
@@ -362,7 +405,7 @@ mod tests {
                 std::thread::sleep(Duration::from_millis(2));
             }
         });
-        let rings = Rings::open(&[Event::Switches(told.recv().unwrap(), 1)]);
+        let rings = Rings::open(&[Event::Switches(told.recv().unwrap(), 1)], None);
         let access = Access::probe();
         let rings = match rings {
             Ok(rings) => rings,
@@ -390,6 +433,37 @@ mod tests {
         );
         let seen = (leaves.count(), returns.count(), stacks.count());
         assert!(seen.0 >= 10 && seen.1 >= 10 && seen.2 >= 10, "{seen:?}");
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_counted_as_lost() {
+        let sample = |stack: usize| Sampled {
+            stack: vec![0; stack],
+            ..Sampled::default()
+        };
+        let mut kept = Kept {
+            stacks_of: None,
+            room: 2 * sample(1000).bytes() + 10,
+        };
+        let mut records = Vec::new();
+        for _ in 0..5 {
+            kept.keep(sample(1000), &mut records);
+        }
+        assert!(
+            matches!(&records[..], [Raw::Sample(_), Raw::Sample(_), Raw::Lost(3)]),
+            "{records:?}"
+        );
+        // A small one that would fit behind a large one that did not: what is kept ends there.
+        records.push(Raw::Returns { time: 1 });
+        kept.keep(sample(0), &mut records);
+        assert!(matches!(records.last(), Some(Raw::Lost(1))), "{records:?}");
+    }
+
+    #[test]
+    fn stacks_of_other_processes_are_not_kept() {
+        let kept = |stacks_of| Kept { stacks_of, room: 0 };
+        assert!(kept(Some(7)).has_stacks_of(7) && !kept(Some(7)).has_stacks_of(8));
+        assert!(kept(None).has_stacks_of(8));
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl<'a> CpuView<'a> {
                 .map(|thread| Event::Clock(thread.id, FREQUENCY, reach == Reach::User))
                 .collect(),
         };
-        self.rings = Some(Rings::open(&events)?);
+        self.rings = Some(Rings::open(&events, Some(self.pid))?);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! What threads wait for: every time one leaves its CPU, and how long it was away; now and then with the stack it left.
 //!
-//! Threads of the server's own, which flush or purge, run under load too: their waiting for work is nobody's query.
+//! Threads of the server's own, which flush or purge, run under load too: their waiting for work is nobody's query. Those of a
+//! thread pool serve connections, whichever they are: their waiting for work is waiting for clients.
 //!
 //! Every wait is timed, but the copy of a stack costs a busy server more than all the rest: where threads wait often, only
 //! one in this many has it, and stands for those between.
@@ -56,14 +57,19 @@ pub struct OffCpu {
     pub untold: bool,
 }
 
-/// Functions without one of which among its stacks a thread serves no connection.
-const SERVING: [&str; 6] = [
+/// Functions (or how their names begin) without one of which among its stacks a thread serves no connection: of threads that
+/// have a connection each, and of the workers and listeners of MariaDB's and Percona's thread pool.
+const SERVING: [&str; 10] = [
     "do_command",
     "dispatch_command",
     "do_handle_one_connection",
     "handle_one_connection",
     "handle_connection",
-    "threadpool_process_request",
+    "threadpool_",
+    "tp_callback",
+    "worker_main",
+    "get_event",
+    "io_poll_wait",
 ];
 
 impl OffCpu {
@@ -104,20 +110,20 @@ struct OfThread {
     sum: OffCpu,
     /// Its waits that lasted beyond the end of the look, by stack.
     cut: Folded,
+    /// Stacks of either that reach the thread's first frame.
+    whole: u64,
 }
 
 impl OfThread {
-    /// Whether it serves connections; nothing is known of one without a stack.
+    /// Whether it serves connections. What says that it does is near a stack's beginning: nothing is known of a thread whose
+    /// stacks all end before that.
     fn serves(&self) -> Option<bool> {
         let serving = |frame: &&Frame| SERVING.iter().any(|name| frame.name.starts_with(name));
-        let mut stacks = self
-            .sum
-            .waiting
-            .stacks()
-            .chain(self.cut.stacks())
-            .peekable();
-        stacks.peek()?;
-        Some(stacks.any(|(frames, _)| frames.iter().any(serving)))
+        let mut stacks = self.sum.waiting.stacks().chain(self.cut.stacks());
+        match stacks.any(|(frames, _)| frames.iter().any(serving)) {
+            true => Some(true),
+            false => (self.whole > 0).then_some(false),
+        }
     }
 }
 
@@ -224,7 +230,7 @@ impl<'a> OffCpuView<'a> {
             .map(|id| Event::Switches(*id, self.period))
             .collect();
         let before = schedule(self.pid)?;
-        let rings = Rings::open(&events)?;
+        let rings = Rings::open(&events, None)?;
         self.open = Some(Open {
             rings,
             threads,
@@ -282,6 +288,7 @@ impl<'a> OffCpuView<'a> {
             let unwound = self.unwinder.unwind(&left);
             seen.stacks += 1;
             seen.truncated += u64::from(!unwound.whole);
+            of_thread.whole += u64::from(unwound.whole && !unwound.addresses.is_empty());
             let user = unwound.addresses.iter().rev();
             let user = user.map(|address| self.symbolizer.user(*address));
             let kernel = left.kernel.iter().rev();
@@ -523,6 +530,7 @@ mod tests {
                 ..OffCpu::default()
             },
             cut: Folded::default(),
+            whole: 10,
         }
     }
 
@@ -546,14 +554,35 @@ mod tests {
                 running: 10.0,
                 ..OffCpu::default()
             },
-            cut: Folded::default(),
+            ..OfThread::default()
         };
         let seen = of(vec![serving(), silent()]);
         assert_eq!((seen.background.len(), seen.observed), (0, 20.0));
+        // Nor is one known whose stacks end before the thread's beginning.
+        let deep = || OfThread {
+            whole: 0,
+            ..thread(&["JOIN::exec", "pthread_cond_wait"])
+        };
+        let seen = of(vec![serving(), deep(), flushing()]);
+        assert_eq!((&seen.background[..], seen.observed), (&[3][..], 20.0));
         // Where no name tells, all are taken, and the profile says so.
         let seen = of(vec![flushing(), flushing(), silent()]);
         assert_eq!((seen.background.len(), seen.observed), (0, 30.0));
         assert!(seen.untold);
+    }
+
+    #[test]
+    fn threads_of_a_pool_serve_connections() {
+        // One that had nothing to do but wait, one that listened, one that was met at work; the pool's timer serves nobody.
+        let threads = [
+            &["worker_main", "get_event", "pthread_cond_timedwait"][..],
+            &["[mariadbd+0x10]", "get_event", "io_poll_wait", "epoll_wait"],
+            &["[mariadbd+0x10]", "tp_callback", "[mariadbd+0x20]"],
+            &["[mariadbd+0x30]", "pthread_cond_timedwait"],
+        ];
+        let threads = (1..).zip(threads.map(thread)).collect();
+        let seen = of_connections(threads);
+        assert_eq!((&seen.background[..], seen.untold), (&[4][..], false));
     }
 
     #[test]

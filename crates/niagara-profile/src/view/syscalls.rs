@@ -91,7 +91,7 @@ impl SyscallView {
             .iter()
             .flat_map(|id| [Event::Trace(*id, self.enter), Event::Trace(*id, self.exit)])
             .collect();
-        let rings = Rings::open(&events)?;
+        let rings = Rings::open(&events, None)?;
         self.open = Some((rings, threads.len(), Instant::now()));
         Ok(())
     }

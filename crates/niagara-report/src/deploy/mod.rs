@@ -9,10 +9,10 @@ use niagara_store::{
     Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary,
 };
 
-use crate::applying::risk_of;
+use crate::applying::{conditions_of, risk_of};
 use crate::headline;
 use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
-use crate::wording::{claim_effect, rung_effect};
+use crate::wording::{claim_effect, rung_effect, rung_estimate};
 
 /// A lever of the final variant, as far as the files speak of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -25,6 +25,19 @@ pub struct DeployRung {
     pub effect: String,
     /// Server variables and environment variables that it sets.
     pub sets: Vec<String>,
+    /// Whether its interval contains 1: by itself it may do nothing.
+    pub may_do_nothing: bool,
+}
+
+impl DeployRung {
+    /// What stands above its lines in a file: `Thread pool: × 1.031 [1.021, 1.042], screened, n = 24`.
+    fn told(&self) -> String {
+        let open = match self.may_do_nothing {
+            true => "; not shown by itself: may be left out",
+            false => "",
+        };
+        format!("{}: {}{open}", self.title, self.effect)
+    }
 }
 
 /// The final variant, as far as it can be deployed, with the words that go with it.
@@ -42,6 +55,8 @@ pub struct DeployInput {
     pub risk: Option<String>,
     /// What it was checked for.
     pub checks: Vec<FinalCheck>,
+    /// Where the load came from and what the start was, in a few words: `the load generator on the same CPUs`.
+    pub conditions: Option<String>,
 }
 
 impl DeployInput {
@@ -101,6 +116,7 @@ impl DeployInput {
                 .to_owned(),
             effect: search.told(),
             sets: searched.iter().map(|&name| name.to_owned()).collect(),
+            may_do_nothing: false,
         });
         let rungs = rungs.chain(found).collect();
         Some(Self {
@@ -110,6 +126,7 @@ impl DeployInput {
             variant: variant.clone(),
             risk: risk_of(summary),
             checks: summary.checks().to_vec(),
+            conditions: conditions_of(summary),
         })
     }
 
@@ -159,12 +176,9 @@ impl DeployInput {
         if let Some(file) = start.and_then(|start| start.file.as_ref()) {
             return file.display().to_string();
         }
-        // MySQL's packages call their own file mysqld.cnf; of the lines of a running server nobody knows in which file they stand.
-        let name = match self.is_mariadb() && start.is_none() {
-            true => option_file::NAME,
-            false => option_file::LAST_NAME,
-        };
-        format!("{}/{name}", self.option_folder())
+        // MySQL's packages call their own file mysqld.cnf, people call theirs 99-something, and of the lines of a running server
+        // nobody knows in which file they stand.
+        format!("{}/{}", self.option_folder(), option_file::LAST_NAME)
     }
 
     /// The rung that sets a variable; `-` and `_` are the same to the server.
@@ -184,6 +198,10 @@ fn levers(tune: &TuneSummary) -> Vec<(String, DeployRung)> {
         why: rung.why.clone(),
         effect: rung_effect(rung),
         sets: Vec::new(),
+        may_do_nothing: {
+            let estimate = rung_estimate(rung);
+            estimate.low <= 1.0 && estimate.high >= 1.0
+        },
     };
     own_rungs(tune)
         .map(|of| (of.screened.lever.clone(), rung(of)))
@@ -203,6 +221,7 @@ fn kept(ladder: &LadderSummary) -> Vec<(String, DeployRung)> {
                     why: rung.why.clone().unwrap_or_default(),
                     effect: claim_effect(claim),
                     sets: Vec::new(),
+                    may_do_nothing: false,
                 },
             )),
             RungOutcome::NotKept { .. } | RungOutcome::NotTried { .. } => None,

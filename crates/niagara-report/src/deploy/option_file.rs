@@ -4,9 +4,9 @@ use niagara_store::Overridden;
 
 use super::{DeployInput, comment, head, quoted};
 
-/// Sorted behind the files of MariaDB's packages, so that it has the last word.
+/// What it is called in `deploy/`.
 pub const NAME: &str = "60-niagara.cnf";
-/// Sorted behind all files that begin with a digit or another letter.
+/// What it is called where it is installed: sorted behind all files that begin with a digit or another letter.
 pub const LAST_NAME: &str = "zz-niagara.cnf";
 
 /// `None` when no variable is set.
@@ -27,7 +27,7 @@ pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
         match rung {
             // One lever may set several, which then stand together.
             Some(rung) if before == Some(rung) => out.truncate(out.trim_end().len() + 1),
-            Some(rung) => out.push_str(&comment(&format!("{}: {}", rung.title, rung.effect))),
+            Some(rung) => out.push_str(&comment(&rung.told())),
             None => out.push_str("# as in the measured server; not measured on its own\n"),
         }
         before = rung;

@@ -30,6 +30,18 @@ fn shown_as(option: &str) -> (String, bool) {
     }
 }
 
+/// Variables that end as sizes do and are numbers of something.
+const COUNTS: [&str; 3] = ["host_cache_size", "thread_cache_size", "thread_pool_size"];
+
+/// Whether a variable is an amount of memory or of disk: a server may have more of it than the one that was measured.
+fn is_size(name: &str) -> bool {
+    let name = shown_as(name).0;
+    match name.as_str() {
+        "innodb_redo_log_capacity" | "net_buffer_length" | "temptable_max_ram" => true,
+        other => other.ends_with("_size") && !COUNTS.contains(&other),
+    }
+}
+
 /// For the person who installs it.
 pub fn readme(input: &DeployInput) -> String {
     let mut page = format!(
@@ -43,8 +55,12 @@ pub fn readme(input: &DeployInput) -> String {
     page.extend(no_more_updates(input));
     page.push_str(
         "**This was measured on one machine with one workload**, and sizes and counts are for its memory and its CPUs. Elsewhere the \
-         gains may be smaller or absent: try it on a replica or a test server first, and measure again.\n\n",
+         gains may be smaller or absent: try it on a replica or a test server first, and measure again.",
     );
+    if let Some(conditions) = &input.conditions {
+        page.push_str(&format!(" It was measured with {conditions}."));
+    }
+    page.push_str("\n\n");
     page.extend(checked(input));
     let mut out = Sections(page);
     out.rungs(input);
@@ -73,9 +89,14 @@ fn older_build(input: &DeployInput) -> Option<String> {
     Some(format!(
         "**The built server is {}, an older release than {newer}, which it was measured against.** What was fixed between \
          them is missing, security fixes among it; the gain is that of two releases, too; and a server that is older than the \
-         one that wrote its data may refuse them. `niagara server build {} --refresh-source` asks the archive for the newer \
+         one that wrote its data may refuse them{}. `niagara server build {} --refresh-source` asks the archive for the newer \
          source (a tree of your own: `--source`); then measure again.\n\n",
-        releases.built, input.server
+        releases.built,
+        match input.is_mariadb() {
+            true => "",
+            false => " (not within an LTS series of MySQL)",
+        },
+        input.server
     ))
 }
 
@@ -94,6 +115,19 @@ fn is_shown(name: &str) -> bool {
     let name = shown_as(name).0;
     !name.starts_with("performance_schema_consumer_") && name != "performance_schema_instrument"
 }
+
+/// Whether transactions on tables in this engine are whole or not there at all, whatever happens to the server.
+fn is_transactional(engine: &str) -> bool {
+    ["InnoDB", "ROCKSDB"]
+        .iter()
+        .any(|known| known.eq_ignore_ascii_case(engine))
+}
+
+/// What the steps begin with that the built server alone needs.
+const BUILD: &str = "*(build)*";
+
+/// Where the steps keep what the variables were before.
+const VARIABLES_BEFORE: &str = "variables-before";
 
 struct Sections(String);
 
@@ -187,6 +221,30 @@ impl Sections {
         if config {
             self.option_file(input, &mut step);
         }
+        // Before anything that a restart would take up: what fails here leaves the packaged server as it was.
+        if let Some(built) = &input.variant.built {
+            self.line(format!(
+                "{} {BUILD} Whether the built server takes the option files that are here, the packages' own among them. It is asked \
+                 and not started; where it ends with an `unknown variable`, a file names a plugin that it has not. It has to \
+                 print what the packaged server has told above ({}):",
+                step.next(),
+                match input.is_mariadb() {
+                    true => "datadir and socket",
+                    false => {
+                        "datadir, socket and secure-file-priv, which is `(No default value)` where it was empty"
+                    }
+                }
+            ));
+            self.code(&plugins::would_start(input, built));
+            let mut back = without_options(input);
+            back.push(format!("sudo rm -r {PLACE}"));
+            back.extend(plugins::without_account(input));
+            self.line(format!(
+                "   **Where it fails, or prints something else, go no further**: the running server has nothing of it yet. Remove the \
+                 cause and ask again, or take back what is there: `{}`.",
+                back.join("`, `")
+            ));
+        }
         if process {
             self.line(format!("{} The server's process:", step.next()));
             let folder = format!("/etc/systemd/system/{service}.service.d");
@@ -201,21 +259,16 @@ impl Sections {
                 "sudo systemctl daemon-reload".to_owned(),
             ]);
         }
-        if let Some(built) = &input.variant.built {
-            self.line(format!(
-                "{} Whether the built server takes the option files that are here, the packages' own among them. It is asked \
-                 and not started; where it ends with an `unknown variable`, a file names a plugin that it has not. It has to \
-                 print the datadir and the socket that the packaged server has told above; where it does not, do not restart:",
-                step.next()
-            ));
-            self.code(&plugins::would_start(input, built));
-        }
         if config || process {
             self.line(format!(
-                "{} Restart, which interrupts every connection:",
+                "{} Restart, which interrupts every connection. First, where the server writes its errors (a file; the journal has \
+                 them where nothing or `stderr` is printed): where it does not start, that file says more than the journal.",
                 step.next()
             ));
-            self.code(&[format!("sudo systemctl restart {service}")]);
+            self.code(&[
+                format!("sudo {} -N -B -e 'SELECT @@log_error'", input.client()),
+                format!("sudo systemctl restart {service}"),
+            ]);
         }
         if let Some(engine) = &input.variant.engine {
             self.line(format!(
@@ -223,9 +276,15 @@ impl Sections {
                 step.next()
             ));
             self.code(&[format!(
-                "sudo {} -e 'ALTER TABLE DATABASE.TABLE ENGINE = {engine}'",
-                input.client()
+                "{} -e 'ALTER TABLE DATABASE.TABLE ENGINE = {engine}'",
+                plugins::administrator(input)
             )]);
+            if !is_transactional(engine) {
+                self.line(format!(
+                    "   **{engine} has no transactions**: ROLLBACK takes nothing back, and what is written when the server or the machine \
+                     dies may be lost, or be there by half. Convert only tables whose application can do without."
+                ));
+            }
         }
         if step.0 == 0 {
             self.line("There is nothing to install.");
@@ -287,37 +346,41 @@ impl Sections {
         if input.variant.start.is_some() || !has_options(input) {
             return;
         }
+        let sizes = input.variant.config.keys().filter(|name| is_size(name));
+        let sizes: Vec<&str> = sizes.map(String::as_str).collect();
         self.line(format!(
-            "{} What the server has now. The gain is over a server with its compiled-in defaults, and sizes were worked out for the machine \
-             that it was measured on: **where a size of yours is larger than that of {}, delete its line there.** With your option file \
+            "{} What the server has now. The gain is over a server with its compiled-in defaults{}. With your option file \
              (`niagara tune --config`) the measurement begins where you are.",
             step.next(),
-            option_file::NAME
+            match sizes.is_empty() {
+                true => String::new(),
+                false => format!(
+                    ", and sizes were worked out for the machine that it was measured on: **where your `{}` is larger than that of {}, \
+                     delete the line there**",
+                    sizes.join("` or `"),
+                    option_file::NAME
+                ),
+            }
         ));
-        if let Some(ask) = ask_variables(input) {
-            self.code(&[format!("{ask} | tee variables-before")]);
+        if let Some(ask) = ask_variables(input, &format!("sudo {}", input.client())) {
+            self.code(&[format!("{ask} | tee {VARIABLES_BEFORE}")]);
         }
     }
 
     /// The steps that put a built server where it runs.
     fn built_server(&mut self, input: &DeployInput, step: &mut Numbers) {
         if let Some(built) = &input.variant.built {
-            self.line(format!(
-                "{} The release in place. It has to be of the same series as the built one{}. Data that a newer release has written an \
-                 older one may refuse: where the built one is newer, only a backup undoes it.",
-                step.next(),
-                match &built.releases {
-                    Some(releases) => format!(", {}, and no newer than that", releases.built),
-                    None => String::new(),
-                }
-            ));
-            self.code(&[format!("sudo {} -N -e 'SELECT VERSION()'", input.client())]);
+            self.release_in_place(input, step);
             let (text, commands) = plugins::before(input);
-            self.line(format!("{} {text}", step.next()));
+            self.line(format!("{} {BUILD} {text}", step.next()));
             self.code(&commands);
             self.line(format!("   {}", plugins::remedy(input)));
+            if let Some((text, commands)) = plugins::account(input) {
+                self.line(format!("{} {BUILD} {text}", step.next()));
+                self.code(&commands);
+            }
             self.line(format!(
-                "{} The built server ({}{}). It runs with the libraries of the machine it was built on: install it there, or where \
+                "{} {BUILD} The built server ({}{}). It runs with the libraries of the machine it was built on: install it there, or where \
                  the same release of the same distribution runs{}. {RECIPE} tells what it was made from and how.",
                 step.next(),
                 built.one_line,
@@ -332,7 +395,8 @@ impl Sections {
                 }
             ));
             self.code(&[
-                format!("sudo mkdir -p {PLACE}"),
+                // Whatever root's umask is, the server has to be able to enter it.
+                format!("sudo install -d -m 755 {PLACE}"),
                 unless_there(
                     &format!("{PLACE}/usr"),
                     "undo the round that it is of first",
@@ -340,13 +404,48 @@ impl Sections {
                 ),
                 format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
             ]);
+            let (what, lines) = match input.is_mariadb() {
+                true => ("the data and the socket are", "two"),
+                false => (
+                    "the data and the socket are, and the files of LOAD DATA INFILE and INTO OUTFILE may be",
+                    "three",
+                ),
+            };
             self.line(format!(
-                "{} Where the data and the socket are: where option files do not say it, the packaged server knows it by itself, and \
-                 the built one does not. Ask the packaged server while it runs; two lines are printed:",
+                "{} {BUILD} Where {what}: where option files do not say it, the packaged server knows it by itself, and the built one \
+                 does not. Ask the packaged server while it runs; {lines} lines are printed:",
                 step.next()
             ));
             self.code(&[unit::ask_paths(input)]);
         }
+    }
+
+    /// The step that looks whether the built server may take the place of the one that is there, and what to do where it may not.
+    fn release_in_place(&mut self, input: &DeployInput, step: &mut Numbers) {
+        let releases = input
+            .variant
+            .built
+            .as_ref()
+            .and_then(|built| built.releases.as_ref());
+        let built = releases.map_or(String::new(), |releases| format!(", {}", releases.built));
+        let (no_newer, tool) = match input.is_mariadb() {
+            true => (
+                "and no newer than that: data that a newer release has written an older one may refuse",
+                "`mariadb-backup`, a dump, a snapshot",
+            ),
+            false => (
+                "and better no newer than that: MySQL's manual lets an older release start on the data of a newer one within an LTS series \
+                 (8.4, 9.7), and not within an innovation series",
+                "`mysqldump --all-databases`, xtrabackup, a snapshot",
+            ),
+        };
+        self.line(format!(
+            "{} The release in place, and a backup. It has to be of the same series as the built one{built}, {no_newer}. **Take a backup \
+             before you go on** ({tool}): where the built server is newer, nothing else may undo it.",
+            step.next()
+        ));
+        self.code(&[format!("sudo {} -N -e 'SELECT VERSION()'", input.client())]);
+        self.line(format!("   {}", without_the_build(input)));
     }
 
     fn application(&mut self, input: &DeployInput) {
@@ -376,19 +475,19 @@ impl Sections {
         self.line(format!(
             "Before that, look at its account: over the socket it logs in as NAME@localhost, so an account for `127.0.0.1` or \
              another host alone is refused, and one with `REQUIRE SSL` needs a client that encrypts over the socket, too:\n\n\
-             ```sh\nsudo {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n```\n",
-            client = input.client()
+             ```sh\n{} -e 'SELECT user, host, ssl_type FROM mysql.user'\n```\n",
+            plugins::administrator(input)
         ));
         self.line(format!(
             "Does the application use it? `Host` of its connections is `localhost` for the socket, and has a port \
-             (`localhost:51734`) for TCP:\n\n```sh\nsudo {} -e 'SHOW PROCESSLIST'\n```\n",
-            input.client()
+             (`localhost:51734`) for TCP:\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
+            plugins::administrator(input)
         ));
     }
 
     fn check(&mut self, input: &DeployInput) {
         let mut commands = Vec::new();
-        commands.extend(ask_variables(input));
+        commands.extend(ask_variables(input, &plugins::administrator(input)));
         if has_unit(input) {
             commands.push(format!(
                 "systemctl show {} -p Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK",
@@ -436,10 +535,20 @@ impl Sections {
             let expected = expected.collect::<Vec<_>>().join(", ");
             let expected = match expected.is_empty() {
                 true => expected,
-                false => format!("Expected: {expected} (sizes are printed in bytes). "),
+                false => format!(
+                    "Expected: {expected} (sizes are printed in bytes). Where one differs, what is read later has the last word: an option \
+                     file (`/usr/sbin/{} --print-defaults` prints all options in their order){}. ",
+                    input.daemon(),
+                    match input.is_mariadb() {
+                        true => "",
+                        false => {
+                            ", or SET PERSIST (`SELECT * FROM performance_schema.persisted_variables`; RESET PERSIST takes it away)"
+                        }
+                    }
+                ),
             };
             self.line(format!(
-                "{expected}If the server does not start, `journalctl -u {} -n 50` says why.\n",
+                "{expected}If the server does not start, the file that `@@log_error` named and `journalctl -u {} -n 50` say why.\n",
                 input.service()
             ));
         }
@@ -462,13 +571,7 @@ impl Sections {
 
     fn undo(&mut self, input: &DeployInput) {
         let service = input.service();
-        let mut commands = Vec::new();
-        if has_options(input) {
-            commands.extend(including(input).map(|(main, line)| {
-                format!("sudo sed -i --follow-symlinks '\\#^{line}$#d' {main}")
-            }));
-            commands.push(format!("sudo rm {}", input.option_path()));
-        }
+        let mut commands = without_options(input);
         if has_unit(input) {
             commands.push(format!(
                 "sudo rm /etc/systemd/system/{service}.service.d/{}",
@@ -481,18 +584,20 @@ impl Sections {
         }
         if !commands.is_empty() {
             commands.push(format!("sudo systemctl restart {service}"));
-            if input.variant.huge_pages.is_some() {
-                commands.push(format!("rm {PAGES_BEFORE}"));
-            }
-            if input.variant.huge_text {
-                commands.push(format!("sudo rm {TEXT_LIBRARY_PLACE}"));
-            }
-            if input.variant.built.is_some() {
-                commands.push(format!("sudo rm -r {PLACE}"));
-                commands.push(format!("rm {}", plugins::BEFORE));
-            }
+            commands.extend(clean_up(input));
             self.line("## Undo\n");
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
+        }
+        if let Some(built) = &input.variant.built {
+            self.line(format!(
+                "\nThe packaged server takes the data back where it is of the series of the built one{} and no older: else it may refuse \
+                 them, and the backup undoes it. Where it does not start, nothing of {PLACE} is removed: the built server still \
+                 takes them.",
+                match &built.releases {
+                    Some(releases) => format!(", {},", releases.built),
+                    None => String::new(),
+                }
+            ));
         }
         if input.variant.transport == "unix" {
             self.line("\nAn application may stay on the socket: it needs nothing of this.");
@@ -540,16 +645,86 @@ fn including(input: &DeployInput) -> Option<(String, String)> {
     ))
 }
 
-/// Asks for the variables that are set; nothing where they show in none.
-fn ask_variables(input: &DeployInput) -> Option<String> {
+/// Takes the option file away again.
+fn without_options(input: &DeployInput) -> Vec<String> {
+    let mut commands = Vec::new();
+    if has_options(input) {
+        commands.extend(
+            including(input).map(|(main, line)| {
+                format!("sudo sed -i --follow-symlinks '\\#^{line}$#d' {main}")
+            }),
+        );
+        commands.push(format!("sudo rm {}", input.option_path()));
+    }
+    commands
+}
+
+/// Takes away what the server needs no more, once it runs without it: where it does not start, all of it stays.
+fn clean_up(input: &DeployInput) -> Option<String> {
+    let mut commands = Vec::new();
+    if input.variant.huge_pages.is_some() {
+        commands.push(format!("rm {PAGES_BEFORE}"));
+    }
+    if input.variant.huge_text {
+        commands.push(format!("sudo rm {TEXT_LIBRARY_PLACE}"));
+    }
+    if input.variant.built.is_some() {
+        commands.push(format!("sudo rm -r {PLACE}"));
+        commands.push(format!("rm -f {}", plugins::BEFORE));
+    }
+    if input.variant.start.is_none() && input.variant.config.keys().any(|name| is_shown(name)) {
+        commands.push(format!("rm -f {VARIABLES_BEFORE}"));
+    }
+    commands.extend(plugins::without_account(input));
+    (!commands.is_empty()).then(|| {
+        format!(
+            "systemctl is-active {} && \\\n  {}",
+            input.service(),
+            commands.join(" && \\\n  ")
+        )
+    })
+}
+
+/// What is left where the built server cannot be installed, and what is known of that.
+fn without_the_build(input: &DeployInput) -> String {
+    let when = "**Where the built server cannot be used** (the one in place is newer or of another series, or a plugin below is needed)";
+    let mut rest = input.clone();
+    rest.variant.built = None;
+    let is_by_socket = rest.variant.transport == "unix";
+    if !has_options(&rest) && !has_unit(&rest) && !is_by_socket {
+        return format!("{when}, there is nothing else to install: stop here.");
+    }
+    let unit = match has_unit(&rest) {
+        true => format!(
+            "first take it out of the drop-in (`sed -i -E '/^(# the built server|EnvironmentFile=|ExecStart=)/d' {}`)",
+            unit::NAME
+        ),
+        false => format!("leave {} out", unit::NAME),
+    };
+    format!(
+        "{when}, the rest can be installed alone: {unit}, pass over the steps that begin with {BUILD}, and over what names {PLACE} or \
+         {} in \"Check\" and \"Undo\"{}. **The total is then not what was measured**, for it is the total of all together.",
+        plugins::BEFORE,
+        match input.is_mariadb() {
+            true => String::new(),
+            false => format!(
+                "; instead of `{}` write `sudo {}`",
+                plugins::administrator(input),
+                input.client()
+            ),
+        }
+    )
+}
+
+/// Asks for the variables that are set, with this client; nothing where they show in none.
+fn ask_variables(input: &DeployInput, client: &str) -> Option<String> {
     let names = input.variant.config.keys().filter(|name| is_shown(name));
     let names: Vec<String> = names
         .map(|name| format!("'{}'", shown_as(name).0.replace(['\'', '\\', '"'], "")))
         .collect();
     (!names.is_empty()).then(|| {
         format!(
-            "sudo {} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",
-            input.client(),
+            "{client} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",
             names.join(", ")
         )
     })

@@ -8,8 +8,8 @@ use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, plugins, quot
 
 /// Goes into the service's `.d` folder.
 pub const NAME: &str = "niagara.conf";
-/// Where the packaged server has its data and its socket, asked of it before the built one takes its place: Debian's option
-/// files do not say where the data are, for the package was built with the answer.
+/// Where the packaged server has its data, its socket and, MySQL, the files that statements read and write, asked of it before
+/// the built one takes its place: Debian's option files do not say it, for the package was built with the answer.
 const PATHS: &str = "/opt/niagara/paths";
 
 /// `None` when the process is started as it always was.
@@ -17,7 +17,7 @@ pub fn unit(input: &DeployInput) -> Option<String> {
     let mut settings = built(input);
     for (name, value) in environment(input) {
         if let Some(rung) = input.rung_of(&name) {
-            settings.push_str(&comment(&format!("{}: {}", rung.title, rung.effect)));
+            settings.push_str(&comment(&rung.told()));
         }
         settings.push_str(&format!(
             "Environment={}\n",
@@ -58,29 +58,79 @@ fn built(input: &DeployInput) -> String {
     } else {
         ""
     };
+    let paths: String = paths(input)
+        .iter()
+        .map(|path| format!(" --{}=${{{}}}", path.option, path.name))
+        .collect();
     format!(
-        "{}EnvironmentFile={PATHS}\nExecStart=\nExecStart={} --datadir=${{NIAGARA_DATADIR}} \
-         --socket=${{NIAGARA_SOCKET}}{options}\n",
+        "{}EnvironmentFile={PATHS}\nExecStart=\nExecStart={}{paths}{options}\n",
         comment(&format!("the built server: {}", built.one_line)),
         command(built).replace('%', "%%"),
     )
 }
 
-/// Asks the server that runs where its data and its socket are, and writes that down for the built one.
+/// A path that the packaged server knows by itself.
+pub struct KnownPath {
+    /// The option that tells the built one.
+    pub option: &'static str,
+    /// The variable in which it shows.
+    variable: &'static str,
+    /// What it is called in the file that keeps it.
+    name: &'static str,
+}
+
+/// The paths that the built server is told: MySQL's packages have a folder of their own for files that statements read and write,
+/// a build has none and then refuses such statements. NULL, which the server takes for none at all, and an empty value, any
+/// folder, are told as they are.
+pub fn paths(input: &DeployInput) -> Vec<KnownPath> {
+    let mut paths = vec![
+        KnownPath {
+            option: "datadir",
+            variable: "datadir",
+            name: "NIAGARA_DATADIR",
+        },
+        KnownPath {
+            option: "socket",
+            variable: "socket",
+            name: "NIAGARA_SOCKET",
+        },
+    ];
+    if !input.is_mariadb() {
+        paths.push(KnownPath {
+            option: "secure-file-priv",
+            variable: "secure_file_priv",
+            name: "NIAGARA_FILES",
+        });
+    }
+    paths
+}
+
+/// Asks the server that runs for these paths, and writes them down for the built one.
 pub fn ask_paths(input: &DeployInput) -> String {
-    let ask = |name: &str, variable: &str| format!("SELECT CONCAT('{name}=', QUOTE(@@{variable}))");
+    let asked: Vec<String> = paths(input)
+        .iter()
+        .map(|path| {
+            format!(
+                "SELECT CONCAT('{}=', QUOTE(@@{}))",
+                path.name, path.variable
+            )
+        })
+        .collect();
     format!(
-        "sudo {} -N -B -r -e \"{}; {}\" | sudo tee {PATHS}",
+        "sudo {} -N -B -r -e \"{}\" | sudo tee {PATHS}",
         input.client(),
-        ask("NIAGARA_DATADIR", "datadir"),
-        ask("NIAGARA_SOCKET", "socket"),
+        asked.join("; ")
     )
 }
 
 /// Runs the built server with these options as the unit would start it, in a shell.
-pub fn asked(built: &DeployBuild, options: &str) -> String {
+pub fn asked(input: &DeployInput, built: &DeployBuild, options: &str) -> String {
+    let paths: String = paths(input)
+        .iter()
+        .map(|path| format!(" --{}=\"${}\"", path.option, path.name))
+        .collect();
     format!(
-        "sudo sh -c '. {PATHS} && {} --datadir=\"$NIAGARA_DATADIR\" --socket=\"$NIAGARA_SOCKET\" {options}'",
+        "sudo sh -c '. {PATHS} && {}{paths} {options}'",
         command(built)
     )
 }

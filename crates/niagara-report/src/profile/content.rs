@@ -23,11 +23,7 @@ pub fn headline(profiles: &[Profile]) -> String {
             "{} ({} of {})",
             limit.title,
             percent(limit.share),
-            // Without a view of the waiting, the CPU time is all that is known.
-            match profile.time {
-                Some(_) => "the time in which queries are answered",
-                None => "the server's CPU time",
-            }
+            whole(profile)
         ),
         None => "nothing that was observed".to_owned(),
     };
@@ -41,6 +37,18 @@ pub fn headline(profiles: &[Profile]) -> String {
         ),
         [one, ..] => format!("What limits {} now: {}", one.variant, limit(one)),
         [] => String::new(),
+    }
+}
+
+/// What the shares of a profile's limits are shares of. Without a view of the waiting, the CPU time is all that is known;
+/// where the kernel shows nothing of itself either, the server's own code.
+pub(super) fn whole(profile: &Profile) -> &'static str {
+    match (&profile.time, &profile.cpu) {
+        (Some(_), _) => "the time in which queries are answered",
+        (None, Some(cpu)) if cpu.user_only => {
+            "the CPU time of the server's own code alone, without the kernel's"
+        }
+        (None, _) => "the server's CPU time",
     }
 }
 
@@ -70,16 +78,20 @@ pub(super) fn sections(profiles: &[Profile]) -> Vec<Section> {
 
 pub(super) fn limits(profiles: &[Profile]) -> Section {
     let waiting_seen = profiles.iter().all(|profile| profile.time.is_some());
+    let of = match profiles {
+        _ if waiting_seen => {
+            "the time that a query spends in the server: running, ready to run, waiting".to_owned()
+        }
+        [one, others @ ..] if others.iter().all(|other| whole(other) == whole(one)) => {
+            format!("{}: nobody looked at what it waited for", whole(one))
+        }
+        _ => "the time that a query spends in the server; of its CPU time alone where nobody looked at what it waited for"
+            .to_owned(),
+    };
     let mut section = Section {
         title: "What limits now".to_owned(),
         intro: format!(
-            "Shares of {}. First what should not limit a server, then CPU, network and disk, which may; shares overlap.",
-            match waiting_seen {
-                true =>
-                    "the time that a query spends in the server: running, ready to run, waiting",
-                false =>
-                    "the server's CPU time where nobody looked at what it waited for, else of the time that a query spends in it",
-            }
+            "Shares of {of}. First what should not limit a server, then CPU, network and disk, which may; shares overlap."
         ),
         columns: named(
             profiles,
@@ -120,10 +132,31 @@ pub(super) fn limits(profiles: &[Profile]) -> Section {
                 .map(|profile| of(profile).map_or(NOTHING.to_owned(), percent)),
         );
         row.push(known.why.clone());
-        row.push(known.levers.join(", "));
+        row.push(levers_of(profiles, id));
         section.rows.push(row);
     }
     section
+}
+
+/// The levers that address a limit, with what they risk; side by side where two profiles have different ones.
+fn levers_of(profiles: &[Profile], id: &str) -> String {
+    let of = |profile: &Profile| {
+        let found = profile.limits.iter().find(|found| found.limit == id);
+        found.map(|found| found.levers_with_risks().join(", "))
+    };
+    let told: Vec<Option<String>> = profiles.iter().map(of).collect();
+    match &told[..] {
+        [a, b] if a != b => {
+            let sides = [("A", a), ("B", b)].into_iter();
+            let named = sides.filter_map(|(side, levers)| match levers.as_deref()? {
+                "" => Some(format!("{side}: none")),
+                levers => Some(format!("{side}: {levers}")),
+            });
+            named.collect::<Vec<_>>().join("; ")
+        }
+        [one, ..] => one.clone().unwrap_or_default(),
+        [] => String::new(),
+    }
 }
 
 pub(super) fn time(profiles: &[Profile]) -> Section {
@@ -160,6 +193,12 @@ pub(super) fn time(profiles: &[Profile]) -> Section {
         }));
         section.rows.push(row);
     }
+    section.notes.push(
+        "Shares of a thread's whole time, waiting for the client included; the limits' are of the time in which queries are answered, \
+         without it. A thread that waits until a commit is durable, its own or the group's, or until another has read a page, waits for a \
+         lock here; among the limits that is the disk's."
+            .to_owned(),
+    );
     for profile in profiles {
         if let Some(seen) = &profile.off_cpu {
             let background = match seen.background {
@@ -440,8 +479,22 @@ fn allocations(profiles: &[Profile]) -> Section {
     }
     for profile in profiles {
         if let Some(seen) = &profile.allocations {
+            let unknown = match seen.unknown_share > 0.0 {
+                true => format!(
+                    " (of another {} nobody knows whether they are: too many were made meanwhile)",
+                    percent(seen.unknown_share)
+                ),
+                false => String::new(),
+            };
+            let stackless = match seen.stackless_share > 0.0 {
+                true => format!(
+                    ", {} of them empty: the kernel did not copy them, and nobody knows who asked",
+                    percent(seen.stackless_share)
+                ),
+                false => String::new(),
+            };
             section.notes.push(format!(
-                "{}: {} allocations and {} frees per query, {} bytes per query; {} are freed by the same thread within the query; {} stacks observed.",
+                "{}: {} allocations and {} frees per query, {} bytes per query; {} are freed by the same thread within the query{unknown}; {} stacks observed{stackless}.",
                 profile.variant,
                 small(seen.calls_per_query),
                 small(seen.frees_per_query),
@@ -680,6 +733,74 @@ mod tests {
             assert_eq!(small(value), text);
         }
         assert_eq!(percent_fine(0.0012), "0.12 %");
+    }
+
+    fn limited(levers: &[&str], risks: &[&str]) -> Profile {
+        let owned = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect();
+        Profile {
+            limits: vec![niagara_profile::FoundLimit {
+                limit: "disk".to_owned(),
+                title: "disk".to_owned(),
+                why: "Because.".to_owned(),
+                natural: true,
+                share: 0.5,
+                levers: owned(levers),
+                lever_ids: owned(levers),
+                lever_risks: owned(risks),
+            }],
+            ..Profile::default()
+        }
+    }
+
+    #[test]
+    fn each_side_has_its_own_levers_with_what_they_risk() {
+        let a = limited(&["log-flush=os", "redo-log-large"], &["durability", ""]);
+        let b = limited(&["redo-log-large"], &[""]);
+        let told = |profiles: &[Profile]| limits(profiles).rows[0].last().cloned();
+        let of_a = "log-flush=os (risk: durability), redo-log-large";
+        assert_eq!(told(std::slice::from_ref(&a)).as_deref(), Some(of_a));
+        assert_eq!(told(&[a.clone(), a.clone()]).as_deref(), Some(of_a));
+        assert_eq!(
+            told(&[a.clone(), b]),
+            Some(format!("A: {of_a}; B: redo-log-large"))
+        );
+        // A limit that only one of them has.
+        assert_eq!(
+            told(&[a.clone(), Profile::default()]),
+            Some(format!("A: {of_a}"))
+        );
+        let none = limited(&[], &[]);
+        assert_eq!(told(&[a, none]), Some(format!("A: {of_a}; B: none")));
+    }
+
+    #[test]
+    fn shares_are_told_of_what_was_seen() {
+        let mut seen = limited(&[], &[]);
+        let cpu = |user_only| niagara_profile::result::Cpu {
+            user_only,
+            ..niagara_profile::result::Cpu::default()
+        };
+        seen.cpu = Some(cpu(true));
+        let one = |seen: &Profile| headline(std::slice::from_ref(seen));
+        assert!(one(&seen).contains("the server's own code alone"));
+        let intro = limits(std::slice::from_ref(&seen)).intro;
+        assert!(intro.contains("own code alone"), "{intro}");
+        seen.cpu = Some(cpu(false));
+        assert!(one(&seen).ends_with("disk (50 % of the server's CPU time)"));
+        seen.time = Some(niagara_profile::result::ThreadTime::default());
+        assert!(one(&seen).contains("the time in which queries are answered"));
+    }
+
+    #[test]
+    fn which_waits_are_the_disks_is_told_below_the_time_of_threads() {
+        let seen = Profile {
+            time: Some(niagara_profile::result::ThreadTime::default()),
+            ..Profile::default()
+        };
+        let notes = time(&[seen]).notes.concat();
+        assert!(notes.contains("until a commit is durable"), "{notes}");
+        assert!(notes.contains("whole time"), "{notes}");
+        assert!(time(&[Profile::default()]).notes.is_empty());
     }
 
     #[test]

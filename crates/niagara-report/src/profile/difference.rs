@@ -51,26 +51,70 @@ pub(super) fn because(a: &Profile, b: &Profile) -> String {
         .take(2)
         .map(|part| format!("{} {} µs", part.name, signed(part.b - part.a)))
         .collect();
+    let alone = match is_user_only(a, b) {
+        true => " in the server's own code",
+        false => "",
+    };
     format!(
-        "{} µs of CPU per query instead of {} ({})",
+        "{} µs of CPU per query instead of {} ({}{alone})",
         small(b.cpu_us_per_query),
         small(a.cpu_us_per_query),
         largest.join(", ")
     )
 }
 
-/// The whole division of the change.
+/// Whether layers divide the time of the server's own code alone, because the kernel shows nothing of itself here.
+fn is_user_only(a: &Profile, b: &Profile) -> bool {
+    let is = |profile: &Profile| profile.cpu.as_ref().is_some_and(|cpu| cpu.user_only);
+    is(a) || is(b)
+}
+
+/// The whole division of the change; without the CPU view of both there is nothing to divide.
 pub(super) fn section(a: &Profile, b: &Profile) -> Section {
     let mut section = Section {
         title: "What explains the change".to_owned(),
-        intro: "CPU time of the server per query, in microseconds, the largest change first. Where CPUs are what limits, \
-                throughput follows it; where threads wait, the waiting below has to change."
-            .to_owned(),
-        columns: ["Layer", "A", "B", "B − A", "share of the change"].map(str::to_owned).to_vec(),
         ..Section::default()
     };
-    let change = b.cpu_us_per_query - a.cpu_us_per_query;
-    for part in parts(a, b) {
+    if a.cpu.is_some() && b.cpu.is_some() {
+        divide(&mut section, a, b);
+    } else {
+        let nothing = "Without the CPU view of both nothing says what explains it.";
+        section.notes.push(nothing.to_owned());
+    }
+    let times = |ratio: f64| match ratio.is_finite() {
+        true => format!("× {ratio:.3}"),
+        false => NOTHING.to_owned(),
+    };
+    section.notes.push(format!(
+        "Queries per second: A {}, B {}: {}; CPU time per query {}. A single start of each, for orientation: \
+         `niagara compare` judges.",
+        small(a.queries_per_second),
+        small(b.queries_per_second),
+        times(ratio(b.queries_per_second, a.queries_per_second)),
+        // Nothing is known of it where it is zero: every query takes some.
+        times(match b.cpu_us_per_query > 0.0 {
+            true => ratio(b.cpu_us_per_query, a.cpu_us_per_query),
+            false => f64::NAN,
+        })
+    ));
+    section
+}
+
+/// The table of the parts.
+fn divide(section: &mut Section, a: &Profile, b: &Profile) {
+    section.intro = "CPU time of the server per query, in microseconds, the largest change first. Where CPUs are what limits, \
+                     throughput follows it; where threads wait, the waiting below has to change."
+        .to_owned();
+    section.columns = ["Layer", "A", "B", "B − A", "share of the change"]
+        .map(str::to_owned)
+        .to_vec();
+    let parts = parts(a, b);
+    // The whole is what the parts are parts of.
+    let change: f64 = match is_user_only(a, b) {
+        true => parts.iter().map(|part| part.b - part.a).sum(),
+        false => b.cpu_us_per_query - a.cpu_us_per_query,
+    };
+    for part in parts {
         let own = part.b - part.a;
         section.rows.push(vec![
             part.name,
@@ -84,15 +128,13 @@ pub(super) fn section(a: &Profile, b: &Profile) -> Section {
             },
         ]);
     }
-    section.notes.push(format!(
-        "Queries per second: A {}, B {}: × {:.3}; CPU time per query × {:.3}. A single start of each, for orientation: \
-         `niagara compare` judges.",
-        small(a.queries_per_second),
-        small(b.queries_per_second),
-        ratio(b.queries_per_second, a.queries_per_second),
-        ratio(b.cpu_us_per_query, a.cpu_us_per_query)
-    ));
-    section
+    if is_user_only(a, b) {
+        section.notes.push(
+            "Layers divide the time of the server's own code alone: what the kernel does for it was not seen, and is in none of \
+             them."
+                .to_owned(),
+        );
+    }
 }
 
 fn signed(value: f64) -> String {
@@ -138,5 +180,38 @@ mod tests {
         );
         assert_eq!(section.rows[1][3], "+1.00");
         assert!(because(&a, &b).contains("network −16.0 µs"));
+    }
+
+    #[test]
+    fn without_the_cpu_view_nothing_is_divided() {
+        let (mut a, mut b) = (profile("tcp", 30.0, 10.0), profile("unix", 14.0, 11.0));
+        (a.cpu, b.cpu) = (None, None);
+        let other = section(&a, &b);
+        assert!(other.rows.is_empty() && other.columns.is_empty());
+        assert!(
+            other.notes[1].contains("CPU time per query × 0.625"),
+            "{other:?}"
+        );
+        // Older results do not know it.
+        (a.cpu_us_per_query, b.cpu_us_per_query) = (0.0, 0.0);
+        let notes = section(&a, &b).notes.concat();
+        assert!(!notes.contains("NaN") && notes.contains(&format!("CPU time per query {NOTHING}")));
+    }
+
+    #[test]
+    fn parts_of_the_servers_own_code_are_shares_of_their_own_sum() {
+        let (mut a, mut b) = (profile("tcp", 30.0, 10.0), profile("unix", 14.0, 11.0));
+        for profile in [&mut a, &mut b] {
+            // The kernel's part is in the whole, and in no layer.
+            profile.cpu_us_per_query += 40.0;
+            if let Some(cpu) = &mut profile.cpu {
+                cpu.user_only = true;
+            }
+        }
+        b.cpu_us_per_query -= 30.0;
+        let section = section(&a, &b);
+        assert_eq!(section.rows[0][4], "107 %");
+        assert!(section.notes[0].contains("own code alone"), "{section:?}");
+        assert!(because(&a, &b).ends_with("in the server's own code)"));
     }
 }

@@ -8,7 +8,7 @@ use niagara_store::{Store, StoreError, Summary};
 use serde::Serialize;
 
 use super::Section;
-use super::content::{limits, missing, time};
+use super::content::{limits, missing, time, whole};
 use crate::number::{self, percent};
 use crate::wording::capital;
 
@@ -112,9 +112,10 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     let list = |limits: &[&FoundLimit]| -> String {
         let named = limits.iter().map(|limit| {
             format!(
-                "{} ({} of the time in which queries are answered)",
+                "{} ({} of {})",
                 limit.title,
-                percent(limit.share)
+                percent(limit.share),
+                whole(profile)
             )
         });
         named.collect::<Vec<_>>().join(", ")
@@ -127,7 +128,13 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
             capital(&levers(&unnatural))
         );
     }
+    // Who has not seen both what runs and what is waited for does not know what else there is.
+    let all_seen = profile.cpu.is_some() && profile.time.is_some();
     match (natural.is_empty(), &profile.time) {
+        (false, _) if !all_seen => {
+            let addressed = capital(&levers(&natural));
+            format!("{}, as far as was seen. {addressed}.", list(&natural))
+        }
         (false, _) if !verbose => {
             let left = levers(&natural);
             let left = match left.starts_with(STILL_TO_TRY) {
@@ -156,12 +163,13 @@ const STILL_TO_TRY: &str = "levers that address it, where they apply: ";
 
 /// The levers that address limits: those still to be tried first, then what became of the others.
 fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose: bool) -> String {
-    let mut all: Vec<(&str, Option<&Known>)> = Vec::new();
+    let mut all: Vec<(&str, String, Option<&Known>)> = Vec::new();
     for limit in limits {
-        for (place, spelling) in limit.levers.iter().enumerate() {
+        let with_risks = limit.levers_with_risks();
+        for (place, (plain, spelling)) in limit.levers.iter().zip(with_risks).enumerate() {
             let known = limit.lever_ids.get(place).and_then(|id| levers.get(id));
-            if !all.iter().any(|other| other.0 == spelling) {
-                all.push((spelling, known));
+            if !all.iter().any(|other| other.0 == plain) {
+                all.push((plain, spelling, known));
             }
         }
     }
@@ -169,13 +177,14 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
         return "no lever addresses it".to_owned();
     }
     let (mut left, mut tried, mut not_tried) = (Vec::new(), Vec::new(), Vec::new());
-    for (spelling, known) in all {
+    for (plain, spelling, known) in all {
         match known {
-            None => left.push(spelling.to_owned()),
+            None => left.push(spelling),
             Some(Known::Tried(effect)) => {
                 tried.push(format!("{spelling} ({})", number::estimate(effect)));
             }
-            Some(Known::NotTried(reason)) => not_tried.push(format!("{spelling} ({reason})")),
+            // The reason says what it risks, where that is why.
+            Some(Known::NotTried(reason)) => not_tried.push(format!("{plain} ({reason})")),
         }
     }
     if !verbose && left.is_empty() {
@@ -214,6 +223,7 @@ mod tests {
                 .iter()
                 .map(|&lever| lever.replace('=', "-"))
                 .collect(),
+            lever_risks: Vec::new(),
         }
     }
 
@@ -292,6 +302,40 @@ mod tests {
         let sections = sections_in_short(&ill);
         assert_eq!(sections[0].title, "What limits the final variant now");
         assert!(sections[0].notes[0].starts_with("Table locks"));
+    }
+
+    #[test]
+    fn what_nobody_saw_is_not_claimed() {
+        let mut half = seen(vec![limit("network", true, 0.31, &["transport=unix"])]);
+        half.profile.time = None;
+        half.profile.cpu = Some(Cpu {
+            user_only: true,
+            ..Cpu::default()
+        });
+        for verbose in [true, false] {
+            let said = limits_in_short(std::slice::from_ref(&half), verbose).remove(0);
+            assert!(
+                said.contains("network (31 % of the CPU time of the server's own code alone, without the kernel's), as far as was seen."),
+                "{said}"
+            );
+            assert!(!said.contains("ardware"), "{said}");
+        }
+        // Nor where only the waiting was seen.
+        half.profile.time = Some(ThreadTime::default());
+        half.profile.cpu = None;
+        let said = limits_in_short(&[half], true).remove(0);
+        assert!(!said.contains("no lock"), "{said}");
+    }
+
+    #[test]
+    fn levers_that_risk_something_say_so() {
+        let mut disk = limit("disk", true, 0.4, &["log-flush=os", "redo-log-large"]);
+        disk.lever_risks = vec!["durability".to_owned(), String::new()];
+        let said = limits_in_short(&[seen(vec![disk])], false).remove(0);
+        assert!(
+            said.ends_with("log-flush=os (risk: durability), redo-log-large."),
+            "{said}"
+        );
     }
 
     #[test]

@@ -39,6 +39,11 @@ typedef struct {
 
 typedef struct niagara_histogram niagara_histogram;
 
+/* Of a statement without rows, scripts get a pointer to none of these. */
+typedef struct {
+   char unused;
+} niagara_no_result;
+
 /* Scripts that reach for sysbench's own functions of C name this type. */
 typedef enum {
    SB_CNT_OTHER, SB_CNT_READ, SB_CNT_WRITE, SB_CNT_TRX, SB_CNT_ERROR, SB_CNT_RECONNECT, SB_CNT_MAX

@@ -1,4 +1,4 @@
-//! What a binary is linked against: just enough ELF.
+//! What a binary is linked against, and where it looks for that: just enough ELF.
 
 use std::fs::File;
 use std::io;
@@ -10,74 +10,126 @@ const PT_DYNAMIC: u32 = 2;
 const DT_NEEDED: u64 = 1;
 const DT_STRTAB: u64 = 5;
 const DT_STRSZ: u64 = 10;
+const DT_RPATH: u64 = 15;
+const DT_RUNPATH: u64 = 29;
 
 /// The shared libraries a 64-bit little-endian binary names; empty when it is something else.
+///
+/// # Errors
+/// It cannot be read.
 pub fn linked_libraries(path: &Path) -> io::Result<Vec<String>> {
-    let file = File::open(path)?;
-    let read = |offset: u64, length: u64| -> io::Result<Vec<u8>> {
-        if length > 64 << 20 {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidData,
-                "not a plausible ELF file",
-            ));
-        }
-        let mut bytes = vec![0; length as usize];
-        file.read_exact_at(&mut bytes, offset)?;
-        Ok(bytes)
-    };
-    let header = read(0, 64)?;
-    if header[..6] != *b"\x7fELF\x02\x01" {
-        return Ok(Vec::new());
-    }
-    let segments = read(
-        number(&header, 32, 8),
-        number(&header, 54, 2) * number(&header, 56, 2),
-    )?;
-    let segments: Vec<&[u8]> = segments
-        .chunks_exact(number(&header, 54, 2).max(56) as usize)
-        .collect();
-    let kind = |segment: &[u8]| number(segment, 0, 4) as u32;
-    let Some(dynamic) = segments.iter().find(|segment| kind(segment) == PT_DYNAMIC) else {
+    let Some(dynamic) = Dynamic::read(path)? else {
         return Ok(Vec::new());
     };
-    let entries = read(number(dynamic, 8, 8), number(dynamic, 32, 8))?;
-    let entries: Vec<(u64, u64)> = entries
-        .chunks_exact(16)
-        .map(|e| (number(e, 0, 8), number(e, 8, 8)))
-        .collect();
-    let value = |tag| {
-        entries
-            .iter()
-            .find(|(t, _)| *t == tag)
-            .map(|(_, value)| *value)
+    let needed = dynamic.entries.iter().filter(|(tag, _)| *tag == DT_NEEDED);
+    Ok(needed.filter_map(|(_, at)| dynamic.string(*at)).collect())
+}
+
+/// Folders in which a binary has its libraries looked for before the system's.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchPath {
+    /// As it stands in the binary, a colon between two; an empty one is the working directory (ld.so(8)).
+    pub folders: String,
+    /// Where in the file it begins.
+    pub offset: u64,
+}
+
+/// What a 64-bit little-endian binary says about where its libraries are (`DT_RUNPATH`, else `DT_RPATH`); `None` when it says
+/// nothing, or is something else.
+///
+/// # Errors
+/// It cannot be read.
+pub fn search_path(path: &Path) -> io::Result<Option<SearchPath>> {
+    let Some(dynamic) = Dynamic::read(path)? else {
+        return Ok(None);
     };
-    let (Some(address), Some(size)) = (value(DT_STRTAB), value(DT_STRSZ)) else {
-        return Ok(Vec::new());
-    };
-    // The table is given by address; the segment that is loaded there says where in the file.
-    let offset = segments
-        .iter()
-        .filter(|segment| kind(segment) == PT_LOAD)
-        .map(|segment| {
-            (
-                number(segment, 8, 8),
-                number(segment, 16, 8),
-                number(segment, 32, 8),
-            )
+    let at = dynamic.value(DT_RUNPATH).or(dynamic.value(DT_RPATH));
+    Ok(at.and_then(|at| {
+        Some(SearchPath {
+            folders: dynamic.string(at)?,
+            offset: dynamic.strings_begin + at,
         })
-        .find(|(_, start, length)| (*start..start + length).contains(&address))
-        .map_or(address, |(offset, start, _)| address - start + offset);
-    let strings = read(offset, size)?;
-    let string = |at: u64| {
-        let tail = strings.get(at as usize..)?;
+    }))
+}
+
+/// What is there for the dynamic linker.
+struct Dynamic {
+    /// Tags with their values.
+    entries: Vec<(u64, u64)>,
+    strings: Vec<u8>,
+    /// Where in the file the strings begin.
+    strings_begin: u64,
+}
+
+impl Dynamic {
+    /// `None` of what is no 64-bit little-endian binary, and of one that is linked statically.
+    fn read(path: &Path) -> io::Result<Option<Dynamic>> {
+        let file = File::open(path)?;
+        let read = |offset: u64, length: u64| -> io::Result<Vec<u8>> {
+            if length > 64 << 20 {
+                return Err(io::Error::new(
+                    io::ErrorKind::InvalidData,
+                    "not a plausible ELF file",
+                ));
+            }
+            let mut bytes = vec![0; length as usize];
+            file.read_exact_at(&mut bytes, offset)?;
+            Ok(bytes)
+        };
+        let header = read(0, 64)?;
+        if header[..6] != *b"\x7fELF\x02\x01" {
+            return Ok(None);
+        }
+        let segments = read(
+            number(&header, 32, 8),
+            number(&header, 54, 2) * number(&header, 56, 2),
+        )?;
+        let segments: Vec<&[u8]> = segments
+            .chunks_exact(number(&header, 54, 2).max(56) as usize)
+            .collect();
+        let kind = |segment: &[u8]| number(segment, 0, 4) as u32;
+        let Some(dynamic) = segments.iter().find(|segment| kind(segment) == PT_DYNAMIC) else {
+            return Ok(None);
+        };
+        let entries = read(number(dynamic, 8, 8), number(dynamic, 32, 8))?;
+        let mut found = Dynamic {
+            entries: entries
+                .chunks_exact(16)
+                .map(|e| (number(e, 0, 8), number(e, 8, 8)))
+                .collect(),
+            strings: Vec::new(),
+            strings_begin: 0,
+        };
+        let (Some(address), Some(size)) = (found.value(DT_STRTAB), found.value(DT_STRSZ)) else {
+            return Ok(None);
+        };
+        // The table is given by address; the segment that is loaded there says where in the file.
+        found.strings_begin = segments
+            .iter()
+            .filter(|segment| kind(segment) == PT_LOAD)
+            .map(|segment| {
+                (
+                    number(segment, 8, 8),
+                    number(segment, 16, 8),
+                    number(segment, 32, 8),
+                )
+            })
+            .find(|(_, start, length)| (*start..start + length).contains(&address))
+            .map_or(address, |(offset, start, _)| address - start + offset);
+        found.strings = read(found.strings_begin, size)?;
+        Ok(Some(found))
+    }
+
+    fn value(&self, tag: u64) -> Option<u64> {
+        let entry = self.entries.iter().find(|(other, _)| *other == tag);
+        entry.map(|(_, value)| *value)
+    }
+
+    fn string(&self, at: u64) -> Option<String> {
+        let tail = self.strings.get(at as usize..)?;
         let end = tail.iter().position(|byte| *byte == 0)?;
         Some(String::from_utf8_lossy(&tail[..end]).into_owned())
-    };
-    Ok(entries
-        .iter()
-        .filter(|(tag, _)| *tag == DT_NEEDED)
-        .filter_map(|(_, at)| string(*at))
-        .collect())
+    }
 }
 
 /// A little-endian number of `length` bytes.
@@ -105,5 +157,6 @@ mod tests {
     fn a_file_that_is_not_elf_has_no_libraries() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/install/elf.rs");
         assert!(linked_libraries(&path).expect("readable").is_empty());
+        assert_eq!(search_path(&path).expect("readable"), None);
     }
 }

@@ -18,7 +18,7 @@ use crate::machine_load;
 use crate::report::{self, Cumulative, Interval};
 use crate::settings::Settings;
 use crate::without_server::WithoutServer;
-use niagara_load::ScriptThreads;
+use niagara_load::{ScriptThreads, counted};
 use options::{FileOptions, Mode, NAME, OPTIONS};
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -161,16 +161,35 @@ impl Guest for FileGuest {
     fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure> {
         let files = self.files.take();
         let files = files.ok_or_else(|| Failure::fatal("the files are not open"))?;
-        let requests = Requests::new(&self.options, self.mode, self.threads as usize, self.checks);
+        let keep_apart = self.checks && self.mode.is_random();
+        let blocks = self.options.blocks();
+        if keep_apart && blocks < u64::from(self.threads) {
+            return Err(Failure::fatal(format!(
+                "contents cannot be checked by {} on {}: no two threads may have the same block at once (remedy: larger \
+                 files, a smaller --file-block-size, or no more threads than blocks)",
+                counted(self.threads.into(), "thread"),
+                counted(blocks, "block")
+            )));
+        }
+        let requests = Requests::new(&self.options, self.mode, self.checks);
         Ok(Arc::new(WithoutServer(FileThreads(Arc::new(Shared {
             options: self.options.clone(),
             mode: self.mode,
             files,
             requests: Mutex::new(requests),
+            backlog: match keep_apart {
+                true => self.options.backlog_apart(self.threads),
+                false => self.options.backlog,
+            },
             done: Arc::clone(&self.done),
             checks: self.checks,
             seed: self.seed,
         })))))
+    }
+
+    fn after_warm_up(&self) -> Option<Box<dyn FnOnce() + Send>> {
+        let done = Arc::clone(&self.done);
+        Some(Box::new(move || done.forget()))
     }
 
     fn interval(&mut self, interval: &Interval, log: Log) -> bool {
@@ -214,5 +233,49 @@ impl Guest for FileGuest {
             take(&done.bytes_written) / MEBIBYTE,
         ));
         false
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::values::Values;
+
+    fn guest(words: &[(&str, &str)], threads: u32) -> FileGuest {
+        let mut values = Values::default();
+        values.define(OPTIONS);
+        for (name, value) in words {
+            values.set(name, Some(value)).unwrap();
+        }
+        let options = FileOptions::read(&values, true).unwrap();
+        FileGuest {
+            mode: options.mode.unwrap(),
+            options,
+            threads,
+            events: 0,
+            checks: true,
+            seed: 1,
+            files: None,
+            done: Arc::default(),
+            told: Told::default(),
+        }
+    }
+
+    #[test]
+    fn what_the_warm_up_has_done_is_forgotten() {
+        let guest = guest(&[("file-test-mode", "rndrw")], 1);
+        let done = &guest.done;
+        let all = [
+            &done.reads,
+            &done.writes,
+            &done.syncs,
+            &done.bytes_read,
+            &done.bytes_written,
+        ];
+        for count in all {
+            count.store(7, Ordering::Relaxed);
+        }
+        guest.after_warm_up().unwrap()();
+        assert!(all.iter().all(|count| count.load(Ordering::Relaxed) == 0));
     }
 }

@@ -240,6 +240,19 @@ pub struct FileOptions {
 }
 
 impl FileOptions {
+    /// Blocks of all files, of which the last one may be shorter.
+    pub fn blocks(&self) -> u64 {
+        (self.file_size * self.files as u64).div_ceil(self.block_size)
+    }
+
+    /// Requests that each of so many threads may have under way at once, at most, where no two are of the same block. As a
+    /// rule half of the blocks are free then, so that a draw soon finds one.
+    pub fn backlog_apart(&self, threads: u32) -> u32 {
+        let share = self.blocks() / 2 / u64::from(threads.max(1));
+        let share = u32::try_from(share).unwrap_or(u32::MAX);
+        self.backlog.min(share).max(1)
+    }
+
     /// Reads and checks them; `run`: the command is `run`, which needs a mode.
     pub fn read(values: &Values, run: bool) -> Result<FileOptions, Failure> {
         let number = |name: &str, least: i32, end: &str| -> Result<u64, Failure> {
@@ -370,6 +383,26 @@ mod tests {
         assert_eq!((options.sync_every, options.sync_at_end), (0, false));
         assert_eq!(options.flags.line(), "Extra file open flags: sync dsync ");
         assert_eq!(OpenFlags::default().line(), "Extra file open flags: (none)");
+    }
+
+    #[test]
+    fn requests_that_keep_apart_leave_blocks_free() {
+        for (total, threads, backlog) in [
+            ("64M", 1, 128),
+            ("16M", 4, 128),
+            ("15M", 4, 120),
+            ("384K", 2, 6),
+            // One for each thread, at least.
+            ("64K", 4, 1),
+        ] {
+            let options = read(&[
+                ("file-test-mode", "rndrw"),
+                ("file-num", "1"),
+                ("file-total-size", total),
+            ])
+            .unwrap();
+            assert_eq!(options.backlog_apart(threads), backlog, "{total}");
+        }
     }
 
     #[test]

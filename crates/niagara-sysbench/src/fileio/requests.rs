@@ -1,6 +1,7 @@
 //! Which request comes next: pure.
 
 use super::options::{FileOptions, Mode};
+use std::collections::HashSet;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,14 +41,16 @@ pub struct Requests {
     dirty: bool,
     /// The file that is synced next.
     to_sync: usize,
-    /// By thread: the block that it is at, so that no other one gets it while contents are checked.
-    at: Vec<Option<(usize, u64)>>,
+    /// Blocks, by file and offset, that are being read or written, of the random modes while contents are checked: whoever
+    /// reads a block while it is written may find half of each, and so may whoever reads it after two have written it at once.
+    under_way: HashSet<(usize, u64)>,
     checks: bool,
 }
 
 impl Requests {
-    /// `checks`: contents are checked, so that no two threads may have the same block at once.
-    pub fn new(options: &FileOptions, mode: Mode, threads: usize, checks: bool) -> Self {
+    /// `checks`: contents are checked, so that no two requests may have the same block at once. There have to be more blocks
+    /// than requests under way then.
+    pub fn new(options: &FileOptions, mode: Mode, checks: bool) -> Self {
         Requests {
             mode,
             files: options.files,
@@ -61,19 +64,14 @@ impl Requests {
             performed: 0,
             dirty: false,
             to_sync: 0,
-            at: vec![None; threads],
+            under_way: HashSet::new(),
             checks,
         }
     }
 
-    /// The next request of a thread. `reads` and `writes` are those that have been done; `draw` gives numbers from 0 to less
-    /// than 1.
-    pub fn next(
-        &mut self,
-        thread: usize,
-        (reads, writes): (u64, u64),
-        draw: &mut dyn FnMut() -> f64,
-    ) -> Request {
+    /// The next request, which is [finished](Self::finished) some time. `reads` and `writes` are those that have been done;
+    /// `draw` gives numbers from 0 to less than 1.
+    pub fn next(&mut self, (reads, writes): (u64, u64), draw: &mut dyn FnMut() -> f64) -> Request {
         let operation = match self.mode {
             Mode::Write | Mode::Rewrite | Mode::RandomWrite => Operation::Write,
             Mode::Read | Mode::RandomRead => Operation::Read,
@@ -97,7 +95,7 @@ impl Requests {
         self.performed += 1;
         self.dirty |= operation == Operation::Write;
         let (file, offset, size) = match self.mode.is_random() {
-            true => self.somewhere(thread, draw),
+            true => self.somewhere(draw),
             false => self.onwards(),
         };
         Request {
@@ -119,22 +117,23 @@ impl Requests {
         (file, offset, size)
     }
 
-    /// Any block.
-    fn somewhere(&mut self, thread: usize, draw: &mut dyn FnMut() -> f64) -> (usize, u64, u64) {
+    /// Any block that is not under way.
+    fn somewhere(&mut self, draw: &mut dyn FnMut() -> f64) -> (usize, u64, u64) {
         loop {
             let place = (draw() * self.total_size as f64) as u64;
             let place = place - place % self.block_size;
             let (file, offset) = ((place / self.file_size) as usize, place % self.file_size);
-            let of_other = |(number, at): (usize, &Option<(usize, u64)>)| {
-                number != thread && *at == Some((file, offset))
-            };
-            if self.checks && self.at.iter().enumerate().any(of_other) {
+            if self.checks && !self.under_way.insert((file, offset)) {
                 continue;
             }
-            if let Some(at) = self.at.get_mut(thread) {
-                *at = Some((file, offset));
-            }
             return (file, offset, self.block_size.min(self.file_size - offset));
+        }
+    }
+
+    /// A request is done: its block may be had again.
+    pub fn finished(&mut self, request: Request) {
+        if self.checks {
+            self.under_way.remove(&(request.file, request.offset));
         }
     }
 }
@@ -145,7 +144,7 @@ mod tests {
     use super::*;
     use crate::values::Values;
 
-    fn requests(mode: &str, words: &[(&str, &str)]) -> Requests {
+    fn requests(mode: &str, words: &[(&str, &str)], checks: bool) -> Requests {
         let mut values = Values::default();
         values.define(OPTIONS);
         values.set("file-test-mode", Some(mode)).unwrap();
@@ -153,7 +152,7 @@ mod tests {
             values.set(name, Some(value)).unwrap();
         }
         let options = FileOptions::read(&values, true).unwrap();
-        Requests::new(&options, options.mode.unwrap(), 2, true)
+        Requests::new(&options, options.mode.unwrap(), checks)
     }
 
     #[test]
@@ -163,8 +162,8 @@ mod tests {
             ("file-total-size", "80K"),
             ("file-block-size", "16384"),
         ];
-        let mut requests = requests("seqrd", &words);
-        let mut next = || requests.next(0, (0, 0), &mut || 0.0);
+        let mut requests = requests("seqrd", &words, true);
+        let mut next = || requests.next((0, 0), &mut || 0.0);
         let taken: Vec<(usize, u64, u64)> = (0..7)
             .map(|_| next())
             .map(|request| (request.file, request.offset, request.size))
@@ -191,9 +190,9 @@ mod tests {
             ("file-total-size", "1M"),
             ("file-fsync-freq", "3"),
         ];
-        let mut requests = requests("rndwr", &words);
+        let mut requests = requests("rndwr", &words, false);
         let operations: Vec<Operation> = (0..10)
-            .map(|_| requests.next(0, (0, 0), &mut || 0.5).operation)
+            .map(|_| requests.next((0, 0), &mut || 0.5).operation)
             .collect();
         use Operation::{Sync, Write};
         assert_eq!(
@@ -206,10 +205,10 @@ mod tests {
 
     #[test]
     fn the_ratio_is_kept() {
-        let mut requests = requests("rndrw", &[("file-fsync-freq", "0")]);
+        let mut requests = requests("rndrw", &[("file-fsync-freq", "0")], false);
         let (mut reads, mut writes) = (0, 0);
         for _ in 0..1000 {
-            match requests.next(0, (reads, writes), &mut || 0.25).operation {
+            match requests.next((reads, writes), &mut || 0.25).operation {
                 Operation::Read => reads += 1,
                 _ => writes += 1,
             }
@@ -221,17 +220,23 @@ mod tests {
     }
 
     #[test]
-    fn no_two_threads_have_the_same_block_while_contents_are_checked() {
+    fn no_two_requests_have_the_same_block_while_contents_are_checked() {
         let words = [
             ("file-num", "1"),
             ("file-total-size", "64K"),
             ("file-fsync-freq", "0"),
         ];
-        let mut requests = requests("rndrd", &words);
-        let first = requests.next(0, (0, 0), &mut || 0.0);
+        let mut requests = requests("rndrw", &words, true);
+        let first = requests.next((0, 0), &mut || 0.0);
         let mut draws = [0.0, 0.0, 0.99].into_iter();
-        let second = requests.next(1, (0, 0), &mut || draws.next().unwrap());
-        assert_ne!(first.offset, second.offset);
+        let second = requests.next((0, 0), &mut || draws.next().unwrap());
+        assert_eq!((first.offset, second.offset), (0, 3 * 16_384));
+        // A thread may have several under way: it is the request that has the block.
+        let mut draws = [0.99, 0.0, 0.5].into_iter();
+        let third = requests.next((0, 0), &mut || draws.next().unwrap());
+        assert_eq!(third.offset, 2 * 16_384);
+        requests.finished(first);
+        assert_eq!(requests.next((0, 0), &mut || 0.0).offset, 0);
     }
 
     #[test]
@@ -241,9 +246,9 @@ mod tests {
             ("file-total-size", "1M"),
             ("file-block-size", "4097"),
         ];
-        let mut requests = requests("rndrd", &words);
+        let mut requests = requests("rndrd", &words, false);
         for step in 0..1000 {
-            let request = requests.next(0, (0, 0), &mut || f64::from(step) / 1000.0);
+            let request = requests.next((0, 0), &mut || f64::from(step) / 1000.0);
             assert!(
                 request.file < 128 && request.offset + request.size <= 8192,
                 "{request:?}"

@@ -24,6 +24,19 @@ pub struct Done {
 }
 
 impl Done {
+    /// Begins from zero.
+    pub fn forget(&self) {
+        for count in [
+            &self.reads,
+            &self.writes,
+            &self.syncs,
+            &self.bytes_read,
+            &self.bytes_written,
+        ] {
+            count.store(0, Ordering::Relaxed);
+        }
+    }
+
     fn count(&self, operation: Operation, bytes: u64) {
         let (count, sum) = match operation {
             Operation::Read => (&self.reads, Some(&self.bytes_read)),
@@ -43,10 +56,24 @@ pub struct Shared {
     pub mode: Mode,
     pub files: Files,
     pub requests: Mutex<Requests>,
+    /// Requests that a thread has under way at once, at most; of [`Access::Ring`].
+    pub backlog: u32,
     pub done: Arc<Done>,
     /// Contents are checked.
     pub checks: bool,
     pub seed: u64,
+}
+
+impl Shared {
+    /// A read or write is done: while contents are checked, its block may be had again.
+    fn finished(&self, request: Request) {
+        if self.checks {
+            self.requests
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .finished(request);
+        }
+    }
 }
 
 /// The threads.
@@ -63,13 +90,12 @@ impl Threads for FileThreads {
         };
         let ring = match shared.options.access {
             Access::Ring => Some(
-                Ring::new(shared.options.backlog, bytes)
+                Ring::new(shared.backlog, bytes)
                     .map_err(|error| failed("io_uring_setup()", error))?,
             ),
             _ => None,
         };
         Ok(FileThread {
-            number: number as usize,
             buffer: Buffer::new(bytes).map_err(|error| failed("mmap()", error))?,
             ring,
             rng: SmallRng::seed_from_u64(shared.seed.wrapping_add(number.into())),
@@ -79,7 +105,6 @@ impl Threads for FileThreads {
 }
 
 pub struct FileThread {
-    number: usize,
     shared: Arc<Shared>,
     buffer: Buffer,
     ring: Option<Ring>,
@@ -99,7 +124,7 @@ impl FileThread {
             .requests
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
-            .next(self.number, so_far, &mut || self.rng.random());
+            .next(so_far, &mut || self.rng.random());
         match request.operation {
             Operation::Sync => self.sync(request.file),
             _ if self.ring.is_some() => self.submit(&shared, request),
@@ -117,6 +142,7 @@ impl FileThread {
         if shared.checks {
             check(buffer, request)?;
         }
+        shared.finished(request);
         shared.done.count(Operation::Read, request.size);
         Ok(())
     }
@@ -130,6 +156,7 @@ impl FileThread {
             .files
             .write(request.file, buffer, request.offset)
             .map_err(|error| failed("write", request, &error))?;
+        shared.finished(request);
         shared.done.count(Operation::Write, request.size);
         match shared.options.sync_all {
             true => self.sync(request.file),
@@ -191,6 +218,7 @@ impl FileThread {
 }
 
 fn completed(shared: &Shared, request: Request, bytes: &[u8]) -> Result<(), String> {
+    shared.finished(request);
     if shared.checks && request.operation == Operation::Read {
         check(bytes, request)?;
     }

@@ -18,7 +18,7 @@ use niagara_lab::{Inventory, looks_like_path, server_name};
 use niagara_report::ink;
 use niagara_server::Install;
 
-use self::verdict::{Verdict, earlier};
+use self::verdict::{Verdict, earlier, not_refuted};
 use crate::args::{CheckArgs, PartArg};
 use crate::clock::clock;
 use crate::interrupt;
@@ -86,6 +86,7 @@ fn options(args: &CheckArgs) -> CheckOptions {
             only: args.test.clone(),
             ..SuiteOptions::default()
         },
+        forget: args.forget,
     }
 }
 
@@ -256,6 +257,9 @@ fn conclude(verdict: &Verdict, record: &CheckRecord, parts: &[Part]) {
     }
     if let Some(earlier) = earlier(record, parts) {
         say!("{earlier}");
+    }
+    for line in not_refuted(record) {
+        say!("{line}");
     }
 }
 

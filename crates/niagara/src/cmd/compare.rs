@@ -268,4 +268,26 @@ mod tests {
         assert_same_plan(&asked, &file);
         assert_eq!(couples_of(&file, None), 4);
     }
+
+    /// A pair is two whole runs, and longer than a duel of as many couples; how long a job takes nobody knows.
+    #[test]
+    fn how_long_a_pair_takes_is_not_told_by_what_a_duel_takes() {
+        let seconds = |question: &StudyDescription| {
+            let sides = ["a", "b"].map(str::to_owned);
+            compare_plan(question, sides, 14, None).duel_seconds
+        };
+        let of = |protocol: &str| {
+            let lines = format!(
+                "a = \"base\"\nb = \"base\"\nwarm_up = \"3s\"\nprotocol = \"{protocol}\"\n"
+            );
+            let question = written(&lines);
+            let settings = question.duel_settings();
+            let planned = niagara_lab::unit_seconds(question.protocol, &settings, 14);
+            assert_eq!(seconds(&question), Some(planned), "{protocol}");
+            planned
+        };
+        assert!(of("pair") > of("duel") && of("trimmed") > of("duel"));
+        let job = written("a = \"base\"\nb = \"base\"\n[workload]\nname = \"report\"\n");
+        assert_eq!(seconds(&job), None);
+    }
 }

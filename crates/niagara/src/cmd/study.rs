@@ -3,13 +3,16 @@
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use clap::{Args, Subcommand};
 use niagara_lab::StudySize;
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::study_file::{Known, StudyFile, read_study, schema};
 use niagara_server::Catalog;
-use niagara_toml::FileError;
+use niagara_toml::{FileError, Mistake};
+
+/// What to do about a file that cannot be read.
+const READABLE: &str = "name a file such as studies/t2000-ladder.toml";
 
 /// Study files: check them, or print their JSON schema for editors
 #[derive(Debug, Args)]
@@ -73,10 +76,12 @@ fn check(
     let servers = server_names(&Catalog::load(servers)?);
     let mut mistakes = Vec::new();
     for path in files {
-        match read(path, &levers, &servers)? {
-            Ok(file) if !json => say!("{}: {}", path.display(), in_words(&file)),
-            Ok(_) => {}
-            Err(FileError(found)) => mistakes.extend(found),
+        match read(path, &levers, &servers) {
+            Ok(Ok(file)) if !json => say!("{}: {}", path.display(), in_words(&file)),
+            Ok(Ok(_)) => {}
+            Ok(Err(FileError(found))) => mistakes.extend(found),
+            // What is wrong with the others is told all the same.
+            Err(error) => mistakes.push(unreadable(path, &error)),
         }
     }
     if json {
@@ -93,6 +98,17 @@ fn check(
     })
 }
 
+/// A file that cannot be read, as a mistake of it.
+fn unreadable(path: &Path, error: &Error) -> Mistake {
+    Mistake {
+        file: path.display().to_string(),
+        line: 1,
+        column: 1,
+        cause: format!("cannot read the study: {}", error.root_cause()),
+        remedy: READABLE.to_owned(),
+    }
+}
+
 /// The study of a file, or its mistakes.
 ///
 /// # Errors
@@ -103,11 +119,8 @@ pub fn read(
     servers: &[String],
 ) -> Result<Result<StudyFile, FileError>> {
     let name = path.display().to_string();
-    let text = std::fs::read_to_string(path).with_context(|| {
-        format!(
-            "cannot read the study {name}\nremedy: name a file such as studies/t2000-ladder.toml"
-        )
-    })?;
+    let text = std::fs::read_to_string(path)
+        .with_context(|| format!("cannot read the study {name}\nremedy: {READABLE}"))?;
     let known = Known {
         levers,
         servers,

@@ -4,7 +4,8 @@ use std::process::ExitCode;
 
 use anyhow::{Result, bail};
 use niagara_lab::{
-    MAX_SWEPT, Question, StudyDescription, VariantRecipe, answer, quantity, sweep_protocol,
+    MAX_SWEPT, Question, StudyDescription, VariantRecipe, answer, quantity, server_name,
+    sweep_protocol,
 };
 use niagara_load::WorkloadSpec;
 
@@ -52,7 +53,11 @@ pub fn run(args: SweepArgs) -> Result<ExitCode> {
         origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
         profile: !args.no_profile,
-        ..StudyDescription::of(args.server.clone(), load, Question::Sweep { variants })
+        ..StudyDescription::of(
+            server_name(&args.server)?,
+            load,
+            Question::Sweep { variants },
+        )
     };
     let mut terminal = Terminal::new(study.budget);
     let opened = OpenSession::open(

@@ -2,7 +2,7 @@ use super::*;
 
 use niagara_load::WorkloadSpec;
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, StudyRecord};
+use niagara_store::{Comparison, DuelRecord, Ending, SliceRecord, StudyRecord, VariantRecord};
 use serde_json::json;
 
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe};
@@ -228,10 +228,10 @@ fn a_confirmation_that_was_not_brought_to_its_end_stands_for_nothing() {
         Earlier::of(summary, 0.0, Vec::new(), 6)
     };
     assert_eq!(of(None, false).confirmed, None);
-    // Proven, and stopped before it was checked.
-    assert_eq!(of(Some(Verdict::Faster), false).confirmed, None);
-    assert!(of(Some(Verdict::Faster), true).confirmed.is_some());
-    assert!(of(Some(Verdict::Undetected), false).confirmed.is_some());
+    for (verdict, complete) in [(Verdict::Faster, true), (Verdict::Undetected, false)] {
+        let left = of(Some(verdict), complete);
+        assert!(left.confirmed.is_some() && !left.is_unchecked);
+    }
     // Of three duels it could not have called anything; where cells never can either, that is all there is.
     let mut few = confirmed("O3", Some(Verdict::Undetected));
     few.comparison.throughput.duels = 3;
@@ -247,6 +247,65 @@ fn a_confirmation_that_was_not_brought_to_its_end_stands_for_nothing() {
     assert_eq!(spent.to_confirm(&[THREADS], 0.05), None);
 }
 
+/// It is as proven as before, and takes the place of an earlier one as before: nothing is spent on it again.
+#[test]
+fn what_was_proven_and_not_checked_is_checked_by_the_next_part() {
+    let note = |check: BuildCheck| BuildNote {
+        of: "best combination".to_owned(),
+        recipe: "gcc".to_owned(),
+        trained_on: Vec::new(),
+        measured_on_training: false,
+        releases: None,
+        check,
+    };
+    let passed = FinalCheck {
+        part: "same answers".to_owned(),
+        passed: Some(true),
+        words: String::new(),
+        broken: false,
+    };
+    let unknown = || note(BuildCheck::Unknown("niagara server check PATH".to_owned()));
+    let of = |verdict, checks: &[FinalCheck], builds: Vec<BuildNote>, complete| {
+        let summary = MatrixSummary {
+            other_confirmations: vec![confirmed("LTO", Some(Verdict::Faster))],
+            checks: checks.to_vec(),
+            builds,
+            ..summary(
+                vec![cell("O3", 1.1, 8)],
+                Some(confirmed("O3", verdict)),
+                complete,
+            )
+        };
+        Earlier::of(summary, 0.025, Vec::new(), 6)
+    };
+    let checked = std::slice::from_ref(&passed);
+    // Stopped before its checks; and after them, its build could not be checked.
+    for left in [
+        of(Some(Verdict::Faster), &[], Vec::new(), false),
+        of(Some(Verdict::Faster), checked, vec![unknown()], false),
+    ] {
+        assert!(left.is_unchecked && left.checks.is_empty());
+        assert_eq!(left.to_check(), Some("O3"));
+        assert_eq!(left.to_confirm(&[THREADS], 0.05), None);
+        // Its servers are set up, whatever is asked for.
+        let next = begun(&["O3"], left);
+        assert!(!next.is_there());
+        assert_eq!((rows(&next), next.adds), (vec!["O3", "baseline"], 0));
+    }
+    // Stopped within other cells, long after its checks; not proven at all.
+    let built = note(BuildCheck::Passed(String::new()));
+    let left = of(Some(Verdict::Faster), checked, vec![built], false);
+    assert!(!left.is_unchecked && left.checks.len() == 1);
+    assert!(!of(Some(Verdict::Undetected), &[], Vec::new(), false).is_unchecked);
+    // Results of before this was kept.
+    let old = serde_json::to_value(Earlier::default()).expect("JSON");
+    assert!(old.get("is_unchecked").is_none());
+    assert_eq!(
+        serde_json::from_value::<Earlier>(old).expect("readable"),
+        Earlier::default()
+    );
+}
+
 fn here(kernel: &str) -> MeasuredOn {
     MeasuredOn::Machine {
         cpu: "a CPU".to_owned(),
@@ -254,6 +313,42 @@ fn here(kernel: &str) -> MeasuredOn {
         kernel: kernel.to_owned(),
         client: None,
     }
+}
+
+/// A duel of the confirmation of the first part.
+fn confirming_duel(results: &Path) {
+    let mut store = Store::open(results).expect("there");
+    for id in ["a", "b"] {
+        store
+            .add_variant(&VariantRecord {
+                id: id.into(),
+                label: id.into(),
+                content: json!({}),
+                command: String::new(),
+                server_version: String::new(),
+            })
+            .expect("room");
+    }
+    let duel = DuelRecord {
+        seq: 0,
+        phase: Phase::Total,
+        subject: String::new(),
+        variants: ["a".into(), "b".into()],
+        seed: 1,
+        started_unix_ms: 0,
+        wall_seconds: 5.0,
+        load_seconds: 4.0,
+        score: Some(0.1),
+        cpu_score: None,
+        raw_score: None,
+        latency_scores: None,
+        p99_score: None,
+        couples: 4,
+        dropped: [0, 0],
+        ending: Ending::Scored,
+    };
+    let slices: &[SliceRecord] = &[];
+    store.add_duel(&duel, slices).expect("room");
 }
 
 #[test]
@@ -307,7 +402,15 @@ fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
     assert_eq!((same.begins, same.earlier), (false, Earlier::default()));
     let other = next(&["LTO"]);
     assert!(other.begins);
-    assert_eq!((other.earlier.spent, other.earlier.parts.len()), (0.025, 1));
+    // The time ended before the first duel of its confirmation: that saw nothing.
+    assert_eq!((other.earlier.spent, other.earlier.parts.len()), (0.0, 1));
+    confirming_duel(&folder.path().join("results.db"));
+    let later = next(&["LTO"]);
+    assert_eq!(later.earlier.spent, 0.025);
+    // What was chosen before is not what is there now.
+    assert!(!other.is_still(&later).expect("JSON"));
+    assert!(later.is_still(&next(&["LTO"])).expect("JSON"));
+    assert!(!later.is_still(&next(&["O3"])).expect("JSON"));
     assert_eq!(other.earlier.warnings, ["so it was"]);
     sum_up(true);
     assert!(next(&["O3"]).begins);

@@ -209,6 +209,69 @@ fn a_study_is_run_by_one_at_a_time_and_keeps_its_seed() {
     open(folder.path()).expect("free again");
 }
 
+/// A compiler that was not there is there when the study is continued, and the other way round.
+#[test]
+fn what_was_not_to_be_had_stays_so_while_duels_behind_it_are_recalled() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let had = |study: &mut Study, subject: &str| {
+        let made = study.made_or_missing(subject, |_| Ok(Ok::<u32, String>(1)));
+        made.expect("as it was")
+    };
+    let lacking = |study: &mut Study, subject: &str| {
+        study.made_or_missing(subject, |_| {
+            Ok(Err::<u32, String>("no compiler".to_owned()))
+        })
+    };
+    let no_compiler = Err("no compiler".to_owned());
+    let mut study = open(folder.path()).expect("new");
+    assert_eq!(lacking(&mut study, "first").expect("kept"), no_compiler);
+    assert_eq!(had(&mut study, "second"), Ok(1));
+    // Its duels have no subject.
+    assert_eq!(had(&mut study, ""), Ok(1));
+    fought(&mut study, 0);
+    drop(study);
+
+    let mut study = open(folder.path()).expect("continued");
+    assert!(study.has_recalled());
+    assert_eq!(had(&mut study, "first"), no_compiler);
+    // It was not measured: it is left out, and is from here on.
+    assert_eq!(lacking(&mut study, "second").expect("kept"), no_compiler);
+    assert_eq!(had(&mut study, "second"), no_compiler);
+    let error = lacking(&mut study, "").expect_err("it was measured");
+    let error = error.to_string();
+    assert!(
+        error.contains("no compiler") && error.contains("--out"),
+        "{error}"
+    );
+    // Behind all that was measured it is tried again.
+    study.next = study.recalled.len();
+    assert_eq!(had(&mut study, "first"), Ok(1));
+}
+
+#[test]
+fn nothing_is_written_to_results_that_changed_since_they_were_chosen() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let study = open(folder.path()).expect("new");
+    let kept = study.store.events().expect("readable").len();
+    let options = StudyOptions {
+        folder: folder.path().to_owned(),
+        budget_seconds: 600.0,
+        duel_settings: study.duel_settings,
+        protocol: Protocol::Duel,
+        begins_part: true,
+    };
+    drop(study);
+    let refused = Study::open_if(&record(), options, |there| {
+        assert!(there.is_some(), "it is there");
+        bail!("another part is there")
+    });
+    let error = refused.err().expect("refused");
+    assert_eq!(error.to_string(), "another part is there");
+    let store = Store::open_read_only(&folder.path().join(RESULTS_FILE)).expect("there");
+    assert_eq!(store.events().expect("readable").len(), kept);
+    open(folder.path()).expect("free again");
+}
+
 /// What is measured in parts: nothing that one of them measured, decided or used of its time is another one's.
 #[test]
 fn a_part_begins_behind_what_is_there_and_is_continued_by_itself() {

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 
 /// A flag that Ctrl-C and SIGTERM set; `said` is told at the first of them.
 ///
@@ -13,12 +13,11 @@ use anyhow::{Context, Result};
 pub fn stop_flag(said: &'static str) -> Result<Arc<AtomicBool>> {
     let flag = Arc::new(AtomicBool::new(false));
     let set = Arc::clone(&flag);
-    ctrlc::set_handler(move || {
+    crate::interrupt::at_each_signal(move || {
         if !set.swap(true, Ordering::Relaxed) && !said.is_empty() {
             tell!("\n{said}");
         }
-    })
-    .context("cannot catch Ctrl-C")?;
+    })?;
     Ok(flag)
 }
 

@@ -68,6 +68,31 @@ pub fn earlier(record: &CheckRecord, asked: &[Part]) -> Option<String> {
     (!told.is_empty()).then(|| format!("checked earlier: {}", told.join(", ")))
 }
 
+/// What earlier checks found and this one did not, though that refutes nothing; and how to be rid of it. No lines where there is
+/// nothing of it.
+pub fn not_refuted(record: &CheckRecord) -> Vec<String> {
+    let mut lines: Vec<String> = record
+        .earlier
+        .iter()
+        .map(|(part, report)| {
+            let finding = report.findings.first().and_then(|told| told.lines().next());
+            format!(
+                "{} failed in an earlier check of this binary, which a pass does not refute: {}",
+                part.title(),
+                finding.unwrap_or_default()
+            )
+        })
+        .collect();
+    if !lines.is_empty() {
+        let parts: Vec<Part> = record.earlier.keys().copied().collect();
+        lines.push(format!(
+            "remedy: where you know that the server was not the cause, check again with --forget --part {}",
+            names(&parts).replace(", ", ",")
+        ));
+    }
+    lines
+}
+
 fn names(parts: &[Part]) -> String {
     let names: Vec<&str> = parts.iter().map(|part| part.name()).collect();
     names.join(", ")
@@ -110,6 +135,27 @@ mod tests {
         let told = earlier(&record, &[Part::Crash]);
         assert_eq!(told.as_deref(), Some("checked earlier: suite FAILED"));
         assert_eq!(earlier(&record, &Part::ALL), None);
+    }
+
+    #[test]
+    fn what_a_pass_does_not_refute_fails_the_command_and_is_told() {
+        let suite = ("suite", "passed", true);
+        let mut record = record(&[CRASH, ANSWERS, suite]);
+        assert_eq!(not_refuted(&record), [""; 0]);
+        let mut failed = record.parts[&Part::Crash].clone();
+        failed.outcome = Outcome::Failed;
+        failed.findings = vec!["after kill 3: a commit is lost\nmore".to_owned()];
+        record.earlier.insert(Part::Crash, failed);
+        let verdict = Verdict::of(&record, &Part::ALL);
+        assert_eq!(verdict, Verdict::NotCorrect);
+        assert!(!verdict.is_good());
+        let told = not_refuted(&record);
+        assert!(
+            told[0].starts_with("crash recovery failed in an earlier check")
+                && told[0].ends_with(": after kill 3: a commit is lost"),
+            "{told:?}"
+        );
+        assert!(told[1].ends_with("--forget --part crash"), "{told:?}");
     }
 
     #[test]

@@ -110,7 +110,9 @@ impl<'r, 's> Running<'r, 's> {
                 self.heard = now;
             }
             if now >= boundary {
-                boundary = self.time.report_intervals(now, boundary, report)?;
+                boundary = self
+                    .time
+                    .report_intervals(now, boundary, |window, _| report(window))?;
             }
             for &event in events.iter() {
                 self.hear(event, buffer, now)?;

@@ -1,0 +1,253 @@
+//! The tables of the crash check: how they are made, and what is wrong with them on a server that came back.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result};
+use niagara_load::{Admin, counted};
+use niagara_server::RunningServer;
+
+use super::ledger::{ACCOUNTS, Found, Ledger, OPENING_BALANCE};
+use crate::server::{connect, endpoint};
+
+/// Longest wait for transactions to be rolled back before tables are checked.
+const ROLLBACKS: Duration = Duration::from_secs(30);
+/// Where the index on `note` is read from anew: the texts are hexadecimal numbers, and a quarter of them is in memory at a time.
+const QUARTERS: [&str; 4] = ["", "4", "8", "c"];
+
+/// Makes the tables, in `engine`, for this many connections.
+pub(super) fn create(server: &RunningServer, engine: &str, connections: usize) -> Result<()> {
+    let accounts: Vec<String> = (0..ACCOUNTS)
+        .map(|id| format!("({id}, {OPENING_BALANCE})"))
+        .collect();
+    let last: Vec<String> = (0..connections).map(|id| format!("({id}, NULL)")).collect();
+    for statement in [
+        // RocksDB has no index on a text of another collation.
+        "CREATE DATABASE niagara_check CHARACTER SET latin1 COLLATE latin1_bin".to_owned(),
+        format!(
+            "CREATE TABLE niagara_check.deeds (connection INT, sequence BIGINT, part TINYINT, note TEXT, \
+             PRIMARY KEY (connection, sequence, part), KEY (note(20))) ENGINE={engine}"
+        ),
+        format!(
+            "CREATE TABLE niagara_check.accounts (id INT PRIMARY KEY, balance BIGINT, KEY (balance)) ENGINE={engine}"
+        ),
+        format!(
+            "CREATE TABLE niagara_check.last (connection INT PRIMARY KEY, sequence BIGINT) ENGINE={engine}"
+        ),
+        format!(
+            "INSERT INTO niagara_check.accounts VALUES {}",
+            accounts.join(",")
+        ),
+        format!("INSERT INTO niagara_check.last VALUES {}", last.join(",")),
+    ] {
+        server.query(&statement)?;
+    }
+    Ok(())
+}
+
+/// What is wrong with a server that came back.
+pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec<String>> {
+    let mut admin = connect(&endpoint(server))?;
+    let found = read(&mut admin)?;
+    let mut wrong = ledger.verify(&found);
+    wrong.extend(wait_for_rollbacks(&mut admin, ROLLBACKS)?);
+    for table in ["deeds", "accounts", "last"] {
+        wrong.extend(complaints(&mut admin, table)?);
+    }
+    wrong.extend(deeds_by_index(&mut admin, &found)?);
+    let by_index = balances(
+        &mut admin,
+        "FORCE INDEX (balance) WHERE balance > -1000000000000",
+    )?;
+    wrong.extend(found.balances_by_index(&by_index));
+    Ok(wrong)
+}
+
+/// Waits until the transactions that the kill cut off are rolled back: servers do that while they answer already, and until
+/// then CHECK TABLE may find rows in one index that another has lost. In words, those that are still there after `longest`.
+fn wait_for_rollbacks(admin: &mut Admin, longest: Duration) -> Result<Option<String>> {
+    // Those of before the kill belong to no thread of the server's.
+    const CUT_OFF: &str =
+        "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = 0";
+    let began = Instant::now();
+    loop {
+        let left = admin.value(CUT_OFF)?.unwrap_or_default();
+        let left: u64 = left
+            .parse()
+            .with_context(|| format!("not a number of transactions: `{left}`"))?;
+        if left == 0 {
+            return Ok(None);
+        }
+        if began.elapsed() >= longest {
+            return Ok(Some(format!(
+                "{} of before the kill not rolled back after {} s",
+                counted(left, "transaction"),
+                longest.as_secs()
+            )));
+        }
+        thread::sleep(LOOK);
+    }
+}
+
+/// How often it is looked whether transactions are rolled back. InnoDB shows who asks within 100 ms of the last time what it showed then.
+const LOOK: Duration = Duration::from_millis(200);
+
+/// What CHECK TABLE says of a table beyond that it is whole.
+fn complaints(admin: &mut Admin, table: &str) -> Result<Vec<String>> {
+    let rows = admin.rows(&format!("CHECK TABLE niagara_check.{table} EXTENDED"))?;
+    let cell = |row: &[Option<String>], index: usize| {
+        row.get(index).cloned().flatten().unwrap_or_default()
+    };
+    let is_bad = |row: &&Vec<Option<String>>| cell(row, 2) != "status" || cell(row, 3) != "OK";
+    Ok(rows
+        .iter()
+        .filter(is_bad)
+        .map(|row| format!("CHECK TABLE {table}: {} {}", cell(row, 2), cell(row, 3)))
+        .collect())
+}
+
+/// What the tables hold, read by their primary keys.
+fn read(admin: &mut Admin) -> Result<Found> {
+    let mut found = Found::default();
+    let connections = admin.rows("SELECT connection, sequence FROM niagara_check.last")?;
+    for row in connections {
+        let connection: usize = number(&row, 0)?;
+        if row.get(1).cloned().flatten().is_some() {
+            found.last.insert(connection, number(&row, 1)?);
+        }
+        let deeds = format!(
+            "SELECT sequence, part, note FROM niagara_check.deeds FORCE INDEX (PRIMARY) WHERE connection = {connection}"
+        );
+        for row in admin.rows(&deeds)? {
+            let sequence = number(&row, 0)?;
+            let texts = found.rows.entry((connection, sequence)).or_default();
+            let part: usize = number(&row, 1)?;
+            let place = part
+                .checked_sub(1)
+                .and_then(|index| texts.get_mut(index))
+                .with_context(|| format!("a row of part {part}, which nobody wrote"))?;
+            *place = row.get(2).cloned().flatten();
+        }
+    }
+    // Without being told, a server reads them from the other index, which has all of both columns.
+    let by_table = balances(admin, "FORCE INDEX (PRIMARY) WHERE id >= 0")?;
+    found.balances.extend(by_table);
+    Ok(found)
+}
+
+/// What differs where the rows of `deeds` are read by the index on their texts.
+fn deeds_by_index(admin: &mut Admin, found: &Found) -> Result<Vec<String>> {
+    let mut wrong = Vec::new();
+    let mut rows = 0;
+    for (index, from) in QUARTERS.iter().enumerate() {
+        let to = match QUARTERS.get(index + 1) {
+            Some(to) => format!(" AND note < '{to}'"),
+            None => String::new(),
+        };
+        let by_index = admin.rows(&format!(
+            "SELECT connection, sequence, part, note FROM niagara_check.deeds FORCE INDEX (note) WHERE note >= '{from}'{to}"
+        ))?;
+        rows += by_index.len();
+        for row in by_index {
+            let key = (number(&row, 0)?, number(&row, 1)?, number(&row, 2)?);
+            let text = row.get(3).and_then(Option::as_deref);
+            wrong.extend(found.deed_by_index(key, text));
+        }
+    }
+    if rows != found.deeds() {
+        wrong.push(format!(
+            "the index on note has {rows} rows, the table {}",
+            found.deeds()
+        ));
+    }
+    Ok(wrong)
+}
+
+/// Accounts with their balances, read in this way.
+fn balances(admin: &mut Admin, way: &str) -> Result<Vec<(u64, i64)>> {
+    let rows = admin.rows(&format!(
+        "SELECT id, balance FROM niagara_check.accounts {way}"
+    ))?;
+    rows.iter()
+        .map(|row| Ok((number(row, 0)?, number(row, 1)?)))
+        .collect()
+}
+
+fn number<T: std::str::FromStr>(row: &[Option<String>], index: usize) -> Result<T> {
+    row.get(index)
+        .and_then(Option::as_deref)
+        .and_then(|text| text.parse().ok())
+        .with_context(|| format!("not a number in column {index} of {row:?}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_server::{Cache, Catalog};
+
+    use super::*;
+    use crate::server::{Bench, Setting};
+
+    /// A prepared transaction of XA outlives a restart and is rolled back when it is told to be: until then a check that waits
+    /// for rollbacks waits in vain.
+    #[test]
+    fn transactions_that_are_never_rolled_back_are_told() {
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let description = catalog.get("mariadb-10.11").expect("in the catalogue");
+        let install = niagara_server::get(&cache, description, &mut |_| {}).expect("fetched");
+        let bench = Bench::new(&cache, &install, Setting::default(), &mut |_| {}).expect("a clone");
+        let server = bench.start().expect("it starts");
+        create(&server, "InnoDB", 1).expect("made");
+        for statement in [
+            "XA START 'left'",
+            "INSERT INTO niagara_check.accounts VALUES (1000, 0)",
+            "XA END 'left'",
+            "XA PREPARE 'left'",
+        ] {
+            server.query(statement).expect(statement);
+        }
+        server.kill();
+        let server = bench.start().expect("it recovers");
+        let mut admin = connect(&endpoint(&server)).expect("it answers");
+        let told = wait_for_rollbacks(&mut admin, Duration::from_millis(100)).expect("asked");
+        let told = told.expect("one is left");
+        assert!(
+            told.starts_with("1 transaction of before the kill"),
+            "{told}"
+        );
+        server.query("XA ROLLBACK 'left'").expect("rolled back");
+        let told = wait_for_rollbacks(&mut admin, ROLLBACKS).expect("asked");
+        assert_eq!(told, None);
+        server.kill();
+    }
+
+    /// What each index leads to is compared with the table, row by row.
+    #[test]
+    fn a_whole_table_is_the_same_by_each_of_its_indexes() {
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let description = catalog.get("mariadb-10.11").expect("in the catalogue");
+        let install = niagara_server::get(&cache, description, &mut |_| {}).expect("fetched");
+        let bench = Bench::new(&cache, &install, Setting::default(), &mut |_| {}).expect("a clone");
+        let server = bench.start().expect("it starts");
+        create(&server, "InnoDB", 1).expect("made");
+        server
+            .query(
+                "INSERT INTO niagara_check.deeds VALUES (0, 0, 1, '3f'), (0, 0, 2, '3f!'), (0, 1, 1, 'c0'), (0, 1, 2, 'c0!')",
+            )
+            .expect("written");
+        let mut admin = connect(&endpoint(&server)).expect("it answers");
+        let mut found = read(&mut admin).expect("read");
+        assert_eq!(
+            (found.deeds(), found.balances.len()),
+            (4, ACCOUNTS as usize)
+        );
+        assert_eq!(deeds_by_index(&mut admin, &found).expect("read"), [""; 0]);
+        // As if the table's rows were others than those of its index.
+        found.rows.remove(&(0, 1));
+        let wrong = deeds_by_index(&mut admin, &found).expect("read");
+        assert_eq!(wrong.len(), 3, "{wrong:?}");
+        assert_eq!(wrong[2], "the index on note has 4 rows, the table 2");
+        server.kill();
+    }
+}
