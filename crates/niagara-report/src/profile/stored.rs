@@ -96,10 +96,16 @@ pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Section> {
         "{}; {}. From one short profile of one start: `niagara profile` looks closer, from all sides.",
         profile.variant, profile.workload
     ));
-    let mut all = vec![what_limits, time(one)];
+    let mut rest = vec![time(one)];
     if profile.cpu.is_none() || profile.time.is_none() {
-        all.push(missing(one));
+        rest.push(missing(one));
     }
+    // A sweep has several profiles on a page: sections are told apart by their titles.
+    for section in &mut rest {
+        section.title = format!("{}: {subject}", section.title);
+    }
+    let mut all = vec![what_limits];
+    all.extend(rest);
     all.retain(|section| !section.rows.is_empty() || !section.notes.is_empty());
     all
 }
@@ -208,6 +214,8 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
     use niagara_profile::result::{Cpu, ThreadTime};
 
@@ -302,6 +310,21 @@ mod tests {
         let sections = sections_in_short(&ill);
         assert_eq!(sections[0].title, "What limits the final variant now");
         assert!(sections[0].notes[0].starts_with("Table locks"));
+    }
+
+    #[test]
+    fn no_two_sections_of_a_page_have_one_title() {
+        let mut titles = BTreeSet::new();
+        for subject in ["the package", "own build"] {
+            let mut seen = seen(vec![limit("cpu", true, 0.8, &[])]);
+            seen.subject = subject.to_owned();
+            seen.profile.cpu = None;
+            seen.profile.missing = vec!["the CPU view".to_owned()];
+            for section in sections_in_short(&seen) {
+                assert!(titles.insert(section.title.clone()), "{}", section.title);
+            }
+        }
+        assert_eq!(titles.len(), 6);
     }
 
     #[test]
