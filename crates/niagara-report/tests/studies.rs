@@ -67,7 +67,30 @@ fn a_curve_that_falls_is_said_to() {
     last.tps.value = 0.4 * best.expect("it is among the points").tps.value;
     last.threads = 512;
     curve.points.push(last);
-    has(&told(&sweep), &["and falls to 40 % of its best with 512"]);
+    has(
+        &told(&sweep),
+        &[
+            ": built over packaged × 1.10 [1.05, 1.15] with 8 threads; patched over packaged × 1.20 [1.12, 1.28] with 8 threads; ",
+            "packaged falls to 40 % of its best with 512 threads",
+        ],
+    );
+    let mut most = sweep.by_round[0].clone();
+    most.threads = 64;
+    most.ratio.value = 1.31;
+    sweep.by_round.push(most);
+    has(
+        &told(&sweep),
+        &[": built over packaged × 1.10 (8 threads) to × 1.31 (64); patched"],
+    );
+    // Of one variant, or before any ratio was measured.
+    sweep.by_round.clear();
+    has(
+        &told(&sweep),
+        &[
+            "and falls to 40 % of its best with 512 threads (",
+            "built does most with 16 threads, the most that was measured",
+        ],
+    );
 }
 
 /// A ladder of three rungs: one kept, one of too few duels, one stopped by Ctrl-C.

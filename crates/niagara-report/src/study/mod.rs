@@ -5,6 +5,7 @@ mod ladder;
 mod matrix;
 mod parts;
 mod sweep;
+mod sweep_headline;
 
 use niagara_stats::IntervalEstimate;
 use niagara_store::{About, Summary};
@@ -43,7 +44,7 @@ pub fn headline(summary: &Summary) -> Option<String> {
         Summary::Tune(_) | Summary::Compare(_) => None,
         Summary::Ladder(ladder) => Some(ladder::headline(ladder)),
         Summary::Matrix(matrix) => Some(matrix::headline(matrix)),
-        Summary::Sweep(sweep) => Some(sweep::headline(sweep)),
+        Summary::Sweep(sweep) => Some(sweep_headline::headline(sweep)),
     }
 }
 

@@ -7,47 +7,6 @@ use super::{interval_estimate, interval_over, three_digits};
 use crate::grid::Grid;
 use crate::number;
 
-/// A curve that ends below this share of its best does not only stop scaling.
-const COLLAPSED: f64 = 0.8;
-
-pub fn headline(sweep: &SweepSummary) -> String {
-    let workload = sweep.workload.split(',').next().unwrap_or_default();
-    let parts: Vec<String> = sweep
-        .curves
-        .iter()
-        .filter_map(|curve| {
-            let knee = curve.knee.as_ref()?;
-            let best = curve
-                .points
-                .iter()
-                .find(|point| point.threads == knee.best_threads)?;
-            let threads = number::count(knee.threads as usize, "thread");
-            let last = curve.points.last()?;
-            let of_best = last.tps.value / best.tps.value;
-            let found = if last.threads == knee.threads {
-                format!("does most with {threads}, the most that was measured")
-            } else if of_best < COLLAPSED {
-                format!(
-                    "gains hardly anything beyond {threads} and falls to {} of its best with {}",
-                    number::percent(of_best),
-                    last.threads
-                )
-            } else {
-                format!("gains hardly anything beyond {threads}")
-            };
-            Some(format!(
-                "{} {found} ({} tps at best)",
-                curve.title,
-                interval_estimate(&best.tps, number::grouped)
-            ))
-        })
-        .collect();
-    if parts.is_empty() {
-        return format!("{workload}: stopped before anything was measured");
-    }
-    format!("{workload}: {}", parts.join("; "))
-}
-
 pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
     let mut grids = Vec::new();
     if !sweep.ratios.is_empty() {
