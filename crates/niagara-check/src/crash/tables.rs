@@ -187,10 +187,8 @@ mod tests {
     use super::*;
     use crate::server::{Bench, Setting};
 
-    /// A prepared transaction of XA outlives a restart and is rolled back when it is told to be: until then a check that waits
-    /// for rollbacks waits in vain.
-    #[test]
-    fn transactions_that_are_never_rolled_back_are_told() {
+    /// A packaged server with the tables, on a clone of its own.
+    fn with_tables() -> (Bench, RunningServer) {
         let cache = Cache::open().expect("the shared cache");
         let catalog = Catalog::load(&[]).expect("the built-in catalogue");
         let description = catalog.get("mariadb-10.11").expect("in the catalogue");
@@ -198,6 +196,14 @@ mod tests {
         let bench = Bench::new(&cache, &install, Setting::default(), &mut |_| {}).expect("a clone");
         let server = bench.start().expect("it starts");
         create(&server, "InnoDB", 1).expect("made");
+        (bench, server)
+    }
+
+    /// A prepared transaction of XA outlives a restart and is rolled back when it is told to be: until then a check that waits
+    /// for rollbacks waits in vain.
+    #[test]
+    fn transactions_that_are_never_rolled_back_are_told() {
+        let (bench, server) = with_tables();
         for statement in [
             "XA START 'left'",
             "INSERT INTO niagara_check.accounts VALUES (1000, 0)",
@@ -224,13 +230,7 @@ mod tests {
     /// What each index leads to is compared with the table, row by row.
     #[test]
     fn a_whole_table_is_the_same_by_each_of_its_indexes() {
-        let cache = Cache::open().expect("the shared cache");
-        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-        let description = catalog.get("mariadb-10.11").expect("in the catalogue");
-        let install = niagara_server::get(&cache, description, &mut |_| {}).expect("fetched");
-        let bench = Bench::new(&cache, &install, Setting::default(), &mut |_| {}).expect("a clone");
-        let server = bench.start().expect("it starts");
-        create(&server, "InnoDB", 1).expect("made");
+        let (_bench, server) = with_tables();
         server
             .query(
                 "INSERT INTO niagara_check.deeds VALUES (0, 0, 1, '3f'), (0, 0, 2, '3f!'), (0, 1, 1, 'c0'), (0, 1, 2, 'c0!')",
