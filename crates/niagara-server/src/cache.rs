@@ -8,6 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
+use nix::unistd::syncfs;
 
 use crate::cancel::{Cancel, Cancelled};
 use crate::disk_use::free_bytes;
@@ -242,8 +243,16 @@ impl WorkFolder {
         &self.path
     }
 
-    /// Moves the finished content to its place in one step.
+    /// Moves the finished content to its place in one step, once it is on the disk: a machine that loses its power afterwards has all
+    /// of it.
+    ///
+    /// # Errors
+    /// It cannot be written or moved.
     pub fn rename(mut self, to: &Path) -> Result<()> {
+        File::open(&self.path)
+            .map_err(anyhow::Error::from)
+            .and_then(|folder| Ok(syncfs(folder)?))
+            .with_context(|| format!("cannot write {} to the disk", self.path.display()))?;
         fs::rename(&self.path, to)
             .with_context(|| format!("cannot move {} to {}", self.path.display(), to.display()))?;
         self.owner = None;
