@@ -489,14 +489,8 @@ impl<'a> Run<'a> {
                 let threads = counted(u64::from(*threads), "thread");
                 warnings.push(format!("{} at {threads}: {reason}", curve.title));
             }
-            if curve.law.as_ref().is_some_and(|law| law.misfit) {
-                warnings.push(format!(
-                    "{}: the scalability law misses the measured points by more than starts differ; read the points, \
-                     not the law",
-                    curve.title
-                ));
-            }
         }
+        warnings.extend(law_misses(curves));
         warnings.extend(self.not_profiled.iter().cloned());
         let benches = &mut self.options.benches.values();
         warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
@@ -560,6 +554,21 @@ impl Measuring for Run<'_> {
         let summary = self.summary(study, complete)?;
         Ok(Found::Summary(Summary::Sweep(Box::new(summary))))
     }
+}
+
+/// What is to be said of the curves that the scalability law does not describe; nothing where there are none.
+fn law_misses(curves: &[SweepCurve]) -> Option<String> {
+    let missed = curves
+        .iter()
+        .filter(|curve| curve.law.as_ref().is_some_and(|law| law.misfit))
+        .map(|curve| curve.title.as_str())
+        .collect::<Vec<_>>();
+    (!missed.is_empty()).then(|| {
+        format!(
+            "{}: the scalability law misses the measured points by more than starts differ; read the points, not the law",
+            missed.join("; ")
+        )
+    })
 }
 
 /// The starts of a point that count.
