@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
-use crate::search_folders::keep_beside;
+use crate::search_folders::leave_build;
 use niagara_server::linked_libraries;
 
 /// Copies into `usr/lib` what the server there needs of the libraries in the `build` folder, and what those need; none of them is
@@ -23,7 +23,7 @@ pub(crate) fn take_along(build: &Path, server: &Path, usr: &Path) -> Result<()> 
     let mut taken = Vec::new();
     let mut open = vec![server.to_owned()];
     while let Some(object) = open.pop() {
-        keep_beside(&object)?;
+        leave_build(&object, build)?;
         let needed = linked_libraries(&object)
             .with_context(|| format!("cannot read what {} needs", object.display()))?;
         for name in needed {

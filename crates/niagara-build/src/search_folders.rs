@@ -1,4 +1,4 @@
-//! Where a built server has its libraries looked for: beside itself and nowhere else, wherever it was linked.
+//! Where a built server has its libraries looked for: not in the folders in which it was linked.
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
@@ -7,14 +7,18 @@ use std::path::Path;
 use anyhow::{Context, Result, bail};
 use niagara_server::search_path;
 
-/// Ends a binary's search path behind the folders that are given by where it lies. cmake adds those that it was linked in, and an
-/// empty one, which is the working directory: whoever may write there would have the server load what they like.
+/// Where libraries of a build lie, from the binary on.
+const BESIDE: &str = "$ORIGIN/../lib";
+
+/// Takes out of a binary's search path what only held where it was linked: folders in the tree of its `build`, and relative and
+/// empty ones, which begin at the working directory: whoever may write there would have the server load what they like.
 ///
-/// One byte is changed, for other strings may share the end of this one.
+/// It is cut where such folders end it, as cmake's do; another one gives way to the folder beside the binary, with as many slashes
+/// behind it as it was longer. So the string stays where it is.
 ///
 /// # Errors
-/// The binary cannot be read or written; a folder beside it comes behind another one.
-pub(crate) fn keep_beside(binary: &Path) -> Result<()> {
+/// The binary cannot be read or written; a folder is too short for that.
+pub(crate) fn leave_build(binary: &Path, build: &Path) -> Result<()> {
     let cannot = |what: &str| {
         format!(
             "cannot {what} where {} looks for its libraries",
@@ -24,26 +28,40 @@ pub(crate) fn keep_beside(binary: &Path) -> Result<()> {
     let Some(path) = search_path(binary).with_context(|| cannot("read"))? else {
         return Ok(());
     };
-    let folders: Vec<&str> = path.folders.split(':').collect();
-    let kept = folders
-        .iter()
-        .take_while(|folder| is_beside(folder))
-        .count();
-    if kept == folders.len() {
+    let folders = without_build(&path.folders, build).with_context(|| cannot("change"))?;
+    if folders == path.folders {
         return Ok(());
     }
-    if folders[kept..].iter().any(|folder| is_beside(folder)) {
-        bail!(
-            "{} looks for its libraries in {}, beside itself only after other places\n\
-             remedy: CMAKE_BUILD_RPATH in [build.cmake] of the server's file is to begin with $ORIGIN",
-            binary.display(),
-            path.folders
-        );
-    }
-    let length = folders[..kept].join(":").len() as u64;
     let file = OpenOptions::new().write(true).open(binary);
-    file.and_then(|file| file.write_all_at(&[0], path.offset + length))
+    file.and_then(|file| file.write_all_at(format!("{folders}\0").as_bytes(), path.offset))
         .with_context(|| cannot("change"))
+}
+
+/// The folders without those of the `build`, in no more letters.
+fn without_build(folders: &str, build: &Path) -> Result<String> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    // Linked by the way of a link, or by another name of the same folder.
+    let is_in_build =
+        |folder: &Path| folder.starts_with(build) || real(folder).starts_with(real(build));
+    let is_of_build = |folder: &str| {
+        !is_beside(folder) && (Path::new(folder).is_relative() || is_in_build(Path::new(folder)))
+    };
+    let mut kept: Vec<&str> = folders.split(':').collect();
+    while kept.last().is_some_and(|folder| is_of_build(folder)) {
+        kept.pop();
+    }
+    let kept: Result<Vec<String>> = kept
+        .into_iter()
+        .map(|folder| match is_of_build(folder) {
+            false => Ok(folder.to_owned()),
+            true if folder.len() < BESIDE.len() => bail!(
+                "`{folder}` is one of its folders: {folders}\n\
+                 remedy: CMAKE_BUILD_RPATH = \"{BESIDE}\" alone in [build.cmake] of the server's file"
+            ),
+            true => Ok(format!("{BESIDE:/<width$}", width = folder.len())),
+        })
+        .collect();
+    Ok(kept?.join(":"))
 }
 
 fn is_beside(folder: &str) -> bool {
@@ -56,37 +74,49 @@ mod tests {
 
     use super::*;
 
-    /// The search path of a library that was linked with this one, once it has been through [`keep_beside`].
-    fn kept(folders: &str) -> Result<Option<String>> {
-        let folder = tempfile::tempdir()?;
-        let library = folder.path().join("lib.so");
-        let status = Command::new("cc")
-            .args(["-shared", "-x", "c", "/dev/null", "-o"])
-            .arg(&library)
-            .arg(format!("-Wl,-rpath,{folders}"))
-            .status()?;
-        assert!(status.success());
-        assert_eq!(
-            search_path(&library)?.map(|path| path.folders),
-            Some(folders.to_owned())
-        );
-        keep_beside(&library)?;
-        Ok(search_path(&library)?.map(|path| path.folders))
+    #[test]
+    fn folders_that_a_server_was_linked_in_are_not_searched() {
+        let is = |folders: &str| without_build(folders, Path::new("/home/alice/ninja"));
+        for (before, after) in [
+            ("$ORIGIN/../lib:/home/alice/ninja/lib:", "$ORIGIN/../lib"),
+            ("$ORIGIN/../lib:$ORIGIN:", "$ORIGIN/../lib:$ORIGIN"),
+            (
+                "$ORIGIN/../lib:${ORIGIN}/lib",
+                "$ORIGIN/../lib:${ORIGIN}/lib",
+            ),
+            ("/home/alice/ninja/lib:lib", ""),
+            // A library of another place is where it was.
+            ("/opt/openssl/lib:/home/alice/ninja/lib", "/opt/openssl/lib"),
+            (
+                "/home/alice/ninja/lib:/opt/openssl/lib",
+                "$ORIGIN/../lib///////:/opt/openssl/lib",
+            ),
+        ] {
+            assert_eq!(is(before).expect(before), after);
+        }
+        let error = is(":/opt/openssl/lib").expect_err("no room");
+        assert!(error.to_string().contains("remedy: "), "{error}");
     }
 
     #[test]
-    fn folders_that_a_server_was_linked_in_are_not_searched() {
-        let is = |folders: &str| kept(folders).expect("kept").expect("there");
-        assert_eq!(
-            is("$ORIGIN/../lib:/home/alice/ninja/lib:"),
-            "$ORIGIN/../lib"
-        );
-        assert_eq!(
-            is("$ORIGIN/../lib:${ORIGIN}/lib"),
-            "$ORIGIN/../lib:${ORIGIN}/lib"
-        );
-        assert_eq!(is("/home/alice/ninja/lib"), "");
-        let error = kept("/usr/local/lib:$ORIGIN/../lib").expect_err("refused");
-        assert!(error.to_string().contains("remedy: "), "{error}");
+    fn a_binary_is_changed_in_its_place() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let library = folder.path().join("lib.so");
+        let linked = format!("$ORIGIN/../lib:{}/ninja:", folder.path().display());
+        let status = Command::new("cc")
+            .args(["-shared", "-x", "c", "/dev/null", "-o"])
+            .arg(&library)
+            .arg(format!("-Wl,-rpath,{linked}"))
+            .status();
+        assert!(status.expect("cc is there").success());
+        let folders = || {
+            search_path(&library)
+                .expect("readable")
+                .expect("there")
+                .folders
+        };
+        assert_eq!(folders(), linked);
+        leave_build(&library, folder.path()).expect("changed");
+        assert_eq!(folders(), "$ORIGIN/../lib");
     }
 }

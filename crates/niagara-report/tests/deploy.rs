@@ -336,9 +336,9 @@ fn an_administrator_is_made_before_a_built_mysql_starts() {
         place("## Check"),
         place(&format!("{client} -N -B -e \"SELECT PLUGIN_NAME")),
         place("## Undo"),
-        place(&format!(
-            "{client} -e 'DROP USER niagara_admin@localhost' && \\\n  sudo rm "
-        )),
+        place(
+            "sudo rm -f /root/niagara-admin.cnf && \\\n  sudo mysql -e 'DROP USER IF EXISTS niagara_admin@localhost'",
+        ),
     ];
     assert!(order.is_sorted(), "{order:?}\n{readme}");
     for words in ["X Protocol", "loose-mysqlx", "PLUGIN_NAME = 'mysqlx'"] {

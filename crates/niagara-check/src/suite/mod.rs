@@ -327,9 +327,11 @@ fn put_to_the_other(
                 run.output.display()
             );
         }
-        explained(&run, tests)?;
         let failed = run.with(Verdict::Failed).into_iter();
-        anyhow::Ok(failed.chain(run.unheard(tests)).collect::<Vec<String>>())
+        let failed = failed.chain(run.unheard(tests));
+        // A shutdown there excuses no failure of a test's own here, nor the other way round.
+        let is_alike = |test: &String| run.shutdown.contains(test) == shutdown.contains(test);
+        anyhow::Ok(failed.filter(is_alike).collect::<Vec<String>>())
     };
     let mut there = fails_there(&failed, &reference)?;
     // Once may be chance there as it may be here.

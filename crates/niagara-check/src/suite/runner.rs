@@ -47,7 +47,7 @@ pub struct Run {
     pub servers: usize,
     /// Binaries of other servers that ran for these tests.
     pub strangers: BTreeSet<PathBuf>,
-    /// Tests after which a server did not shut down as it should: they have failed by that, if by nothing else.
+    /// Tests that have failed by this alone: a server did not shut down as it should after them.
     pub shutdown: BTreeSet<String>,
     /// Whether the runner said of any server that it did not shut down as it should.
     pub shutdown_failed: bool,
@@ -87,9 +87,9 @@ impl Run {
     /// Whether the runner ended with an error, or a server did not shut down as it should, and none of `tests` explains it: none
     /// has failed by it, and about each of them there is a verdict.
     pub fn is_unexplained(&self, tests: &[String]) -> bool {
-        let is_explained = self.count(Verdict::Failed) > 0 || !self.unheard(tests).is_empty();
-        let is_error = !self.status.success() && !is_explained;
-        is_error || (self.shutdown_failed && self.shutdown.is_empty())
+        let has_failed = self.count(Verdict::Failed) > 0;
+        let is_error = !self.status.success() && !has_failed && self.unheard(tests).is_empty();
+        is_error || (self.shutdown_failed && !has_failed)
     }
 
     /// Takes in what was said of shutdowns. For the runner no test fails by them; here those fail that passed before a server
@@ -103,8 +103,6 @@ impl Run {
             if *verdict == Verdict::Passed {
                 *verdict = Verdict::Failed;
                 *said = "a server did not shut down as it should after it".to_owned();
-            }
-            if *verdict == Verdict::Failed {
                 self.shutdown.insert(test.clone());
             }
         }

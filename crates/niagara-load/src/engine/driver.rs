@@ -36,6 +36,9 @@ const GRACE: Duration = Duration::from_secs(10);
 /// waiting for what comes later.
 const CANCELLED_GRACE: Duration = Duration::from_secs(5);
 
+/// Beside a loop that did not stop in time, how long the others have to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(2);
+
 /// How often it is asked whether a loop that says nothing is still there.
 const GLANCE: Duration = Duration::from_secs(1);
 
@@ -305,10 +308,14 @@ impl Driver {
         let mut counts = Counts::default();
         let mut result = Ok(());
         let mut broken = false;
+        let last_moment = Instant::now() + GOODBYE;
         for event_loop in &mut self.loops {
             let Some(thread) = event_loop.thread.take() else {
                 continue;
             };
+            while self.stuck && !thread.is_finished() && Instant::now() < last_moment {
+                std::thread::sleep(Duration::from_millis(5));
+            }
             if self.stuck && !thread.is_finished() {
                 broken = true;
                 continue;

@@ -84,7 +84,7 @@ pub fn account(input: &DeployInput) -> Option<(String, Vec<String>)> {
         "An administrator's account with a password, made and tried before the restart: accounts that log in by `auth_socket`, root's \
          on Debian and Ubuntu, cannot log in to the built server; the first command names them. The new one's password is made at \
          random and is in {ACCOUNT}, which root alone reads; what is to be asked after the restart is asked by it. On a replica \
-         make it on the source, with the same password, and let it come from there. The last command has to print `{USER}`; where it does not, do not restart:"
+         make it on the source, with the same password, and let it come from there; what takes it away is for the source, too. The last command has to print `{USER}`; where it does not, do not restart:"
     );
     let commands = vec![
         format!(
@@ -108,8 +108,8 @@ pub fn account(input: &DeployInput) -> Option<(String, Vec<String>)> {
 pub fn without_account(input: &DeployInput) -> Vec<String> {
     match needs_account(input) {
         true => vec![
-            format!("{} -e 'DROP USER {USER}'", administrator(input)),
-            format!("sudo rm {ACCOUNT}"),
+            format!("sudo rm -f {ACCOUNT}"),
+            format!("{} -e 'DROP USER IF EXISTS {USER}'", packaged(input)),
         ],
         false => Vec::new(),
     }
