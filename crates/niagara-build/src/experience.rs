@@ -117,8 +117,10 @@ fn unlike(record: &BuildRecord, kind: BuildKind, asked: &Recipe) -> u8 {
     {
         return 0;
     }
+    // So may one be that is linked otherwise than one before it.
+    let linked_otherwise = |recipe: &Recipe| recipe.before_bolt() != recipe.objects();
     match () {
-        () if patched(known) => 5,
+        () if patched(known) || linked_otherwise(&known.normal()) => 5,
         () if known.compiler != asked.compiler => 4,
         () if !is_counting_alike => 3,
         () if known.lto != asked.lto => 2,

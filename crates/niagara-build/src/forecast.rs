@@ -592,7 +592,11 @@ mod tests {
         let both = several(known, &[&clang, &[clang[0], clang[1], jemalloc]]);
         assert_eq!(both, [whole, link]);
         // Other objects, a link that compiles, a cache that keeps nothing.
-        assert_eq!(forecast(plain(), &[("static_libraries", "zlib")]), whole);
+        let zlib = ("static_libraries", "zlib");
+        assert_eq!(forecast(plain(), &[zlib]), whole);
+        // What a link took says nothing of them, however new it is.
+        let linked = built(&[jemalloc], 100.0, None, 9);
+        assert_eq!(forecast([plain(), vec![linked]].concat(), &[zlib]), whole);
         let lto = ("lto", "thin");
         let known = vec![built(&[lto], 1400.0, None, 1)];
         assert_eq!(forecast(known, &[lto, jemalloc]), whole);
