@@ -26,7 +26,6 @@ pub use crash::{CRASH_SIZES, CrashOptions, crash_recovery};
 pub use outcome::{Figure, Outcome, Part, PartReport};
 pub use progress::Progress;
 pub use record::{CheckRecord, Standing, passed, standing};
-pub use room::DiskFull;
 pub use run::{CheckOptions, Subject, check};
 pub use server::Setting;
 pub use suite::{SuiteOptions, TestList, regression_suite};

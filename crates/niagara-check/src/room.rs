@@ -1,40 +1,9 @@
 //! Whether the disks that a check writes to have room: on a full one every server fails, and the failure is not its own.
 
-use std::fmt;
-use std::path::{Path, PathBuf};
-
 use anyhow::Result;
-use niagara_server::Cache;
+use niagara_server::{Cache, FULL_BELOW};
 
 use super::outcome::PartReport;
-
-/// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
-const FULL_BELOW: u64 = 64 << 20;
-
-/// A disk is full: whatever failed meanwhile says nothing of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DiskFull {
-    folder: PathBuf,
-    /// Bytes.
-    free: u64,
-    /// The variable that names another folder.
-    variable: &'static str,
-}
-
-impl fmt::Display for DiskFull {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "no space left on the disk of {} ({} MB free): what failed says nothing of the server\n\
-             remedy: free some, or name a folder on another disk in {}; the same command checks again",
-            self.folder.display(),
-            self.free >> 20,
-            self.variable
-        )
-    }
-}
-
-impl std::error::Error for DiskFull {}
 
 /// The disks that a check writes to: that of the clones, and that of the cache.
 #[derive(Debug, Clone)]
@@ -64,13 +33,10 @@ impl Room {
     /// That there is room.
     ///
     /// # Errors
-    /// [`DiskFull`]; the free space cannot be told.
+    /// [`DiskFull`](niagara_server::DiskFull); the free space cannot be told.
     pub fn check(&self) -> Result<()> {
-        let work = self.cache.work()?;
-        self.not_full(&work, self.cache.free_bytes()?, "NIAGARA_WORK")?;
-        let kept = self.cache.kept_free_bytes()?;
-        self.not_full(self.cache.root(), kept, "NIAGARA_CACHE")?;
-        Ok(())
+        self.cache.work_disk_has(self.full_below)?;
+        self.cache.kept_disk_has(self.full_below)
     }
 
     /// Notes what is wrong with the server. It is asked at this moment whether there is room: later the data that filled the
@@ -83,21 +49,12 @@ impl Room {
         report.fail(finding);
         Ok(())
     }
-
-    fn not_full(&self, folder: &Path, free: u64, variable: &'static str) -> Result<(), DiskFull> {
-        if free >= self.full_below {
-            return Ok(());
-        }
-        Err(DiskFull {
-            folder: folder.to_owned(),
-            free,
-            variable,
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
+    use niagara_server::DiskFull;
+
     use super::super::outcome::{Outcome, Part};
     use super::*;
 

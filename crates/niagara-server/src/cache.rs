@@ -83,14 +83,14 @@ impl Cache {
     }
 
     /// Bytes free on the disk that clones and run folders are on.
-    pub fn free_bytes(&self) -> Result<u64> {
+    pub(crate) fn free_bytes(&self) -> Result<u64> {
         let work = self.work()?;
         free_bytes(&work)
             .with_context(|| format!("cannot tell the free space of {}", work.display()))
     }
 
     /// Bytes free on the disk that servers, images and builds are kept on.
-    pub fn kept_free_bytes(&self) -> Result<u64> {
+    pub(crate) fn kept_free_bytes(&self) -> Result<u64> {
         free_bytes(&self.root)
             .with_context(|| format!("cannot tell the free space of {}", self.root.display()))
     }

@@ -7,6 +7,7 @@
 
 mod cache;
 mod cancel;
+mod disk_full;
 mod disk_use;
 mod family;
 mod file_digest;
@@ -24,6 +25,7 @@ mod sweep;
 
 pub use cache::{Cache, WorkFolder, create_private, write_private};
 pub use cancel::{Cancel, Cancelled};
+pub use disk_full::{DiskFull, FULL_BELOW};
 pub use family::{Family, Version};
 pub use file_digest::file_digest;
 pub use file_name::file_name;

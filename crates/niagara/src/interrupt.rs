@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use niagara_server::Cancel;
+use niagara_server::machine::status_mask;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
@@ -75,14 +76,9 @@ fn is_ignored(signal: i32) -> bool {
         .is_ok_and(|status| ignored_signals(&status) & (1 << (signal - 1)) != 0)
 }
 
-/// The signals that a process ignores by its /proc/PID/status, the lowest bit for signal 1 (proc_pid_status(5)); none
-/// where it does not say.
+/// The signals that a process ignores by its `/proc/PID/status`, the lowest bit for signal 1.
 fn ignored_signals(status: &str) -> u64 {
-    status
-        .lines()
-        .find_map(|line| line.strip_prefix("SigIgn:"))
-        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
-        .unwrap_or(0)
+    status_mask(status, "SigIgn:").unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -25,23 +25,7 @@ use crate::variants::server_build::{self, BuildOptions};
 use crate::variants::variant::Variant;
 use niagara_build::stopped;
 use niagara_server::machine::Fingerprint;
-use niagara_server::{Cancel, Cancelled};
-
-/// A disk with fewer bytes free is called full: servers extend their files by up to 64 MB at a time.
-const FULL_BELOW: u64 = 64 << 20;
-
-/// An error where `free` bytes on the disk of `folder` are as good as none; `variable` names another folder.
-fn not_full(folder: &Path, free: u64, free_some: &str, variable: &str) -> Result<()> {
-    if free < FULL_BELOW {
-        bail!(
-            "no space left on the disk of {} ({} MB free)\n\
-             remedy: {free_some}, or name a folder on another disk in {variable}; the same command continues from here",
-            folder.display(),
-            free >> 20
-        );
-    }
-    Ok(())
-}
+use niagara_server::{Cancel, Cancelled, FULL_BELOW};
 
 /// Share of the memory that one of two servers may reserve at its start: the rest is for what they use besides, the load
 /// generator, and the page cache.
@@ -502,8 +486,7 @@ impl Workbench {
     /// # Errors
     /// The disk is full.
     pub(crate) fn check_disk(&self) -> Result<()> {
-        let free = self.cache.free_bytes()?;
-        not_full(&self.cache.work()?, free, "free some", "NIAGARA_WORK")
+        self.cache.work_disk_has(FULL_BELOW)
     }
 
     /// An error when the disk of the cache is full: then no build that fails does so for a cause of its own.
@@ -511,9 +494,7 @@ impl Workbench {
     /// # Errors
     /// The disk is full.
     pub(crate) fn check_cache_disk(&self) -> Result<()> {
-        let free = self.cache.kept_free_bytes()?;
-        let gc = "free some (niagara server build gc)";
-        not_full(self.cache.root(), free, gc, "NIAGARA_CACHE")
+        self.cache.kept_disk_has(FULL_BELOW)
     }
 
     /// A fresh clone of the image for `variant`; it goes when the folder is dropped.

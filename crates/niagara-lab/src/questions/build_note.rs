@@ -9,10 +9,8 @@ use niagara_store::{BuildCheck, BuildNote, Releases};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
-use niagara_check::{
-    CheckOptions, CheckRecord, DiskFull, Outcome, Standing, Subject, check, standing,
-};
-use niagara_server::Cancelled;
+use niagara_check::{CheckOptions, CheckRecord, Outcome, Standing, Subject, check, standing};
+use niagara_server::{Cancelled, DiskFull};
 
 /// The name of a ladder's last variant among the notes.
 pub(crate) const FINAL: &str = "final variant";

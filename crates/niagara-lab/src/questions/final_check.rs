@@ -5,10 +5,10 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 use niagara_check::{
-    ANSWERED_ENGINES, AnswersOptions, CRASH_SIZES, CrashOptions, DiskFull, Outcome, PartReport,
-    Progress, Setting, compare_answers, crash_recovery,
+    ANSWERED_ENGINES, AnswersOptions, CRASH_SIZES, CrashOptions, Outcome, PartReport, Progress,
+    Setting, compare_answers, crash_recovery,
 };
-use niagara_server::Cancelled;
+use niagara_server::{Cancelled, DiskFull};
 use niagara_store::FinalCheck;
 
 use crate::duels::workbench::Workbench;

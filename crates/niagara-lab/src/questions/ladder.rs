@@ -244,7 +244,7 @@ impl Climb<'_> {
             return Ok(is_build_checked);
         }
         let sides = [&self.options.start, &self.best];
-        self.answers = AnswersBeside::default().compare_last(bench, study, sides, observer)?;
+        self.answers = AnswersBeside::of_last().compare(bench, study, sides, observer)?;
         if let Some(total) = &mut self.total {
             take_answers(total, self.answers.as_ref());
         }

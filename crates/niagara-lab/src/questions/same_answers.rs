@@ -32,9 +32,19 @@ const SLOWER: u32 = 3;
 pub(crate) struct AnswersBeside {
     /// What the start answered, twice.
     start: Option<[Answers; 2]>,
+    /// Nothing is measured afterwards: what an error broke is tried again by the same command.
+    is_last: bool,
 }
 
 impl AnswersBeside {
+    /// Of final variants, after which nothing is measured.
+    pub(crate) fn of_last() -> Self {
+        Self {
+            is_last: true,
+            ..Self::default()
+        }
+    }
+
     /// Whether `end` answers as `start` does, once for a study; none of a load that is no capture. Its time does not count
     /// against the budget. That it could not be done is told in what comes back.
     ///
@@ -44,32 +54,7 @@ impl AnswersBeside {
         &mut self,
         bench: &Workbench,
         study: &mut Study,
-        sides: [&Variant; 2],
-        observer: &mut dyn Observer,
-    ) -> Result<Option<SameAnswers>> {
-        self.asked_once(bench, study, sides, true, observer)
-    }
-
-    /// The same of a final variant, after which nothing is measured: what an error broke is tried again by the same command.
-    ///
-    /// # Errors
-    /// As with [`compare`](Self::compare).
-    pub(crate) fn compare_last(
-        &mut self,
-        bench: &Workbench,
-        study: &mut Study,
-        sides: [&Variant; 2],
-        observer: &mut dyn Observer,
-    ) -> Result<Option<SameAnswers>> {
-        self.asked_once(bench, study, sides, false, observer)
-    }
-
-    fn asked_once(
-        &mut self,
-        bench: &Workbench,
-        study: &mut Study,
         [start, end]: [&Variant; 2],
-        keeps_failures: bool,
         observer: &mut dyn Observer,
     ) -> Result<Option<SameAnswers>> {
         if bench.load().workload.capture().is_none() {
@@ -104,7 +89,7 @@ impl AnswersBeside {
         for line in answers.facts().into_iter().chain(answers.differences()) {
             observer.see(Event::Note(&line));
         }
-        if keeps_failures || answers.failure.is_none() {
+        if !self.is_last || answers.failure.is_none() {
             study.keep(&key, &answers)?;
         }
         Ok(Some(answers))

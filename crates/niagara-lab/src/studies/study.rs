@@ -669,4 +669,4 @@ fn as_kept(curve: Vec<f64>) -> Vec<f64> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -51,9 +51,13 @@ impl Limits {
 fn has_roots_rights(status: &str) -> bool {
     /// CAP_IPC_LOCK and CAP_SYS_NICE, of `linux/capability.h`.
     const NEEDED: u64 = 1 << 14 | 1 << 23;
-    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:"));
-    let effective = effective.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    effective.is_none_or(|mask| mask & NEEDED == NEEDED)
+    status_mask(status, "CapEff:").is_none_or(|mask| mask & NEEDED == NEEDED)
+}
+
+/// The mask that a `/proc/PID/status` (proc_pid_status(5)) has behind `name`, such as `SigIgn:`; none where it does not say.
+pub fn status_mask(status: &str, name: &str) -> Option<u64> {
+    let mask = status.lines().find_map(|line| line.strip_prefix(name))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
 }
 
 /// A limit holds for everything below it, so the smallest on the way up counts.

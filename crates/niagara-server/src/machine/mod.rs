@@ -25,7 +25,7 @@ pub use cpu_list::{format_cpu_list, parse_cpu_list};
 pub use disk::Disk;
 pub use disturbance::{DisturbanceMeter, Interval, Sample, Thresholds, disturbed};
 pub use fingerprint::Fingerprint;
-pub use limits::Limits;
+pub use limits::{Limits, status_mask};
 pub use memory::{HugePool, Memory};
 pub use perf::Perf;
 pub use state::{MachineState, memory_available_bytes};

@@ -134,7 +134,7 @@ impl<'a> Filling<'a> {
         if self.answers.is_some() {
             return Ok(());
         }
-        self.answers = AnswersBeside::default().compare_last(bench, study, sides, observer)?;
+        self.answers = AnswersBeside::of_last().compare(bench, study, sides, observer)?;
         // One that an error broke is done again: nothing of it stays with the comparison.
         let done = self
             .answers

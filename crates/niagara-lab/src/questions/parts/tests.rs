@@ -2,12 +2,13 @@ use super::*;
 
 use niagara_load::WorkloadSpec;
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, DuelRecord, Ending, SliceRecord, StudyRecord, VariantRecord};
+use niagara_store::{Comparison, DuelRecord, SliceRecord, StudyRecord};
 use serde_json::json;
 
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe};
 use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::Load;
+use crate::studies::study::tests::{duel, variants};
 
 const THREADS: u32 = 4;
 
@@ -318,34 +319,11 @@ fn here(kernel: &str) -> MeasuredOn {
 /// A duel of the confirmation of the first part.
 fn confirming_duel(results: &Path) {
     let mut store = Store::open(results).expect("there");
-    for id in ["a", "b"] {
-        store
-            .add_variant(&VariantRecord {
-                id: id.into(),
-                label: id.into(),
-                content: json!({}),
-                command: String::new(),
-                server_version: String::new(),
-            })
-            .expect("room");
-    }
+    variants(&store);
     let duel = DuelRecord {
-        seq: 0,
         phase: Phase::Total,
-        subject: String::new(),
-        variants: ["a".into(), "b".into()],
-        seed: 1,
-        started_unix_ms: 0,
-        wall_seconds: 5.0,
-        load_seconds: 4.0,
         score: Some(0.1),
-        cpu_score: None,
-        raw_score: None,
-        latency_scores: None,
-        p99_score: None,
-        couples: 4,
-        dropped: [0, 0],
-        ending: Ending::Scored,
+        ..duel(0)
     };
     let slices: &[SliceRecord] = &[];
     store.add_duel(&duel, slices).expect("room");

@@ -68,10 +68,9 @@ fn start(ramp: usize) -> Vec<f64> {
 }
 
 /// The variants of the duels.
-fn variants(study: &Study) {
+pub(crate) fn variants(store: &Store) {
     for id in ["a", "b"] {
-        study
-            .store
+        store
             .add_variant(&VariantRecord {
                 id: id.into(),
                 label: id.into(),
@@ -84,7 +83,7 @@ fn variants(study: &Study) {
 }
 
 /// The duel of this number.
-fn duel(seq: u32) -> DuelRecord {
+pub(crate) fn duel(seq: u32) -> DuelRecord {
     DuelRecord {
         seq,
         phase: Phase::Compare,
@@ -107,7 +106,7 @@ fn duel(seq: u32) -> DuelRecord {
 
 /// What `once` does with a duel that was fought.
 fn fought(study: &mut Study, seq: u32) {
-    variants(study);
+    variants(&study.store);
     let curves = [start(5 + seq as usize), start(6)].map(as_kept);
     study.keep_curves(seq, &curves).expect("room");
     study
@@ -434,7 +433,7 @@ fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
         });
         asked.count()
     };
-    variants(&study);
+    variants(&study.store);
     assert_eq!(asked(&mut study, 0, 9), 2);
     drop(study);
     let mut study = open(folder.path()).expect("continued");
