@@ -3,7 +3,27 @@
 use std::fs;
 
 use anyhow::{Context, Result};
-use niagara_server::{Cache, Install, file_digest, installed};
+use niagara_server::{Cache, Catalog, Install, ServerDescription, file_digest, installed};
+
+/// The catalogue's server of the family and series of `install`.
+pub(super) fn packaged<'a>(
+    catalog: &'a Catalog,
+    install: &Install,
+) -> Option<&'a ServerDescription> {
+    let (family, series) = (install.family, install.version.series());
+    catalog
+        .iter()
+        .find(|known| known.family == family && known.series == series)
+}
+
+/// That there is none, in words.
+pub(super) fn no_packaged(install: &Install) -> String {
+    format!(
+        "no packaged server of {} {} is in the catalogue",
+        install.family,
+        install.version.series()
+    )
+}
 
 /// Why a comparison of `ours` with `theirs` recommends nothing, even where nothing differs; none for the packaged server
 /// of the own series. A server agrees with itself, another build of the same patch has the same fault, and another branch

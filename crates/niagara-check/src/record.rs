@@ -6,13 +6,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use niagara_server::{Cache, Version, file_digest};
+use niagara_server::{Cache, Catalog, Install, Version, file_digest};
 use serde::{Deserialize, Serialize};
 
+use super::judge::packaged;
 use super::outcome::{Outcome, Part, PartReport};
 
 /// What checks examine, and judge by. Raised when that changes: what was found in an older form has to be checked again.
-const FORM: u32 = 7;
+const FORM: u32 = 8;
 
 /// All that is known of one binary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -78,7 +79,7 @@ pub fn standing(cache: &Cache, binary: &Path) -> Result<Standing> {
 
 impl CheckRecord {
     /// Of this server, whose binary has this digest: nothing is known yet.
-    pub fn new(install: &niagara_server::Install, sha256: String) -> CheckRecord {
+    pub fn new(install: &Install, sha256: String) -> CheckRecord {
         CheckRecord {
             form: FORM,
             sha256,
@@ -124,10 +125,15 @@ impl CheckRecord {
     }
 
     /// Takes in a part's report. What a whole look found, and every fault, stands until another whole look; a fault that a
-    /// smaller look finds counts at once. A fault that may show by chance stands beside what passes later.
+    /// smaller look finds counts at once. A fault that may show by chance stands beside what passes later. That a part could not be
+    /// done takes the place of no look.
     pub fn note(&mut self, report: PartReport) {
         let part = report.part;
         let known = self.parts.get(&part);
+        let was_looked_at = |known: &PartReport| known.outcome != Outcome::Skipped;
+        if report.outcome == Outcome::Skipped && known.is_some_and(was_looked_at) {
+            return;
+        }
         let stands = |known: &PartReport| known.whole || known.outcome == Outcome::Failed;
         let has_failed = report.outcome == Outcome::Failed;
         if !report.whole && !has_failed && known.is_some_and(stands) {
@@ -178,12 +184,23 @@ impl CheckRecord {
         };
         Part::ALL.into_iter().filter(|part| !known(part)).collect()
     }
+
+    /// The missing parts that a check of this server, `install`, can do something about. All but crash recovery take a packaged
+    /// server of its series: what was tried without one can be done no better as long as the catalogue has none. It stays missing,
+    /// and the server is not recommended, but nobody needs to try it again.
+    pub fn to_do(&self, catalog: &Catalog, install: &Install) -> Vec<Part> {
+        let mut parts = self.missing();
+        if packaged(catalog, install).is_none() {
+            parts.retain(|part| *part == Part::Crash || !self.parts.contains_key(part));
+        }
+        parts
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use niagara_server::{Family, Install};
+    use niagara_server::Family;
 
     fn install(binary: &Path) -> Install {
         Install {
@@ -237,6 +254,11 @@ mod tests {
         smaller.save(&cache).expect("saved");
         assert!(!passed(&cache, &binary).expect("read"));
         assert_eq!(smaller.missing(), [Part::Crash]);
+
+        // What could not be done takes the place of no look.
+        let mut looked = smaller.clone();
+        looked.note(PartReport::skipped(Part::Crash, "no server"));
+        assert_eq!(looked, smaller);
 
         // A smaller look takes nothing away from a whole one, unless it finds something.
         let mut small = PartReport::new(Part::Crash, 2);

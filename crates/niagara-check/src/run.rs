@@ -5,6 +5,7 @@ use niagara_server::{Cache, Catalog, Install, get_suite};
 
 use super::answers::{AnswersOptions, compare_answers};
 use super::crash::{CrashOptions, crash_recovery};
+use super::judge::{no_packaged, packaged};
 use super::outcome::{Outcome, Part, PartReport};
 use super::progress::Progress;
 use super::record::CheckRecord;
@@ -17,18 +18,18 @@ use niagara_server::Cancel;
 pub struct Subject {
     /// The server under test.
     pub ours: Install,
-    /// The server it is compared with, usually the packaged one of its series.
-    pub theirs: Install,
+    /// The server it is compared with, usually the packaged one of its series; none where the catalogue has none of it.
+    pub theirs: Option<Install>,
     /// The server of the catalogue whose regression tests fit `ours`: one of the same family and series.
     pub suite: Option<String>,
 }
 
 impl Subject {
     /// `ours` beside the catalogue's server of its family and series, or beside `against` where that is given; what is not
-    /// here yet is fetched.
+    /// here yet is fetched. Where there is neither, answers are not compared and tests not run.
     ///
     /// # Errors
-    /// The catalogue has no such server and none is given; it cannot be fetched.
+    /// It cannot be fetched.
     pub fn new(
         cache: &Cache,
         catalog: &Catalog,
@@ -36,25 +37,35 @@ impl Subject {
         against: Option<Install>,
         progress: &mut dyn FnMut(&str),
     ) -> Result<Subject> {
-        let packaged = catalog
-            .iter()
-            .find(|known| known.family == ours.family && known.series == ours.version.series());
+        let packaged = packaged(catalog, &ours);
         let theirs = match (against, packaged) {
-            (Some(against), _) => against,
-            (None, Some(packaged)) => niagara_server::get(cache, packaged, progress)?,
-            (None, None) => bail!(
-                "no server of the catalogue is {} {}, so there is nothing to compare {} with\n\
-                 remedy: name one with --against (a name or a path)",
-                ours.family,
-                ours.version.series(),
-                ours.name
-            ),
+            (Some(against), _) => Some(against),
+            (None, Some(packaged)) => Some(niagara_server::get(cache, packaged, progress)?),
+            (None, None) => None,
         };
         Ok(Subject {
             ours,
             theirs,
             suite: packaged.map(|packaged| packaged.name.clone()),
         })
+    }
+
+    /// What it is compared with, in words.
+    pub fn against(&self) -> String {
+        match &self.theirs {
+            Some(theirs) => format!("{} {}", theirs.name, theirs.version_string),
+            None => format!("no server: {}", no_packaged(&self.ours)),
+        }
+    }
+
+    /// That there is nothing to compare answers with. It stays so as long as the catalogue does, so it is kept like what was
+    /// found: whoever asks again is not kept waiting for the rest.
+    fn not_compared(&self) -> PartReport {
+        let why = format!(
+            "not compared: {}; --against names another server, to look for faults with",
+            no_packaged(&self.ours)
+        );
+        PartReport::skipped(Part::Answers, &why)
     }
 }
 
@@ -125,14 +136,17 @@ pub fn check(
         };
         let report = match which {
             Part::Crash => crash_recovery(cache, &subject.ours, &options.crash, cancel, watch),
-            Part::Answers => compare_answers(
-                cache,
-                &subject.ours,
-                &subject.theirs,
-                &options.answers,
-                cancel,
-                watch,
-            ),
+            Part::Answers => match &subject.theirs {
+                Some(theirs) => compare_answers(
+                    cache,
+                    &subject.ours,
+                    theirs,
+                    &options.answers,
+                    cancel,
+                    watch,
+                ),
+                None => Ok(subject.not_compared()),
+            },
             Part::Suite => suite(cache, catalog, subject, &options.suite, cancel, watch),
         };
         let report =
@@ -160,14 +174,17 @@ pub fn check(
 /// Digests of the two binaries when a check began: what it finds holds for these.
 struct Binaries {
     ours: String,
-    theirs: String,
+    /// None where there is no other one.
+    theirs: Option<String>,
 }
 
 impl Binaries {
     fn of(subject: &Subject) -> Result<Binaries> {
+        let theirs = subject.theirs.as_ref();
+        let theirs = theirs.map(|theirs| niagara_server::file_digest(&theirs.server));
         Ok(Binaries {
             ours: niagara_server::file_digest(&subject.ours.server)?,
-            theirs: niagara_server::file_digest(&subject.theirs.server)?,
+            theirs: theirs.transpose()?,
         })
     }
 
@@ -176,27 +193,24 @@ impl Binaries {
         let mut record = CheckRecord::load(cache, &self.ours)
             .unwrap_or_else(|| CheckRecord::new(&subject.ours, self.ours.clone()));
         record.binary.clone_from(&subject.ours.server);
-        record.against = format!("{} {}", subject.theirs.name, subject.theirs.version_string);
-        record.against_sha256.clone_from(&self.theirs);
+        record.against = subject.against();
+        record.against_sha256 = self.theirs.clone().unwrap_or_default();
         record
     }
 
     /// Nothing is certified that was built anew while it was checked.
     fn are_still(&self, subject: &Subject) -> Result<()> {
         let now = Binaries::of(subject)?;
-        for (was, is, install) in [
-            (&self.ours, &now.ours, &subject.ours),
-            (&self.theirs, &now.theirs, &subject.theirs),
-        ] {
-            if was != is {
-                bail!(
-                    "{} was changed while it was checked, so that nothing is known of what is there now\n\
-                     remedy: check again when nothing builds or installs it",
-                    install.server.display()
-                );
-            }
-        }
-        Ok(())
+        let changed = match &subject.theirs {
+            _ if self.ours != now.ours => &subject.ours,
+            Some(theirs) if self.theirs != now.theirs => theirs,
+            _ => return Ok(()),
+        };
+        bail!(
+            "{} was changed while it was checked, so that nothing is known of what is there now\n\
+             remedy: check again when nothing builds or installs it",
+            changed.server.display()
+        );
     }
 }
 
@@ -208,7 +222,7 @@ fn suite(
     cancel: &Cancel,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<PartReport> {
-    let Some(name) = &subject.suite else {
+    let (Some(name), Some(theirs)) = (&subject.suite, &subject.theirs) else {
         return Ok(PartReport::skipped(
             Part::Suite,
             "no server of its family and series is in the catalogue, whose tests could be run",
@@ -237,11 +251,100 @@ fn suite(
     regression_suite(
         cache,
         &subject.ours,
-        &subject.theirs,
+        theirs,
         &tests,
         &list,
         options,
         cancel,
         watch,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::fs;
+
+    use niagara_server::Family;
+
+    use super::super::record::{Standing, standing};
+    use super::*;
+
+    /// A build of a series that no package is of: most of a check cannot be done, and never can as long as that is so.
+    #[test]
+    fn what_can_never_be_compared_is_told_and_not_tried_again() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let server = folder.path().join("mariadbd");
+        fs::write(&server, "a build").expect("written");
+        let install = |version: &str| Install {
+            name: "mine".into(),
+            family: Family::Mariadb,
+            version: version.parse().expect("a version"),
+            version_string: format!("{version}-MariaDB"),
+            basedir: "/opt/mine".into(),
+            server: server.clone(),
+            mallocs: BTreeMap::new(),
+            own_malloc: "glibc".into(),
+            packages: BTreeMap::new(),
+            plugins: Vec::new(),
+        };
+        let ours = install("99.1.2");
+        let mut fetched = |text: &str| panic!("nothing is to be fetched: {text}");
+        let subject = Subject::new(&cache, &catalog, ours.clone(), None, &mut fetched)
+            .expect("it can be checked as far as that goes");
+        assert_eq!(
+            subject.against(),
+            "no server: no packaged server of MariaDB 99.1 is in the catalogue"
+        );
+        let check_parts = |parts: &[Part]| {
+            let options = CheckOptions {
+                parts: parts.to_vec(),
+                ..CheckOptions::default()
+            };
+            let stop = Cancel::default();
+            let mut told = Vec::new();
+            let mut part = |report: &PartReport| told.push(report.part);
+            let record = check(
+                &cache,
+                &catalog,
+                &subject,
+                &options,
+                &stop,
+                &mut |_| {},
+                &mut part,
+            );
+            (record.expect("done"), told)
+        };
+        // Killing it takes a server: that part is taken as passed.
+        let mut record = CheckRecord::new(&ours, Binaries::of(&subject).expect("read").ours);
+        record.note(PartReport::new(Part::Crash, 1));
+        record.save(&cache).expect("saved");
+        assert_eq!(record.to_do(&catalog, &ours), [Part::Answers, Part::Suite]);
+        let (record, told) = check_parts(&[Part::Answers, Part::Suite]);
+        assert_eq!(told, [Part::Answers, Part::Suite]);
+        let answers = &record.parts[&Part::Answers];
+        assert_eq!(answers.outcome, Outcome::Skipped);
+        assert!(
+            answers.left_out[0].why.starts_with(
+                "not compared: no packaged server of MariaDB 99.1 is in the catalogue"
+            ),
+            "{answers:?}"
+        );
+        // Kept for the binary, no pass, and nothing is left to do about it.
+        match standing(&cache, &ours.server).expect("read") {
+            Standing::Unknown(Some(kept)) => {
+                assert_eq!(*kept, record);
+                assert_eq!(kept.missing(), [Part::Answers, Part::Suite]);
+                assert!(kept.to_do(&catalog, &ours).is_empty());
+            }
+            other => panic!("{other:?}"),
+        }
+        // As in a catalogue that has come to know the series.
+        let known = install("10.11.18");
+        assert_eq!(record.to_do(&catalog, &known), [Part::Answers, Part::Suite]);
+        // Nothing is done that was not asked for.
+        assert_eq!(check_parts(&[]).1, []);
+    }
 }

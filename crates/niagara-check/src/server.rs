@@ -6,18 +6,12 @@ use std::time::Duration;
 use anyhow::Result;
 use niagara_load::{Admin, Endpoint, LoadError};
 use niagara_server::{
-    Cache, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, StartingServer,
+    Around, Cache, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, StartingServer,
     WorkFolder,
 };
 
 /// Bound on every statement of a check.
-const STATEMENT_TIMEOUT: Duration = Duration::from_secs(120);
-/// Words of a start that failed for what surrounds the server: it does not run where or as it was asked to, or another program
-/// listens on its port.
-const AROUND: [&str; 2] = [
-    "the server started, but not as asked",
-    "Address already in use",
-];
+pub(crate) const STATEMENT_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// What a server is started with.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -86,16 +80,19 @@ impl Bench {
     /// # Errors
     /// It was kept from starting by what surrounds it, which says nothing of the server itself.
     pub fn restart(&self) -> Result<Result<RunningServer>> {
-        match self.spawn()?.wait_ready() {
-            Err(error) if is_around(&error) => Err(error),
-            started => Ok(started),
-        }
+        its_own(self.spawn()?.wait_ready())
     }
 }
 
-fn is_around(error: &anyhow::Error) -> bool {
-    let text = format!("{error:#}");
-    AROUND.iter().any(|words| text.contains(words))
+/// What came of a start, where it says something of the server.
+///
+/// # Errors
+/// Something around the server kept it from starting.
+fn its_own<T>(started: Result<T>) -> Result<Result<T>> {
+    match started {
+        Err(error) if Around::of(&error).is_some() => Err(error),
+        started => Ok(started),
+    }
 }
 
 /// The way to a running server.
@@ -111,19 +108,25 @@ pub(crate) fn connect(endpoint: &Endpoint) -> Result<Admin, LoadError> {
 #[cfg(test)]
 mod tests {
     use anyhow::anyhow;
+    use niagara_server::Cancelled;
 
     use super::*;
 
     #[test]
     fn what_surrounds_a_server_is_told_from_its_own_failure() {
-        let asked = anyhow!("it runs on CPUs 0-3").context(format!("{}\ncommand: x", AROUND[0]));
-        assert!(is_around(&asked));
-        let port = "Can't start server: Bind on TCP/IP port: Address already in use";
-        assert!(is_around(&anyhow!(
-            "it ended while starting\nend of its log:\n{port}"
-        )));
-        let own =
-            "it ended while starting (signal: 6)\nend of its log:\n[ERROR] InnoDB: corruption";
-        assert!(!is_around(&anyhow!("{own}")));
+        let missing = std::io::Error::from(std::io::ErrorKind::NotFound);
+        let around = anyhow!(missing).context("cannot write the library for huge pages");
+        for error in [around, Cancelled.into()] {
+            assert!(its_own::<()>(Err(error)).is_err());
+        }
+        // As its log may end, whatever it ended for.
+        for words in [
+            "it ended while starting (signal: 6)\nend of its log:\n[ERROR] InnoDB: corruption",
+            "the tables hold: Address already in use; the server started, but not as asked",
+        ] {
+            let own = its_own::<()>(Err(anyhow!("{words}"))).expect("its own failure");
+            assert!(own.is_err());
+        }
+        assert!(its_own(Ok(1)).is_ok_and(|started| started.is_ok()));
     }
 }

@@ -249,7 +249,7 @@ fn what_was_found_is_kept_for_the_binary() {
     let catalog = Catalog::load(&[]).expect("the built-in catalogue");
     let subject = Subject {
         ours: ours.clone(),
-        theirs: ours.clone(),
+        theirs: Some(ours.clone()),
         suite: None,
     };
     let options = CheckOptions {

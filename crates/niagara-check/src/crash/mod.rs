@@ -5,6 +5,7 @@
 //! acknowledged before it was written, and recovery that loses or mixes things up; it does not find a missing fsync.
 
 mod ledger;
+mod patience;
 mod tables;
 mod writer;
 
@@ -19,8 +20,9 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use self::ledger::{Fate, Ledger};
+use self::patience::{GIVEN, Patience, Undecided, Wait};
 use self::writer::{Told, Writer};
-use super::outcome::{Part, PartReport};
+use super::outcome::{Outcome, Part, PartReport};
 use super::progress::{Progress, Reporter};
 use super::room::Room;
 use super::server::{Bench, Setting, endpoint};
@@ -30,8 +32,6 @@ use niagara_server::{Cancel, Cancelled};
 const KILLS: usize = 10;
 /// The engine of a whole check's tables.
 const ENGINE: &str = "InnoDB";
-/// A round's first commit has to be acknowledged by then: so much a slow machine gets, that there is something to lose.
-const FIRST_COMMIT: Duration = Duration::from_secs(30);
 /// The size of MariaDB's redo log, and of MySQL's.
 const LOGS: [&str; 2] = ["innodb_log_file_size", "innodb_redo_log_capacity"];
 /// Sizes that servers have while they are killed, unless [`CrashOptions::config`] names others: small ones, so that pages are
@@ -99,7 +99,7 @@ fn durable(install: &Install, options: &CrashOptions) -> Config {
 ///
 /// # Errors
 /// Stopped on request; no clone can be made; the server does not start at all; a disk is full, or something else that surrounds
-/// the server keeps it from starting. What it loses is a finding, not an error.
+/// the server keeps it from starting or from its work. What it loses is a finding, not an error.
 pub fn crash_recovery(
     cache: &Cache,
     install: &Install,
@@ -136,7 +136,10 @@ pub fn crash_recovery(
         let delay = Duration::from_millis(rng.random_range(options.after_ms.clone()));
         let heard = write_and_kill(server, options, &ledger, delay, cancel)?;
         kills += 1;
-        note_round(round, heard, &room, &mut report, &mut tally, &mut ledger)?;
+        if let Err(error) = note_round(round, heard, &room, &mut report, &mut tally, &mut ledger) {
+            undecided_beside(&mut report, error)?;
+            return Ok(finish(report, tally, kills, recovery, began));
+        }
         reporter.step(round, total, "restarting on what is there");
         if round % 3 == 2 {
             // The moment lies within recovery, or shortly before it or after it.
@@ -168,6 +171,10 @@ pub fn crash_recovery(
                     room.fault(&mut report, format!("after kill {kills}: {wrong}"))?;
                 }
             }
+            Err(error) if error.is::<Undecided>() => {
+                undecided_beside(&mut report, error.context(format!("after kill {kills}")))?;
+                return Ok(finish(report, tally, kills, recovery, began));
+            }
             Err(error) => {
                 let finding = format!(
                     "after kill {kills} its tables could not be read: {error:#}\nend of its log:\n{}",
@@ -185,21 +192,39 @@ pub fn crash_recovery(
     Ok(finish(report, tally, kills, recovery, began))
 }
 
+/// What the machine kept from being decided ends the part, which could not be done by that. Where something was found before, the
+/// part has failed all the same: that stands, and this is told beside it.
+fn undecided_beside(report: &mut PartReport, error: anyhow::Error) -> Result<()> {
+    if report.outcome != Outcome::Failed || !error.is::<Undecided>() {
+        return Err(error);
+    }
+    report
+        .notes
+        .push(format!("it was not checked on: {error:#}"));
+    Ok(())
+}
+
 /// What became of a round of writing.
 struct Heard {
     /// What each client was told.
     told: Vec<Told>,
     /// The end of the log of a server that ended before it was killed.
     died: Option<String>,
+    /// That the machine left a server too little time for a first commit.
+    starved: Option<Undecided>,
 }
 
 /// Takes down what was heard in a round.
 ///
 /// # Errors
-/// Something went wrong, and a disk is full.
+/// Something went wrong, and a disk is full; [`Undecided`] where the machine left the server no time for a commit.
 fn note_round(
     round: usize,
-    Heard { told, died }: Heard,
+    Heard {
+        told,
+        died,
+        starved,
+    }: Heard,
     room: &Room,
     report: &mut PartReport,
     tally: &mut Tally,
@@ -222,9 +247,13 @@ fn note_round(
     }
     // A server that answers and commits nothing is of no use: so may one be that recovered badly.
     if lives && tally.acknowledged == before {
+        if let Some(starved) = starved {
+            let what = format!("in round {round} no commit was acknowledged");
+            return Err(starved.about(&what).into());
+        }
         let finding = format!(
-            "in round {round} no commit was acknowledged within {} s",
-            FIRST_COMMIT.as_secs()
+            "in round {round} no commit was acknowledged within {} s that the server had for itself",
+            GIVEN.as_secs()
         );
         room.fault(report, finding)?;
     }
@@ -295,15 +324,8 @@ fn write_and_kill(
             thread::spawn(move || writer.run())
         })
         .collect();
-    let began = Instant::now();
-    while began.elapsed() < delay
-        || (acknowledged.load(Ordering::Relaxed) == 0 && began.elapsed() < FIRST_COMMIT)
-    {
-        thread::sleep(Duration::from_millis(1));
-        if cancel.is_cancelled() || !server.is_alive() {
-            break;
-        }
-    }
+    // A slow machine gets more time for a first commit, that there is something to lose.
+    let waited = wait_for_commit(&server, delay, &acknowledged, cancel);
     let died = (!server.is_alive()).then(|| server.log_tail(20));
     dying.store(true, Ordering::Release);
     server.kill();
@@ -319,16 +341,59 @@ fn write_and_kill(
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
     }
-    Ok(Heard { told: told?, died })
+    Ok(Heard {
+        told: told?,
+        died,
+        starved: waited?,
+    })
+}
+
+/// Waits for `delay`, and then for the first commit as long as the server is given; what to say where the machine left it too little
+/// time for one. Ends at once with the server, and where a stop is asked for.
+///
+/// # Errors
+/// `/proc/stat` cannot be read.
+fn wait_for_commit(
+    server: &RunningServer,
+    delay: Duration,
+    acknowledged: &AtomicU64,
+    cancel: &Cancel,
+) -> Result<Option<Undecided>> {
+    let began = Instant::now();
+    let mut patience = Patience::with(server)?;
+    while !cancel.is_cancelled() && server.is_alive() {
+        if acknowledged.load(Ordering::Relaxed) > 0 {
+            if began.elapsed() >= delay {
+                break;
+            }
+        } else {
+            match patience.look()? {
+                Wait::Goes => {}
+                Wait::Over => break,
+                Wait::Undecided(starved) => return Ok(Some(starved)),
+            }
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    Ok(None)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::outcome::Outcome;
     use super::*;
 
     /// What is noted of one client that was told this.
     fn noted(fates: &[Fate], refused: Option<&str>, room: &Room) -> Result<PartReport> {
+        noted_beside(fates, refused, None, room)
+    }
+
+    /// The same on a machine that left the server no time.
+    fn noted_beside(
+        fates: &[Fate],
+        refused: Option<&str>,
+        starved: Option<Undecided>,
+        room: &Room,
+    ) -> Result<PartReport> {
         let mut report = PartReport::new(Part::Crash, 1);
         let heard = Heard {
             told: vec![Told {
@@ -336,6 +401,7 @@ mod tests {
                 refused: refused.map(str::to_owned),
             }],
             died: None,
+            starved,
         };
         let (mut tally, mut ledger) = (Tally::default(), Ledger::new(1, 1));
         note_round(2, heard, room, &mut report, &mut tally, &mut ledger)?;
@@ -356,7 +422,7 @@ mod tests {
         let report = noted(&undone, None, &room).expect("there is room");
         assert_eq!(
             report.findings,
-            ["in round 2 no commit was acknowledged within 30 s"]
+            ["in round 2 no commit was acknowledged within 30 s that the server had for itself"]
         );
 
         let refused = Some("server error 1114 (The table 'deeds' is full)");
@@ -366,6 +432,38 @@ mod tests {
             let error = noted(fates, refused, &full).expect_err("the disk is full");
             assert!(error.to_string().contains("no space left"), "{error}");
         }
+    }
+
+    #[test]
+    fn a_machine_that_left_a_server_no_time_fails_no_build() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let room = Room::of(&Cache::at(folder.path()).expect("a cache"));
+        let starved = || Some(Undecided::for_test("of 100 s the machine left it 2 s"));
+        let error = noted_beside(&[], None, starved(), &room).expect_err("nothing was decided");
+        assert!(error.is::<Undecided>());
+        let told = error.to_string();
+        assert!(
+            told.starts_with(
+                "in round 2 no commit was acknowledged, which decides nothing: of 100 s"
+            ) && told.contains("remedy"),
+            "{told}"
+        );
+        // A commit that came after all is one.
+        let report = noted_beside(&[Fate::Acknowledged], None, starved(), &room);
+        assert_eq!(report.expect("decided").outcome, Outcome::Passed);
+
+        // Alone it is an error; beside a fault it is told, and the fault stands.
+        let mut report = PartReport::new(Part::Crash, 1);
+        let undecided =
+            || anyhow::Error::from(Undecided::for_test("no time")).context("after kill 3");
+        assert!(undecided_beside(&mut report, undecided()).is_err());
+        report.fail("a lost commit".to_owned());
+        undecided_beside(&mut report, undecided()).expect("told beside it");
+        assert_eq!(
+            report.notes,
+            ["it was not checked on: after kill 3: no time"]
+        );
+        assert!(undecided_beside(&mut report, anyhow!("no more disk")).is_err());
     }
 
     #[test]

@@ -8,10 +8,9 @@ use niagara_load::{Admin, counted};
 use niagara_server::RunningServer;
 
 use super::ledger::{ACCOUNTS, Found, Ledger, OPENING_BALANCE};
+use super::patience::{Patience, Undecided, Wait};
 use crate::server::{connect, endpoint};
 
-/// Longest wait for transactions to be rolled back before tables are checked.
-const ROLLBACKS: Duration = Duration::from_secs(30);
 /// Where the index on `note` is read from anew: the texts are hexadecimal numbers, and a quarter of them is in memory at a time.
 const QUARTERS: [&str; 4] = ["", "4", "8", "c"];
 
@@ -46,11 +45,19 @@ pub(super) fn create(server: &RunningServer, engine: &str, connections: usize) -
 }
 
 /// What is wrong with a server that came back.
+///
+/// # Errors
+/// The tables cannot be read; [`Undecided`] where nothing is wrong so far and the machine left the server no time for the rest.
 pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec<String>> {
     let mut admin = connect(&endpoint(server))?;
     let found = read(&mut admin)?;
     let mut wrong = ledger.verify(&found);
-    wrong.extend(wait_for_rollbacks(&mut admin, ROLLBACKS)?);
+    let mut patience = Patience::with(server)?;
+    match wait_for_rollbacks(&mut admin, &mut || patience.look()) {
+        // What is wrong stands, whatever else may be.
+        Err(error) if error.is::<Undecided>() && !wrong.is_empty() => return Ok(wrong),
+        left => wrong.extend(left?),
+    }
     for table in ["deeds", "accounts", "last"] {
         wrong.extend(complaints(&mut admin, table)?);
     }
@@ -64,8 +71,12 @@ pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec
 }
 
 /// Waits until the transactions that the kill cut off are rolled back: servers do that while they answer already, and until
-/// then CHECK TABLE may find rows in one index that another has lost. In words, those that are still there after `longest`.
-fn wait_for_rollbacks(admin: &mut Admin, longest: Duration) -> Result<Option<String>> {
+/// then CHECK TABLE may find rows in one index that another has lost. In words, those that are still there when the wait is over, as
+/// `look` says.
+fn wait_for_rollbacks(
+    admin: &mut Admin,
+    look: &mut dyn FnMut() -> Result<Wait>,
+) -> Result<Option<String>> {
     // Those of before the kill belong to no thread of the server's.
     const CUT_OFF: &str =
         "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = 0";
@@ -78,14 +89,16 @@ fn wait_for_rollbacks(admin: &mut Admin, longest: Duration) -> Result<Option<Str
         if left == 0 {
             return Ok(None);
         }
-        if began.elapsed() >= longest {
-            return Ok(Some(format!(
-                "{} of before the kill not rolled back after {} s",
-                counted(left, "transaction"),
-                longest.as_secs()
-            )));
+        let what = format!(
+            "{} of before the kill not rolled back after {} s",
+            counted(left, "transaction"),
+            began.elapsed().as_secs()
+        );
+        match look()? {
+            Wait::Goes => thread::sleep(LOOK),
+            Wait::Over => return Ok(Some(what)),
+            Wait::Undecided(starved) => return Err(starved.about(&what).into()),
         }
-        thread::sleep(LOOK);
     }
 }
 
@@ -215,14 +228,18 @@ mod tests {
         server.kill();
         let server = bench.start().expect("it recovers");
         let mut admin = connect(&endpoint(&server)).expect("it answers");
-        let told = wait_for_rollbacks(&mut admin, Duration::from_millis(100)).expect("asked");
+        let told = wait_for_rollbacks(&mut admin, &mut || Ok(Wait::Over)).expect("asked");
         let told = told.expect("one is left");
         assert!(
             told.starts_with("1 transaction of before the kill"),
             "{told}"
         );
+        let starved = Undecided::for_test("of 100 s the machine left it 2 s");
+        let error = wait_for_rollbacks(&mut admin, &mut || Ok(Wait::Undecided(starved.clone())));
+        assert!(error.expect_err("undecided").is::<Undecided>());
         server.query("XA ROLLBACK 'left'").expect("rolled back");
-        let told = wait_for_rollbacks(&mut admin, ROLLBACKS).expect("asked");
+        let mut patience = Patience::with(&server).expect("it runs");
+        let told = wait_for_rollbacks(&mut admin, &mut || patience.look()).expect("asked");
         assert_eq!(told, None);
         server.kill();
     }

@@ -6,13 +6,14 @@
 //! by the programs of another one, may fail for those: it has passed where it passes as the suite has it.
 //!
 //! A server that crashes while it is shut down, or logs errors then, fails no test for the runner: here the tests have failed
-//! that it ran.
+//! that it ran. One that dies then without a word MariaDB's runner does not see at all: its log tells.
 
 mod list;
 mod logs;
 mod output;
 mod own_tests;
 mod runner;
+mod server_log;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

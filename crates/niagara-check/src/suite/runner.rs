@@ -18,6 +18,7 @@ use niagara_server::{NO_PROFILE, PRIVATE_LIB};
 
 use super::logs::log_of;
 use super::output::{ShutdownLine, TestLine, Verdict, shutdown_line, test_line, test_names};
+use super::server_log::{Death, deaths_in};
 use crate::room::Room;
 use niagara_server::Cancel;
 
@@ -27,6 +28,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const TEST_MINUTES: u32 = 4;
 /// More tests at the same time than this want more memory than a check may take.
 const MAX_PARALLEL: usize = 4;
+/// Seconds that a server of MariaDB's gets to shut down: by default the runner kills one after 10, which looks like a death.
+const SHUTDOWN_SECONDS: u32 = 60;
 /// Lines of output that an error shows.
 const TAIL: usize = 15;
 
@@ -157,7 +160,7 @@ impl Runner<'_> {
         let mut full = None;
         let mut transcript = Transcript::create(&run.output)?;
         heard(None);
-        let mut command = self.command(&work, short.path(), more, tests);
+        let mut command = self.command(install, &work, short.path(), more, tests);
         let shown = format!("{command:?}");
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         // Behind the runner, in the order of their ends: a server that it leaves behind would continue without its files.
@@ -199,6 +202,10 @@ impl Runner<'_> {
         self.cancel.check()?;
         run.status = runner.wait()?;
         run.servers = seen.len();
+        // MySQL's runner asks how its servers ended.
+        if install.family.is_mariadb() {
+            transcript.take_deaths(&run, deaths_in(&work.path().join("var")));
+        }
         run.take_shutdowns(&transcript);
         let passes = run.count(Verdict::Failed) == 0 && run.unheard(tests).is_empty();
         if let Some(full) = full.filter(|_| !passes || run.is_unexplained(tests)) {
@@ -273,6 +280,7 @@ impl Runner<'_> {
 
     fn command(
         &self,
+        install: &Install,
         work: &WorkFolder,
         short: &Path,
         more: &[String],
@@ -284,6 +292,8 @@ impl Runner<'_> {
             .unwrap_or(cpus.min(MAX_PARALLEL))
             .min(tests.len())
             .max(1);
+        let is_mariadb = install.family.is_mariadb();
+        let shutdown_timeout = is_mariadb.then(|| format!("--shutdown-timeout={SHUTDOWN_SECONDS}"));
         let mut command = Command::new("perl");
         command
             .arg(&self.suite.runner)
@@ -298,6 +308,7 @@ impl Runner<'_> {
                 "--nocheck-testcases",
                 "--suite-timeout=60",
             ])
+            .args(shutdown_timeout)
             .args(more)
             .args(tests)
             .env_clear()
@@ -369,6 +380,31 @@ impl Transcript {
             self.tail.remove(0);
         }
         Ok(test)
+    }
+
+    /// Takes in the servers that died while they were shut down, of which the runner said nothing.
+    fn take_deaths(&mut self, run: &Run, deaths: Vec<Death>) {
+        let ended = |test: &str, as_this: Verdict| {
+            let known = run.tests.get(test);
+            known.is_some_and(|(verdict, _)| *verdict == as_this)
+        };
+        for Death { tests, log } in deaths {
+            // After a failure the runner may have killed it. Where no test passed, none could be repeated to see it again.
+            let was_failed = tests
+                .last()
+                .is_some_and(|test| ended(test, Verdict::Failed));
+            if was_failed || !tests.iter().any(|test| ended(test, Verdict::Passed)) {
+                continue;
+            }
+            self.shutdown_failed = true;
+            for test in tests {
+                let text = self.said.entry(test.clone()).or_default();
+                text.push_str(&format!(
+                    "its server died while it was shut down; the end of the server's log:\n{log}\n"
+                ));
+                self.shutdown.insert(test);
+            }
+        }
     }
 
     /// The tests that this line names as those before a bad shutdown.
@@ -479,6 +515,16 @@ mod tests {
 
     /// What comes of a run of `tests` whose runner wrote `output` and ended with this code; the text kept of each test.
     fn judged(tests: &[&str], output: &str, code: i32) -> (Run, BTreeMap<String, String>, bool) {
+        judged_with(tests, output, code, Vec::new())
+    }
+
+    /// The same with what the servers' logs tell.
+    fn judged_with(
+        tests: &[&str],
+        output: &str,
+        code: i32,
+        deaths: Vec<Death>,
+    ) -> (Run, BTreeMap<String, String>, bool) {
         use std::os::unix::process::ExitStatusExt;
 
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -499,6 +545,7 @@ mod tests {
                 note(&mut run.tests, test);
             }
         }
+        transcript.take_deaths(&run, deaths);
         run.take_shutdowns(&transcript);
         let tests: Vec<String> = tests.iter().map(|test| (*test).to_owned()).collect();
         let is_unexplained = run.is_unexplained(&tests);
@@ -534,6 +581,45 @@ mysql-test-run: *** ERROR: There where errors/warnings in server logs after runn
         assert_eq!(run.with(Verdict::Passed), ["main.case"]);
         assert!(run.shutdown.contains("main.alias") && !is_unexplained);
         assert!(said["main.alias"].contains("got signal 11"), "{said:?}");
+    }
+
+    /// Nothing of it is in the output of MariaDB's runner, which ends well.
+    #[test]
+    fn tests_before_a_silent_death_have_failed_with_mariadb() {
+        let death = |tests: &[&str]| Death {
+            tests: tests.iter().map(|test| (*test).to_owned()).collect(),
+            log: "mariadbd (initiated by: root[root] @ localhost []): Normal shutdown".to_owned(),
+        };
+        let output = "\
+main.alias  w1 [ pass ] 66
+main.skipped  w1 [ skipped ]  Need windows
+main.bigint  w2 [ pass ] 22
+main.case  w2 [ fail ]
+main.xml  w2 [ pass ] 3
+";
+        let tests = [
+            "main.alias",
+            "main.skipped",
+            "main.bigint",
+            "main.case",
+            "main.xml",
+        ];
+        let deaths = vec![
+            death(&["main.alias", "main.skipped"]),
+            // The runner killed it, for its test had failed.
+            death(&["main.bigint", "main.case"]),
+            death(&["main.skipped"]),
+            death(&[]),
+        ];
+        let (run, said, is_unexplained) = judged_with(&tests, output, 0, deaths);
+        assert_eq!(run.with(Verdict::Failed), ["main.alias", "main.case"]);
+        assert_eq!(run.with(Verdict::Passed), ["main.bigint", "main.xml"]);
+        assert_eq!(run.shutdown, BTreeSet::from(["main.alias".to_owned()]));
+        assert!(run.shutdown_failed && !is_unexplained);
+        assert!(said["main.alias"].contains("Normal shutdown"), "{said:?}");
+        // Without one the run is as good as the runner says.
+        let (run, _, _) = judged_with(&tests, output, 0, Vec::new());
+        assert!(!run.shutdown_failed && run.shutdown.is_empty());
     }
 
     const MYSQL: &str = "\

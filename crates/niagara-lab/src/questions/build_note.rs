@@ -164,7 +164,11 @@ fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Re
     let mut options = CheckOptions::default();
     options.suite.tree = BuildStore::new(bench.cache()).source_of(&install.server);
     if let Some(record) = known {
-        options.parts = record.missing();
+        options.parts = record.to_do(bench.catalog(), install);
+        // What is left can never be done here: its note says why.
+        if options.parts.is_empty() {
+            return Ok(());
+        }
     }
     observer.see(Event::Note(
         "the build that was promoted: is it still correct? (niagara server check, some minutes)",
@@ -237,8 +241,13 @@ fn known(bench: &Workbench, variant: &Variant) -> Result<BuildCheck> {
     Ok(match standing(bench.cache(), server)? {
         Standing::Passed(record) => BuildCheck::Passed(figures(&record)),
         Standing::Failed(record) => BuildCheck::Failed(first_finding(&record)),
-        Standing::Unknown(_) => {
-            BuildCheck::Unknown(format!("niagara server check {}", server.display()))
+        Standing::Unknown(record) => {
+            let command = format!("niagara server check {}", server.display());
+            let reason = record.as_deref().and_then(not_done);
+            BuildCheck::Unknown(match reason {
+                Some(reason) => format!("{reason}; {command}"),
+                None => command,
+            })
         }
     })
 }

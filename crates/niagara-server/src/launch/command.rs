@@ -5,8 +5,9 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
 use std::process::{Child, Command};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 
+use super::around::{Around, AroundServer};
 use super::child::Guard;
 use super::registry::Registration;
 use super::remote_access::RemoteAccess;
@@ -82,10 +83,11 @@ impl StartCommand {
                 .hint(&error)
                 .map(|hint| format!("\n{hint}"))
                 .unwrap_or_default();
-            anyhow!(
+            let told = format!(
                 "cannot start the server: {error}{hint}\ncommand: {}",
                 self.command_line()
-            )
+            );
+            AroundServer::new(Around::met(&error), told)
         })?;
         // From here on a failure must not leave it running.
         let guard = Guard(child);

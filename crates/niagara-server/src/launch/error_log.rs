@@ -20,12 +20,15 @@ pub(crate) fn tail(path: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
+/// The lines of a log that are errors.
+pub(crate) fn errors(log: &str) -> impl Iterator<Item = &str> {
+    log.lines()
+        .filter(|line| line.contains("[ERROR]") || line.contains("ERROR:"))
+}
+
 /// The line that tells why a server did not start: the first error, preferring those that name a cause.
 pub(crate) fn cause(log: &str) -> Option<String> {
-    let errors: Vec<&str> = log
-        .lines()
-        .filter(|line| line.contains("[ERROR]") || line.contains("ERROR:"))
-        .collect();
+    let errors: Vec<&str> = errors(log).collect();
     let telling = [
         "unknown variable",
         "unknown option",

@@ -2,6 +2,7 @@
 
 pub(crate) mod account;
 pub(crate) mod arguments;
+pub(crate) mod around;
 mod asked;
 mod child;
 mod command;

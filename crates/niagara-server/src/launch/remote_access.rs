@@ -2,7 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
+
+use super::around::{Around, AroundServer};
 
 /// One other host that may reach a server, and where it finds it. The server then listens on that address of this host in
 /// place of the loopback, and lets nobody in from elsewhere.
@@ -23,11 +25,14 @@ pub(crate) fn listen_address(remote: Option<&RemoteAccess>) -> IpAddr {
 
 /// A port of `address` that nobody listens on now.
 pub(crate) fn free_port(address: IpAddr) -> Result<u16> {
-    let listener = TcpListener::bind((address, 0)).map_err(|error| match error.kind() {
-        std::io::ErrorKind::AddrNotAvailable => anyhow!(
-            "{address} is not an address of this host\nremedy: name one that it has (`ip address` lists them)"
-        ),
-        _ => anyhow!("no free TCP port on {address}: {error}"),
+    let listener = TcpListener::bind((address, 0)).map_err(|error| {
+        let told = match error.kind() {
+            std::io::ErrorKind::AddrNotAvailable => format!(
+                "{address} is not an address of this host\nremedy: name one that it has (`ip address` lists them)"
+            ),
+            _ => format!("no free TCP port on {address}: {error}"),
+        };
+        AroundServer::new(Around::Port, told)
     })?;
     Ok(listener.local_addr()?.port())
 }
@@ -42,6 +47,7 @@ mod tests {
         // TEST-NET-3: nobody's.
         let error = free_port("203.0.113.7".parse()?).expect_err("not of this host");
         assert!(error.to_string().contains("remedy"), "{error}");
+        assert_eq!(Around::of(&error), Some(Around::Port));
         Ok(())
     }
 }

@@ -15,6 +15,7 @@ use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
 use super::account::Account;
+use super::around::{Around, AroundServer};
 use super::child::Guard;
 use super::command::StartCommand;
 use super::error_log;
@@ -23,7 +24,7 @@ use super::registry::Registration;
 use super::run_files::Files;
 use super::verify;
 use crate::disk_use::folder_bytes;
-use crate::process::{run_delay, usage};
+use crate::process::{disk_wait, run_delay, usage};
 
 /// The database that workloads are in.
 pub const LOAD_DATABASE: &str = "sbtest";
@@ -88,12 +89,21 @@ impl RunningServer {
             true => huge_text::check(self.pid, &self.log_tail(usize::MAX)),
             false => Ok(()),
         })
-        .with_context(|| {
-            format!(
-                "the server started, but not as asked\ncommand: {}\nend of its log:\n{}",
-                self.command_line(),
-                self.log_tail(5)
-            )
+        .map_err(|error| {
+            let told = |what: &str| {
+                format!(
+                    "the server {what}\ncommand: {}\nend of its log:\n{}",
+                    self.command_line(),
+                    self.log_tail(5)
+                )
+            };
+            // Of a process that is gone nothing can be read, whatever was asked of it.
+            if !self.is_alive() {
+                return anyhow!("{}\n{error:#}", told("answered and then ended by itself"));
+            }
+            AroundServer::new(Around::Setting, told("started, but not as asked"))
+                .because(error)
+                .into()
         })?;
         // MySQL remembers who passed the full check of a password; from then on TCP connections take the short one.
         // Where another host is to reach it, this one is not let in by that address.
@@ -272,6 +282,11 @@ impl RunningServer {
     /// Time that its threads were ready and waited for a CPU so far, all together; none where the kernel does not count it.
     pub fn run_delay(&self) -> Option<Duration> {
         run_delay::run_delay(self.pid())
+    }
+
+    /// Whether one of its threads waits for the disk at this moment.
+    pub fn waits_for_disk(&self) -> bool {
+        disk_wait::waits_for_disk(self.pid())
     }
 
     /// Whether the process still runs.

@@ -9,6 +9,7 @@ use niagara_load::{Admin, Transport};
 
 use super::account::Account;
 use super::arguments::arguments;
+use super::around::{Around, AroundServer, PORT_TAKEN};
 use super::child::Guard;
 use super::command::StartCommand;
 use super::environment::{environment, join};
@@ -115,9 +116,6 @@ fn spawn_on(
     })
 }
 
-/// What a server's log says where another program listens on its port.
-const PORT_TAKEN: &str = "Address already in use";
-
 /// A server that was started and may not answer yet. Dropped, it is killed.
 #[derive(Debug)]
 pub struct StartingServer {
@@ -138,19 +136,24 @@ impl StartingServer {
     }
 
     /// Why the server has ended by itself, its command line and the end of its log; none while it lives, and where it
-    /// found its port taken, which says nothing of it.
+    /// found its port taken, for which it would be started again.
     ///
     /// # Errors
-    /// The process cannot be asked.
+    /// The process cannot be asked; something else around the server ended it ([`Around::of`]).
     pub fn ended(&mut self) -> Result<Option<anyhow::Error>> {
         let Some(status) = self.child.0.try_wait()? else {
             return Ok(None);
         };
-        let log = error_log::tail(&self.files.log(), 400);
-        Ok((!log.contains(PORT_TAKEN)).then(|| self.failure(&how_it_ended(status))))
+        let error = self.ended_with(status);
+        match Around::of(&error) {
+            Some(Around::Port) => Ok(None),
+            Some(_) => Err(error),
+            None => Ok(Some(error)),
+        }
     }
 
-    /// Waits until the server answers its protocol; an error holds its command line and the end of its log.
+    /// Waits until the server answers its protocol; an error holds its command line and the end of its log. [`Around::of`] tells
+    /// of an error whether the server itself failed.
     pub fn wait_ready(mut self) -> Result<RunningServer> {
         let deadline = Instant::now() + self.timeout;
         let mut attempts = 1;
@@ -190,13 +193,13 @@ impl StartingServer {
                     (self.child, self.registration) = (Guard(child), registration);
                     continue;
                 }
-                return Err(self.failure(&how_it_ended(status)));
+                return Err(self.ended_with(status));
             }
             if Instant::now() > deadline {
-                return Err(self.failure(&format!(
+                return Err(anyhow!(self.failure(&format!(
                     "did not answer within {} s",
                     self.timeout.as_secs()
-                )));
+                ))));
             }
             std::thread::sleep(READY_POLL);
         }
@@ -213,31 +216,38 @@ impl StartingServer {
             Ok(connection) => Ok(Some(connection)),
             Err(error) if error.is_access_denied() => {
                 let datadir = self.files.datadir.display();
-                Err(self.failure(&format!(
+                Err(anyhow!(self.failure(&format!(
                     "refuses the account recorded in {datadir}: {error}\n\
                      remedy: remove niagara-account.json there, and the account is made again"
-                )))
+                ))))
             }
             Err(_) => Ok(None),
         }
     }
 
-    fn failure(&self, what: &str) -> anyhow::Error {
+    /// That it ended while it was starting, by itself or by what surrounds it.
+    fn ended_with(&self, status: ExitStatus) -> anyhow::Error {
+        let told = self.failure(&format!("ended while starting ({status})"));
+        let log = error_log::tail(&self.files.log(), 400);
+        match Around::behind(status, &log) {
+            Some(around) => AroundServer::new(around, told).into(),
+            None => anyhow!(told),
+        }
+    }
+
+    /// What happened, in words, with the command line and the end of the log.
+    fn failure(&self, what: &str) -> String {
         let log = error_log::tail(&self.files.log(), 400);
         let cause = error_log::cause(&log)
             .map(|cause| format!("\ncause: {cause}"))
             .unwrap_or_default();
-        anyhow!(
+        format!(
             "{} {what}{cause}\ncommand: {}\nend of its log:\n{}",
             self.command.install.name,
             self.command.command_line(),
             error_log::tail(&self.files.log(), 15)
         )
     }
-}
-
-fn how_it_ended(status: ExitStatus) -> String {
-    format!("ended while starting ({status})")
 }
 
 #[cfg(test)]

@@ -38,11 +38,10 @@ pub fn run(inventory: &Inventory, args: &CheckArgs) -> Result<ExitCode> {
     let mut screen = Screen::new(&options);
     if !args.json {
         say!(
-            "{} {} against {} {}",
+            "{} {} against {}",
             subject.ours.name,
             subject.ours.version_string,
-            subject.theirs.name,
-            subject.theirs.version_string
+            subject.against()
         );
     }
     let screen_cell = std::cell::RefCell::new(&mut screen);

@@ -1,0 +1,188 @@
+//! What surrounds a server and may keep it from starting, told from the failures that are its own.
+
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::process::ExitStatus;
+
+use nix::sys::signal::Signal;
+
+use super::error_log;
+use crate::cancel::Cancelled;
+use crate::disk_full::DiskFull;
+
+/// What a server's log says where another program listens on its port.
+pub(super) const PORT_TAKEN: &str = "Address already in use";
+/// What errors in its log say of the machine: a server is another program, and its log is all that there is to go by.
+const SAID: [(&str, Around); 4] = [
+    ("No space left on device", Around::Disk),
+    ("Disk is full", Around::Disk),
+    ("Cannot allocate memory", Around::Memory),
+    ("Out of memory", Around::Memory),
+];
+
+/// What around a server kept it from starting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Around {
+    /// There was no TCP port for it.
+    Port,
+    /// A disk is full.
+    Disk,
+    /// The machine had no memory for it.
+    Memory,
+    /// Somebody killed it, most likely the kernel for want of memory: Niagara did not, and no server does that to itself.
+    Killed,
+    /// It does not run where or as it was asked to: other CPUs, no huge pages.
+    Setting,
+    /// Niagara could not do its own part: a file of its own is missing, a folder cannot be made.
+    Niagara,
+    /// It was not waited for: a stop was asked for.
+    Stopped,
+}
+
+/// A start that something around the server kept from being one: it says nothing of the server itself.
+#[derive(Debug, thiserror::Error)]
+#[error("{told}")]
+pub struct AroundServer {
+    /// What it was.
+    pub what: Around,
+    told: String,
+    #[source]
+    cause: Option<anyhow::Error>,
+}
+
+impl AroundServer {
+    pub(super) fn new(what: Around, told: String) -> AroundServer {
+        AroundServer {
+            what,
+            told,
+            cause: None,
+        }
+    }
+
+    /// The same, for this reason.
+    pub(super) fn because(self, cause: anyhow::Error) -> AroundServer {
+        AroundServer {
+            cause: Some(cause),
+            ..self
+        }
+    }
+}
+
+impl Around {
+    /// What around a server this error of its start is about; none where the server itself failed.
+    pub fn of(error: &anyhow::Error) -> Option<Around> {
+        if let Some(around) = error.downcast_ref::<AroundServer>() {
+            return Some(around.what);
+        }
+        if error.is::<DiskFull>() {
+            return Some(Around::Disk);
+        }
+        if error.is::<Cancelled>() {
+            return Some(Around::Stopped);
+        }
+        // A server fails by its end, its log or its answers, never by an error of the system here: Niagara itself met that one.
+        error.downcast_ref::<io::Error>().map(Around::met)
+    }
+
+    /// What Niagara met when it did its own part of a start.
+    pub(super) fn met(error: &io::Error) -> Around {
+        match error.kind() {
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Around::Disk,
+            io::ErrorKind::OutOfMemory => Around::Memory,
+            _ => Around::Niagara,
+        }
+    }
+
+    /// What ended a server that was starting, by how it ended and what its log says; none where it was the server itself.
+    pub(super) fn behind(status: ExitStatus, log: &str) -> Option<Around> {
+        if log.contains(PORT_TAKEN) {
+            return Some(Around::Port);
+        }
+        // In errors alone: of memory that it could do without a server warns, and goes on.
+        let said = error_log::errors(log).find_map(|line| {
+            let mut known = SAID.iter();
+            known.find(|(words, _)| line.contains(words))
+        });
+        let killed = status.signal() == Some(Signal::SIGKILL as i32);
+        said.map(|(_, around)| *around)
+            .or(killed.then_some(Around::Killed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use anyhow::anyhow;
+
+    use super::*;
+
+    #[test]
+    fn what_surrounds_a_server_is_known_behind_any_words() {
+        let port = AroundServer::new(Around::Port, "it ended while starting".to_owned());
+        let setting = AroundServer::new(Around::Setting, "not as asked\ncommand: x".to_owned())
+            .because(anyhow!("it was to run on the CPUs [0] but may run on [1]"));
+        let full = io::Error::from_raw_os_error(libc::ENOSPC);
+        let missing = io::Error::from_raw_os_error(libc::ENOENT);
+        for (error, around) in [
+            (anyhow::Error::new(port), Some(Around::Port)),
+            (setting.into(), Some(Around::Setting)),
+            (Cancelled.into(), Some(Around::Stopped)),
+            (full.into(), Some(Around::Disk)),
+            (missing.into(), Some(Around::Niagara)),
+            // Words alone are nothing to go by: a server may write them into its log.
+            (anyhow!("{PORT_TAKEN}: not as asked"), None),
+        ] {
+            let error = error.context("server A").context("cannot be checked");
+            assert_eq!(Around::of(&error), around, "{error:#}");
+        }
+    }
+
+    #[test]
+    fn why_it_was_not_as_asked_is_its_cause() {
+        let error = AroundServer::new(Around::Setting, "not as asked".to_owned())
+            .because(anyhow!("its memory is not locked"));
+        let error = anyhow::Error::new(error);
+        assert_eq!(
+            format!("{error:#}"),
+            "not as asked: its memory is not locked"
+        );
+        assert_eq!(error.root_cause().to_string(), "its memory is not locked");
+    }
+
+    #[test]
+    fn a_server_that_ended_by_itself_is_told_from_one_that_the_machine_ended() {
+        let ended = |signal: i32, log: &str| Around::behind(ExitStatus::from_raw(signal), log);
+        let exit = 1 << 8;
+        for (signal, log, around) in [
+            (
+                exit,
+                "[ERROR] Can't start server: Bind on TCP/IP port: Address already in use",
+                Some(Around::Port),
+            ),
+            (
+                exit,
+                "[ERROR] InnoDB: Error number 28 means 'No space left on device'",
+                Some(Around::Disk),
+            ),
+            (
+                6,
+                "[ERROR] InnoDB: Cannot allocate memory for the buffer pool",
+                Some(Around::Memory),
+            ),
+            (
+                9,
+                "[Note] InnoDB: Starting crash recovery",
+                Some(Around::Killed),
+            ),
+            // What it does without is no reason to end.
+            (
+                6,
+                "[Warning] io_uring_queue_init() failed: Cannot allocate memory\n[ERROR] mariadbd got signal 6 ;",
+                None,
+            ),
+            (exit, "[ERROR] InnoDB: Database page corruption", None),
+            (11, "", None),
+        ] {
+            assert_eq!(ended(signal, log), around, "{signal} {log}");
+        }
+    }
+}
