@@ -118,7 +118,8 @@ impl StoredBuild {
             .unwrap_or(SystemTime::UNIX_EPOCH)
     }
 
-    pub(crate) fn touch(&self) {
+    /// It was asked for now.
+    pub fn touch(&self) {
         // Only gc reads it: a cache that cannot be written to is still a cache.
         let _ = fs::write(self.folder.join(USED), "");
     }
@@ -337,7 +338,7 @@ impl BuildStore {
     ///
     /// # Errors
     /// The lock that says so cannot be had.
-    pub(crate) fn hold(&self, key: &str) -> Result<InUse> {
+    pub fn hold(&self, key: &str) -> Result<InUse> {
         let lock = self.cache.share_lock(&use_name(key))?;
         Ok(InUse {
             _lock: Arc::new(lock),

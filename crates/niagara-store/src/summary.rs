@@ -329,6 +329,18 @@ impl Summary {
         }
     }
 
+    /// Adds something that a reader must know.
+    pub fn warn(&mut self, text: &str) {
+        let warnings = match self {
+            Self::Tune(tune) => &mut tune.warnings,
+            Self::Compare(compare) => &mut compare.warnings,
+            Self::Ladder(ladder) => &mut ladder.warnings,
+            Self::Matrix(matrix) => &mut matrix.warnings,
+            Self::Sweep(sweep) => &mut sweep.warnings,
+        };
+        warnings.push(text.to_owned());
+    }
+
     /// The words that open the study, where it came from a file.
     pub fn about(&self) -> Option<&About> {
         match self {

@@ -135,9 +135,16 @@ fn kill_9_leaves_no_server_and_the_same_command_continues() {
     });
     assert!(place.duels().len() >= kept);
 
-    let (code, _, stderr) = run(&mut place.small_compare());
+    // What was measured can be told, by one who does not want to continue.
+    let mut report = Command::new(env!("CARGO_BIN_EXE_niagara"));
+    let (code, stdout, stderr) = run(report.arg("report").arg(place.out()));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(stdout.contains("interrupted"), "{stdout}");
+
+    let (code, stdout, stderr) = run(&mut place.small_compare());
     assert_eq!(code, Some(0), "{stderr}");
     assert!(stderr.contains("continuing the study"), "{stderr}");
+    assert!(!stdout.contains("interrupted"), "{stdout}");
     let left: Vec<_> = std::fs::read_dir(place.work())
         .expect("the work folder")
         .flatten()

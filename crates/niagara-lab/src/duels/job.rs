@@ -37,6 +37,7 @@ pub(crate) fn run(
     let (server, _clone) = match bench.start_cold(variant) {
         Ok(started) => started,
         Err(error) => {
+            bench.cancel().check()?;
             bench.check_disk()?;
             return Err(failed(format!("{error:#}")));
         }

@@ -76,8 +76,11 @@ impl Seat {
     }
 }
 
-/// A failure of one side; called while its clone is still there, for a full disk is nobody's failure.
+/// A failure of one side; called while its clone is still there, for a full disk is nobody's failure, nor is a stop.
 pub(crate) fn side_trouble(bench: &Workbench, side: usize, error: &anyhow::Error) -> Trouble {
+    if error.is::<Cancelled>() {
+        return Cancelled.into();
+    }
     // What runs is noted in the cache, which may be on another disk.
     if let Err(full) = bench.check_disk().and_then(|()| bench.check_cache_disk()) {
         return Trouble::Fatal(full);

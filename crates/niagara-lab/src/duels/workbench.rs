@@ -20,6 +20,7 @@ use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
 use crate::duels::data_image::{check_tables, database_of, image_behind};
 use crate::duels::spec::Load;
+use crate::duels::stoppable::{clone_folder, start_on};
 use crate::studies::observer::{Event, Observer};
 use crate::variants::server_build::{self, BuildOptions};
 use crate::variants::variant::Variant;
@@ -500,11 +501,11 @@ impl Workbench {
     /// A fresh clone of the image for `variant`; it goes when the folder is dropped.
     ///
     /// # Errors
-    /// Disk full, image gone.
+    /// [`Cancelled`]; disk full, image gone.
     pub fn clone_for(&self, variant: &Variant) -> Result<WorkFolder> {
         let station = self.station(variant)?;
         let folder = self.cache.work_folder("clone")?;
-        station.image.clone_to(&data_of(&folder))?;
+        clone_folder(&station.image.data(), &data_of(&folder), &self.cancel)?;
         Ok(folder)
     }
 
@@ -530,7 +531,7 @@ impl Workbench {
                 .with_context(|| format!("cannot remove {}", list.display()))?;
         }
         niagara_server::drop_cached(&data_of(&clone))?;
-        let server = self.spawn(variant, &clone)?.wait_ready()?;
+        let server = self.wait_ready(self.spawn(variant, &clone)?, &clone)?;
         Ok((server, clone))
     }
 
@@ -572,6 +573,18 @@ impl Workbench {
             },
             access.as_ref(),
         )
+    }
+
+    /// Waits until a server that was started on `clone` answers, or a stop is asked for, which ends it.
+    ///
+    /// # Errors
+    /// [`Cancelled`]; the server does not start.
+    pub(crate) fn wait_ready(
+        &self,
+        starting: StartingServer,
+        clone: &WorkFolder,
+    ) -> Result<RunningServer> {
+        start_on(clone.path(), &self.cancel, || starting.wait_ready())
     }
 
     /// The database that the load of a variant is in.
@@ -640,4 +653,48 @@ fn data_of(clone: &WorkFolder) -> PathBuf {
 /// Whether a server was named by its path rather than by its name in the catalogue.
 pub fn looks_like_path(server: &str) -> bool {
     server.contains('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+
+    use niagara_load::{Sysbench, WorkloadSpec};
+
+    use super::*;
+    use crate::studies::observer::Silent;
+
+    /// The distribution's server, which `scripts/setup test` installs.
+    const SERVER: &str = "/usr/sbin/mariadbd";
+
+    #[test]
+    fn a_server_that_does_not_answer_is_ended_by_a_stop() {
+        let load = Load {
+            workload: WorkloadSpec::of(Sysbench {
+                table_size: 10,
+                ..Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let cancel = Cancel::default();
+        let mut bench = Workbench::new(cache, catalog, load, cancel.clone());
+        bench.set_up(SERVER, &mut Silent).expect("set up");
+        let variant = Variant::base(SERVER);
+        let clone = bench.clone_for(&variant).expect("room");
+        let starting = bench.spawn(&variant, &clone).expect("spawned");
+        let pid = starting.pid().to_string();
+        // As one that recovers its data for as long as it may.
+        let frozen = Command::new("kill").args(["-STOP", &pid]).status();
+        assert!(frozen.expect("kill").success());
+        cancel.cancel();
+        let error = bench.wait_ready(starting, &clone).expect_err("stopped");
+        assert!(error.is::<Cancelled>(), "{error:#}");
+        assert!(!Path::new("/proc").join(&pid).exists(), "it still runs");
+        // Nor is anything copied any more.
+        let error = bench.clone_for(&variant).expect_err("stopped");
+        assert!(error.is::<Cancelled>(), "{error:#}");
+    }
 }

@@ -286,12 +286,15 @@ impl Yard<'_> {
                     stage(&self.folder, cache.root(), &content)?;
                 }
                 drop(making);
-                if store.find(key).is_none() {
+                let Some(build) = store.find(key) else {
                     bail!(
                         "the build {key} came from {} without its record\nremedy: the same command again",
                         result.node
                     );
-                }
+                };
+                // An archive keeps no times, and nobody holds the build until all of them are here and the study sets it up: a `gc` by
+                // age would take it for one that was not used for decades.
+                build.touch();
                 Ok(Ok(seconds))
             }
             BuildResult::Failed { why } => Ok(Err(why)),
@@ -301,7 +304,14 @@ impl Yard<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use niagara_fleet::content::{Packer, publish};
+    use niagara_fleet::{Attempt, Waiting};
+    use serde_json::json;
+
     use super::*;
+    use crate::studies::observer::Silent;
 
     /// Keeps what it is told, and asks for a stop then.
     #[derive(Default)]
@@ -314,6 +324,58 @@ mod tests {
                 self.1.cancel();
             }
         }
+    }
+
+    #[test]
+    fn a_build_that_came_from_a_node_is_as_new_as_one_that_was_made_here() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let (node, shared) = (place.path().join("node"), place.path().join("shared"));
+        let key = "0123456789abcdef";
+        let path = format!("builds/{key}");
+        std::fs::create_dir_all(node.join(&path)).expect("made");
+        std::fs::create_dir_all(&shared).expect("made");
+        let record = json!({
+            "key": key, "kind": "server", "server": "s", "source": "s", "recipe": {}, "cmake": {},
+            "begun": "2026-01-01T00:00:00Z",
+            "toolchain": {"cc": "/cc", "cxx": "/c++", "compiler": "gcc", "ar": "/ar", "ranlib": "/ranlib",
+                "linker": null, "profdata": null, "bolt": null, "ccache": null},
+        });
+        std::fs::write(node.join(&path).join("recipe.json"), record.to_string()).expect("written");
+        let mut waiting = Waiting {
+            patience: Duration::from_secs(1),
+            stop: &|| false,
+            tell: &mut |_| {},
+        };
+        let packed = publish(&shared, &node, &path, Packer::Worker, &mut waiting);
+        let built = BuildResult::Built {
+            key: key.to_owned(),
+            content: packed.expect("room").expect("not stopped"),
+            seconds: 60.0,
+        };
+        let inventory = Inventory::open_in(Some(&place.path().join("head")), &[], &[]);
+        let inventory = inventory.expect("a folder of its own");
+        let yard = Yard {
+            inventory: &inventory,
+            options: BuildOptions::default(),
+            folder: shared,
+        };
+        let result = DuelResult {
+            document: serde_json::to_vec(&built).expect("JSON"),
+            attempt: Attempt {
+                duel: item_of(key),
+                epoch: 1,
+            },
+            worker: "w1".to_owned(),
+            node: "n1".to_owned(),
+            machine: String::new(),
+        };
+        let received = yard.receive(key, &result, &Cancel::default(), &mut Silent);
+        assert_eq!(received.expect("in place"), Ok(60.0));
+        let store = BuildStore::new(&inventory.cache);
+        let day = Duration::from_secs(24 * 3600);
+        assert_eq!(store.gc(day).expect("readable").builds, 0);
+        assert!(store.find(key).is_some());
+        assert_eq!(store.gc(Duration::ZERO).expect("readable").builds, 1);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use niagara_build::{BuildStore, InUse};
 use niagara_fleet::content::{Content, stage};
 use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
 use niagara_server::{Cache, Cancel, Cancelled};
@@ -67,6 +68,8 @@ struct Node<'a> {
     /// One for each load, a sweep has several: with the names of the variants that it was set up for.
     benches: Vec<(Workbench, BTreeSet<String>)>,
     staged: BTreeSet<Content>,
+    /// Says of the builds among those that this worker uses them, as long as it may launch them.
+    in_use: Vec<InUse>,
     /// The worker is to end at once.
     stop: Cancel,
     was_tried: bool,
@@ -93,6 +96,7 @@ impl<'a> Node<'a> {
             inventory: None,
             benches: Vec::new(),
             staged: BTreeSet::new(),
+            in_use: Vec::new(),
             stop,
             was_tried: false,
             trial: None,
@@ -108,6 +112,12 @@ impl<'a> Node<'a> {
         let inventory = self.inventory.insert(inventory);
         for content in content {
             if !self.staged.contains(content) {
+                // Before it is looked for, so that nothing removes it in between. An archive keeps no times: the first `gc` on the
+                // node would take the build for one that was not used for decades.
+                if let Some(key) = build_of(content) {
+                    let store = BuildStore::new(&inventory.cache);
+                    self.in_use.push(store.hold(key)?);
+                }
                 let _lock = inventory.cache.lock(&content.lock_name(), &mut || {})?;
                 stage(&self.options.worker.folder, inventory.cache.root(), content)?;
                 self.staged.insert(content.clone());
@@ -268,6 +278,12 @@ impl Work for Node<'_> {
     }
 }
 
+/// The key of the build that `content` is; none of servers as packaged, sources and data.
+fn build_of(content: &Content) -> Option<&str> {
+    let name = content.path.strip_prefix("builds/")?;
+    (!name.contains('/')).then_some(name)
+}
+
 /// The machine to itself among the workers that share it.
 fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
     loop {
@@ -281,6 +297,7 @@ fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_fleet::content::{Packer, publish};
     use niagara_load::WorkloadSpec;
     use niagara_stats::TakenSlope;
     use niagara_store::Phase;
@@ -320,12 +337,11 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_attempt_that_was_withdrawn_does_not_stop_the_next_one_from_being_set_up() {
-        let place = tempfile::tempdir().expect("a temporary folder");
-        let options = NodeOptions {
+    /// A worker whose folders are in `place`.
+    fn options(place: &std::path::Path) -> NodeOptions {
+        NodeOptions {
             worker: WorkerOptions {
-                folder: place.path().join("shared"),
+                folder: place.join("shared"),
                 name: "w1".to_owned(),
                 node: "n1".to_owned(),
                 patience: Duration::from_secs(1),
@@ -333,11 +349,62 @@ mod tests {
                 margin: 0.0,
                 program: String::new(),
             },
-            cache: place.path().join("cache"),
+            cache: place.join("cache"),
             servers: Vec::new(),
             replay: None,
             one_at_a_time: false,
+        }
+    }
+
+    /// A build that is packed in the shared folder of a worker.
+    fn packed_build(options: &NodeOptions, head: &std::path::Path, key: &str) -> Content {
+        let path = format!("builds/{key}");
+        std::fs::create_dir_all(head.join(&path)).expect("made");
+        // No record that can be read: whatever its age, every `gc` removes such a build.
+        std::fs::write(head.join(&path).join("recipe.json"), "{}").expect("written");
+        let shared = &options.worker.folder;
+        std::fs::create_dir_all(shared).expect("made");
+        let mut waiting = Waiting {
+            patience: Duration::from_secs(1),
+            stop: &|| false,
+            tell: &mut |_| {},
         };
+        let packed = publish(shared, head, &path, Packer::Head, &mut waiting);
+        packed.expect("room").expect("not stopped")
+    }
+
+    #[test]
+    fn a_build_that_a_worker_was_given_stays_as_long_as_the_worker_works() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let options = options(place.path());
+        let key = "0123456789abcdef";
+        let content = packed_build(&options, &place.path().join("head"), key);
+        assert_eq!(build_of(&content), Some(key));
+        let source = Content {
+            path: "builds/sources/mariadb".to_owned(),
+            ..content.clone()
+        };
+        assert_eq!(build_of(&source), None);
+
+        let mut node = Node::new(&options, Cancel::default());
+        node.place(std::slice::from_ref(&content)).expect("copied");
+        node.place(&[content]).expect("there");
+        assert_eq!(node.in_use.len(), 1);
+        // Somebody cleans up on the node.
+        let store = BuildStore::new(&Cache::at(&options.cache).expect("there"));
+        let collected = store.gc(Duration::ZERO).expect("readable");
+        assert_eq!((collected.builds, collected.in_use), (0, 1));
+        let error = store.remove(key).expect_err("a worker uses it");
+        assert!(error.to_string().contains("used right now"), "{error:#}");
+        drop(node);
+        let collected = store.gc(Duration::ZERO).expect("readable");
+        assert_eq!((collected.builds, collected.in_use), (1, 0));
+    }
+
+    #[test]
+    fn an_attempt_that_was_withdrawn_does_not_stop_the_next_one_from_being_set_up() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let options = options(place.path());
         let stop = Cancel::default();
         let mut node = Node::new(&options, stop.clone());
         let order = order();

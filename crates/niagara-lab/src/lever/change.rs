@@ -53,23 +53,35 @@ fn extend(config: &mut Config, changes: &Config) {
     }
 }
 
-/// The switches of both, `changed` in place of those that it names too.
+/// The word among switches that puts all of them back to what the server is compiled with.
+const ALL_BY_DEFAULT: &str = "default";
+
+/// The switches of both, `changed` in place of those that it names too, as if one were set after the other.
+///
+/// Servers of both families take `default` once in a list, wherever it stands: all switches that the list does not name go back to
+/// their defaults. So nothing is left of what was there. The word itself stays: an option file that is made of this is read
+/// after others, which may have set switches as well. `mrr=default` is a value like others: it takes the place of `mrr=off`.
 fn switched(there: &str, changed: &str) -> String {
+    // A list that names a switch twice is refused, and names are the same in capitals.
     let name = |switch: &str| {
-        switch
-            .split('=')
-            .next()
-            .unwrap_or_default()
-            .trim()
-            .to_owned()
+        let (name, _) = switch.split_once('=').unwrap_or((switch, ""));
+        name.trim().to_ascii_lowercase()
     };
-    let stays = |switch: &&str| changed.split(',').all(|other| name(other) != name(switch));
-    let all: Vec<&str> = there
-        .split(',')
-        .filter(stays)
-        .chain(changed.split(','))
-        .collect();
+    let changed = switches(changed);
+    let resets_all = changed.iter().any(|switch| name(switch) == ALL_BY_DEFAULT);
+    let mut all = match resets_all {
+        true => Vec::new(),
+        false => switches(there),
+    };
+    all.retain(|switch| changed.iter().all(|other| name(other) != name(switch)));
+    all.extend(changed);
     all.join(",")
+}
+
+/// What a list of switches names, one by one.
+fn switches(list: &str) -> Vec<&str> {
+    let all = list.split(',');
+    all.filter(|switch| !switch.trim().is_empty()).collect()
 }
 
 impl Change {
@@ -231,10 +243,45 @@ mod tests {
             config[SWITCHES],
             "derived_merge=off,mrr=on,mrr_sort_keys=on,rowid_filter=off"
         );
+        // Both name it: once is what a server takes.
+        extend(&mut config, &of("MRR=default"));
+        assert_eq!(
+            config[SWITCHES],
+            "derived_merge=off,mrr_sort_keys=on,rowid_filter=off,MRR=default"
+        );
+        // Nothing is named.
+        let mut empty = of("");
+        extend(&mut empty, &of("mrr=on"));
+        extend(&mut empty, &of(""));
+        assert_eq!(empty[SWITCHES], "mrr=on");
         let of = |value: &str| Config::from([("sql_mode".to_owned(), value.to_owned())]);
         let mut other = of("ANSI");
         extend(&mut other, &of("TRADITIONAL"));
         assert_eq!(other["sql_mode"], "TRADITIONAL");
+    }
+
+    #[test]
+    fn the_default_of_all_switches_leaves_nothing_of_those_before_it() {
+        let set = |values: &[&str]| {
+            let mut config = Config::new();
+            for value in values {
+                let change = Config::from([(SWITCHES.to_owned(), (*value).to_owned())]);
+                extend(&mut config, &change);
+            }
+            config.remove(SWITCHES).expect("set")
+        };
+        assert_eq!(set(&["mrr=on,rowid_filter=off", "default"]), "default");
+        // Wherever it stands in its list, what else is named there is in force.
+        for list in ["default,mrr=off", "mrr=off,Default"] {
+            assert_eq!(set(&["mrr=on,rowid_filter=off", list]), list);
+        }
+        // It is said once, and what comes behind it adds up again.
+        let all = ["default", "mrr=on", "default,rowid_filter=off", "mrr=off"];
+        assert_eq!(set(&all), "default,rowid_filter=off,mrr=off");
+        assert_eq!(
+            set(&["default,mrr=on", "mrr=default"]),
+            "default,mrr=default"
+        );
     }
 
     #[test]

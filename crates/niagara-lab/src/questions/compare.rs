@@ -175,6 +175,46 @@ impl<'a> Comparing<'a> {
         warnings.extend(self.warnings.clone());
         warnings
     }
+
+    /// What `outcome` comes to, as it is kept and reported.
+    fn summary(&self, study: &Study, outcome: &TestOutcome, complete: bool) -> Result<Summary> {
+        let (options, bench) = (&self.options, self.bench);
+        let mut comparison = comparison(study, &self.test(), outcome)?;
+        take_answers(&mut comparison, self.answers.as_ref());
+        if let (Some(replay), Some(identical)) = (&mut comparison.replay, &self.identical) {
+            replay.take_identical(identical);
+        }
+        let scores: Vec<f64> = outcome
+            .duels
+            .iter()
+            .filter_map(|duel| options.goal.gain(duel))
+            .collect();
+        let (a, b) = (&options.a, &options.b);
+        let sides = [("A", a, b), ("B", b, a)].map(|(of, variant, beside)| Noted {
+            of,
+            variant,
+            beside: Some(beside),
+        });
+        let builds = build_notes(bench, &sides)?;
+        let wrong = wrong_build(&builds, "B");
+        let mut warnings = self.warnings(outcome, comparison.caution.as_ref());
+        warnings.extend(wrong.clone());
+        Ok(Summary::Compare(Box::new(CompareSummary {
+            about: self.about.clone(),
+            protocol: options.protocol.to_string(),
+            workload: bench.load().one_line(),
+            threads: bench.load().threads,
+            seed: options.seed,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: complete && outcome.failure.is_none(),
+            builds,
+            warnings,
+            deployment: self.deployment(&comparison, wrong.is_some())?,
+            comparison,
+            sd_duel: niagara_stats::standard_deviation(&scores),
+        })))
+    }
 }
 
 impl Measuring for Comparing<'_> {
@@ -202,6 +242,7 @@ impl Measuring for Comparing<'_> {
         let outcome = study.run(
             self.bench,
             RunningTest::begin(study, &self.test())?,
+            Some(&|study, so_far| self.summary(study, so_far, false)),
             observer,
         )?;
         if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
@@ -234,43 +275,8 @@ impl Measuring for Comparing<'_> {
     }
 
     fn found(&self, study: &Study, complete: bool) -> Result<Found> {
-        let (options, bench) = (&self.options, self.bench);
         let outcome = self.outcome.as_ref().ok_or(Cancelled)?;
-        let mut comparison = comparison(study, &self.test(), outcome)?;
-        take_answers(&mut comparison, self.answers.as_ref());
-        if let (Some(replay), Some(identical)) = (&mut comparison.replay, &self.identical) {
-            replay.take_identical(identical);
-        }
-        let scores: Vec<f64> = outcome
-            .duels
-            .iter()
-            .filter_map(|duel| options.goal.gain(duel))
-            .collect();
-        let (a, b) = (&options.a, &options.b);
-        let sides = [("A", a, b), ("B", b, a)].map(|(of, variant, beside)| Noted {
-            of,
-            variant,
-            beside: Some(beside),
-        });
-        let builds = build_notes(bench, &sides)?;
-        let wrong = wrong_build(&builds, "B");
-        let mut warnings = self.warnings(outcome, comparison.caution.as_ref());
-        warnings.extend(wrong.clone());
-        Ok(Found::Summary(Summary::Compare(Box::new(CompareSummary {
-            about: self.about.clone(),
-            protocol: options.protocol.to_string(),
-            workload: bench.load().one_line(),
-            threads: bench.load().threads,
-            seed: options.seed,
-            elapsed_seconds: study.used_seconds(),
-            load_seconds: study.load_seconds(),
-            complete: complete && outcome.failure.is_none(),
-            builds,
-            warnings,
-            deployment: self.deployment(&comparison, wrong.is_some())?,
-            comparison,
-            sd_duel: niagara_stats::standard_deviation(&scores),
-        }))))
+        self.summary(study, outcome, complete).map(Found::Summary)
     }
 }
 

@@ -67,7 +67,13 @@ impl Measuring for Watching<'_> {
             reserve_seconds: 0.0,
             must_answer: false,
         };
-        let outcome = study.run(self.bench, RunningTest::begin(study, &test)?, observer)?;
+        let outcome = study.run(
+            self.bench,
+            RunningTest::begin(study, &test)?,
+            // It has no summary.
+            None,
+            observer,
+        )?;
         if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
             bail!("{failure}");
         }

@@ -127,6 +127,7 @@ impl Measuring for Climbing<'_> {
     }
 }
 
+#[derive(Clone)]
 struct Climb<'a> {
     inventory: &'a Inventory,
     options: LadderOptions,
@@ -174,13 +175,7 @@ impl Climb<'_> {
                     self.try_rung(bench, study, rung, left, errors, observer)?
                 }
             };
-            self.rungs.push(LadderRung {
-                title: rung.title.clone(),
-                change: outcome.change,
-                published: rung.published.clone(),
-                why: rung.why.clone(),
-                outcome: outcome.outcome,
-            });
+            self.take_rung(rung, &outcome.change, outcome.outcome);
             self.keep(bench, study)?;
             if outcome.interrupted {
                 return Err(Cancelled.into());
@@ -213,6 +208,12 @@ impl Climb<'_> {
                 // The total is one of them.
                 questions: questions + 1,
                 part: None,
+                tell: &|study, controls| {
+                    self.told(bench, study, |climb| {
+                        climb.controls = controls.to_vec();
+                        Ok(())
+                    })
+                },
             },
             observer,
         )?;
@@ -295,6 +296,7 @@ impl Climb<'_> {
             first_look_seconds(study, errors, options.couples),
         );
         let best = self.best.clone();
+        let bench = &*bench;
         let test = SequentialTest {
             phase: Phase::Claim,
             subject: &rung.title,
@@ -308,29 +310,26 @@ impl Climb<'_> {
             reserve_seconds: (study.left_seconds() - share).max(0.0),
             must_answer: false,
         };
-        let tested = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
+        let tested = study.run(
+            bench,
+            RunningTest::begin(study, &test)?,
+            Some(&|study, so_far| {
+                self.told(bench, study, |climb| {
+                    climb.warn(&rung.title, so_far);
+                    let outcome = outcome_of(study, &test, so_far)?;
+                    climb.take_rung(rung, &change, outcome);
+                    Ok(())
+                })
+            }),
+            observer,
+        )?;
         self.warn(&rung.title, &tested);
-        let measured = tested.duels.iter().any(|duel| duel.score.is_some());
-        let outcome = if measured {
-            let claim = Box::new(comparison(study, &test, &tested)?);
-            let is_faster = tested.judgement.verdict == Some(Verdict::Faster);
-            if is_faster && claim.may_be_recommended() {
-                let before = std::mem::replace(&mut self.best, candidate);
-                self.kept
-                    .push((rung.title.clone(), before, self.best.clone()));
-                RungOutcome::Kept { claim }
-            } else {
-                RungOutcome::NotKept { claim }
-            }
-        } else {
-            RungOutcome::NotTried {
-                reason: match why_unmeasured(&tested) {
-                    Some(reason) => reason,
-                    None if tested.interrupted => "stopped before it was measured".to_owned(),
-                    None => "the time ended before it: give a longer --budget".to_owned(),
-                },
-            }
-        };
+        let outcome = outcome_of(study, &test, &tested)?;
+        if let RungOutcome::Kept { .. } = outcome {
+            let before = std::mem::replace(&mut self.best, candidate);
+            self.kept
+                .push((rung.title.clone(), before, self.best.clone()));
+        }
         Ok(Trial {
             change,
             outcome,
@@ -371,16 +370,45 @@ impl Climb<'_> {
             reserve_seconds: 0.0,
             must_answer: true,
         };
-        let outcome = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
-        self.warn("total", &outcome);
-        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
-            let total = comparison(study, &test, &outcome)?;
-            self.warnings.extend(total.caution.clone());
-            self.total = Some(total);
-        }
+        let outcome = study.run(
+            bench,
+            RunningTest::begin(study, &test)?,
+            Some(&|study, so_far| {
+                self.told(bench, study, |climb| climb.take_total(study, &test, so_far))
+            }),
+            observer,
+        )?;
+        self.take_total(study, &test, &outcome)?;
         self.keep(bench, study)?;
         if outcome.interrupted {
             return Err(Cancelled.into());
+        }
+        Ok(())
+    }
+
+    /// What came of trying a rung is part of what is told.
+    fn take_rung(&mut self, rung: &RungRecipe, change: &str, outcome: RungOutcome) {
+        self.rungs.push(LadderRung {
+            title: rung.title.clone(),
+            change: change.to_owned(),
+            published: rung.published.clone(),
+            why: rung.why.clone(),
+            outcome,
+        });
+    }
+
+    /// So is what the duels of the total say.
+    fn take_total(
+        &mut self,
+        study: &Study,
+        test: &SequentialTest<'_>,
+        outcome: &TestOutcome,
+    ) -> Result<()> {
+        self.warn("total", outcome);
+        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+            let total = comparison(study, test, outcome)?;
+            self.warnings.extend(total.caution.clone());
+            self.total = Some(total);
         }
         Ok(())
     }
@@ -398,8 +426,20 @@ impl Climb<'_> {
 
     /// Stores how far it came, so that a report can be made whatever happens next.
     fn keep(&self, bench: &Workbench, study: &Study) -> Result<()> {
-        let summary = Summary::Ladder(Box::new(self.summary(bench, study)?));
-        Ok(study.store().set_summary(&summary)?)
+        study.keep_unfinished(self.told(bench, study, |_| Ok(()))?)
+    }
+
+    /// How far it came, with what `take` adds of what is being measured.
+    fn told(
+        &self,
+        bench: &Workbench,
+        study: &Study,
+        take: impl FnOnce(&mut Self) -> Result<()>,
+    ) -> Result<Summary> {
+        let mut so_far = self.clone();
+        take(&mut so_far)?;
+        let summary = so_far.summary(bench, study)?;
+        Ok(Summary::Ladder(Box::new(summary)))
     }
 
     fn summary(&self, bench: &Workbench, study: &Study) -> Result<LadderSummary> {
@@ -517,6 +557,29 @@ impl Climb<'_> {
 fn added(before: &Variant, after: &Variant) -> String {
     let new = after.levers.iter().skip(before.levers.len());
     new.cloned().collect::<Vec<_>>().join(", ")
+}
+
+/// What its duels say of a rung.
+fn outcome_of(
+    study: &Study,
+    test: &SequentialTest<'_>,
+    tested: &TestOutcome,
+) -> Result<RungOutcome> {
+    if !tested.duels.iter().any(|duel| duel.score.is_some()) {
+        return Ok(RungOutcome::NotTried {
+            reason: match why_unmeasured(tested) {
+                Some(reason) => reason,
+                None if tested.interrupted => "stopped before it was measured".to_owned(),
+                None => "the time ended before it: give a longer --budget".to_owned(),
+            },
+        });
+    }
+    let claim = Box::new(comparison(study, test, tested)?);
+    let is_faster = tested.judgement.verdict == Some(Verdict::Faster);
+    Ok(match is_faster && claim.may_be_recommended() {
+        true => RungOutcome::Kept { claim },
+        false => RungOutcome::NotKept { claim },
+    })
 }
 
 /// What came of trying one rung.

@@ -161,7 +161,11 @@ fn not_to_be_had(reason: String) -> CellOutcome {
     }
 }
 
+/// Where in what is told the outcome of a cell or a confirmation goes.
+type Take<'t> = dyn Fn(&mut Filling<'_>, CellOutcome) + 't;
+
 /// A matrix that is set up, filled until every cell is judged or the budget ends.
+#[derive(Clone)]
 pub(crate) struct Filling<'a> {
     options: &'a MatrixOptions<'a>,
     /// The seed of this part.
@@ -276,8 +280,8 @@ impl<'a> Filling<'a> {
                 errors,
                 reserve_seconds: (study.left_seconds() - share).max(0.0),
             };
-            let (outcome, interrupted) = self.judge(study, &asked, observer)?;
-            self.outcomes[index] = Some(outcome);
+            let take: &Take<'_> = &|filling, outcome| filling.outcomes[index] = Some(outcome);
+            let interrupted = self.judge(study, &asked, take, observer)?;
             if interrupted {
                 self.keep(study)?;
                 return Err(Cancelled.into());
@@ -306,8 +310,14 @@ impl<'a> Filling<'a> {
 
     /// Keeps what is known by now.
     fn keep(&self, study: &Study) -> Result<()> {
-        let kept = Summary::Matrix(Box::new(self.summary(study)?));
-        Ok(study.store().set_summary(&kept)?)
+        study.keep_unfinished(self.told(study, |_| Ok(()))?)
+    }
+
+    /// What is known by now, with what `take` adds of what is being measured.
+    fn told(&self, study: &Study, take: impl FnOnce(&mut Self) -> Result<()>) -> Result<Summary> {
+        let mut so_far = self.clone();
+        take(&mut so_far)?;
+        Ok(Summary::Matrix(Box::new(so_far.summary(study)?)))
     }
 
     /// The controls, under the load that the best combination will be confirmed under.
@@ -339,6 +349,12 @@ impl<'a> Filling<'a> {
                 // The confirmation is one of them.
                 questions: cells + 1,
                 part: Some(options.part.number() + 1),
+                tell: &|study, controls| {
+                    self.told(study, |filling| {
+                        filling.controls = controls.to_vec();
+                        Ok(())
+                    })
+                },
             },
             observer,
         )?;
@@ -371,12 +387,14 @@ impl<'a> Filling<'a> {
         format!("{subject}, {}", counted(u64::from(place.threads), "thread"))
     }
 
+    /// Has a test judged, the outcome of which is taken by `take`; whether it was stopped within it.
     fn judge(
         &mut self,
         study: &mut Study,
         asked: &Asked<'_>,
+        take: &Take<'_>,
         observer: &mut dyn Observer,
-    ) -> Result<(CellOutcome, bool)> {
+    ) -> Result<bool> {
         let options = self.options;
         let place = (asked.place.workload, asked.place.threads);
         let Some(bench) = options.benches.get(&place) else {
@@ -384,7 +402,8 @@ impl<'a> Filling<'a> {
                 reason: "its load was not set up".to_owned(),
                 is_left: false,
             };
-            return Ok((outcome, false));
+            take(self, outcome);
+            return Ok(false);
         };
         let test = SequentialTest {
             phase: asked.phase,
@@ -399,29 +418,51 @@ impl<'a> Filling<'a> {
             reserve_seconds: asked.reserve_seconds,
             must_answer: asked.phase == Phase::Total,
         };
-        let tested = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
+        let tested = study.run(
+            bench,
+            RunningTest::begin(study, &test)?,
+            Some(&|study, so_far| {
+                self.told(study, |filling| {
+                    let outcome = filling.outcome_of(study, &test, asked.name, so_far)?;
+                    take(filling, outcome);
+                    Ok(())
+                })
+            }),
+            observer,
+        )?;
+        let outcome = self.outcome_of(study, &test, asked.name, &tested)?;
+        take(self, outcome);
+        Ok(tested.interrupted)
+    }
+
+    /// What its duels say of a cell, or of the confirmation, which people call `name`; what a reader must know of it is told.
+    fn outcome_of(
+        &mut self,
+        study: &Study,
+        test: &SequentialTest<'_>,
+        name: &str,
+        tested: &TestOutcome,
+    ) -> Result<CellOutcome> {
         // What an earlier part said of the same cell is over.
-        let prefix = format!("{}: ", asked.name);
+        let prefix = format!("{name}: ");
         self.warnings.retain(|text| !text.starts_with(&prefix));
-        self.warn(asked.name, &tested);
-        let outcome = if tested.duels.iter().any(|duel| duel.score.is_some()) {
-            let comparison = comparison(study, &test, &tested)?;
-            let caution = comparison.caution.as_ref();
-            self.warnings
-                .extend(caution.map(|text| format!("{}: {text}", asked.name)));
-            CellOutcome::Measured {
-                comparison: Box::new(comparison),
-            }
-        } else {
-            CellOutcome::NotTried {
+        self.warn(name, tested);
+        if !tested.duels.iter().any(|duel| duel.score.is_some()) {
+            return Ok(CellOutcome::NotTried {
                 is_left: tested.failure.is_none(),
-                reason: why_unmeasured(&tested).unwrap_or_else(|| {
+                reason: why_unmeasured(tested).unwrap_or_else(|| {
                     "the time ended before it: give a longer --budget, or ask for it again"
                         .to_owned()
                 }),
-            }
-        };
-        Ok((outcome, tested.interrupted))
+            });
+        }
+        let comparison = comparison(study, test, tested)?;
+        let caution = comparison.caution.as_ref();
+        self.warnings
+            .extend(caution.map(|text| format!("{name}: {text}")));
+        Ok(CellOutcome::Measured {
+            comparison: Box::new(comparison),
+        })
     }
 
     fn warn(&mut self, what: &str, outcome: &TestOutcome) {
@@ -525,24 +566,27 @@ impl<'a> Filling<'a> {
             errors: confirmation_errors(options.alpha, share, options.duels),
             reserve_seconds: 0.0,
         };
-        let (outcome, interrupted) = self.judge(study, &asked, observer)?;
-        if let CellOutcome::Measured { comparison } = outcome {
+        let take: &Take<'_> = &|filling, outcome| {
+            let CellOutcome::Measured { comparison } = outcome else {
+                return;
+            };
             let latest = Confirmed {
-                title,
+                title: title.clone(),
                 workload: place.workload,
                 threads: place.threads,
                 subject: subject.clone(),
                 comparison: *comparison,
             };
-            let (counts, other) = which_counts(latest, self.confirmed.take());
-            self.is_ours = counts.subject == subject || part.earlier().is_unchecked;
-            self.confirmed = Some(counts);
-            self.other_confirmations.extend(other);
-            if self.is_ours {
-                self.checks = Vec::new();
-                self.answers = None;
+            let (counts, other) = which_counts(latest, filling.confirmed.take());
+            filling.is_ours = counts.subject == subject || part.earlier().is_unchecked;
+            filling.confirmed = Some(counts);
+            filling.other_confirmations.extend(other);
+            if filling.is_ours {
+                filling.checks = Vec::new();
+                filling.answers = None;
             }
-        }
+        };
+        let interrupted = self.judge(study, &asked, take, observer)?;
         if interrupted {
             return Err(Cancelled.into());
         }

@@ -4,14 +4,14 @@
 use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{ErrorBudget, Rule, Verdict, derive_seed};
-use niagara_store::{Goal, MethodControl, Phase};
+use niagara_store::{Goal, MethodControl, Phase, Summary};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, Role};
 use crate::questions::comparison::comparison;
 use crate::questions::failure_words::why_unmeasured;
 use crate::questions::sequential_test::{
-    RunningTest, SequentialTest, first_look_seconds, share_seconds,
+    RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
 use crate::studies::checkpoint;
 use crate::studies::inventory::Inventory;
@@ -51,6 +51,8 @@ pub(crate) struct ControlOptions<'a> {
     pub questions: usize,
     /// The part of a matrix that they vouch for, from 1.
     pub part: Option<usize>,
+    /// The study's summary with these controls.
+    pub tell: &'a dyn Fn(&Study, &[MethodControl]) -> Result<Summary>,
 }
 
 /// What came of them.
@@ -86,8 +88,15 @@ pub(crate) fn measure_controls(
         let Some(lever) = inventory.levers.iter().find(|lever| lever.role() == role) else {
             continue;
         };
-        let (comparison, reason) = match with_control(bench, inventory, options.start, lever)? {
-            Err(reason) => (None, Some(reason)),
+        let control = |comparison, reason| MethodControl {
+            name: name.to_owned(),
+            title: lever.title().to_owned(),
+            comparison,
+            reason,
+            part: options.part,
+        };
+        let control = match with_control(bench, inventory, options.start, lever)? {
+            Err(reason) => control(None, Some(reason)),
             Ok((variant, _)) => {
                 let left = CONTROLS.len() - place;
                 let errors = control_errors(options.errors);
@@ -111,23 +120,29 @@ pub(crate) fn measure_controls(
                     reserve_seconds: (study.left_seconds() - share).max(0.0),
                     must_answer: false,
                 };
-                let outcome = study.run(bench, RunningTest::begin(study, &test)?, observer)?;
+                let of = |study: &Study, outcome: &TestOutcome| -> Result<MethodControl> {
+                    if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+                        return Ok(control(Some(comparison(study, &test, outcome)?), None));
+                    }
+                    let reason = why_unmeasured(outcome);
+                    let reason = reason.or(Some("there was no time for it".to_owned()));
+                    Ok(control(None, reason))
+                };
+                let outcome = study.run(
+                    bench,
+                    RunningTest::begin(study, &test)?,
+                    Some(&|study, so_far| {
+                        let mut controls = measured.controls.clone();
+                        controls.push(of(study, so_far)?);
+                        (options.tell)(study, &controls)
+                    }),
+                    observer,
+                )?;
                 measured.interrupted = outcome.interrupted;
-                if outcome.duels.iter().any(|duel| duel.score.is_some()) {
-                    (Some(comparison(study, &test, &outcome)?), None)
-                } else {
-                    let reason = why_unmeasured(&outcome);
-                    (None, reason.or(Some("there was no time for it".to_owned())))
-                }
+                of(study, &outcome)?
             }
         };
-        measured.controls.push(MethodControl {
-            name: name.to_owned(),
-            title: lever.title().to_owned(),
-            comparison,
-            reason,
-            part: options.part,
-        });
+        measured.controls.push(control);
         if measured.interrupted {
             break;
         }

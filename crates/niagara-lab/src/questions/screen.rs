@@ -93,6 +93,7 @@ impl ScreenTime {
 }
 
 /// What the screening found, by index of the candidate.
+#[derive(Clone)]
 pub(crate) struct Screening {
     pub effects: Vec<Option<Screened>>,
     /// Levers that do something together beyond their sum, by index of the candidates.
@@ -260,8 +261,8 @@ impl Series for RunningScreening<'_> {
         Ok(())
     }
 
-    fn outcome(self, end: SeriesEnd) -> Screening {
-        self.screening(end == SeriesEnd::Stopped)
+    fn outcome(&self, end: SeriesEnd) -> Screening {
+        self.screening(matches!(end, SeriesEnd::Stopped | SeriesEnd::GoesOn))
     }
 }
 
@@ -576,7 +577,7 @@ impl<'a> RunningScreening<'a> {
         });
     }
 
-    fn screening(self, stopped: bool) -> Screening {
+    fn screening(&self, stopped: bool) -> Screening {
         let candidates = self.candidates;
         let (fit, strongest_only) = self.fit_or_strongest();
         let found = self.screened(&fit);
@@ -610,7 +611,7 @@ impl<'a> RunningScreening<'a> {
             scored: self.observations.len(),
             failed: self.failed,
             stopped,
-            set_aside: self.set_aside,
+            set_aside: self.set_aside.clone(),
         }
     }
 }

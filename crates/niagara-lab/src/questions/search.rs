@@ -249,8 +249,8 @@ impl Series for RunningSearch<'_> {
         Ok(())
     }
 
-    fn outcome(self, end: SeriesEnd) -> Outcome {
-        let stopped = end == SeriesEnd::Stopped;
+    fn outcome(&self, end: SeriesEnd) -> Outcome {
+        let stopped = matches!(end, SeriesEnd::Stopped | SeriesEnd::GoesOn);
         self.space.outcome(&self.race, self.duels as u32, stopped)
     }
 }
@@ -573,7 +573,8 @@ mod tests {
         };
         let mut study = opened(folder);
         let search = RunningSearch::begin(space, options);
-        study.run(&bench, search, &mut stopping).expect("searched")
+        let searched = study.run(&bench, search, None, &mut stopping);
+        searched.expect("searched")
     }
 
     #[test]

@@ -105,7 +105,7 @@ pub(crate) struct RunningTest<'a> {
     test: &'a SequentialTest<'a>,
     plan: LookPlan,
     duels: Vec<DuelRecord>,
-    /// The machine of each of their scores, by number, as of the last look.
+    /// The machine of each of their scores, by number.
     last_nodes: Vec<usize>,
     attempts: u64,
     /// By side: how often it failed since the last duel that both survived.
@@ -224,17 +224,20 @@ impl Series for RunningTest<'_> {
             Ending::Scored | Ending::Disturbed => {
                 self.failures_in_a_row = [0; 2];
                 self.duels.push(record);
+                // It may be told how far this came before the next look.
+                self.last_nodes = self.nodes(study);
             }
         }
         Ok(())
     }
 
-    fn outcome(self, end: SeriesEnd) -> TestOutcome {
+    fn outcome(&self, end: SeriesEnd) -> TestOutcome {
         match end {
             SeriesEnd::Finished if self.has_failed() => self.failed(),
             SeriesEnd::Finished => self.judged(),
             SeriesEnd::OutOfTime => self.out_of_time(),
-            SeriesEnd::Stopped => self.interrupted(),
+            SeriesEnd::Stopped => self.interrupted("stopped on request"),
+            SeriesEnd::GoesOn => self.interrupted("interrupted"),
         }
     }
 }
@@ -292,7 +295,7 @@ impl<'a> RunningTest<'a> {
     }
 
     /// What it came to by the last look.
-    fn judged(self) -> TestOutcome {
+    fn judged(&self) -> TestOutcome {
         let test = self.test;
         let scores = self.scores();
         let mut warnings: Vec<String> = self
@@ -326,14 +329,14 @@ impl<'a> RunningTest<'a> {
         }
         TestOutcome {
             judgement,
-            duels: self.duels,
+            duels: self.duels.clone(),
             interrupted: false,
             failure: None,
             warnings,
         }
     }
 
-    fn out_of_time(self) -> TestOutcome {
+    fn out_of_time(&self) -> TestOutcome {
         let test = self.test;
         let mut outcome = self.judged();
         if let Some(confidence) = outcome.judgement.confidence {
@@ -358,28 +361,28 @@ impl<'a> RunningTest<'a> {
         outcome
     }
 
-    fn interrupted(self) -> TestOutcome {
-        let test = self.test;
-        let (scores, nodes) = (self.scores(), self.last_nodes.clone());
-        let so_far = judge_on_nodes(&scores, &nodes, &self.plan, &test.rule);
+    /// What it came to before its end; `why` there is no more.
+    fn interrupted(&self, why: &str) -> TestOutcome {
+        let rule = &self.test.rule;
+        let so_far = judge_on_nodes(&self.scores(), &self.last_nodes, &self.plan, rule);
         let mut outcome = self.judged();
         outcome.interrupted = true;
         outcome.warnings.push(match so_far.verdict {
             // Went on to the end although it was called: all duels count for the interval.
             Some(_) => format!(
-                "stopped on request; the difference was called after {}",
+                "{why}; the difference was called after {}",
                 counted(so_far.duels as u64, "duel")
             ),
             // Stopped between looks: no verdict.
             None => {
                 outcome.judgement = so_far;
-                "stopped on request before a verdict".to_owned()
+                format!("{why} before a verdict")
             }
         });
         outcome
     }
 
-    fn failed(self) -> TestOutcome {
+    fn failed(&self) -> TestOutcome {
         let test = self.test;
         let last = self.failed_side().map(|side| {
             let (_, reason) = &self.failures[side];

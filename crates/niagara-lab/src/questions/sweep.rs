@@ -270,6 +270,10 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let record = study.duel(bench, &request, observer)?;
+        study.tell_so_far(|study| {
+            let summary = self.summary(study, false)?;
+            Ok(Summary::Sweep(Box::new(summary)))
+        });
         match record.ending {
             Ending::Failed { side, reason } => {
                 let failures = self.failures.entry(point).or_default();

@@ -1,27 +1,23 @@
 //! `tune`: the main job. Try every lever that applies, keep what is proven, say what was found.
 
 use anyhow::Result;
-use niagara_load::counted;
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Verdict, derive_seed};
-use niagara_store::{FinalCheck, NotTried, Phase, START_SETTINGS, Searched, Summary};
+use niagara_store::{FinalCheck, NotTried, Phase, START_SETTINGS, Summary};
 
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
 use crate::duels::workbench::Workbench;
 use crate::profile::look;
 use crate::questions::build_note::check_build;
-use crate::questions::comparison::comparison;
-use crate::questions::failure_words::in_short;
 use crate::questions::final_check::{check_final, undone_checks};
 use crate::questions::ladder::rung_errors;
 use crate::questions::probe::probe;
 use crate::questions::rate::find_rate;
-use crate::questions::same_answers::take_answers;
-use crate::questions::screen::{RunningScreening, ScreenOptions};
+use crate::questions::screen::{RunningScreening, ScreenOptions, Screening};
 use crate::questions::search::{
-    RunningSearch, SearchOptions, Space, fewest_duels, search_duel_seconds, starting_values,
-    worth_searching,
+    Outcome as SearchOutcome, RunningSearch, SearchOptions, Space, fewest_duels,
+    search_duel_seconds, starting_values, worth_searching,
 };
 use crate::questions::sequential_test::{
     RunningTest, SPARE_TIME, SequentialTest, TestOutcome, first_look_seconds,
@@ -96,6 +92,7 @@ impl Measuring for Tuning<'_> {
         let promoted = self.keep_what_starts(study, promoted, observer)?;
         // Stopped from here on, it says what it would have gone on with.
         self.found.set_rungs(&promoted);
+        self.keep_summary(study)?;
         let promoted = self.search(study, &plan, promoted, observer)?;
         self.found.set_rungs(&promoted);
         let promoted = self.keep_answers(study, promoted, observer)?;
@@ -273,34 +270,15 @@ impl<'a> Tuning<'a> {
         let candidates = &self.found.candidates;
         let screening =
             RunningScreening::begin(self.bench, &options.base, candidates, screen_options);
-        let screening = study.run(self.bench, screening, observer)?;
-        self.found
-            .not_tried
-            .extend(screening.set_aside.iter().map(|(_, lever)| lever.clone()));
+        let tell = |study: &Study, so_far: &Screening| {
+            self.told(study, |found| {
+                found.take_screening(so_far.clone());
+                Ok(())
+            })
+        };
+        let screening = study.run(self.bench, screening, Some(&tell), observer)?;
         let stopped = screening.stopped;
-        if screening.strongest_only && screening.scored > 0 && !stopped {
-            self.found.warnings.push(
-                "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
-                 were chosen; a longer --budget finds more"
-                    .to_owned(),
-            );
-        }
-        if screening.failed > 0 {
-            self.found.warnings.push(format!(
-                "of the screening {} had a side that did not start or did not last; no lever was to blame unless it is \
-                 named below",
-                counted(u64::from(screening.failed), "duel")
-            ));
-        }
-        self.found.screening = Some(screening);
-        if stopped {
-            self.found.warnings.push(
-                "stopped during the screening: nothing was promoted yet, the effects are as far as they were known"
-                    .to_owned(),
-            );
-        } else {
-            self.found.warnings.extend(self.found.missing_controls());
-        }
+        self.found.take_screening(screening);
         self.keep_summary(study)?;
         if stopped {
             Err(Cancelled.into())
@@ -311,11 +289,18 @@ impl<'a> Tuning<'a> {
 
     /// Stores how far the ladder came, so that a report can be made whatever happens next.
     fn keep_summary(&self, study: &Study) -> Result<()> {
-        Ok(study.store().set_summary(&self.summary(study)?)?)
+        study.keep_unfinished(self.summary(study)?)
     }
 
     fn summary(&self, study: &Study) -> Result<Summary> {
-        let summary = self.found.summary(self.bench, study, self.options)?;
+        self.told(study, |_| Ok(()))
+    }
+
+    /// What was found so far, with what `take` adds of what is being measured.
+    fn told(&self, study: &Study, take: impl FnOnce(&mut Tuned) -> Result<()>) -> Result<Summary> {
+        let mut found = self.found.clone();
+        take(&mut found)?;
+        let summary = found.summary(self.bench, study, self.options)?;
         Ok(Summary::Tune(Box::new(summary)))
     }
 
@@ -377,13 +362,14 @@ impl<'a> Tuning<'a> {
             seed: options.seed,
         };
         let search = RunningSearch::begin(space, search_options);
-        let outcome = study.run(self.bench, search, observer)?;
-        self.found.candidates = outcome.candidates;
-        self.found.searched = Some(Searched {
-            ranges: outcome.ranges,
-            duels: outcome.duels,
-            effect: outcome.effect,
-        });
+        let tell = |study: &Study, so_far: &SearchOutcome| {
+            self.told(study, |found| {
+                found.take_search(so_far);
+                Ok(())
+            })
+        };
+        let outcome = study.run(self.bench, search, Some(&tell), observer)?;
+        self.found.take_search(&outcome);
         self.keep_summary(study)?;
         if outcome.stopped {
             return Err(Cancelled.into());
@@ -436,16 +422,12 @@ impl<'a> Tuning<'a> {
             &last,
             options.total_errors(),
         );
-        let outcome = study.run(self.bench, RunningTest::begin(study, &test)?, observer)?;
-        self.warn("total", &outcome);
-        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
-            let mut total = comparison(study, &test, &outcome)?;
-            take_answers(&mut total, self.found.answers.as_ref());
-            self.found.warnings.extend(total.caution.clone());
-            self.found.total = Some(total);
-        } else {
-            self.found.total_failure = outcome.failure.as_deref().map(in_short);
-        }
+        let tell = |study: &Study, so_far: &TestOutcome| {
+            self.told(study, |found| found.take_total(study, &test, so_far))
+        };
+        let running = RunningTest::begin(study, &test)?;
+        let outcome = study.run(self.bench, running, Some(&tell), observer)?;
+        self.found.take_total(study, &test, &outcome)?;
         self.keep_summary(study)?;
         stop_if_interrupted(&outcome)
     }
@@ -480,11 +462,15 @@ impl<'a> Tuning<'a> {
                 seconds: study.left_seconds(),
             });
             let test = self.test(Phase::Claim, candidate.lever.id(), &best, &with, errors);
-            let outcome = study.run(self.bench, RunningTest::begin(study, &test)?, observer)?;
-            self.warn(candidate.lever.title(), &outcome);
-            if outcome.duels.iter().any(|duel| duel.score.is_some()) {
-                self.found.rungs[rung].claim = Some(comparison(study, &test, &outcome)?);
-            }
+            let title = candidate.lever.title();
+            let tell = |study: &Study, so_far: &TestOutcome| {
+                self.told(study, |found| {
+                    found.take_claim(rung, title, study, &test, so_far)
+                })
+            };
+            let running = RunningTest::begin(study, &test)?;
+            let outcome = study.run(self.bench, running, Some(&tell), observer)?;
+            self.found.take_claim(rung, title, study, &test, &outcome)?;
             self.keep_summary(study)?;
             stop_if_interrupted(&outcome)?;
             let claim = self.found.rungs[rung].claim.as_ref();
@@ -558,14 +544,6 @@ impl<'a> Tuning<'a> {
         )?;
         self.found.warnings.extend(warning);
         Ok(())
-    }
-
-    fn warn(&mut self, what: &str, outcome: &TestOutcome) {
-        let failure = outcome.failure.as_deref().map(in_short);
-        let all = outcome.warnings.iter().cloned().chain(failure);
-        self.found
-            .warnings
-            .extend(all.map(|text| format!("{what}: {text}")));
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a tuning has found so far, and what is told of it.
 
 use anyhow::Result;
+use niagara_load::counted;
 use niagara_stats::{Bond, Prospect, ScreenedEffect, Verdict, promote, student};
 use niagara_store::{
     Comparison, Deployment, FinalCheck, NotTried, Rung, SameAnswers, Screened, Searched, Together,
@@ -11,9 +12,14 @@ use crate::client_host::ClientHost;
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::build_note::{FINAL, Noted, build_notes, not_recommended};
+use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
+use crate::questions::failure_words::in_short;
 use crate::questions::final_check::failed_checks;
+use crate::questions::same_answers::take_answers;
 use crate::questions::screen::Screening;
+use crate::questions::search::Outcome as SearchOutcome;
+use crate::questions::sequential_test::{SequentialTest, TestOutcome};
 use crate::questions::tune_options::TuneOptions;
 use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, factors};
@@ -23,6 +29,7 @@ use crate::variants::variant::Variant;
 const ALARM: f64 = 0.01;
 
 /// What a tuning has found so far.
+#[derive(Clone)]
 pub(crate) struct Tuned {
     pub candidates: Vec<Candidate>,
     pub not_tried: Vec<NotTried>,
@@ -58,6 +65,95 @@ impl Tuned {
             complete: false,
             last: options.base.clone(),
         }
+    }
+
+    /// What the screening came to, or came to so far.
+    pub(crate) fn take_screening(&mut self, screening: Screening) {
+        let set_aside = screening.set_aside.iter();
+        self.not_tried
+            .extend(set_aside.map(|(_, lever)| lever.clone()));
+        let stopped = screening.stopped;
+        if screening.strongest_only && screening.scored > 0 && !stopped {
+            self.warnings.push(
+                "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
+                 were chosen; a longer --budget finds more"
+                    .to_owned(),
+            );
+        }
+        if screening.failed > 0 {
+            self.warnings.push(format!(
+                "of the screening {} had a side that did not start or did not last; no lever was to blame unless it is \
+                 named below",
+                counted(u64::from(screening.failed), "duel")
+            ));
+        }
+        self.screening = Some(screening);
+        if stopped {
+            self.warnings.push(
+                "stopped during the screening: nothing was promoted yet, the effects are as far as they were known"
+                    .to_owned(),
+            );
+        } else {
+            self.warnings.extend(self.missing_controls());
+        }
+    }
+
+    /// What the search came to, or came to so far.
+    pub(crate) fn take_search(&mut self, outcome: &SearchOutcome) {
+        self.candidates.clone_from(&outcome.candidates);
+        self.searched = Some(Searched {
+            ranges: outcome.ranges.clone(),
+            duels: outcome.duels,
+            effect: outcome.effect,
+        });
+    }
+
+    /// What the duels of the total say.
+    ///
+    /// # Errors
+    /// The results cannot be read.
+    pub(crate) fn take_total(
+        &mut self,
+        study: &Study,
+        test: &SequentialTest<'_>,
+        outcome: &TestOutcome,
+    ) -> Result<()> {
+        self.warn("total", outcome);
+        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+            let mut total = comparison(study, test, outcome)?;
+            take_answers(&mut total, self.answers.as_ref());
+            self.warnings.extend(total.caution.clone());
+            self.total = Some(total);
+        } else {
+            self.total_failure = outcome.failure.as_deref().map(in_short);
+        }
+        Ok(())
+    }
+
+    /// What the duels of a rung say, which people call `title`.
+    ///
+    /// # Errors
+    /// The results cannot be read.
+    pub(crate) fn take_claim(
+        &mut self,
+        rung: usize,
+        title: &str,
+        study: &Study,
+        test: &SequentialTest<'_>,
+        outcome: &TestOutcome,
+    ) -> Result<()> {
+        self.warn(title, outcome);
+        if outcome.duels.iter().any(|duel| duel.score.is_some()) {
+            self.rungs[rung].claim = Some(comparison(study, test, outcome)?);
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, what: &str, outcome: &TestOutcome) {
+        let failure = outcome.failure.as_deref().map(in_short);
+        let all = outcome.warnings.iter().cloned().chain(failure);
+        self.warnings
+            .extend(all.map(|text| format!("{what}: {text}")));
     }
 
     pub(crate) fn screened(&self, role: Role) -> impl Iterator<Item = (usize, &Screened)> {

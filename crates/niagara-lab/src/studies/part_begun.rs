@@ -2,7 +2,7 @@
 //! decided or used of its time.
 
 use anyhow::Result;
-use niagara_store::{DuelRecord, RunTime, Store};
+use niagara_store::{DuelRecord, FOUGHT_ON, RunTime, Store};
 use serde::{Deserialize, Serialize};
 
 use crate::studies::checkpoint;
@@ -50,12 +50,13 @@ impl PartBegun {
         let events = store.events()?;
         let key = checkpoint::time_kept();
         let kept = key.all(&events).next_back();
+        let on_nodes = events.iter().any(|event| event.kind == FOUGHT_ON);
         let lost = match kept.map(serde_json::from_str::<usize>).transpose()? {
-            Some(kept) => time_of_duels(duels.get(kept..).unwrap_or_default()),
+            Some(kept) => time_of_duels(duels.get(kept..).unwrap_or_default(), on_nodes),
             None => {
                 // Results from before it was kept which duels are behind it, or no sitting has ended yet.
                 let total = store.total_run_time()?;
-                let own = time_of_duels(self.own(duels));
+                let own = time_of_duels(self.own(duels), on_nodes);
                 RunTime {
                     elapsed_seconds: own.elapsed_seconds
                         - (total.elapsed_seconds - self.used.elapsed_seconds),
@@ -88,10 +89,14 @@ impl PartBegun {
     }
 }
 
-/// What duels took: several at once where they were run on several nodes.
-fn time_of_duels(duels: &[DuelRecord]) -> RunTime {
+/// What duels took: several at once where they were run on nodes. On one machine they follow each other, whatever the clock on the wall
+/// said: it may have been set back between two of them.
+fn time_of_duels(duels: &[DuelRecord], on_nodes: bool) -> RunTime {
     RunTime {
-        elapsed_seconds: seconds_of_duels(duels),
+        elapsed_seconds: match on_nodes {
+            true => seconds_of_duels(duels),
+            false => duels.iter().map(|duel| duel.wall_seconds).sum(),
+        },
         load_seconds: duels.iter().map(|duel| duel.load_seconds).sum(),
     }
 }
@@ -141,6 +146,20 @@ mod tests {
             couples: 1,
             dropped: [0, 0],
             ending: Ending::Disturbed,
+        }
+    }
+
+    #[test]
+    fn a_clock_that_was_set_back_takes_no_time_from_the_duels_of_one_machine() {
+        // Set back by ten seconds, or by a day, behind the first one.
+        for back in [10.0, 86_400.0] {
+            let duels = [
+                duel(0, 100_000.0, 5.0),
+                duel(1, 100_005.0 - back, 5.0),
+                duel(2, 100_010.0 - back, 5.0),
+            ];
+            assert_eq!(time_of_duels(&duels, false).elapsed_seconds, 15.0);
+            assert_eq!(time_of_duels(&duels, false).load_seconds, 3.0);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use niagara_server::Cancelled;
-use niagara_store::{DuelRecord, Ending, Phase};
+use niagara_store::{DuelRecord, Ending, Phase, Summary};
 
 use crate::duels::duel::fight;
 use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec};
@@ -80,7 +80,7 @@ pub(crate) trait Series {
     ) -> Result<()>;
 
     /// What came of it, ended like this.
-    fn outcome(self, end: SeriesEnd) -> Self::Outcome;
+    fn outcome(&self, end: SeriesEnd) -> Self::Outcome;
 }
 
 /// How a series came to its end.
@@ -92,11 +92,17 @@ pub(crate) enum SeriesEnd {
     OutOfTime,
     /// On request: the same study can be continued.
     Stopped,
+    /// Not yet: it is told how far it came, in case this process is killed.
+    GoesOn,
 }
+
+/// Puts what came of a series so far into a summary of its study.
+pub(crate) type Tell<'t, O> = dyn Fn(&Study, &O) -> Result<Summary> + 't;
 
 impl Study {
     /// Runs the duels of a series, each of them asked for when those before it are known, until there is no further one,
-    /// the time is up or a stop is asked for; what came of them.
+    /// the time is up or a stop is asked for; what came of them. The summary that `tell` makes of what came of them so far is kept
+    /// on the way: a process that is killed makes none.
     ///
     /// # Errors
     /// The study cannot continue here; the results cannot be written.
@@ -104,6 +110,7 @@ impl Study {
         &mut self,
         bench: &Workbench,
         mut series: S,
+        tell: Option<&Tell<'_, S::Outcome>>,
         observer: &mut dyn Observer,
     ) -> Result<S::Outcome> {
         let key = series.ended_key();
@@ -133,6 +140,9 @@ impl Study {
                 Ok(()) => {}
                 Err(error) if error.is::<Cancelled>() => break SeriesEnd::Stopped,
                 Err(error) => return Err(error),
+            }
+            if let Some(tell) = tell {
+                self.tell_so_far(|study| tell(study, &series.outcome(SeriesEnd::GoesOn)));
             }
         };
         Ok(series.outcome(end))

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Result, bail};
 use niagara_load::StepTime;
@@ -11,7 +11,7 @@ use niagara_server::file_digest;
 use niagara_stats::TakenSlope;
 use niagara_store::{
     DuelRecord, FOUGHT_ON, NODES_HELD, SliceRecord, Store, StoreError, StudyLock, StudyRecord,
-    VariantRecord,
+    Summary, VariantRecord,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,6 +38,12 @@ const STEPS: &str = "steps";
 
 /// Duels from which it is told how long the next ones will take: a machine's load changes.
 const PACE_DUELS: usize = 12;
+
+/// What every summary says that is kept while its study goes on: should the process be killed, it is the last one.
+const UNFINISHED: &str = "interrupted, or still under way: this is what was known by then; the same command continues from here";
+
+/// Telling how far it came takes at most one of so many parts of a study's time.
+const TELLING: u32 = 100;
 
 /// The results file within a study's folder.
 pub const RESULTS_FILE: &str = "results.db";
@@ -69,6 +75,8 @@ pub struct Study {
     recalled_slices: BTreeMap<u32, Vec<SliceRecord>>,
     /// Servers and builds whose binaries are known to be those of earlier sittings.
     same_binaries: BTreeSet<String>,
+    /// When it was told last how far the study came, and how long that took.
+    told: Option<(Instant, Duration)>,
 }
 
 /// What a study is opened with.
@@ -170,6 +178,7 @@ impl Study {
             taken_slopes: BTreeMap::new(),
             recalled_slices,
             same_binaries: BTreeSet::new(),
+            told: None,
             store,
             seed,
             _lock: lock,
@@ -462,6 +471,31 @@ impl Study {
         let decided = decide()?;
         self.keep(key, &decided)?;
         Ok(decided)
+    }
+
+    /// Keeps how far the study has come: what is reported of it should this process be killed. While duels of an earlier sitting are
+    /// recalled, what that one kept says more than is known again by now, and stays.
+    ///
+    /// # Errors
+    /// The results file cannot be written.
+    pub(crate) fn keep_unfinished(&self, mut summary: Summary) -> Result<()> {
+        if self.has_recalled() {
+            return Ok(());
+        }
+        summary.warn(UNFINISHED);
+        Ok(self.store.set_summary(&summary)?)
+    }
+
+    /// The same within a question, after a duel, unless that was done just now: it reads all slices again.
+    pub(crate) fn tell_so_far(&mut self, summary: impl FnOnce(&Self) -> Result<Summary>) {
+        let is_early = |(at, took): (Instant, Duration)| at.elapsed() < TELLING * took;
+        if self.has_recalled() || self.told.is_some_and(is_early) {
+            return;
+        }
+        let began = Instant::now();
+        // Nothing hangs on it: what cannot be told of so few duels can be of more, and of a full disk the next duel tells.
+        let _ = summary(self).and_then(|summary| self.keep_unfinished(summary));
+        self.told = Some((Instant::now(), began.elapsed()));
     }
 
     /// The steps of every pair of jobs so far, of A and of B.

@@ -1,19 +1,20 @@
 //! A whole tuning on a real server, small: its parts end after numbers of duels that are decided beforehand, as those of a
 //! study that continues are, so that no clock decides what is shown.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use niagara_check::{CheckRecord, Outcome, Part, PartReport};
 use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
 use niagara_stats::{ROUND_DUELS, Rule};
-use niagara_store::{Goal, TuneSummary};
+use niagara_store::{Goal, Store, TuneSummary};
 
 use super::*;
 use crate::duels::spec::{DuelSettings, Load};
 use crate::lever::{Change, Context, load};
 use crate::studies::answer::conduct;
+use crate::studies::study::RESULTS_FILE;
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
@@ -58,6 +59,21 @@ struct Watching {
     /// What each duel was for, and whether it was fought rather than recalled.
     duels: Vec<(Phase, bool)>,
     search_seconds: f64,
+    results: PathBuf,
+    /// Before what is known of each duel is told: whether there is a report of how far the tuning came, should it be killed.
+    reported: Vec<bool>,
+}
+
+impl Watching {
+    fn is_reported(&self) -> bool {
+        let store = Store::open_read_only(&self.results);
+        let found = store.ok().and_then(|store| store.summary().ok()?);
+        let Some(Summary::Tune(tune)) = found else {
+            return false;
+        };
+        let mut told = tune.warnings.iter();
+        !tune.complete && told.any(|text| text.contains("interrupted"))
+    }
 }
 
 impl Observer for Watching {
@@ -71,6 +87,7 @@ impl Observer for Watching {
             Event::Duel { record, .. } => {
                 let was_fought = std::mem::take(&mut self.slices) > 0;
                 self.duels.push((record.phase, was_fought));
+                self.reported.push(self.is_reported());
                 let searched = self.duels.iter().filter(|duel| duel.0 == Phase::Search);
                 if searched.count() >= self.stop_after {
                     self.cancel.cancel();
@@ -187,6 +204,8 @@ fn tuned(
         slices: 0,
         duels: Vec::new(),
         search_seconds: 0.0,
+        results: folder.join(RESULTS_FILE),
+        reported: Vec::new(),
     };
     bench.set_up(SERVER, &mut watching).expect("set up");
     let mut study = opened(folder);
@@ -213,6 +232,8 @@ fn a_search_within_a_tuning_gets_its_time_and_its_winner_is_judged_by_fresh_duel
         study.keep(&checkpoint::promoted(), &vec![LEVER.to_owned()])
     });
     assert_eq!(of_phases(&first.duels), [5, 2, 0]);
+    // Killed behind any duel, it leaves a report.
+    assert_eq!(first.reported, [[false].as_slice(), &[true; 6]].concat());
     // Its share of the hour, but for what the total's first look takes.
     let share = SEARCH_SHARE * BUDGET_SECONDS;
     assert!(
@@ -292,6 +313,8 @@ fn a_build_that_fails_its_check_is_left_out_before_the_total_and_the_rest_is_jud
         slices: 0,
         duels: Vec::new(),
         search_seconds: 0.0,
+        results: PathBuf::new(),
+        reported: Vec::new(),
     };
     bench.set_up(SERVER, &mut quiet).expect("set up");
     let built = base.with(BUILD, &options.candidates[0].change);

@@ -1,9 +1,10 @@
 use super::*;
 
 use niagara_stats::{ErrorBudget, Rule, Verdict};
-use niagara_store::{Ending, Goal, Phase, SliceRecord};
+use niagara_store::{CompareSummary, Ending, Goal, Phase, SliceRecord};
 use serde_json::json;
 
+use crate::questions::comparison::comparison;
 use crate::questions::sequential_test::{RunningTest, SequentialTest};
 use crate::studies::observer::Silent;
 use crate::studies::series::{Series, SeriesEnd};
@@ -498,6 +499,80 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
     assert_eq!(at_last.judgement.verdict, Some(Verdict::Undetected));
     let failure = at_last.failure.expect("B failed");
     assert!(failure.starts_with("b could not"), "{failure}");
+}
+
+/// What a comparison came to so far.
+fn told(study: &Study, test: &SequentialTest<'_>, running: &RunningTest<'_>) -> Result<Summary> {
+    let outcome = running.outcome(SeriesEnd::GoesOn);
+    Ok(Summary::Compare(Box::new(CompareSummary {
+        about: None,
+        protocol: "duel".into(),
+        workload: "w".into(),
+        threads: 1,
+        seed: 1,
+        elapsed_seconds: study.used_seconds(),
+        load_seconds: study.load_seconds(),
+        complete: false,
+        builds: Vec::new(),
+        warnings: outcome.warnings.clone(),
+        deployment: None,
+        comparison: comparison(study, test, &outcome)?,
+        sd_duel: None,
+    })))
+}
+
+/// Should the process be killed between two duels, what it kept by then is what is reported.
+#[test]
+fn how_far_a_study_came_is_kept_as_it_goes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let reported = || {
+        let store = Store::open_read_only(&folder.path().join(RESULTS_FILE)).expect("there");
+        match store.summary().expect("readable") {
+            Some(Summary::Compare(found)) => Some(found),
+            _ => None,
+        }
+    };
+    let sides = [Variant::base("a"), Variant::base("b")];
+    let test = comparison_of(&sides);
+    let mut study = open(folder.path()).expect("new");
+    let mut running = RunningTest::begin(&study, &test).expect("readable");
+    let asked = running.next(&study, &mut Silent).expect("readable");
+    assert!(asked.is_some());
+    assert_eq!(reported(), None);
+    let take = |running: &mut RunningTest<'_>, study: &Study, seq: u32| {
+        let record = DuelRecord {
+            score: Some(0.1),
+            ..duel(seq)
+        };
+        running.take(study, record, &mut Silent).expect("readable");
+    };
+    fought(&mut study, 0);
+    take(&mut running, &study, 0);
+    // What cannot be told is no reason to stop measuring.
+    study.tell_so_far(|_| bail!("a figure that is none"));
+    assert_eq!(reported(), None);
+    study.told = None;
+    study.tell_so_far(|study| told(study, &test, &running));
+    // Killed.
+    drop(study);
+    let found = reported().expect("kept");
+    assert!(!found.complete);
+    let judged = found.comparison.judged();
+    assert_eq!((judged.duels, judged.verdict), (1, None));
+    let said = |words: &str| found.warnings.iter().any(|text| text.contains(words));
+    assert!(said("interrupted before a verdict"), "{found:?}");
+    assert!(said("the same command continues"), "{found:?}");
+
+    // What is known again while its duels are recalled is less.
+    let mut study = open(folder.path()).expect("continued");
+    let mut running = RunningTest::begin(&study, &test).expect("readable");
+    study.tell_so_far(|_| panic!("the results say more"));
+    assert_eq!(reported().expect("kept").comparison.judged().duels, 1);
+    take(&mut running, &study, 0);
+    take(&mut running, &study, 1);
+    study.next = 2;
+    study.tell_so_far(|study| told(study, &test, &running));
+    assert_eq!(reported().expect("kept").comparison.judged().duels, 2);
 }
 
 #[test]
