@@ -102,11 +102,12 @@ pub struct ThreadTime {
 /// What ran.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Cpu {
-    /// Samples of the server.
+    /// Samples of the server, with those that there was no room for.
     pub samples: u64,
     /// Samples per second of a CPU.
     pub frequency: u64,
-    /// Shares of the machine's CPU time: server, load generator, others, idle; empty where it cannot be seen whole.
+    /// Shares of the machine's CPU time: server, load generator, network interrupts, other interrupts, others, idle; empty where it
+    /// cannot be seen whole.
     pub machine: BTreeMap<String, f64>,
     /// The server's CPU time by layer.
     pub layers: Vec<LayerShare>,

@@ -18,9 +18,12 @@ pub(crate) const STACK_BYTES: u32 = 16 << 10;
 const MAX_BUFFER: usize = 4 << 20;
 /// The smallest: a record with its stack has to fit.
 const MIN_BUFFER: usize = 32 << 10;
-/// The most bytes that are kept of samples while events are open, all of them together: thirty thousand stacks. The records of
-/// context switches are not counted: they are small.
+/// The most bytes that are kept of samples while events are open, all of them together: thirty thousand stacks. Of more every
+/// other one is given up. The records of context switches are not counted: they are small.
 const MOST_KEPT: usize = 512 << 20;
+/// The golden ratio's fraction of 2^64: its multiples lie in 0..2^64 as evenly as can be, and so do those of every second,
+/// third, … number. A choice by them is of no period that the load, the CPUs or the drains could have as well.
+const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// How often the buffers are emptied.
 const DRAIN: Duration = Duration::from_millis(20);
 
@@ -142,6 +145,8 @@ pub(crate) struct Sampled {
     pub stack: Vec<u8>,
     /// A tracepoint's fields.
     pub fields: Vec<u8>,
+    /// Its lot, by which it is kept or not where there is no room for all: those with the greatest go first.
+    pub lot: u64,
 }
 
 /// One record.
@@ -173,6 +178,15 @@ impl Sampled {
     }
 }
 
+/// What was recorded.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    /// Of each event that was asked for, in the order in which they happened.
+    pub records: Vec<Vec<Raw>>,
+    /// How many samples each of these stands for: more than one where there was no room for all.
+    pub weight: u64,
+}
+
 /// Open events, recording since they were opened.
 #[derive(Debug)]
 pub(crate) struct Rings {
@@ -180,7 +194,7 @@ pub(crate) struct Rings {
     /// How many events were asked for, and the places among them of those that are open.
     events: usize,
     open: Vec<usize>,
-    drainer: JoinHandle<Vec<Vec<Raw>>>,
+    drainer: JoinHandle<Recorded>,
 }
 
 /// The kernel's number for `PERF_RECORD_SWITCH`, which the parser does not know.
@@ -193,7 +207,7 @@ const CONTEXT_MARKERS: u64 = -4095_i64 as u64;
 
 impl Rings {
     /// Opens the events and begins to record. A thread that has ended meanwhile is left out. Stacks are kept of one process
-    /// alone, where one is named: of the others it is known that they ran.
+    /// alone, where one is named: of the others it is known that they ran, and where in the kernel.
     ///
     /// # Errors
     /// The kernel refuses an event.
@@ -213,8 +227,8 @@ impl Rings {
         let stop = Stop::default();
         let told = stop.flag();
         let kept = Kept {
-            stacks_of,
-            room: MOST_KEPT,
+            thins: !events.iter().any(|one| matches!(one, Event::Trace(..))),
+            ..Kept::new(stacks_of, MOST_KEPT)
         };
         let drainer = std::thread::Builder::new()
             .name("perf".to_owned())
@@ -227,21 +241,24 @@ impl Rings {
         })
     }
 
-    /// Ends the recording; the records of each event that was asked for, in the order in which they happened.
+    /// Ends the recording.
     ///
     /// # Errors
     /// The thread that empties the buffers has ended.
-    pub fn close(self) -> Result<Vec<Vec<Raw>>> {
+    pub fn close(self) -> Result<Recorded> {
         drop(self.stop);
         let recorded = self
             .drainer
             .join()
             .map_err(|_| anyhow!("the thread that reads perf events has ended with a panic"))?;
         let mut all = vec![Vec::new(); self.events];
-        for (place, records) in self.open.into_iter().zip(recorded) {
+        for (place, records) in self.open.into_iter().zip(recorded.records) {
             all[place] = records;
         }
-        Ok(all)
+        Ok(Recorded {
+            records: all,
+            ..recorded
+        })
     }
 }
 
@@ -299,44 +316,105 @@ struct Kept {
     stacks_of: Option<i32>,
     /// Bytes that there is room for.
     room: usize,
+    /// Bytes of those that are kept.
+    taken: usize,
+    /// Where there is no room for all, they are [thinned](Self::thin). Not those of tracepoints, whose records are halves of a
+    /// call: then what comes later is lost.
+    thins: bool,
+    /// How often they were.
+    thinned: u32,
+    /// Samples so far.
+    met: u64,
 }
 
 impl Kept {
+    fn new(stacks_of: Option<i32>, room: usize) -> Kept {
+        Kept {
+            stacks_of,
+            room,
+            taken: 0,
+            thins: true,
+            thinned: 0,
+            met: 0,
+        }
+    }
+
     /// Whether the stacks of a process are kept.
     fn has_stacks_of(&self, process: i32) -> bool {
         self.stacks_of.is_none_or(|one| one == process)
     }
 
-    /// Keeps a sample where there is room for it; else it counts as lost.
-    fn keep(&mut self, sample: Sampled, records: &mut Vec<Raw>) {
-        match self.room.checked_sub(sample.bytes()) {
-            Some(left) => {
-                self.room = left;
-                records.push(Raw::Sample(sample));
-            }
-            None => {
-                self.room = 0;
-                match records.last_mut() {
-                    Some(Raw::Lost(lost)) => *lost += 1,
-                    _ => records.push(Raw::Lost(1)),
-                }
-            }
+    /// How many samples each of those kept stands for.
+    fn weight(&self) -> u64 {
+        1 << self.thinned
+    }
+
+    /// The greatest lot that is kept.
+    fn greatest(&self) -> u64 {
+        u64::MAX >> self.thinned
+    }
+
+    /// Keeps a sample, if it is one of those that are; where later ones are lost, as long as there is room.
+    fn keep(&mut self, mut sample: Sampled, records: &mut Vec<Raw>) {
+        self.met += 1;
+        sample.lot = self.met.wrapping_mul(GOLDEN);
+        if sample.lot > self.greatest() {
+            return;
         }
+        let taken = self.taken.saturating_add(sample.bytes());
+        if self.thins || taken <= self.room {
+            self.taken = taken;
+            records.push(Raw::Sample(sample));
+            return;
+        }
+        self.taken = self.room;
+        match records.last_mut() {
+            Some(Raw::Lost(lost)) => *lost += 1,
+            _ => records.push(Raw::Lost(1)),
+        }
+    }
+
+    /// Where more is kept than there is room for, every other sample is given up, of the whole time alike: cut off at its end
+    /// a long look would show nothing but its beginning.
+    fn thin(&mut self, records: &mut [Vec<Raw>]) {
+        // Lots have 64 bits.
+        if !self.thins || self.taken <= self.room || self.thinned == u64::BITS - 1 {
+            return;
+        }
+        self.thinned += 1;
+        let greatest = self.greatest();
+        let mut taken = 0;
+        for records in records {
+            records.retain(|record| match record {
+                Raw::Sample(sample) if sample.lot > greatest => false,
+                Raw::Sample(sample) => {
+                    taken += sample.bytes();
+                    true
+                }
+                _ => true,
+            });
+        }
+        self.taken = taken;
     }
 }
 
-fn drain_until(mut samplers: Vec<Sampler>, mut kept: Kept, stop: &AtomicBool) -> Vec<Vec<Raw>> {
+fn drain_until(mut samplers: Vec<Sampler>, mut kept: Kept, stop: &AtomicBool) -> Recorded {
     let mut records: Vec<Vec<Raw>> = vec![Vec::new(); samplers.len()];
     loop {
         let last = stop.load(Ordering::Relaxed);
-        for (sampler, records) in samplers.iter_mut().zip(&mut records) {
+        for (place, sampler) in samplers.iter_mut().enumerate() {
             if last {
                 let _ = sampler.as_counter_mut().disable();
             }
-            drain(sampler, &mut kept, records);
+            drain(sampler, &mut kept, &mut records[place]);
+            // After each: a drain is no more than a buffer's worth, but there may be hundreds of buffers.
+            kept.thin(&mut records);
         }
         if last {
-            return records;
+            return Recorded {
+                records,
+                weight: kept.weight(),
+            };
         }
         std::thread::sleep(DRAIN);
     }
@@ -372,16 +450,18 @@ fn drain(sampler: &mut Sampler, kept: &mut Kept, records: &mut Vec<Raw>) {
                     process,
                     thread: sample.tid().unwrap_or_default() as i32,
                     time: sample.time().unwrap_or_default(),
+                    // Of all processes: it tells what was an interrupt, and is short.
                     kernel: sample
                         .callchain()
                         .unwrap_or_default()
                         .iter()
                         .copied()
-                        .filter(|&address| has_stack && address < CONTEXT_MARKERS)
+                        .filter(|&address| address < CONTEXT_MARKERS)
                         .collect(),
                     registers: slice(registers.map(|registers| &*registers.regs)),
                     stack: bytes(sample.stack_user().filter(|_| has_stack)),
                     fields: bytes(sample.raw()),
+                    lot: 0,
                 };
                 kept.keep(found, records);
             }
@@ -415,7 +495,7 @@ mod tests {
             }
         };
         sleeper.join().unwrap();
-        let records = rings.close().unwrap().concat();
+        let records = rings.close().unwrap().records.concat();
         let leaves = records.iter().filter(|record| {
             matches!(
                 record,
@@ -435,33 +515,84 @@ mod tests {
         assert!(seen.0 >= 10 && seen.1 >= 10 && seen.2 >= 10, "{seen:?}");
     }
 
-    #[test]
-    fn what_there_is_no_room_for_is_counted_as_lost() {
-        let sample = |stack: usize| Sampled {
+    fn sample(time: u64, stack: usize) -> Sampled {
+        Sampled {
+            time,
             stack: vec![0; stack],
             ..Sampled::default()
+        }
+    }
+
+    #[test]
+    fn what_there_is_no_room_for_is_given_up_evenly() {
+        let mut kept = Kept::new(None, 100 * sample(0, 100).bytes());
+        // Two rings, whose buffers hold five samples between two drains; each has a record of another kind.
+        let mut records = vec![vec![Raw::Returns { time: 1 }]; 2];
+        for time in 0..10_000 {
+            let ring = (time / 5 % 2) as usize;
+            kept.keep(sample(time, 100), &mut records[ring]);
+            if time % 5 == 4 {
+                kept.thin(&mut records);
+            }
+        }
+        assert!(kept.taken <= kept.room);
+        assert_eq!(kept.weight(), 128);
+        let times: Vec<u64> = records
+            .iter()
+            .flatten()
+            .filter_map(|record| match record {
+                Raw::Sample(sample) => Some(sample.time),
+                _ => None,
+            })
+            .collect();
+        // Nothing counts as lost, and what is no sample stays.
+        assert_eq!(records.concat().len(), times.len() + 2);
+        let part = |is: &dyn Fn(u64) -> bool| {
+            let count = times.iter().filter(|&&time| is(time)).count() as u64;
+            (count * kept.weight()) as f64
         };
+        let near = |found: f64, wanted: f64| {
+            assert!((found / wanted - 1.0).abs() < 0.25, "{found}, not {wanted}");
+        };
+        near(part(&|_| true), 10_000.0);
+        // Every quarter of the time, both rings, and each place in a transaction of four statements.
+        for number in 0..4 {
+            near(part(&|time| time / 2_500 == number), 2_500.0);
+            near(part(&|time| time % 4 == number), 2_500.0);
+        }
+        near(part(&|time| time / 5 % 2 == 0), 5_000.0);
+    }
+
+    #[test]
+    fn halves_of_calls_that_there_is_no_room_for_are_lost() {
         let mut kept = Kept {
-            stacks_of: None,
-            room: 2 * sample(1000).bytes() + 10,
+            thins: false,
+            ..Kept::new(None, 2 * sample(0, 1000).bytes() + 10)
         };
-        let mut records = Vec::new();
-        for _ in 0..5 {
-            kept.keep(sample(1000), &mut records);
+        let mut records = vec![Vec::new()];
+        for time in 0..5 {
+            kept.keep(sample(time, 1000), &mut records[0]);
+            kept.thin(&mut records);
         }
         assert!(
-            matches!(&records[..], [Raw::Sample(_), Raw::Sample(_), Raw::Lost(3)]),
+            matches!(
+                &records[0][..],
+                [Raw::Sample(_), Raw::Sample(_), Raw::Lost(3)]
+            ),
             "{records:?}"
         );
         // A small one that would fit behind a large one that did not: what is kept ends there.
-        records.push(Raw::Returns { time: 1 });
-        kept.keep(sample(0), &mut records);
-        assert!(matches!(records.last(), Some(Raw::Lost(1))), "{records:?}");
+        records[0].push(Raw::Returns { time: 1 });
+        kept.keep(sample(5, 0), &mut records[0]);
+        assert!(
+            matches!(records[0].last(), Some(Raw::Lost(1))),
+            "{records:?}"
+        );
     }
 
     #[test]
     fn stacks_of_other_processes_are_not_kept() {
-        let kept = |stacks_of| Kept { stacks_of, room: 0 };
+        let kept = |stacks_of| Kept::new(stacks_of, 0);
         assert!(kept(Some(7)).has_stacks_of(7) && !kept(Some(7)).has_stacks_of(8));
         assert!(kept(None).has_stacks_of(8));
     }

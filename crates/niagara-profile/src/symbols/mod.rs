@@ -139,9 +139,14 @@ impl Symbolizer {
         }
     }
 
+    /// The kernel's function at an address, where the kernel lets it be named.
+    pub(crate) fn kernel_name(&self, address: u64) -> Option<&str> {
+        self.kernel.find(address)
+    }
+
     /// The frame of a kernel address.
     pub fn kernel(&self, address: u64) -> Frame {
-        match self.kernel.find(address) {
+        match self.kernel_name(address) {
             Some(name) => Frame {
                 name: name.to_owned(),
                 place: Place::Kernel,

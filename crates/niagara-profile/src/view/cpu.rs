@@ -13,15 +13,46 @@ use crate::symbols::Symbolizer;
 /// ticks, so that nothing that happens at each of them is always or never seen.
 pub const FREQUENCY: u64 = 397;
 
+/// Functions of the kernel in which what came to a network card is worked off: in a soft interrupt, or in a thread of the card's.
+const OF_NETWORK: [&str; 4] = [
+    "net_rx_action",
+    "net_tx_action",
+    "napi_threaded_poll",
+    "napi_threaded_poll_loop",
+];
+/// Those in which all soft interrupts are, by the names that they had over the years.
+const SOFT_INTERRUPTS: [&str; 3] = [
+    "handle_softirqs",
+    "__do_softirq",
+    "__softirqentry_text_start",
+];
+/// By this one a process works off what it has caused itself, as its own packets over loopback: nobody has interrupted it.
+const BY_ITSELF: &str = "__local_bh_enable_ip";
+
+/// What kind of interrupt a CPU was in, by the functions on its stack, if it was in any: what it did then was none of the
+/// process's doing that was there.
+fn interrupt(functions: &[&str]) -> Option<&'static str> {
+    let is_in = |names: &[&str]| functions.iter().any(|function| names.contains(function));
+    if is_in(&[BY_ITSELF]) {
+        return None;
+    }
+    match is_in(&OF_NETWORK) {
+        true => Some("network interrupts"),
+        false => is_in(&SOFT_INTERRUPTS).then_some("other interrupts"),
+    }
+}
+
 /// What was running.
 #[derive(Debug, Clone, Default)]
 pub struct CpuSamples {
-    /// The server's stacks; weights are samples.
+    /// The server's stacks; weights are samples. Where there was no room for all, one counts for those that were given up too,
+    /// here and below.
     pub folded: Folded,
     /// Samples of the server whose way up ended before its thread's first frame.
     pub truncated: u64,
     /// Samples by whose they were: `server`, `load generator`, `others`, `idle`; in a container `others or idle`, which the
-    /// kernel does not tell apart there. Only the server's where the machine cannot be seen whole.
+    /// kernel does not tell apart there. Where the kernel names its functions, `network interrupts` and `other interrupts` are
+    /// what it worked off while others had the CPU, or nobody. Only the server's where the machine cannot be seen whole.
     pub machine: BTreeMap<String, u64>,
     /// What the kernel does for the server is in no sample.
     pub user_only: bool,
@@ -114,7 +145,9 @@ impl<'a> CpuView<'a> {
             return Ok(());
         };
         let me = std::process::id() as i32;
-        for record in rings.close()?.into_iter().flatten() {
+        let recorded = rings.close()?;
+        let weight = recorded.weight;
+        for record in recorded.records.into_iter().flatten() {
             let sample = match record {
                 Raw::Sample(sample) => sample,
                 Raw::Lost(lost) => {
@@ -126,15 +159,23 @@ impl<'a> CpuView<'a> {
             let whose = match sample.process {
                 process if process == self.pid => "server",
                 process if process == me => "load generator",
-                0 => self.nobody,
-                _ => "others",
+                process => {
+                    let functions = sample.kernel.iter();
+                    let functions: Vec<&str> = functions
+                        .filter_map(|&address| self.symbolizer.kernel_name(address))
+                        .collect();
+                    interrupt(&functions).unwrap_or(match process {
+                        0 => self.nobody,
+                        _ => "others",
+                    })
+                }
             };
-            *self.samples.machine.entry(whose.to_owned()).or_default() += 1;
+            *self.samples.machine.entry(whose.to_owned()).or_default() += weight;
             if sample.process != self.pid {
                 continue;
             }
             let unwound = self.unwinder.unwind(&sample);
-            self.samples.truncated += u64::from(!unwound.whole);
+            self.samples.truncated += weight * u64::from(!unwound.whole);
             let user = unwound
                 .addresses
                 .iter()
@@ -145,7 +186,7 @@ impl<'a> CpuView<'a> {
                 .iter()
                 .rev()
                 .map(|address| self.symbolizer.kernel(*address));
-            self.samples.folded.add(user.chain(kernel), 1.0);
+            self.samples.folded.add(user.chain(kernel), weight as f64);
         }
         Ok(())
     }
@@ -153,5 +194,40 @@ impl<'a> CpuView<'a> {
     /// What was seen.
     pub fn finish(self) -> CpuSamples {
         self.samples
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn interrupts_are_told_from_what_they_interrupt() {
+        let idle = ["pv_native_safe_halt", "default_idle", "do_idle"];
+        assert_eq!(interrupt(&idle), None);
+        assert_eq!(interrupt(&[]), None);
+        // On a CPU that idles, in the kernel's thread for them, in a thread of the card.
+        for stack in [
+            &[
+                "net_rx_action",
+                "handle_softirqs",
+                "common_interrupt",
+                "do_idle",
+            ][..],
+            &["net_rx_action", "__do_softirq", "run_ksoftirqd"],
+            &["__napi_poll", "napi_threaded_poll", "kthread"],
+        ] {
+            assert_eq!(interrupt(stack), Some("network interrupts"), "{stack:?}");
+        }
+        let timer = ["run_timer_softirq", "__softirqentry_text_start", "do_idle"];
+        assert_eq!(interrupt(&timer), Some("other interrupts"));
+        // A neighbour that talks to another one on this machine.
+        let loopback = [
+            "net_rx_action",
+            "handle_softirqs",
+            "__local_bh_enable_ip",
+            "tcp_sendmsg",
+        ];
+        assert_eq!(interrupt(&loopback), None);
     }
 }

@@ -106,7 +106,7 @@ impl OffCpu {
 /// What was seen of one thread.
 #[derive(Debug, Default)]
 struct OfThread {
-    /// Its time and its waits that began and ended under the look, by stack.
+    /// Its time and its waits that began and ended under the look, by stack; weights are seconds times those of the look.
     sum: OffCpu,
     /// Its waits that lasted beyond the end of the look, by stack.
     cut: Folded,
@@ -159,6 +159,8 @@ struct Look {
     to: u64,
     /// The thread was on a CPU for some of it.
     ran: bool,
+    /// How many stacks each of those kept stands for, beside those of other looks.
+    weight: u64,
 }
 
 /// Waits of some threads at a time while it is switched on.
@@ -250,10 +252,10 @@ impl<'a> OffCpuView<'a> {
         };
         let to = now();
         let seconds = to.saturating_sub(open.since) as f64 / 1e9;
-        let records = open.rings.close()?;
+        let recorded = open.rings.close()?;
         let after = schedule(self.pid)?;
         self.looked += seconds;
-        for (thread, records) in open.threads.iter().zip(records) {
+        for (thread, records) in open.threads.iter().zip(recorded.records) {
             // One that ended meanwhile was not there to be observed.
             let (Some(was), Some(now)) = (open.before.get(thread), after.get(thread)) else {
                 continue;
@@ -267,6 +269,7 @@ impl<'a> OffCpuView<'a> {
                 from: open.since,
                 to,
                 ran: running > 0,
+                weight: recorded.weight,
             };
             self.add(*thread, records, look);
         }
@@ -297,7 +300,7 @@ impl<'a> OffCpuView<'a> {
                 true => &mut of_thread.cut,
                 false => &mut seen.waiting,
             };
-            stacks.add(user.chain(kernel), found.seconds);
+            stacks.add(user.chain(kernel), found.seconds * look.weight as f64);
         }
     }
 
@@ -428,6 +431,7 @@ mod tests {
             from: 1,
             to: 9_000_000_000,
             ran: true,
+            weight: 1,
         };
         let found = waits(
             vec![
@@ -463,6 +467,7 @@ mod tests {
             from: 10 * second,
             to: 20 * second,
             ran,
+            weight: 1,
         };
         let of = |records, ran| -> Vec<(f64, bool, bool)> {
             let found = waits(records, look(ran), &mut OffCpu::default());

@@ -108,7 +108,7 @@ impl SyscallView {
         self.sum.observed += seconds * threads as f64;
         self.sum.whole += seconds * self.rotation.len() as f64;
         let mut by_thread: BTreeMap<i32, Vec<(u64, Mark)>> = BTreeMap::new();
-        for record in rings.close()?.into_iter().flatten() {
+        for record in rings.close()?.records.into_iter().flatten() {
             match record {
                 Raw::Sample(sample) => {
                     if let Some(mark) = Mark::read(&sample.fields) {

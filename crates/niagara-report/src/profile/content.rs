@@ -574,6 +574,8 @@ fn machine(profiles: &[Profile]) -> Section {
     for whose in [
         "server",
         "load generator",
+        "network interrupts",
+        "other interrupts",
         "others",
         "idle",
         "others or idle",
