@@ -174,3 +174,28 @@ fn a_pass_comes_to_its_end_and_ends_where_its_time_does() {
     )
     .expect_err("stopped");
 }
+
+/// Rows of more than a megabyte, and of several packets, are read like others.
+#[test]
+fn long_rows_are_compared_by_content() {
+    let server = Server::start_with(&["--max-allowed-packet=64M"]);
+    let folder = tempfile::tempdir().expect("a folder");
+    let statements = [
+        (1, "SELECT REPEAT(name, 300000) FROM item"),
+        (1, "SELECT REPEAT(name, 5000000) FROM item WHERE id = 2"),
+        (
+            1,
+            "SELECT price, REPEAT(name, 5000000) FROM item WHERE id = 2",
+        ),
+    ];
+    let capture = capture(folder.path(), &statements);
+    let passes = [0, 1, 2].map(|_| answers(&server, &capture, None));
+    let trace = capture.trace().expect("a trace");
+    let result = compare_answers(&trace, [&passes[0], &passes[1]], &[&passes[2]]);
+    assert_eq!(
+        (result.by_content, result.not_compared),
+        (3, 0),
+        "{result:?}"
+    );
+    assert!(result.differing.is_empty(), "{result:?}");
+}

@@ -268,6 +268,26 @@ fn a_statement_in_flight_is_ended(server: &Server, spec: &WorkloadSpec) {
 }
 
 #[test]
+fn a_statement_of_a_job_is_executed_as_often_as_it_says() {
+    let server = Server::start();
+    let spec = spec(
+        "title = \"x\"\njob = true\n\
+         [[table]]\nname = \"t\"\nrows = 0\ncreate = \"CREATE TABLE t (a INT)\"\n\
+         [[transaction]]\nname = \"a\"\n\
+         statements = [{ name = \"thrice\", sql = \"INSERT INTO t VALUES (1)\", times = 3 }]\n",
+    );
+    prepare_tables(&server.unix(), &spec, &TableOptions::default(), &mut |_| {}).expect("tables");
+    let never = std::sync::atomic::AtomicBool::new(false);
+    let done = run_job(&server.unix(), &spec, &never, &mut |_, _, _| {}).expect("a job");
+    assert_eq!((done.steps.len(), done.complete), (1, true));
+    let rows: Option<u64> = server
+        .root()
+        .query_first("SELECT COUNT(*) FROM sbtest.t")
+        .expect("an answer");
+    assert_eq!(rows, Some(3));
+}
+
+#[test]
 fn mistakes_are_told_before_anything_is_made() {
     let file = include_str!("../../../docs/examples/shop.toml").replace("weight = 3", "weight = 0");
     let error = try_spec(&file).expect_err("a mistake").to_string();

@@ -645,3 +645,23 @@ fn loops_go_where_they_are_told() {
         Err(LoadError::Invalid(_))
     ));
 }
+
+#[test]
+fn statements_and_values_of_several_packets() {
+    let server = Server::start_with(&["--max-allowed-packet=64M"]);
+    let mut admin = Admin::connect(&server.unix(), Duration::from_secs(60)).unwrap();
+    // A long value is a packet of its own, then two that belong together.
+    for length in [2 << 20, 17 << 20] {
+        let value = admin.value(&format!("SELECT REPEAT('x', {length})"));
+        assert_eq!(value.unwrap().map(|text| text.len()), Some(length));
+    }
+    // Its answer is numbered on from the statement's packets.
+    let long = "x".repeat(17 << 20);
+    admin.run(format!("DO '{long}'").as_bytes()).unwrap();
+    let length = admin.value(&format!("SELECT LENGTH('{long}') AS a"));
+    assert_eq!(length.unwrap(), Some(long.len().to_string()));
+    // What is too long for rows says so.
+    let rows = admin.rows("SELECT REPEAT('x', 40 << 20) AS a, REPEAT('y', 30 << 20) AS b");
+    let error = rows.unwrap_err().to_string();
+    assert!(error.contains("bytes"), "{error}");
+}

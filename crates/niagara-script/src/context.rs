@@ -220,6 +220,7 @@ impl Context {
                     continue;
                 }
                 Some(AnswerValue::Int(number)) => append(&mut own.scratch, number),
+                Some(AnswerValue::Large(number)) => append(&mut own.scratch, number),
                 Some(AnswerValue::Float(number)) => append(&mut own.scratch, number),
                 Some(AnswerValue::Time(bytes)) => append(&mut own.scratch, time_in_words(bytes)),
                 Some(AnswerValue::Null) | None => {

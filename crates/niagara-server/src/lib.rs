@@ -39,7 +39,7 @@ pub use install::elf::{SearchPath, linked_libraries, search_path};
 pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder};
 pub use install::version::NO_PROFILE;
 pub use launch::arguments::is_flag;
-pub use launch::around::{Around, AroundServer};
+pub use launch::around::Around;
 pub use launch::environment::environment;
 pub use launch::huge_text::{TEXT_LIBRARY, TEXT_LIBRARY_NAME};
 pub use launch::kept_options::keep_options;

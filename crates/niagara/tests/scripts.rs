@@ -324,6 +324,31 @@ fn what_threads_ask_outside_their_events_is_counted_as_sysbench_counts_it() {
 }
 
 #[test]
+fn threads_that_wait_for_each_other_in_thread_init_meet() {
+    let stage = Stage::new();
+    // One after the other, none would ever see the next one.
+    let script = stage.write(
+        "meet.lua",
+        r#"
+function prepare() sysbench.sql.driver():connect():query("CREATE TABLE here (who INT)") end
+function thread_init()
+   con = sysbench.sql.driver():connect()
+   con:query("INSERT INTO here VALUES (" .. sysbench.tid .. ")")
+   for _ = 1, 2000 do
+      if con:query_row("SELECT COUNT(*) FROM here") + 0 == sysbench.opt.threads then return end
+      con:query("DO SLEEP(0.01)")
+   end
+   error("nobody else came")
+end
+function event() con:query("SELECT 1") end
+"#,
+    );
+    stage.succeed(&script, "prepare");
+    let stdout = stage.succeed(&script, "--threads=8 --events=8 --time=0 run");
+    assert!(stdout.contains("events:              8"), "{stdout}");
+}
+
+#[test]
 fn as_a_workload_a_script_does_what_it_does_once() {
     let stage = Stage::new();
     let script = stage.write("around.lua", AROUND);

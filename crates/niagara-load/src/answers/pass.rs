@@ -129,7 +129,10 @@ impl Passing<'_> {
             there.set_timeout(LEAST_TIMEOUT);
             match there.execute(clock.as_bytes()) {
                 Ok(()) | Err(SessionError::Server(_)) => {}
-                Err(_) => session = None,
+                Err(_) => {
+                    self.lost += 1;
+                    session = None;
+                }
             }
         }
         for step in unit.range() {

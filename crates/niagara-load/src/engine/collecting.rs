@@ -8,6 +8,7 @@ use crate::engine::recorder::Kinds;
 use crate::engine::stats::SliceStats;
 use crate::error::LoadError;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Instant, SystemTime};
 
 /// What the loops have reported of a run so far.
@@ -149,8 +150,66 @@ impl Collecting {
         }
         if let Some(mut arrivals) = self.arrivals {
             whole.arrivals = arrivals.pass(stopped.saturating_duration_since(order.kick));
-            whole.backlog = whole.arrivals.saturating_sub(self.begun);
+            // Nobody waits once as many have begun as may; of intervals it is the same.
+            let all_have_begun = order
+                .events
+                .as_ref()
+                .is_some_and(|(limit, begun)| begun.load(Ordering::Relaxed) >= *limit);
+            if !all_have_begun {
+                whole.backlog = whole.arrivals.saturating_sub(self.begun);
+            }
         }
         Ok(whole)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::order::fixture::{LONG, kinds, order};
+    use crate::engine::pacing::{Pacing, Schedule};
+    use crate::engine::recorder::Recorder;
+    use std::sync::atomic::AtomicU64;
+    use std::time::Duration;
+
+    /// The backlog of a run at 1,000 per second that ends after two seconds, ten transactions having begun of at most `events`.
+    fn backlog(events: u64) -> u64 {
+        let kick = Instant::now();
+        let kinds = Arc::new(kinds());
+        let schedule = Schedule::constant(1000.0);
+        let run = RunOptions {
+            duration: None,
+            events: Some(events),
+            pacing: Pacing::Open(schedule.clone()),
+            ..RunOptions::default()
+        };
+        let order = Order {
+            events: Some((events, Arc::new(AtomicU64::new(10)))),
+            ..order(kick, LONG)
+        };
+        let arrivals = Arrivals::new(&schedule, Duration::ZERO, 7);
+        let begun = (SystemTime::now(), kick);
+        let mut collecting = Collecting::new(1, begun, &run, Some(arrivals), &kinds);
+        let mut recorder = Recorder::new(&kinds, kick, kick + LONG).unwrap();
+        for _ in 0..10 {
+            recorder.began(kick, None);
+        }
+        let end = kick + Duration::from_secs(2);
+        collecting.take(
+            0,
+            Report::Finished {
+                window: recorder.finish().unwrap(),
+                ended: end,
+                stopped: end,
+                per_connection: Vec::new(),
+            },
+        );
+        collecting.finish(&order).unwrap().backlog
+    }
+
+    #[test]
+    fn nobody_waits_once_all_have_begun_that_may() {
+        assert_eq!(backlog(10), 0);
+        assert!(backlog(11) > 1000);
     }
 }

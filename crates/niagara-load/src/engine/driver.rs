@@ -381,8 +381,12 @@ impl Driver {
         };
         let dead = || LoadError::Client("a thread of the load died".into());
         for event_loop in &self.loops {
-            let orders = event_loop.orders.as_ref().ok_or_else(dead)?;
-            orders.send(order.clone()).map_err(|_| dead())?;
+            let orders = event_loop.orders.as_ref();
+            if orders.is_none_or(|orders| orders.send(order.clone()).is_err()) {
+                // Those that have the order already would carry it out, for nobody.
+                order.abort.store(true, Ordering::Relaxed);
+                return Err(dead());
+            }
         }
         let mut collecting = Collecting::new(
             self.loops.len(),

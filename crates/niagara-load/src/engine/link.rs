@@ -75,6 +75,8 @@ pub(crate) struct Link {
     handles: Vec<Handle>,
     /// Transactions completed on this link.
     transactions: u64,
+    /// Why it was lost while nothing was asked on it.
+    ended: Option<String>,
 }
 
 impl Link {
@@ -141,6 +143,7 @@ impl Link {
             preparing: None,
             handles,
             transactions: 0,
+            ended: None,
         })
     }
 }
@@ -159,7 +162,14 @@ impl Link {
             reader: ResponseReader::new(capabilities),
             handles: Vec::new(),
             transactions: 0,
+            ended: None,
         }
+    }
+
+    /// It was lost while nothing was asked on it: whoever asks next is told so. The system says it once, and may take a
+    /// command all the same, for which no answer would ever come.
+    pub(crate) fn lost_idle(&mut self, Lost(cause): Lost) {
+        self.ended = Some(cause);
     }
 
     /// Has what happens on it reported.
@@ -269,10 +279,12 @@ impl Link {
         std::mem::swap(self.reader.answer_mut(), other);
     }
 
-    /// Sends what was written and waits for the answer, blocking until `deadline`. Nothing else may watch the link.
+    /// Sends what was written and waits for the answer, blocking until `deadline`. Nothing else may read from the link
+    /// meanwhile.
     pub(crate) fn exchange(&mut self, deadline: Instant) -> Result<Progress, Lost> {
         let mut buffer = [0; 16 * 1024];
         let mut written = 0;
+        self.expect_answer();
         while written < self.out.len() {
             match self.stream.write(&self.out[written..]) {
                 Ok(0) => return Err(io::Error::from(io::ErrorKind::WriteZero).into()),
@@ -312,10 +324,24 @@ impl Link {
         }
     }
 
+    /// A command is about to be sent: says which number its answer begins with.
+    #[inline]
+    fn expect_answer(&mut self) {
+        let number = command::answer_number(&self.out);
+        match &mut self.preparing {
+            Some(preparing) => preparing.expect(number),
+            None => self.reader.expect(number),
+        }
+    }
+
     /// Hands what was written to the kernel: into the ring that the loop waits by, to be sent when it waits next, or, without
     /// one, straight into the socket.
     #[inline]
     pub(crate) fn send(&mut self, io: &mut Io, token: u32) -> Result<(), Lost> {
+        if let Some(cause) = &self.ended {
+            return Err(Lost(cause.clone()));
+        }
+        self.expect_answer();
         if let Some(ring) = io.ring()
             && ring.send(token, &self.out)?
         {

@@ -149,6 +149,60 @@ pub(crate) fn client(what: &str) -> impl Fn(io::Error) -> LoadError + '_ {
     move |error| LoadError::Client(format!("{what}: {error}"))
 }
 
+/// What tests carry out.
+#[cfg(test)]
+pub(crate) mod fixture {
+    use super::*;
+    use crate::engine::recorder::Kinds;
+    use crate::workload::StatementClass;
+
+    /// Longer than any of them takes.
+    pub(crate) const LONG: Duration = Duration::from_secs(60);
+
+    /// What a script's statements are counted as.
+    pub(crate) fn kinds() -> Kinds {
+        Kinds {
+            names: ["read", "write", "other", "rollback"]
+                .map(|name| (name.to_owned(), StatementClass::Other))
+                .to_vec(),
+            types: Vec::new(),
+        }
+    }
+
+    pub(crate) fn policy(stall_timeout: Duration, retry: Option<Retry>) -> Policy {
+        Policy {
+            ignored_errors: IgnoredErrors::default(),
+            retry,
+            reconnect_after: None,
+            stall_timeout,
+            coalescing: CoalescingChoice::Auto,
+            auto_coalesces: false,
+        }
+    }
+
+    /// Kicked off at `now`.
+    pub(crate) fn order(now: Instant, stall_timeout: Duration) -> Order {
+        Order {
+            side: 0,
+            kick: now,
+            count_from: now,
+            stop_at: now + LONG,
+            segment: false,
+            interval: None,
+            drain_timeout: LONG,
+            count_drain: false,
+            connections_by_interval: false,
+            stall_timeout,
+            cpus: None,
+            events: None,
+            arrivals: None,
+            abort: Arc::default(),
+            stop: Arc::default(),
+            cancel: Arc::default(),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -261,7 +261,6 @@ impl<'a> Running<'a> {
         {
             self.resting.pop();
             let connection = &mut connections[token];
-            // One that was lost meanwhile continues when it is there again.
             if connection.state == State::Idle && self.time.may_begin(now) {
                 connection.intended = due;
                 self.begin(connection, now)?;
@@ -447,6 +446,9 @@ impl<'a> Running<'a> {
                     } else {
                         let token = connection.token() as usize;
                         self.free.retain(|&free| free != token);
+                        // It continues when it is there again: the end of this rest is not that of a later one.
+                        self.resting
+                            .retain(|&Reverse((_, resting))| resting != token);
                     }
                     self.lose(connection, resume, Some(retry.first))
                 }
@@ -565,5 +567,52 @@ impl From<Stopped> for Failure {
 impl From<Lost> for Failure {
     fn from(lost: Lost) -> Self {
         Failure::Lost(lost)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::options::Retry;
+    use crate::engine::order::fixture::{LONG, kinds, order, policy};
+    use crate::net::endpoint::Transport;
+    use crate::net::io_choice::IoChoice;
+    use crate::net::stream::Stream;
+    use std::os::unix::net::UnixListener;
+    use std::sync::Arc;
+
+    #[test]
+    fn a_rest_ends_with_its_link() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let now = Instant::now();
+        let stream = Stream::connect(&Transport::Unix(path), now + LONG).unwrap();
+        let link = Link::without_statements(stream.into_nonblocking().unwrap(), 0, Vec::new());
+        let retry = Retry {
+            first: LONG,
+            ..Retry::default()
+        };
+        let plan = Arc::new(Plan::empty());
+        let (kinds, policy, order) = (kinds(), policy(LONG, Some(retry)), order(now, LONG));
+        let mut io = Io::new(IoChoice::Epoll, &[], 16).unwrap();
+        let mut reconnector = Reconnector::new(&[Vec::new()], 0, &plan, LONG, retry).unwrap();
+        let mut running = Running::new(
+            &plan,
+            &kinds,
+            &policy,
+            &order,
+            &mut io,
+            &mut reconnector,
+            Duration::ZERO,
+        )
+        .unwrap();
+        let mut connection = Connection::new(link, 0, plan.transaction(0));
+        running.resting.push(Reverse((now + LONG, 0)));
+        running.resting.push(Reverse((now + LONG, 1)));
+        let lost = Failure::Lost(Lost("gone".into()));
+        running.put_up_with(&mut connection, Err(lost)).unwrap();
+        let left: Vec<_> = running.resting.iter().map(|one| one.0.1).collect();
+        assert_eq!(left, [1]);
     }
 }

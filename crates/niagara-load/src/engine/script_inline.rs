@@ -20,6 +20,16 @@ pub(crate) enum Heard {
     Bytes(usize, Vec<u8>),
 }
 
+impl Heard {
+    /// The link that it is about.
+    pub(crate) fn link(&self) -> Option<usize> {
+        match self {
+            Heard::Event(event) => event.token().map(|token| token as usize),
+            Heard::Bytes(number, _) => Some(*number),
+        }
+    }
+}
+
 /// The loop, lent to a thread that waits.
 pub(crate) struct Inline<'a> {
     pub io: &'a mut Io,

@@ -8,12 +8,13 @@ use crate::engine::placement::Placement;
 use crate::engine::reconnect::Reconnector;
 use crate::engine::recorder::Kinds;
 use crate::engine::script_running::ScriptRunning;
+use crate::engine::script_start::Starting;
 use crate::engine::script_thread::{ScriptThread, State};
 use crate::engine::script_watch::Watch;
 use crate::error::LoadError;
 use crate::net::event::Event;
 use crate::net::io::Io;
-use crate::script::program::{Counts, Reply, Want};
+use crate::script::program::{Counts, Reply};
 use crate::script::runtime::ScriptThreads;
 use crate::script::wires::{Wires, run_on};
 use std::sync::Arc;
@@ -80,23 +81,12 @@ impl ScriptLoop {
                 setup.policy.ignored_errors.clone(),
             );
             wires.end_by(&setup.cancel);
-            let mut threads = Vec::with_capacity(setup.connections.len());
+            let patience = setup.policy.stall_timeout;
+            let mut starting = Starting::new(&mut wires, &watch, &setup.cancel, patience)?;
             for number in setup.connections.clone() {
-                if setup.cancel.load(Ordering::Relaxed) {
-                    return Err(LoadError::Cancelled);
-                }
-                wires.start_with(number as usize);
-                let mut program = script.thread(number)?;
-                let place = watch.add(program.interrupter());
-                watch.enter(place);
-                let want = run_on(program.as_mut(), Reply::Go, &mut wires);
-                watch.leave();
-                let state = match want? {
-                    Want::Event { .. } => State::Parked,
-                    _ => State::Over,
-                };
-                threads.push(ScriptThread::new(program, place, state));
+                starting.add(script.thread(number)?, number as usize)?;
             }
+            let threads = starting.finish()?;
             counts.add(wires.take_counts());
             let tokens = wires.len() + threads.len() + MORE_LINKS;
             let mut io = Io::new(setup.io, servers, tokens)?;

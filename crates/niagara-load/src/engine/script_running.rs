@@ -124,7 +124,7 @@ impl<'a> ScriptRunning<'a> {
                 .wait(events, coalescing, wait)
                 .map_err(client("waiting for answers"))?;
             now = Instant::now();
-            if !events.is_empty() || self.in_flight == 0 || !self.ready.is_empty() {
+            if !events.is_empty() || self.in_flight == 0 {
                 heard = now;
             }
             if now >= boundary {
@@ -147,6 +147,10 @@ impl<'a> ScriptRunning<'a> {
                 self.deliver(threads)?;
             }
             self.begin_due(threads, now)?;
+            // Whoever has its turn was not waiting for the server: what it asks for is only now.
+            if !self.ready.is_empty() {
+                heard = now;
+            }
             self.take_turns(threads)?;
             self.send(threads)?;
             if self.order.abort.load(Ordering::Relaxed) {
@@ -353,6 +357,8 @@ impl<'a> ScriptRunning<'a> {
     /// Takes over what a thread has counted, and the links that it has given up.
     fn after_turn(&mut self, thread: &mut ScriptThread) -> Result<(), LoadError> {
         for number in thread.program.take_closed() {
+            // Another link may have its number before what was heard meanwhile is dealt with.
+            self.heard.retain(|heard| heard.link() != Some(number));
             if let Some(mut link) = self.wires.take(number) {
                 link.quit();
                 self.io
@@ -476,6 +482,9 @@ impl<'a> ScriptRunning<'a> {
         }
         let Some(place) = self.waiting.get_mut(number).and_then(Option::take) else {
             // Nobody waits: a server that closes an idle connection is noticed with the next command.
+            if let (Err(lost), Some(link)) = (progress, self.wires.get(number)) {
+                link.lost_idle(lost);
+            }
             return Ok(());
         };
         self.expected -= 1;
@@ -577,6 +586,192 @@ fn shares_until(threads: &[ScriptThread], moment: Instant) -> Vec<Served> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::link::Link;
+    use crate::engine::options::{IgnoredErrors, Retry};
+    use crate::engine::order::fixture::{LONG, kinds, order, policy};
+    use crate::net::endpoint::Transport;
+    use crate::net::io_choice::IoChoice;
+    use crate::net::stream::Stream;
+    use crate::script::program::{Counts, Interrupter, Program, Server};
+    use crate::workload::plan::Plan;
+    use std::io::{Read, Write};
+    use std::os::unix::net::UnixListener;
+    use std::path::PathBuf;
+    use std::sync::Arc;
+    use std::sync::atomic::AtomicU64;
+
+    const STALL: Duration = Duration::from_millis(600);
+    const COMMAND: &[u8] = b"\x09\0\0\0\x03SELECT 1";
+    const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
+
+    /// A thread whose event rests for longer than a server may be silent, and then asks for something.
+    #[derive(Default)]
+    struct Resting {
+        answer: Answer,
+        closed: Vec<usize>,
+    }
+
+    impl Program for Resting {
+        fn resume(&mut self, reply: Reply, _: &mut dyn Server) -> Result<Want, String> {
+            match reply {
+                Reply::Event(true) => Ok(Want::Sleep(STALL + STALL / 2)),
+                Reply::Go => Ok(Want::Answer {
+                    link: 0,
+                    kind: CommandKind::Text,
+                }),
+                Reply::Done(0) => Ok(Want::Event { completed: true }),
+                other => Err(format!("{other:?}")),
+            }
+        }
+
+        fn command(&self) -> &[u8] {
+            COMMAND
+        }
+
+        fn answer(&mut self, _: usize) -> &mut Answer {
+            &mut self.answer
+        }
+
+        fn take_counts(&mut self) -> Counts {
+            Counts::default()
+        }
+
+        fn take_closed(&mut self) -> Vec<usize> {
+            std::mem::take(&mut self.closed)
+        }
+
+        fn interrupter(&self) -> Interrupter {
+            Arc::new(|| {})
+        }
+    }
+
+    fn linked(path: PathBuf) -> Link {
+        let stream = Stream::connect(&Transport::Unix(path), Instant::now() + LONG).unwrap();
+        Link::without_statements(stream.into_nonblocking().unwrap(), 0, Vec::new())
+    }
+
+    fn wires() -> Wires {
+        let plan = Arc::new(Plan::empty());
+        Wires::new(Vec::new(), plan, LONG, STALL, IgnoredErrors::default())
+    }
+
+    fn reconnector() -> Reconnector {
+        let plan = Arc::new(Plan::empty());
+        Reconnector::new(&[Vec::new()], 0, &plan, LONG, Retry::default()).unwrap()
+    }
+
+    #[test]
+    fn what_was_heard_of_a_closed_link_is_not_the_next_ones_of_its_number() {
+        let mut io = Io::new(IoChoice::Epoll, &[], 16).unwrap();
+        let (mut wires, mut reconnector) = (wires(), reconnector());
+        let (kinds, policy) = (kinds(), policy(STALL, None));
+        let order = order(Instant::now(), STALL);
+        let watch = Watch::new(&order.cancel).unwrap();
+        let mut running = ScriptRunning::new(
+            &kinds,
+            &policy,
+            &order,
+            &mut io,
+            &mut wires,
+            &mut reconnector,
+            &watch,
+        )
+        .unwrap();
+        running.heard = vec![
+            Heard::Event(Event::Ended { token: 0, error: 0 }),
+            Heard::Bytes(1, vec![2]),
+            Heard::Event(Event::Wake),
+            Heard::Bytes(0, vec![1]),
+        ];
+        let program = Resting {
+            closed: vec![0],
+            ..Resting::default()
+        };
+        let watched = watch.add(Arc::new(|| {}));
+        let mut thread = ScriptThread::new(Box::new(program), watched, State::Busy);
+        running.after_turn(&mut thread).unwrap();
+        let left: Vec<_> = running.heard.iter().map(Heard::link).collect();
+        assert_eq!(left, [Some(1), None]);
+    }
+
+    #[test]
+    fn who_asks_on_a_link_that_was_lost_while_idle_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let now = Instant::now();
+        let mut io = Io::new(IoChoice::Epoll, &[], 16).unwrap();
+        let (mut wires, mut reconnector) = (wires(), reconnector());
+        assert_eq!(wires.put(linked(path)), 0);
+        let (kinds, policy, order) = (kinds(), policy(STALL, None), order(now, STALL));
+        let watch = Watch::new(&order.cancel).unwrap();
+        let mut running = ScriptRunning::new(
+            &kinds,
+            &policy,
+            &order,
+            &mut io,
+            &mut wires,
+            &mut reconnector,
+            &watch,
+        )
+        .unwrap();
+        let gone = Err(Lost("gone".into()));
+        running.answered(&mut [], 0, gone, now).unwrap();
+        // The socket would take it.
+        let link = running.wires.get(0).unwrap();
+        let Err(Lost(cause)) = link.send(running.io, 0) else {
+            panic!("nothing was lost");
+        };
+        assert_eq!(cause, "gone");
+    }
+
+    #[test]
+    fn a_long_rest_is_no_silence_of_the_server() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let listener = UnixListener::bind(&path).unwrap();
+        let server = std::thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut command = [0; COMMAND.len()];
+            while stream.read_exact(&mut command).is_ok() {
+                stream.write_all(OK).unwrap();
+            }
+        });
+        let now = Instant::now();
+        let link = linked(path);
+        let mut io = Io::new(IoChoice::Epoll, &[], 16).unwrap();
+        link.watch(&mut io, 0).unwrap();
+        let (mut wires, mut reconnector) = (wires(), reconnector());
+        assert_eq!(wires.put(link), 0);
+        let (kinds, policy) = (kinds(), policy(STALL, None));
+        let order = Order {
+            events: Some((1, Arc::new(AtomicU64::new(0)))),
+            ..order(now, STALL)
+        };
+        let watch = Watch::new(&order.cancel).unwrap();
+        let mut threads = [ScriptThread::new(
+            Box::new(Resting::default()),
+            watch.add(Arc::new(|| {})),
+            State::Parked,
+        )];
+        let report = ScriptRunning::new(
+            &kinds,
+            &policy,
+            &order,
+            &mut io,
+            &mut wires,
+            &mut reconnector,
+            &watch,
+        )
+        .unwrap()
+        .run(&mut threads, &mut Vec::new(), &mut [0; 1024], &|_, _| {});
+        match report.unwrap() {
+            Report::Finished { window, .. } => assert_eq!(window.transactions, 1),
+            other => panic!("{other:?}"),
+        }
+        drop((io, wires));
+        server.join().unwrap();
+    }
 
     #[test]
     fn a_turn_is_some_events_among_others_and_a_time_alone() {

@@ -51,7 +51,7 @@ pub struct SliceStats {
     /// it. 0 in a closed loop.
     pub arrivals: u64,
     /// Of those that arrived since the kick and before the stop: how many had not begun at the end. They wait for a
-    /// connection. 0 in an interval by whose end as many had begun as may.
+    /// connection. 0 where as many had begun by then as may.
     pub backlog: u64,
     /// How late transactions began although a connection was free, in nanoseconds, to 2 significant digits; open loop,
     /// counted time. This delay is the load generator's own, and part of `latency`.

@@ -8,12 +8,12 @@ use crate::net::tls::{TlsClient, TlsError};
 use crate::protocol::answer_digest::{AnswerDigest, AnswerDigestReader};
 use crate::protocol::auth::Channel;
 use crate::protocol::command::{self, ParameterType};
-use crate::protocol::inbox::Inbox;
+use crate::protocol::inbox::{Inbox, LONG, SHORT};
 use crate::protocol::login::{Account, Encryption, Login, Step};
-use crate::protocol::packet::{MAX_PAYLOAD, ServerError};
+use crate::protocol::packet::ServerError;
 use crate::protocol::prepared::{PrepareReader, Prepared};
 use crate::protocol::response::{Progress, ResponseReader};
-use crate::protocol::rows::{Row, RowReader};
+use crate::protocol::rows::{MAX_MEMORY, Row, RowReader};
 use crate::protocol::{ExchangeError, ProtocolError, capability};
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
@@ -251,25 +251,23 @@ impl Session {
 
     /// Prepares a statement.
     pub(crate) fn prepare(&mut self, sql: &str) -> Result<Prepared, SessionError> {
-        check_length(sql)?;
         let deadline = Instant::now() + self.timeout;
         command::prepare(&mut self.out, sql.as_bytes());
         let mut reader = PrepareReader::new(self.capabilities);
-        self.exchange(deadline, |packet| reader.packet(packet))
+        self.exchange(deadline, SHORT, |packet| reader.packet(packet))
     }
 
     /// Runs a statement in text form and keeps its rows.
     pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<Row>, SessionError> {
-        check_length(sql)?;
         let deadline = Instant::now() + self.timeout;
         command::query(&mut self.out, sql.as_bytes());
         let mut reader = RowReader::new(self.capabilities);
-        let rows = self.exchange(deadline, |packet| reader.packet(packet));
+        let rows = self.exchange(deadline, MAX_MEMORY, |packet| reader.packet(packet));
         self.warnings = reader.warnings();
         rows
     }
 
-    /// Runs a statement in text form, which must fit one packet, and says what the answer was.
+    /// Runs a statement in text form and says what the answer was.
     pub(crate) fn answer(&mut self, sql: &[u8]) -> Result<AnswerDigest, SessionError> {
         command::query(&mut self.out, sql);
         self.digest()
@@ -291,7 +289,7 @@ impl Session {
     fn digest(&mut self) -> Result<AnswerDigest, SessionError> {
         let deadline = Instant::now() + self.timeout;
         let mut reader = AnswerDigestReader::new(self.capabilities);
-        self.exchange(deadline, |packet| reader.packet(packet))
+        self.exchange(deadline, LONG, |packet| reader.packet(packet))
     }
 
     /// Warnings that the server counted for the last statement of [`rows`](Session::rows); 0 where it was refused.
@@ -301,15 +299,7 @@ impl Session {
 
     /// Runs a statement in text form and discards what it returns.
     pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<(), SessionError> {
-        let mut payload = Vec::new();
-        if sql.len() + 1 < MAX_PAYLOAD {
-            command::query(&mut self.out, sql);
-        } else {
-            payload.push(3);
-            payload.extend_from_slice(sql);
-            self.out.clear();
-            command::write_packets(&mut self.out, 0, &payload);
-        }
+        command::query(&mut self.out, sql);
         self.run()
     }
 
@@ -318,6 +308,7 @@ impl Session {
         let deadline = Instant::now() + self.timeout;
         self.stream.write_before(deadline, &self.out)?;
         let mut reader = ResponseReader::new(self.capabilities);
+        reader.expect(command::answer_number(&self.out));
         let mut buffer = [0; READ];
         loop {
             let count = self.stream.read_before(deadline, &mut buffer)?;
@@ -340,17 +331,26 @@ impl Session {
         let _ = self.stream.write(&command::QUIT);
     }
 
-    /// Sends the command in the buffer and hands the packets of its answer to `take` until it has a result.
+    /// Sends the command in the buffer and hands the payloads of its answer, each of up to `longest` bytes, to `take` until
+    /// it has a result.
     fn exchange<T>(
         &mut self,
         deadline: Instant,
+        longest: usize,
         mut take: impl FnMut(&[u8]) -> Result<Option<T>, ExchangeError>,
     ) -> Result<T, SessionError> {
         self.stream.write_before(deadline, &self.out)?;
-        self.inbox.set_sequence(1);
+        self.inbox.allow(longest);
+        self.inbox.set_sequence(command::answer_number(&self.out));
+        let mut buffer = [0; READ];
         loop {
-            let packet = self.read_packet(deadline)?;
-            let result = match take(&packet) {
+            // Where it lies: a copy of a long one would take as much memory again.
+            let Some(payload) = self.inbox.packet()? else {
+                let count = self.stream.read_before(deadline, &mut buffer)?;
+                self.inbox.put(&buffer[..count]);
+                continue;
+            };
+            let result = match take(payload) {
                 Ok(None) => continue,
                 Ok(Some(result)) => Ok(result),
                 Err(ExchangeError::Server(error)) => Err(SessionError::Server(error)),
@@ -358,6 +358,7 @@ impl Session {
             };
             // A refused statement leaves the connection usable, unless more follows.
             self.expect_silence()?;
+            self.inbox.let_go();
             return result;
         }
     }
@@ -388,14 +389,4 @@ impl Session {
             Err(ProtocolError::new("bytes follow a complete answer"))
         }
     }
-}
-
-fn check_length(sql: &str) -> Result<(), ProtocolError> {
-    if sql.len() + 1 >= MAX_PAYLOAD {
-        return Err(ProtocolError::new(format!(
-            "a statement of {} bytes cannot be prepared",
-            sql.len()
-        )));
-    }
-    Ok(())
 }

@@ -269,13 +269,19 @@ impl Ring {
         self.push(&poll.user_data(data))
     }
 
+    /// Whether a command can be queued as things are.
+    fn has_room(&mut self, command: &[u8]) -> bool {
+        self.commands + command.len() <= COMMANDS && !self.ring.submission().is_full()
+    }
+
     /// Sends a command with the next [`wait`](Self::wait); an [`Event::Short`] follows if not all of it could be. False:
-    /// it is too long for that.
+    /// it is too long for that, or nothing more can be queued.
     pub(crate) fn send(&mut self, token: u32, command: &[u8]) -> io::Result<bool> {
-        if self.commands + command.len() > COMMANDS {
+        // Room for both first: where the queue had to be submitted after the copy, the copy's place would be given to others.
+        if !self.has_room(command) {
             self.submit()?;
         }
-        if self.commands + command.len() > COMMANDS {
+        if !self.has_room(command) {
             return Ok(false);
         }
         let (socket, _) = self.watched[token as usize];
@@ -489,6 +495,29 @@ mod tests {
         theirs.read_exact(&mut all).unwrap();
         assert!(all.iter().all(|&byte| byte == 7));
         assert!(matches!(wait(&mut ring, LONG)[..], [Event::Writable(0)]));
+    }
+
+    #[test]
+    fn a_command_that_the_queue_was_too_full_for_is_sent_as_it_is() {
+        let Some(mut ring) = ring(5) else { return };
+        let pairs: Vec<_> = (0..5).map(|_| UnixStream::pair().unwrap()).collect();
+        for (token, (ours, _)) in (0..).zip(&pairs) {
+            ours.set_nonblocking(true).unwrap();
+            ring.watch(ours, token).unwrap();
+        }
+        for number in 0..QUEUE {
+            assert!(ring.send(number % 4, &[1; 10]).unwrap());
+        }
+        assert!(ring.send(4, &[2; 10]).unwrap());
+        // These would come to where the one before was copied to, had the queue been submitted only then.
+        for number in 0..60 {
+            assert!(ring.send(number % 4, &[3; 60]).unwrap());
+        }
+        assert!(wait(&mut ring, SHORT).is_empty());
+        let mut sent = [0; 10];
+        let mut theirs = &pairs[4].1;
+        theirs.read_exact(&mut sent).unwrap();
+        assert_eq!(sent, [2; 10]);
     }
 
     #[test]

@@ -11,9 +11,8 @@ use crate::script::command::{run_command, script_run};
 use crate::workload::filling::{JobWork, TableEvent, Work, failed};
 use crate::workload::spec::quoted;
 use crate::workload::{Workload, WorkloadSpec};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, OnceLock, mpsc};
 use std::time::Duration;
 
 /// Bound on a single statement; building an index over many rows takes its time.
@@ -200,53 +199,81 @@ fn for_each(
     let next_job = AtomicU32::new(1);
     let failed = AtomicBool::new(false);
     let (events, received) = mpsc::channel();
-    std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..connections.clamp(1, jobs.max(1) as usize))
-            .map(|_| {
-                let events = events.clone();
-                let (next_job, failed) = (&next_job, &failed);
-                scope.spawn(move || {
-                    let result = (|| {
-                        let mut at_work = Work::new(
-                            session::connect_for_bulk(
-                                endpoint,
-                                Some(&endpoint.database),
-                                STATEMENT_TIMEOUT,
-                            )?,
-                            events,
-                            failed,
-                            &options.cancel,
-                        );
-                        loop {
-                            let job = next_job.fetch_add(1, Ordering::Relaxed);
-                            if job > jobs || at_work.stopped() {
-                                at_work.quit();
-                                return Ok(());
-                            }
-                            work(&mut at_work, job)?;
-                        }
-                    })();
-                    if result.is_err() {
-                        failed.store(true, Ordering::Relaxed);
+    let workers: Vec<_> = (0..connections.clamp(1, jobs.max(1) as usize))
+        .map(|_| {
+            let events = events.clone();
+            let (next_job, failed) = (&next_job, &failed);
+            move || -> Result<(), LoadError> {
+                let mut at_work = Work::new(
+                    session::connect_for_bulk(
+                        endpoint,
+                        Some(&endpoint.database),
+                        STATEMENT_TIMEOUT,
+                    )?,
+                    events,
+                    failed,
+                    &options.cancel,
+                );
+                loop {
+                    let job = next_job.fetch_add(1, Ordering::Relaxed);
+                    if job > jobs || at_work.stopped() {
+                        at_work.quit();
+                        return Ok(());
                     }
-                    result
-                })
-            })
-            .collect();
-        drop(events);
+                    work(&mut at_work, job)?;
+                }
+            }
+        })
+        .collect();
+    drop(events);
+    at_once(workers, &failed, || {
         while let Ok(event) = received.recv() {
             on_event(event);
         }
-        for worker in workers {
-            worker
-                .join()
-                .map_err(|_| LoadError::Client("a thread that fills tables died".into()))??;
+    })?;
+    if options.cancel.load(Ordering::Relaxed) {
+        return Err(LoadError::Cancelled);
+    }
+    Ok(())
+}
+
+/// Runs all `workers`, each on a thread, and `meanwhile` on this one. The first that fails has the others told by `failed`.
+///
+/// # Errors
+/// The first one in time: what others meet while they stop (a deadlock, say) follows from it.
+fn at_once<W>(
+    workers: Vec<W>,
+    failed: &AtomicBool,
+    meanwhile: impl FnOnce(),
+) -> Result<(), LoadError>
+where
+    W: FnOnce() -> Result<(), LoadError> + Send,
+{
+    let cause = OnceLock::new();
+    std::thread::scope(|scope| {
+        let cause = &cause;
+        let threads: Vec<_> = workers
+            .into_iter()
+            .map(|work| {
+                scope.spawn(move || {
+                    if let Err(error) = work() {
+                        // Another one may have been first.
+                        let _ = cause.set(error);
+                        failed.store(true, Ordering::Relaxed);
+                    }
+                })
+            })
+            .collect();
+        meanwhile();
+        for thread in threads {
+            if thread.join().is_err() {
+                let died = LoadError::Client("a thread that fills tables died".into());
+                // As above.
+                let _ = cause.set(died);
+            }
         }
-        if options.cancel.load(Ordering::Relaxed) {
-            return Err(LoadError::Cancelled);
-        }
-        Ok(())
-    })
+    });
+    cause.into_inner().map_or(Ok(()), Err)
 }
 
 fn create_database(endpoint: &Endpoint) -> Result<(), LoadError> {
@@ -260,4 +287,36 @@ fn create_database(endpoint: &Endpoint) -> Result<(), LoadError> {
         .map_err(|error| failed(&error, sql.as_bytes()))?;
     session.quit();
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_is_the_first_one_in_time() {
+        let failed = AtomicBool::new(false);
+        let run = |is_cause: bool| {
+            let failed = &failed;
+            move || -> Result<(), LoadError> {
+                if is_cause {
+                    return Err(LoadError::Prepare("the table is full".into()));
+                }
+                while !failed.load(Ordering::Relaxed) {
+                    std::thread::yield_now();
+                }
+                Err(LoadError::Prepare("deadlock".into()))
+            }
+        };
+        let ended = at_once(vec![run(false), run(true), run(false)], &failed, || {});
+        assert_eq!(ended, Err(LoadError::Prepare("the table is full".into())));
+    }
+
+    #[test]
+    fn a_worker_that_dies_is_an_error() {
+        let failed = AtomicBool::new(false);
+        let dying = || -> Result<(), LoadError> { panic!("as wanted") };
+        let ended = at_once(vec![dying], &failed, || {});
+        assert!(matches!(ended, Err(LoadError::Client(_))), "{ended:?}");
+    }
 }

@@ -57,6 +57,8 @@ pub enum Value<'a> {
     Null,
     /// A whole number.
     Int(i64),
+    /// One beyond those: of BIGINT UNSIGNED.
+    Large(u64),
     /// A number.
     Float(f64),
     /// Text, or a decimal number as text.
@@ -253,7 +255,13 @@ impl<'a> Row<'a> {
                 let length = fields.u8()?;
                 Value::Time(fields.bytes(usize::from(length))?)
             }
-            8 => Value::Int(i64::from_le_bytes(eight(fields)?)),
+            8 => {
+                let number = i64::from_le_bytes(eight(fields)?);
+                match column.unsigned && number < 0 {
+                    true => Value::Large(number as u64),
+                    false => Value::Int(number),
+                }
+            }
             _ => {
                 let length = fields.lenenc()?;
                 Value::Bytes(fields.bytes(length as usize)?)
@@ -266,6 +274,7 @@ impl<'a> Row<'a> {
         Ok(match self.value()? {
             Value::Null => None,
             Value::Int(number) => Some(number),
+            Value::Large(_) => return Err(too_large()),
             Value::Float(number) => Some(number as i64),
             Value::Bytes(text) => Some(
                 std::str::from_utf8(text)
@@ -285,6 +294,7 @@ impl<'a> Row<'a> {
         match self.value()? {
             Value::Null => Ok(None),
             Value::Int(number) => Ok(Some(number.saturating_mul(100))),
+            Value::Large(_) => Err(too_large()),
             Value::Float(number) => Ok(Some((number * 100.0).round() as i64)),
             Value::Bytes(text) => match hundredths(text) {
                 Some(number) => Ok(Some(number)),
@@ -305,6 +315,10 @@ impl<'a> Row<'a> {
             _ => None,
         })
     }
+}
+
+fn too_large() -> ProtocolError {
+    ProtocolError::new("a number beyond 63 bits where a smaller one was expected")
 }
 
 fn eight(fields: &mut Fields<'_>) -> Result<[u8; 8], ProtocolError> {
@@ -399,6 +413,17 @@ mod tests {
             assert!(row.value().is_err());
         }
         assert!(answer.row(2).is_none());
+    }
+
+    #[test]
+    fn large_numbers_are_not_negative() {
+        let row = [&[0, 0][..], &[0xff; 8], &[0xff; 8], &5_u64.to_le_bytes()].concat();
+        let answer = answer(Format::Binary, &[(8, 0x20), (8, 0), (8, 0x20)], &[&row]);
+        let mut row = answer.row(0).unwrap();
+        assert!(row.clone().int().is_err() && row.clone().hundredths().is_err());
+        assert_eq!(row.value(), Ok(Value::Large(u64::MAX)));
+        assert_eq!(row.value(), Ok(Value::Int(-1)));
+        assert_eq!(row.value(), Ok(Value::Int(5)));
     }
 
     #[test]

@@ -49,7 +49,21 @@ pub fn write_packets(out: &mut Vec<u8>, mut sequence: u8, mut payload: &[u8]) ->
     }
 }
 
-/// COM_QUERY: a statement in text. It must fit one packet.
+/// The number that the answer to what `commands` holds begins with: both ends count on through the packets of a command, the
+/// last of which is the one that is answered.
+#[inline]
+pub(crate) fn answer_number(commands: &[u8]) -> u8 {
+    let mut last = 0;
+    let mut rest = commands;
+    while let Some((&[a, b, c, number], behind)) = rest.split_first_chunk() {
+        last = number;
+        let length = u32::from_le_bytes([a, b, c, 0]) as usize;
+        rest = behind.get(length..).unwrap_or_default();
+    }
+    last.wrapping_add(1)
+}
+
+/// COM_QUERY: a statement in text.
 pub(crate) fn query(out: &mut Vec<u8>, sql: &[u8]) {
     text_command(out, COM_QUERY, sql);
 }
@@ -64,18 +78,23 @@ pub(crate) fn reset_connection(out: &mut Vec<u8>) {
     text_command(out, COM_RESET_CONNECTION, b"");
 }
 
-/// COM_STMT_PREPARE. The statement must fit one packet.
+/// COM_STMT_PREPARE.
 pub(crate) fn prepare(out: &mut Vec<u8>, sql: &[u8]) {
     text_command(out, COM_STMT_PREPARE, sql);
 }
 
-fn text_command(out: &mut Vec<u8>, command: u8, sql: &[u8]) {
-    debug_assert!(sql.len() < MAX_PAYLOAD - 1);
+fn text_command(out: &mut Vec<u8>, command: u8, text: &[u8]) {
     out.clear();
-    out.extend_from_slice(&(sql.len() as u32 + 1).to_le_bytes()[..3]);
+    // The command's byte is the first packet's first one.
+    let (first, rest) = text.split_at(text.len().min(MAX_PAYLOAD - 1));
+    out.extend_from_slice(&(first.len() as u32 + 1).to_le_bytes()[..3]);
     out.push(0);
     out.push(command);
-    out.extend_from_slice(sql);
+    out.extend_from_slice(first);
+    // As in `write_packets`: a packet of the greatest length is always followed by another.
+    if first.len() + 1 == MAX_PAYLOAD {
+        write_packets(out, 1, rest);
+    }
 }
 
 /// COM_STMT_EXECUTE under construction: parameters in order, then [`finish`](Execute::finish).
@@ -199,5 +218,34 @@ mod tests {
         assert_eq!(next, 2);
         assert_eq!(out.len(), MAX_PAYLOAD + 8);
         assert_eq!(out[out.len() - 4..], [0, 0, 0, 1]);
+    }
+
+    #[test]
+    fn long_statements_are_split_as_any_payload() {
+        for length in [
+            1,
+            MAX_PAYLOAD - 2,
+            MAX_PAYLOAD - 1,
+            MAX_PAYLOAD,
+            MAX_PAYLOAD + 9,
+        ] {
+            let sql = vec![b'x'; length];
+            let (mut out, mut expected) = (Vec::new(), Vec::new());
+            query(&mut out, &sql);
+            let next = write_packets(&mut expected, 0, &[&[COM_QUERY][..], &sql].concat());
+            assert!(out == expected, "{length}");
+            assert_eq!(answer_number(&out), next, "{length}");
+        }
+    }
+
+    #[test]
+    fn answers_are_numbered_on_from_the_command_that_is_answered() {
+        assert_eq!(answer_number(&QUIT), 1);
+        // Behind one that is not answered, as a script's COM_STMT_CLOSE.
+        let mut commands = QUIT.to_vec();
+        write_packets(&mut commands, 0, &vec![1; MAX_PAYLOAD]);
+        assert_eq!(answer_number(&commands), 2);
+        commands.extend_from_slice(&QUIT);
+        assert_eq!(answer_number(&commands), 1);
     }
 }

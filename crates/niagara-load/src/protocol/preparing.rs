@@ -26,6 +26,11 @@ impl Preparing {
         }
     }
 
+    /// The answer's first packet has this number.
+    pub(crate) fn expect(&mut self, number: u8) {
+        self.inbox.set_sequence(number);
+    }
+
     /// Takes the next bytes.
     pub(crate) fn feed(&mut self, bytes: &[u8]) -> Result<Progress, ProtocolError> {
         self.inbox.put(bytes);

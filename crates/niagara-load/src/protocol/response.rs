@@ -106,6 +106,12 @@ impl ResponseReader {
         }
     }
 
+    /// The next answer's first packet has this number: [`command::answer_number`](super::command::answer_number).
+    #[inline]
+    pub(crate) fn expect(&mut self, number: u8) {
+        self.number = number;
+    }
+
     /// Says whether the rows of the next answer, which come in `format`, are to be kept.
     #[inline]
     pub(crate) fn keep_rows(&mut self, keep: bool, format: Format) {
@@ -437,6 +443,18 @@ mod tests {
         let mut bytes = packets(&[OK]);
         bytes[3] = 0;
         assert!(read(MODERN, &bytes).is_err());
+    }
+
+    #[test]
+    fn answers_to_commands_of_several_packets_are_numbered_on_from_these() {
+        let mut bytes = Vec::new();
+        crate::protocol::command::write_packets(&mut bytes, 3, OK);
+        let mut reader = ResponseReader::new(MODERN);
+        reader.expect(3);
+        assert_eq!(reader.feed(&bytes), Ok(Progress::Done));
+        // The next one is the usual one again.
+        assert_eq!(reader.feed(&packets(&[OK])), Ok(Progress::Done));
+        assert!(reader.feed(&bytes).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::{ExchangeError, ProtocolError};
 const NULL: u8 = 0xfb;
 
 /// Bytes of memory that the rows of one answer may take.
-const MAX_MEMORY: usize = 64 << 20;
+pub(crate) const MAX_MEMORY: usize = 64 << 20;
 
 /// A row; `None` is NULL.
 pub type Row = Vec<Option<String>>;

@@ -75,6 +75,28 @@ impl Wires {
         self.made = number;
     }
 
+    /// The server that the next connection goes to, as [`start_with`](Self::start_with) takes it.
+    pub(crate) fn next_server(&self) -> usize {
+        self.made
+    }
+
+    /// Counts a statement by its answer.
+    pub(crate) fn count(&mut self, reply: &Reply) {
+        self.counts.answered(reply);
+    }
+
+    /// Takes over what a program has counted, and gives up the links that it has closed, whose numbers are returned.
+    pub(crate) fn take_over(&mut self, program: &mut dyn Program) -> Vec<usize> {
+        self.counts.add(program.take_counts());
+        let closed = program.take_closed();
+        for &number in &closed {
+            if let Some(mut link) = self.take(number) {
+                link.quit();
+            }
+        }
+        closed
+    }
+
     /// There may be no more links than these from here on.
     pub(crate) fn limit_to(&mut self, links: usize) {
         self.limit = links;
@@ -276,12 +298,7 @@ pub(crate) fn run_on(
             Err(_) if wires.cancel.load(Ordering::Relaxed) => return Err(LoadError::Cancelled),
             want => want.map_err(LoadError::Script)?,
         };
-        wires.counts.add(program.take_counts());
-        for number in program.take_closed() {
-            if let Some(mut link) = wires.take(number) {
-                link.quit();
-            }
-        }
+        wires.take_over(program);
         reply = match want {
             Want::Event { .. } | Want::Rest { .. } | Want::End => return Ok(want),
             _ if wires.cancel.load(Ordering::Relaxed) => return Err(LoadError::Cancelled),
@@ -292,7 +309,7 @@ pub(crate) fn run_on(
                 let mut answer = answer;
                 let reply = wires.ask(want, &command, &mut answer);
                 *program.answer(link) = answer;
-                wires.counts.answered(&reply);
+                wires.count(&reply);
                 reply
             }
         };

@@ -42,7 +42,7 @@ pub enum Around {
 /// A start that something around the server kept from being one: it says nothing of the server itself.
 #[derive(Debug, thiserror::Error)]
 #[error("{told}")]
-pub struct AroundServer {
+pub(crate) struct AroundServer {
     /// What it was.
     pub what: Around,
     told: String,

@@ -9,9 +9,6 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// The server's number of a deadlock.
-const DEADLOCK: u16 = 1213;
-
 /// Units of a trace that send something.
 fn trace_units(trace: &Trace) -> u64 {
     trace.units.iter().filter(|unit| unit.steps > 0).count() as u64
@@ -70,7 +67,7 @@ pub struct Fidelity {
     /// Share of the pages asked for that were in the buffer pool, captured and replayed, where known.
     #[serde(default)]
     pub hit_rate: (Option<f64>, Option<f64>),
-    /// Deadlocks, captured (where known) and replayed.
+    /// Deadlocks, captured (where known) and replayed, those that both have among them.
     #[serde(default)]
     pub deadlocks: (Option<u64>, u64),
     /// Of a paced replay.
@@ -182,10 +179,7 @@ impl Fidelity {
                 facts.counted.as_ref().and_then(ServerCounts::hit_rate),
                 counted.and_then(ServerCounts::hit_rate),
             ),
-            deadlocks: (
-                captured_deadlocks,
-                tally.errors.get(&DEADLOCK).copied().unwrap_or(0),
-            ),
+            deadlocks: (captured_deadlocks, tally.deadlocks),
             lateness: Lateness::of(tally),
             load_seconds: seconds,
             ended: facts.writes && tally.units + tally.left >= trace_units(trace),

@@ -7,6 +7,8 @@
 //! whether what was replayed is what was captured, and
 //! [`shortcoming`] what speaks against a verdict by it.
 
+#[cfg(test)]
+mod captured;
 pub(crate) mod dispatcher;
 pub(crate) mod fidelity;
 pub(crate) mod login;

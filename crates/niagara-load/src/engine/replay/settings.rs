@@ -83,47 +83,13 @@ fn what(trace: &Trace, step: &Step) -> Option<What> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use niagara_capture::log::ReadOptions;
+    use crate::engine::replay::captured::capture;
     use niagara_capture::trace::{CompileOptions, compile};
-    use niagara_capture::{Import, import};
-    use std::fmt::Write;
-    use std::sync::atomic::AtomicBool;
 
-    /// The trace of a slow log of MySQL, a statement each with its session and the database that the log says.
     fn trace(statements: &[(u64, &str, &str)]) -> Trace {
         let folder = tempfile::tempdir().expect("a folder");
-        let mut text = String::from(
-            "/usr/sbin/mysqld, Version: 8.0.36 (MySQL Community Server - GPL). started with:\n\
-             Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\n\
-             Time                 Id Command    Argument\n",
-        );
-        for (number, (session, database, sql)) in statements.iter().enumerate() {
-            let said = match *database {
-                "" => String::new(),
-                name => format!("use {name};\n"),
-            };
-            write!(
-                text,
-                "# Time: 2023-11-14T22:13:20.{:06}Z\n# User@Host: app[app] @ localhost []  Id: {session}\n\
-                 # Query_time: 0.000001  Lock_time: 0.000001 Rows_sent: 1  Rows_examined: 1\n{said}SET timestamp=1700000000;\n{sql};\n",
-                number * 10 + 1
-            )
-            .expect("a string");
-        }
-        let (log, output) = (
-            folder.path().join("slow.log"),
-            folder.path().join("a.capture"),
-        );
-        std::fs::write(&log, text).expect("a file");
-        let order = Import {
-            files: vec![log],
-            read: ReadOptions::default(),
-            output: output.clone(),
-            replace: true,
-            counted: None,
-        };
-        import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
-        compile(&output, CompileOptions::default()).expect("a trace")
+        let path = capture(folder.path(), statements);
+        compile(&path, CompileOptions::default()).expect("a trace")
     }
 
     #[test]

@@ -4,6 +4,8 @@ use niagara_capture::trace::{NONE, Step, Trace};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+/// The server's number of a deadlock.
+const DEADLOCK: u16 = 1213;
 /// Parts of an octave that latencies are told apart by: to 9 %.
 const PARTS: u32 = 8;
 /// Octaves from a microsecond on: up to an hour.
@@ -127,7 +129,7 @@ pub struct Tally {
     pub nanoseconds: u64,
     /// Units that came to their end.
     pub units: u64,
-    /// Units that were left where they were, their connection being lost.
+    /// Units that were left where they were: their conflicts did not end, or their connection was lost.
     pub left: u64,
     /// Sessions that logged in.
     pub logins: u64,
@@ -147,9 +149,11 @@ pub struct Tally {
     pub errors_as_captured: u64,
     /// Statements that failed in the capture and did not here.
     pub errors_gone: u64,
+    /// Statements that met a deadlock, whether or not they had in the capture.
+    pub deadlocks: u64,
     /// Transactions begun again after a conflict with another.
     pub retries: u64,
-    /// Transactions that were left where they were: their conflicts did not end, or their connection was lost.
+    /// As `left`, those without a statement among them.
     pub given_up: u64,
     /// Units that began although something they wait for was not over: nothing else was running.
     pub out_of_order: u64,
@@ -187,6 +191,7 @@ impl Tally {
         if step.duration_us != NONE {
             self.captured_us += u64::from(step.duration_us);
         }
+        self.deadlocks += u64::from(error == Some(DEADLOCK));
         match error {
             Some(code) if u32::from(code) == step.error => self.errors_as_captured += 1,
             Some(code) => *self.errors.entry(code).or_default() += 1,
@@ -199,6 +204,29 @@ impl Tally {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_deadlock_is_one_whether_or_not_the_capture_has_it() {
+        let mut tally = Tally {
+            digests: vec![DigestTally::default()],
+            ..Tally::default()
+        };
+        for captured in [u32::from(DEADLOCK), 0, NONE] {
+            let step = Step {
+                text: 0,
+                digest: 0,
+                error: captured,
+                rows: NONE,
+                duration_us: NONE,
+                start_us: 0,
+                action: niagara_capture::trace::Action::Query,
+            };
+            tally.answered(&step, Duration::ZERO, 0, Some(DEADLOCK));
+            tally.answered(&step, Duration::ZERO, 0, Some(1205));
+        }
+        assert_eq!(tally.deadlocks, 3);
+        assert_eq!((tally.errors_as_captured, tally.errors[&DEADLOCK]), (1, 2));
+    }
 
     #[test]
     fn latencies_fall_into_buckets_of_nine_per_cent() {

@@ -289,8 +289,18 @@ impl FileTransaction {
                 Value::Int(number) => {
                     text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
                 }
+                Value::Large(number) => {
+                    text.extend_from_slice(itoa::Buffer::new().format(number).as_bytes());
+                }
                 // Writing to memory does not fail.
-                Value::Float(number) => drop(write!(text, "{number}")),
+                Value::Float(number) => {
+                    let _ = write!(text, "{number}");
+                    // All digits of a number such as 1e300, of which a parameter would have the first ones only.
+                    if text.len() > MAX_KEPT {
+                        text.clear();
+                        let _ = write!(text, "{number:e}");
+                    }
+                }
                 Value::Bytes(bytes) if bytes.len() <= MAX_KEPT => {
                     text.extend_from_slice(bytes);
                 }
@@ -311,5 +321,53 @@ impl FileTransaction {
             }
         }
         Ok(true)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::answer::Format;
+    use crate::protocol::capability;
+    use crate::protocol::command::write_packets;
+    use crate::protocol::response::{Progress, ResponseReader};
+    use rand::SeedableRng;
+
+    /// What is kept of a DOUBLE.
+    fn kept(number: f64) -> String {
+        // Names without a letter, then what the column is.
+        let column = [&[0; 6][..], &[12, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0]].concat();
+        let row = [&[0, 0][..], &number.to_le_bytes()].concat();
+        let end = [0xfe_u8, 0, 0, 2, 0, 0, 0];
+        let mut bytes = Vec::new();
+        let mut next = 1;
+        for payload in [&[1_u8][..], &column, &row, &end] {
+            next = write_packets(&mut bytes, next, payload);
+        }
+        let mut reader = ResponseReader::new(capability::DEPRECATE_EOF);
+        reader.keep_rows(true, Format::Binary);
+        assert_eq!(reader.feed(&bytes), Ok(Progress::Done));
+        let mut transaction = FileTransaction {
+            rng: Rng::seed_from_u64(1),
+            values: vec![vec![Slot {
+                drawer: None,
+                drawn: Drawn::Text,
+                text: Vec::new(),
+            }]],
+            kind: 0,
+            step: 0,
+            done: 0,
+            gives_up: false,
+        };
+        assert_eq!(transaction.keep(&[0], reader.answer()), Ok(true));
+        String::from_utf8(transaction.values[0][0].text.clone()).unwrap()
+    }
+
+    #[test]
+    fn numbers_are_kept_whole() {
+        assert_eq!(kept(-0.5), "-0.5");
+        assert_eq!(kept(1e20), "100000000000000000000");
+        assert_eq!(kept(1e300), "1e300");
+        assert_eq!(kept(-2.5e-300), "-2.5e-300");
     }
 }

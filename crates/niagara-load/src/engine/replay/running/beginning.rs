@@ -9,20 +9,22 @@ use std::time::{Duration, Instant};
 
 /// When nothing was heard for this long, and something could begin but for the captured order, it does: what holds it up
 /// may wait for it, by locks that outlast their transaction (GET_LOCK, LOCK TABLES).
-const STUCK: Duration = Duration::from_secs(1);
+pub(super) const STUCK: Duration = Duration::from_secs(1);
 
 impl Running<'_, '_> {
     /// Begins whatever may.
     pub(super) fn begin_due(&mut self, mut now: Instant) -> Result<(), LoadError> {
+        // After the end nobody rests: what is under way is to be finished, and a rest may be longer than that may take.
+        let is_over = self.time.is_over(now);
         while let Some(&Reverse((due, place))) = self.resting.peek()
-            && due <= now
+            && (due <= now || is_over)
         {
             self.resting.pop();
             let slot = &self.side.slots[place as usize];
             // Another one may have the place of a session that was lost meanwhile.
             if matches!(slot.state, State::Idle(_)) && slot.unit != NONE && slot.asked == due {
                 self.heard = now;
-                self.write(place, due);
+                self.write(place, due.min(now));
             }
         }
         self.held = false;
@@ -57,6 +59,8 @@ impl Running<'_, '_> {
                 self.held_until = now;
                 return Ok(());
             };
+            // Only now: without a place it would be counted with every look.
+            self.tally.out_of_order += u64::from(!self.side.dispatcher.may_begin(head));
             self.side.dispatcher.begin();
             self.begin(place, head, due.unwrap_or(now), now)?;
         }
@@ -69,13 +73,10 @@ impl Running<'_, '_> {
     }
 
     /// Whether what the unit waits for is over, or nothing else is running.
-    fn is_free(&mut self, head: u32, now: Instant) -> bool {
-        if self.side.dispatcher.may_begin(head) {
-            return true;
-        }
-        let stuck = self.in_flight == 0 || now.saturating_duration_since(self.heard) >= STUCK;
-        self.tally.out_of_order += u64::from(stuck);
-        stuck
+    fn is_free(&self, head: u32, now: Instant) -> bool {
+        self.side.dispatcher.may_begin(head)
+            || self.in_flight == 0
+            || now.saturating_duration_since(self.heard) >= STUCK
     }
 
     /// The place of the unit's session, which is connected if it is not there.

@@ -12,7 +12,7 @@ use std::time::Instant;
 /// Conflicts with others after which a transaction is begun again: deadlock, lock wait timeout, record changed.
 const CONFLICTS: [u16; 3] = [1213, 1205, 1020];
 /// How often.
-const MAX_TRIES: u32 = 10;
+pub(super) const MAX_TRIES: u32 = 10;
 
 impl Running<'_, '_> {
     /// The statement at hand was answered.
@@ -26,6 +26,10 @@ impl Running<'_, '_> {
         let latency = now.saturating_duration_since(slot.asked);
         if let State::RollingBack(_) = slot.state {
             self.time.recorder.query(now, None, latency, false);
+            if slot.tries > MAX_TRIES {
+                self.leave(place, now);
+                return Ok(());
+            }
             slot.step = self.trace.units[slot.unit as usize].first_step as usize;
             return self.go(place, now);
         }
@@ -62,24 +66,23 @@ impl Running<'_, '_> {
             }
             // One that the capture does not have, too.
             if CONFLICTS.contains(&code) && u32::from(code) != step.error {
-                return self.conflict(place, code, now);
+                self.conflict(place, code, now);
+                return Ok(());
             }
         }
         self.advance(place, now);
         Ok(())
     }
 
-    /// After a conflict with another transaction it is undone and begun again, as the client would have done.
-    fn conflict(&mut self, place: u32, code: u16, now: Instant) -> Result<(), LoadError> {
+    /// After a conflict with another transaction it is undone and begun again, as the client would have done; after too many it
+    /// is undone and left. What is left of it alone would change data as nobody has.
+    fn conflict(&mut self, place: u32, code: u16, now: Instant) {
         self.time.recorder.error(code);
         let slot = &mut self.side.slots[place as usize];
-        if slot.tries >= MAX_TRIES {
-            self.tally.given_up += 1;
-            self.advance(place, now);
-            return Ok(());
-        }
         slot.tries += 1;
-        self.tally.retries += 1;
+        if slot.tries <= MAX_TRIES {
+            self.tally.retries += 1;
+        }
         slot.state = match std::mem::take(&mut slot.state) {
             State::Running(mut link) => {
                 link.write_text(b"ROLLBACK");
@@ -89,7 +92,6 @@ impl Running<'_, '_> {
         };
         slot.asked = now;
         self.unsent.push(place);
-        Ok(())
     }
 
     /// Goes on to the unit's next statement, or ends it.
@@ -102,7 +104,7 @@ impl Running<'_, '_> {
         }
         let due = self.due(self.trace.steps[self.side.slots[place as usize].step].start_us);
         match due {
-            Some(due) if due > now => {
+            Some(due) if due > now && !self.time.is_over(now) => {
                 let slot = &mut self.side.slots[place as usize];
                 slot.state = match std::mem::take(&mut slot.state) {
                     State::Running(link) => State::Idle(link),
@@ -111,13 +113,31 @@ impl Running<'_, '_> {
                 slot.asked = due;
                 self.resting.push(Reverse((due, place)));
             }
-            Some(due) => self.write(place, due),
+            Some(due) => self.write(place, due.min(now)),
             None => self.write(place, now),
         }
     }
 
     /// The unit is over.
     pub(super) fn finish(&mut self, place: u32, now: Instant) {
+        let slot = &self.side.slots[place as usize];
+        if self.trace.units[slot.unit as usize].steps > 0 {
+            self.tally.units += 1;
+            let latency = now.saturating_duration_since(slot.intended);
+            self.time.recorder.transaction(now, 0, latency);
+        }
+        self.release(place, now);
+    }
+
+    /// The unit was undone for the last time, which completes no transaction.
+    fn leave(&mut self, place: u32, now: Instant) {
+        self.tally.given_up += 1;
+        self.tally.left += 1;
+        self.release(place, now);
+    }
+
+    /// The session is in its unit no longer.
+    fn release(&mut self, place: u32, now: Instant) {
         let slot = &mut self.side.slots[place as usize];
         slot.state = match std::mem::take(&mut slot.state) {
             State::Running(link) | State::RollingBack(link) | State::Restoring(link) => {
@@ -128,14 +148,8 @@ impl Running<'_, '_> {
         let unit = std::mem::replace(&mut slot.unit, NONE);
         slot.free_since = now;
         slot.next = self.trace.units[unit as usize].next;
-        let intended = slot.intended;
         self.in_flight -= 1;
         self.side.dispatcher.end(unit);
-        if self.trace.units[unit as usize].steps > 0 {
-            self.tally.units += 1;
-            let latency = now.saturating_duration_since(intended);
-            self.time.recorder.transaction(now, 0, latency);
-        }
         if self.trace.units[unit as usize].next == NONE {
             self.side.close(place);
         }
@@ -146,6 +160,9 @@ impl Running<'_, '_> {
         let slot = &mut self.side.slots[place as usize];
         let unit = std::mem::replace(&mut slot.unit, NONE);
         self.unsent.retain(|&unsent| unsent != place);
+        // It rests no longer: while all that are under way rest, nobody waits for the server.
+        self.resting
+            .retain(|&Reverse((_, resting))| resting != place);
         self.side.close(place);
         self.time.recorder.reconnected(false);
         self.tally.lost += 1;

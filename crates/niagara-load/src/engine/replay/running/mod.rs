@@ -134,9 +134,13 @@ impl<'r, 's> Running<'r, 's> {
 
     fn check_bounds(&self, now: Instant) -> Result<(), LoadError> {
         self.time.check_drain(now, self.in_flight, "transactions")?;
+        let silent = now.saturating_duration_since(self.heard);
+        if silent < self.order.stall_timeout {
+            return Ok(());
+        }
         // What is captured may take long; how long it took there is known.
         let longest = self.order.stall_timeout.max(self.longest_captured() * 10);
-        if now.saturating_duration_since(self.heard) >= longest {
+        if silent >= longest {
             return Err(self.time.server_lost(format!(
                 "no answer to {} for {:.1} s",
                 counted(self.in_flight as u64, "statement"),
@@ -189,5 +193,135 @@ impl<'r, 's> Running<'r, 's> {
         let speed = self.setup.speed?;
         let since = time_us.saturating_sub(self.origin_us) as f64 / speed;
         Some(self.origin + Duration::from_secs_f64(since / 1e6))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::beginning::STUCK;
+    use super::ending::MAX_TRIES;
+    use super::*;
+    use crate::engine::link::Link;
+    use crate::engine::options::DriverOptions;
+    use crate::engine::order::fixture::{LONG, order};
+    use crate::engine::replay::captured::capture;
+    use crate::engine::replay::slot::State;
+    use crate::net::endpoint::{Endpoint, TlsOptions, Transport};
+    use crate::net::io_choice::IoChoice;
+    use crate::net::stream::Stream;
+    use crate::workload::CaptureWorkload;
+    use std::os::unix::net::UnixListener;
+    use std::path::Path;
+
+    /// A replay at the captured pace of two sessions, the second of which begins after the first has changed something, on a
+    /// server that lets them connect and says nothing.
+    fn setup(folder: &Path) -> (Setup, UnixListener) {
+        let statements = [(1, "", "INSERT INTO t VALUES (1)"), (2, "", "SELECT 1")];
+        let mut workload = CaptureWorkload::open(&capture(folder, &statements)).unwrap();
+        assert!(workload.set_replay("speed", "1").unwrap());
+        let socket = folder.join("socket");
+        let listener = UnixListener::bind(&socket).unwrap();
+        let server = Endpoint {
+            transport: Transport::Unix(socket),
+            user: String::new(),
+            password: String::new(),
+            database: String::new(),
+            tls: TlsOptions::default(),
+        };
+        let options = DriverOptions {
+            io: IoChoice::Epoll,
+            ..DriverOptions::default()
+        };
+        let setup = Setup::new(&[vec![server]], &workload, &options).unwrap();
+        (setup, listener)
+    }
+
+    /// A way to that server.
+    fn link(setup: &Setup) -> Link {
+        let transport = &setup.sides[0][0].transport;
+        let stream = Stream::connect(transport, Instant::now() + LONG).unwrap();
+        Link::without_statements(stream.into_nonblocking().unwrap(), 0, Vec::new())
+    }
+
+    /// The first transaction is under way in the first place.
+    fn begin(running: &mut Running<'_, '_>, state: fn(Link) -> State<'static>) {
+        running.side.dispatcher.begin();
+        running.in_flight = 1;
+        let slot = &mut running.side.slots[0];
+        slot.state = state(link(running.setup));
+        slot.unit = 0;
+        slot.step = running.trace.units[0].first_step as usize;
+    }
+
+    #[test]
+    fn what_begins_out_of_order_is_counted_once_however_long_it_has_no_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (setup, _listener) = setup(folder.path());
+        let mut side = Side::new(&setup.sides[0], &setup).unwrap();
+        let mut tally = Tally::new(&setup.trace);
+        let now = Instant::now();
+        let order = order(now, LONG);
+        let mut running = Running::new(&setup, &order, &mut side, &mut tally).unwrap();
+        // The first transaction is under way, and its session has both places.
+        running.side.dispatcher.begin();
+        running.in_flight = 1;
+        for place in [0, 1] {
+            let opened = running.side.open(&setup.trace.units[0], LONG);
+            assert_eq!(opened, Ok(Some(place)));
+        }
+        assert_eq!(running.side.dispatcher.head(), Some(1));
+        assert!(!running.side.dispatcher.may_begin(1));
+        let stuck = now + 2 * STUCK;
+        for _ in 0..3 {
+            running.begin_due(stuck).unwrap();
+            assert_eq!((running.in_flight, running.tally.out_of_order), (1, 0));
+        }
+        running.side.close(1);
+        running.side.settle();
+        running.begin_due(stuck).unwrap();
+        assert_eq!((running.in_flight, running.tally.out_of_order), (2, 1));
+    }
+
+    #[test]
+    fn nobody_rests_after_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (setup, _listener) = setup(folder.path());
+        let mut side = Side::new(&setup.sides[0], &setup).unwrap();
+        let mut tally = Tally::new(&setup.trace);
+        let now = Instant::now();
+        let order = order(now, LONG);
+        let mut running = Running::new(&setup, &order, &mut side, &mut tally).unwrap();
+        begin(&mut running, State::Idle);
+        let due = order.stop_at + LONG;
+        running.side.slots[0].asked = due;
+        running.resting.push(Reverse((due, 0)));
+        running.begin_due(now).unwrap();
+        assert!(running.unsent.is_empty() && running.resting.len() == 1);
+        running.begin_due(order.stop_at).unwrap();
+        assert_eq!(running.unsent, [0]);
+        assert_eq!(running.side.slots[0].asked, order.stop_at);
+    }
+
+    #[test]
+    fn a_transaction_whose_conflicts_do_not_end_is_undone_and_left() {
+        let folder = tempfile::tempdir().unwrap();
+        let (setup, _listener) = setup(folder.path());
+        let mut side = Side::new(&setup.sides[0], &setup).unwrap();
+        let mut tally = Tally::new(&setup.trace);
+        let now = Instant::now();
+        let order = order(now, LONG);
+        let mut running = Running::new(&setup, &order, &mut side, &mut tally).unwrap();
+        begin(&mut running, State::Running);
+        let slot = &mut running.side.slots[0];
+        slot.tries = MAX_TRIES;
+        let deadlock = b"\x09\0\0\x01\xff\xbd\x04#40001";
+        slot.link().unwrap().feed(deadlock).unwrap();
+        running.answered(0, true, now).unwrap();
+        assert!(matches!(running.side.slots[0].state, State::RollingBack(_)));
+        assert_eq!((running.in_flight, running.tally.retries), (1, 0));
+        running.answered(0, false, now).unwrap();
+        assert_eq!(running.in_flight, 0);
+        let tally = running.tally;
+        assert_eq!((tally.units, tally.left, tally.given_up), (0, 1, 1));
     }
 }
