@@ -406,7 +406,7 @@ fn answers_to_a_prepare() {
         ),
         ("0 parameters", packets(1, &[&head(0, 0)])),
         ("number 9", packets(9, &[&head(1, 1)])),
-        ("during set-up", vec![0xff, 0xff, 0xff, 1, 0]),
+        ("are the most", vec![0xff, 0xff, 0xff, 1, 0]),
     ] {
         login_fails(words, move |stream| {
             log_in(stream);

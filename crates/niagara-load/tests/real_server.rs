@@ -648,7 +648,8 @@ fn loops_go_where_they_are_told() {
 
 #[test]
 fn statements_and_values_of_several_packets() {
-    let server = Server::start_with(&["--max-allowed-packet=64M"]);
+    // The server's bound is above ours for rows.
+    let server = Server::start_with(&["--max-allowed-packet=128M"]);
     let mut admin = Admin::connect(&server.unix(), Duration::from_secs(60)).unwrap();
     // A long value is a packet of its own, then two that belong together.
     for length in [2 << 20, 17 << 20] {
@@ -663,5 +664,5 @@ fn statements_and_values_of_several_packets() {
     // What is too long for rows says so.
     let rows = admin.rows("SELECT REPEAT('x', 40 << 20) AS a, REPEAT('y', 30 << 20) AS b");
     let error = rows.unwrap_err().to_string();
-    assert!(error.contains("bytes"), "{error}");
+    assert!(error.contains("are the most"), "{error}");
 }

@@ -65,10 +65,15 @@ impl Cache {
         })
     }
 
-    /// The same, of which nobody waits for another's lock once `cancel` says so.
+    /// The same, of which nobody waits for another's lock or for a server to start once `cancel` says so.
     #[must_use]
     pub fn stopping_with(self, cancel: Cancel) -> Cache {
         Cache { cancel, ..self }
+    }
+
+    /// What ends its waits.
+    pub(crate) fn stop(&self) -> &Cancel {
+        &self.cancel
     }
 
     /// The folder itself.

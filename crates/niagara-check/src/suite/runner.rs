@@ -28,7 +28,8 @@ const LOOK: Duration = Duration::from_millis(100);
 const TEST_MINUTES: u32 = 4;
 /// More tests at the same time than this want more memory than a check may take.
 const MAX_PARALLEL: usize = 4;
-/// Seconds that a server of MariaDB's gets to shut down: by default the runner kills one after 10, which looks like a death.
+/// Seconds that a server of MariaDB's gets to shut down, the first of them where a test has several: by default the runner kills one
+/// after 10, which looks like a death.
 const SHUTDOWN_SECONDS: u32 = 60;
 /// Lines of output that an error shows.
 const TAIL: usize = 15;

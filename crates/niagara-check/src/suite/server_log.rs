@@ -10,9 +10,12 @@
 //! - The next thing in the log is the runner's next test, or nothing. Where the server is started again within a test, that test
 //!   had it ended and may have had it killed.
 //! - Its last test has not failed: after a failure the runner sends signals, and kills what has not ended ten seconds later.
+//! - It was the first to be shut down. Of several servers of one test (a source and its replica) the runner gives the last one all
+//!   of its time, and the others ten seconds.
 //!
 //! Not seen by that: a server that dies before it says that it shuts down, or after it has said that it has.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -99,18 +102,35 @@ impl<'a> Life<'a> {
 pub(super) fn deaths_in(var: &Path) -> Vec<Death> {
     let workers = fs::read_dir(var).into_iter().flatten().flatten();
     let folders = workers.map(|entry| entry.path()).chain([var.to_owned()]);
-    let logs = folders.flat_map(|folder| {
-        let entries = fs::read_dir(folder.join("log")).into_iter();
-        entries.flatten().flatten().map(|entry| entry.path())
-    });
-    let mut logs: Vec<PathBuf> = logs.filter(|path| is_log(path)).collect();
-    logs.sort();
-    logs.iter()
-        .flat_map(|path| {
-            let bytes = fs::read(path).unwrap_or_default();
-            deaths(&String::from_utf8_lossy(&bytes))
-        })
+    let mut folders: Vec<PathBuf> = folders.map(|folder| folder.join("log")).collect();
+    folders.sort();
+    folders
+        .iter()
+        .flat_map(|folder| deaths_of(folder))
         .collect()
+}
+
+/// The deaths in the logs of one worker's servers, the last of which is shut down first.
+fn deaths_of(folder: &Path) -> Vec<Death> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    paths.retain(|path| is_log(path));
+    paths.sort();
+    let mut found = Vec::new();
+    let mut with_another = BTreeSet::new();
+    for path in paths.iter().rev() {
+        let bytes = fs::read(path).unwrap_or_default();
+        let log = String::from_utf8_lossy(&bytes);
+        let mut deaths = deaths(&log);
+        deaths.retain(|death| {
+            let last = death.tests.last();
+            last.is_none_or(|test| !with_another.contains(test))
+        });
+        found.extend(deaths);
+        let tests = log.lines().filter_map(|line| line.strip_prefix(TEST));
+        with_another.extend(tests.map(|test| test.trim().to_owned()));
+    }
+    found
 }
 
 /// `mysqld.1.err`, as the runner calls the servers of either name.
@@ -231,5 +251,20 @@ $ /v/base/sbin/mariadbd --defaults-group-suffix=.1 --defaults-file=/v/var/my.cnf
             .collect();
         assert_eq!(tests, ["main.b", "main.c", "main.a"]);
         assert!(deaths_in(&folder.path().join("none")).is_empty());
+    }
+
+    #[test]
+    fn a_server_that_was_killed_for_want_of_time_beside_another_has_not_died() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let logs = folder.path().join("log");
+        fs::create_dir_all(&logs).expect("made");
+        let [both, alone] = ["main.replica", "main.alone"].map(|test| format!("{TEST}{test}\n"));
+        let second = format!("{both}{START_LINES}{BEGINNING}{END}");
+        fs::write(logs.join("mysqld.2.err"), second).expect("written");
+        let first = format!("{both}{START_LINES}{BEGINNING}{alone}{START_LINES}{BEGINNING}");
+        fs::write(logs.join("mysqld.1.err"), first).expect("written");
+        let found = deaths_in(folder.path());
+        let tests: Vec<&String> = found.iter().flat_map(|death| &death.tests).collect();
+        assert_eq!(tests, ["main.alone"]);
     }
 }

@@ -66,8 +66,8 @@ impl<'a> Arena<'a> {
         }
         let mut seats = Vec::new();
         for ((&side, clone), starting) in sides.iter().zip(clones).zip(starting) {
-            let server = bench
-                .wait_ready(starting, &clone)
+            let server = starting
+                .wait_ready()
                 .map_err(|error| side_trouble(bench, side, &error))?;
             seats.push(Seat {
                 side,

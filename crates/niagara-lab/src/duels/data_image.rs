@@ -8,7 +8,6 @@ use niagara_server::{Cache, Cancel, Config, Image, ImageStore, Install, LOAD_DAT
 
 use crate::asking::origin::Data;
 use crate::duels::spec::Load;
-use crate::duels::stoppable::{clone_folder, start_on};
 use niagara_build::stopped;
 
 /// Names that are shown of a longer list.
@@ -79,9 +78,9 @@ pub(crate) fn image_behind(
         &load.engine,
         tell,
         &mut |making, tell| {
-            clone_folder(&image.data(), &making.datadir(), cancel)?;
+            image.clone_until(&making.datadir(), cancel)?;
             let unlogged = Config::from([("skip_log_bin".to_owned(), String::new())]);
-            let server = start_on(making.work, cancel, || making.launch(&unlogged))?;
+            let server = making.launch(&unlogged)?;
             replay_before(
                 &server.over_socket(database),
                 &load.workload,

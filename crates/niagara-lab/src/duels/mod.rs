@@ -11,6 +11,5 @@ pub(crate) mod resource_counters;
 pub(crate) mod score;
 pub(crate) mod seat;
 pub(crate) mod spec;
-pub(crate) mod stoppable;
 pub(crate) mod warm_up;
 pub(crate) mod workbench;

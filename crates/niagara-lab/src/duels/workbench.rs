@@ -20,7 +20,6 @@ use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
 use crate::duels::data_image::{check_tables, database_of, image_behind};
 use crate::duels::spec::Load;
-use crate::duels::stoppable::{clone_folder, start_on};
 use crate::studies::observer::{Event, Observer};
 use crate::variants::server_build::{self, BuildOptions};
 use crate::variants::variant::Variant;
@@ -71,7 +70,7 @@ impl Workbench {
     /// A workbench with nothing on it yet.
     pub fn new(cache: Cache, catalog: Catalog, load: Load, cancel: Cancel) -> Self {
         Self {
-            cache,
+            cache: cache.stopping_with(cancel.clone()),
             catalog,
             load,
             cancel,
@@ -158,6 +157,7 @@ impl Workbench {
 
     /// From here on another flag stops what is done here.
     pub(crate) fn stopped_by(&mut self, cancel: Cancel) {
+        self.cache = self.cache.clone().stopping_with(cancel.clone());
         self.cancel = cancel;
     }
 
@@ -505,7 +505,7 @@ impl Workbench {
     pub fn clone_for(&self, variant: &Variant) -> Result<WorkFolder> {
         let station = self.station(variant)?;
         let folder = self.cache.work_folder("clone")?;
-        clone_folder(&station.image.data(), &data_of(&folder), &self.cancel)?;
+        station.image.clone_until(&data_of(&folder), &self.cancel)?;
         Ok(folder)
     }
 
@@ -531,7 +531,7 @@ impl Workbench {
                 .with_context(|| format!("cannot remove {}", list.display()))?;
         }
         niagara_server::drop_cached(&data_of(&clone))?;
-        let server = self.wait_ready(self.spawn(variant, &clone)?, &clone)?;
+        let server = self.spawn(variant, &clone)?.wait_ready()?;
         Ok((server, clone))
     }
 
@@ -573,18 +573,6 @@ impl Workbench {
             },
             access.as_ref(),
         )
-    }
-
-    /// Waits until a server that was started on `clone` answers, or a stop is asked for, which ends it.
-    ///
-    /// # Errors
-    /// [`Cancelled`]; the server does not start.
-    pub(crate) fn wait_ready(
-        &self,
-        starting: StartingServer,
-        clone: &WorkFolder,
-    ) -> Result<RunningServer> {
-        start_on(clone.path(), &self.cancel, || starting.wait_ready())
     }
 
     /// The database that the load of a variant is in.
@@ -690,7 +678,7 @@ mod tests {
         let frozen = Command::new("kill").args(["-STOP", &pid]).status();
         assert!(frozen.expect("kill").success());
         cancel.cancel();
-        let error = bench.wait_ready(starting, &clone).expect_err("stopped");
+        let error = starting.wait_ready().expect_err("stopped");
         assert!(error.is::<Cancelled>(), "{error:#}");
         assert!(!Path::new("/proc").join(&pid).exists(), "it still runs");
         // Nor is anything copied any more.

@@ -78,7 +78,7 @@ impl<'b> Stage<'b> {
         for variant in variants {
             bench.cancel().check()?;
             let clone = bench.clone_for(variant)?;
-            let server = bench.wait_ready(bench.spawn(variant, &clone)?, &clone)?;
+            let server = bench.spawn(variant, &clone)?.wait_ready()?;
             bench.read_tables(&server, variant, bench.load())?;
             clones.push(clone);
             servers.push(server);

@@ -19,7 +19,7 @@ use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::identical_first::identical_duels;
 use crate::questions::rate::{RateChoice, find_rate};
-use crate::questions::same_answers::{AnswersBeside, take_answers};
+use crate::questions::same_answers::{AnswersBeside, are_compared, take_answers};
 use crate::questions::sequential_test::{RunningTest, SequentialTest, TestOutcome};
 use crate::studies::announced::{Announced, ComparePlan};
 use crate::studies::history::History;
@@ -134,7 +134,9 @@ impl<'a> Comparing<'a> {
     /// wrong.
     fn deployment(&self, found: &Comparison, is_wrong: bool) -> Result<Option<Deployment>> {
         let is_faster = found.judged().verdict == Some(Verdict::Faster);
-        if !is_faster || !found.may_be_recommended() || is_wrong {
+        // They are compared behind the last duel: a process that is killed before has kept no recommendation.
+        let is_asked = are_compared(self.bench, self.answers.as_ref());
+        if !is_faster || !is_asked || !found.may_be_recommended() || is_wrong {
             return Ok(None);
         }
         let CompareOptions { a, b, .. } = &self.options;

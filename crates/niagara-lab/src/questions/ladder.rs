@@ -317,6 +317,9 @@ impl Climb<'_> {
                 self.told(bench, study, |climb| {
                     climb.warn(&rung.title, so_far);
                     let outcome = outcome_of(study, &test, so_far)?;
+                    if let RungOutcome::Kept { .. } = outcome {
+                        climb.stand_on(rung, candidate.clone());
+                    }
                     climb.take_rung(rung, &change, outcome);
                     Ok(())
                 })
@@ -326,9 +329,7 @@ impl Climb<'_> {
         self.warn(&rung.title, &tested);
         let outcome = outcome_of(study, &test, &tested)?;
         if let RungOutcome::Kept { .. } = outcome {
-            let before = std::mem::replace(&mut self.best, candidate);
-            self.kept
-                .push((rung.title.clone(), before, self.best.clone()));
+            self.stand_on(rung, candidate);
         }
         Ok(Trial {
             change,
@@ -384,6 +385,13 @@ impl Climb<'_> {
             return Err(Cancelled.into());
         }
         Ok(())
+    }
+
+    /// What is climbed from here on.
+    fn stand_on(&mut self, rung: &RungRecipe, candidate: Variant) {
+        let before = std::mem::replace(&mut self.best, candidate);
+        self.kept
+            .push((rung.title.clone(), before, self.best.clone()));
     }
 
     /// What came of trying a rung is part of what is told.

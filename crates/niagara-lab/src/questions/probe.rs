@@ -376,7 +376,7 @@ pub(crate) fn settings(bench: &Workbench, variant: &Variant) -> Result<Result<Se
     let clone = bench.clone_for(variant)?;
     let started = bench
         .spawn(variant, &clone)
-        .and_then(|starting| bench.wait_ready(starting, &clone));
+        .and_then(|starting| starting.wait_ready());
     let server = match started {
         Ok(server) => server,
         Err(error) => {

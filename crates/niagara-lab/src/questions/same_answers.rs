@@ -177,7 +177,7 @@ fn pass(
         anyhow::bail!("the load is no capture");
     };
     let clone = bench.clone_for(variant)?;
-    let server = bench.wait_ready(bench.spawn(variant, &clone)?, &clone)?;
+    let server = bench.spawn(variant, &clone)?.wait_ready()?;
     let endpoint = bench.endpoint_here(&server, variant);
     let answers = collect_answers(
         &endpoint,

@@ -385,6 +385,11 @@ impl Study {
         self.next < self.recalled.len()
     }
 
+    /// Whether more is known than an earlier sitting could keep.
+    fn says_more(&self) -> bool {
+        !self.is_resumed() || self.next > self.recalled.len()
+    }
+
     /// Whether what failed before is tried again from here on: once where a sitting takes over from the one before, as the cause may
     /// be gone by now, and wherever an earlier sitting did so.
     ///
@@ -473,13 +478,13 @@ impl Study {
         Ok(decided)
     }
 
-    /// Keeps how far the study has come: what is reported of it should this process be killed. While duels of an earlier sitting are
-    /// recalled, what that one kept says more than is known again by now, and stays.
+    /// Keeps how far the study has come: what is reported of it should this process be killed. Until a duel was fought in this sitting,
+    /// what an earlier one kept says more than is known again by now, and stays.
     ///
     /// # Errors
     /// The results file cannot be written.
     pub(crate) fn keep_unfinished(&self, mut summary: Summary) -> Result<()> {
-        if self.has_recalled() {
+        if !self.says_more() {
             return Ok(());
         }
         summary.warn(UNFINISHED);
@@ -489,7 +494,7 @@ impl Study {
     /// The same within a question, after a duel, unless that was done just now: it reads all slices again.
     pub(crate) fn tell_so_far(&mut self, summary: impl FnOnce(&Self) -> Result<Summary>) {
         let is_early = |(at, took): (Instant, Duration)| at.elapsed() < TELLING * took;
-        if self.has_recalled() || self.told.is_some_and(is_early) {
+        if !self.says_more() || self.told.is_some_and(is_early) {
             return;
         }
         let began = Instant::now();

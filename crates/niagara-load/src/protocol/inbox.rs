@@ -89,14 +89,14 @@ impl Inbox {
             let is_error = self.joined == 0 && rest.first().is_none_or(|&first| first == 0xff);
             if sequence != self.sequence && !is_error {
                 return Err(ProtocolError::new(format!(
-                    "packet number {sequence} of {length} bytes during set-up (number {} was due)",
+                    "packet number {sequence} of {length} bytes (number {} was due)",
                     self.sequence
                 )));
             }
             let whole = self.joined + length;
             if whole > self.longest {
                 return Err(ProtocolError::new(format!(
-                    "a payload of {whole} bytes or more during set-up, where {} are the most",
+                    "a payload of {whole} bytes or more, where {} are the most",
                     self.longest
                 )));
             }

@@ -141,6 +141,8 @@ fn bring(
         let _ = making.launch(&decide);
         making.launch(&further)
     });
+    // What fails after a stop is no damage of the data.
+    cancel.check()?;
     started.with_context(|| {
         format!(
             "no server started on a copy of the {}\nremedy: where its log speaks of another version, take that version; \

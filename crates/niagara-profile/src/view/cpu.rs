@@ -26,19 +26,24 @@ const SOFT_INTERRUPTS: [&str; 3] = [
     "__do_softirq",
     "__softirqentry_text_start",
 ];
-/// By this one a process works off what it has caused itself, as its own packets over loopback: nobody has interrupted it.
+/// By this one, where it has called them, a process works off what it has caused itself, as its own packets over loopback:
+/// nobody has interrupted it. Within them it gives back a lock.
 const BY_ITSELF: &str = "__local_bh_enable_ip";
 
 /// What kind of interrupt a CPU was in, by the functions on its stack, if it was in any: what it did then was none of the
-/// process's doing that was there.
+/// process's doing that was there. The innermost function is the first.
 fn interrupt(functions: &[&str]) -> Option<&'static str> {
-    let is_in = |names: &[&str]| functions.iter().any(|function| names.contains(function));
-    if is_in(&[BY_ITSELF]) {
+    let outermost = |names: &[&str]| {
+        let mut functions = functions.iter();
+        functions.rposition(|function| names.contains(function))
+    };
+    let (network, soft) = (outermost(&OF_NETWORK), outermost(&SOFT_INTERRUPTS));
+    if outermost(&[BY_ITSELF]) > network.max(soft) {
         return None;
     }
-    match is_in(&OF_NETWORK) {
-        true => Some("network interrupts"),
-        false => is_in(&SOFT_INTERRUPTS).then_some("other interrupts"),
+    match network {
+        Some(_) => Some("network interrupts"),
+        None => soft.map(|_| "other interrupts"),
     }
 }
 
@@ -216,11 +221,29 @@ mod tests {
             ][..],
             &["net_rx_action", "__do_softirq", "run_ksoftirqd"],
             &["__napi_poll", "napi_threaded_poll", "kthread"],
+            // A lock is given back within it, and at the end of a turn of the card's thread.
+            &[
+                "__local_bh_enable_ip",
+                "tcp_v4_rcv",
+                "net_rx_action",
+                "handle_softirqs",
+                "common_interrupt",
+                "do_idle",
+            ],
+            &[
+                "net_rx_action",
+                "handle_softirqs",
+                "__local_bh_enable_ip",
+                "napi_threaded_poll",
+                "kthread",
+            ],
         ] {
             assert_eq!(interrupt(stack), Some("network interrupts"), "{stack:?}");
         }
         let timer = ["run_timer_softirq", "__softirqentry_text_start", "do_idle"];
         assert_eq!(interrupt(&timer), Some("other interrupts"));
+        let within_timer = ["__local_bh_enable_ip", timer[0], timer[1], timer[2]];
+        assert_eq!(interrupt(&within_timer), Some("other interrupts"));
         // A neighbour that talks to another one on this machine.
         let loopback = [
             "net_rx_action",
@@ -229,5 +252,9 @@ mod tests {
             "tcp_sendmsg",
         ];
         assert_eq!(interrupt(&loopback), None);
+        let mut within = vec!["__local_bh_enable_ip"];
+        within.extend(loopback);
+        assert_eq!(interrupt(&within), None);
+        assert_eq!(interrupt(&loopback[2..]), None);
     }
 }

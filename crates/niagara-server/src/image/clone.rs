@@ -11,6 +11,7 @@ use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::{Whence, lseek};
 
+use crate::cancel::Cancel;
 use crate::disk_use::{free_bytes, room_for_copy};
 
 /// How a clone was made.
@@ -44,6 +45,26 @@ impl Copying for Whole {
     fn copied(&mut self, _: u64) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Everything comes along until a stop is asked for.
+struct UntilStopped<'c>(&'c Cancel);
+
+impl Copying for UntilStopped<'_> {
+    fn takes(&mut self, _: &Path) -> bool {
+        true
+    }
+
+    fn copied(&mut self, _: u64) -> io::Result<()> {
+        self.0.check().map_err(io::Error::other)
+    }
+}
+
+/// Clones a folder and all in it until `cancel` says that it is to end; `to` must not exist, and does not exist after an error.
+pub(super) fn clone_until(from: &Path, to: &Path, cancel: &Cancel) -> Result<CloneWay> {
+    let cloned = copy_tree(from, to, &mut UntilStopped(cancel));
+    // A failure after a stop is nobody's but the stop's.
+    cloned.map_err(|error| cancel.check().err().map_or(error, anyhow::Error::from))
 }
 
 /// Clones a folder and all in it; `to` must not exist, and does not exist after an error.
@@ -252,6 +273,26 @@ mod tests {
         let metadata = fs::metadata(&path).expect("there");
         assert_eq!(metadata.len(), 8 << 20);
         assert!(metadata.blocks() * 512 < 1 << 20, "{}", metadata.blocks());
+    }
+
+    #[test]
+    fn a_clone_ends_when_a_stop_is_asked_for_and_leaves_nothing() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let (from, to) = (place.path().join("from"), place.path().join("to"));
+        fs::create_dir_all(from.join("inner")).expect("made");
+        for name in ["first", "inner/second", "third"] {
+            fs::write(from.join(name), name).expect("written");
+        }
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let error = clone_until(&from, &to, &cancel).expect_err("stopped");
+        assert!(error.is::<crate::Cancelled>(), "{error:#}");
+        assert!(!to.exists());
+        clone_until(&from, &to, &Cancel::default()).expect("copied");
+        assert_eq!(
+            fs::read(to.join("inner/second")).expect("there"),
+            b"inner/second"
+        );
     }
 
     #[test]

@@ -7,10 +7,11 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::clone::{CloneWay, clone_tree};
+use super::clone::{CloneWay, clone_tree, clone_until};
 use super::layout::layout_of;
 use super::making::{DATA, Making, settle};
 use crate::cache::{Cache, WorkFolder, write_private};
+use crate::cancel::Cancel;
 use crate::disk_use::folder_bytes;
 use crate::file_name::file_name;
 use crate::install::Install;
@@ -252,6 +253,14 @@ impl Image {
     /// Clones the data directory to `datadir`, which must not exist.
     pub fn clone_to(&self, datadir: &Path) -> Result<CloneWay> {
         clone_tree(&self.data(), datadir)
+    }
+
+    /// The same until `cancel` says that it is to end: large data take minutes. Nothing of the clone is left then.
+    ///
+    /// # Errors
+    /// [`Cancelled`](crate::Cancelled); disk full, a file that is gone.
+    pub fn clone_until(&self, datadir: &Path, cancel: &Cancel) -> Result<CloneWay> {
+        clone_until(&self.data(), datadir, cancel)
     }
 
     /// Removes the image.

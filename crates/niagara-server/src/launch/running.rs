@@ -33,6 +33,8 @@ pub const LOAD_DATABASE: &str = "sbtest";
 const STOP_TIMEOUT: Duration = Duration::from_secs(120);
 const STOP_BYTES_PER_SECOND: u64 = 10_000_000;
 const STOP_POLL: Duration = Duration::from_millis(5);
+/// A process that is ending has lost its memory and its files for so long, at most, before it has ended.
+const GOING: Duration = Duration::from_secs(1);
 
 /// A private server that answers. Dropped, it is killed and its run folder removed; its data directory stays.
 #[derive(Debug)]
@@ -97,8 +99,8 @@ impl RunningServer {
                     self.log_tail(5)
                 )
             };
-            // Of a process that is gone nothing can be read, whatever was asked of it.
-            if !self.is_alive() {
+            // Of a process that is gone nothing can be read, whatever was asked of it; one that is going has lost that before it has ended.
+            if self.has_ended_within(GOING) {
                 return anyhow!("{}\n{error:#}", told("answered and then ended by itself"));
             }
             AroundServer::new(Around::Setting, told("started, but not as asked"))
@@ -287,6 +289,18 @@ impl RunningServer {
     /// Whether one of its threads waits for the disk at this moment.
     pub fn waits_for_disk(&self) -> bool {
         disk_wait::waits_for_disk(self.pid())
+    }
+
+    /// Whether the process has ended, or ends within this time.
+    fn has_ended_within(&self, longest: Duration) -> bool {
+        let since = Instant::now();
+        while self.is_alive() {
+            if since.elapsed() >= longest {
+                return false;
+            }
+            std::thread::sleep(STOP_POLL);
+        }
+        true
     }
 
     /// Whether the process still runs.

@@ -153,7 +153,8 @@ impl StartingServer {
     }
 
     /// Waits until the server answers its protocol; an error holds its command line and the end of its log. [`Around::of`] tells
-    /// of an error whether the server itself failed.
+    /// of an error whether the server itself failed. Once the cache is [told to stop](Cache::stopping_with) the server is ended, and
+    /// the wait with it: it recovers its data, perhaps for many minutes, and nobody wants what comes of that.
     pub fn wait_ready(mut self) -> Result<RunningServer> {
         let deadline = Instant::now() + self.timeout;
         let mut attempts = 1;
@@ -201,6 +202,7 @@ impl StartingServer {
                     self.timeout.as_secs()
                 ))));
             }
+            self.cache.stop().check()?;
             std::thread::sleep(READY_POLL);
         }
     }

@@ -39,7 +39,7 @@ pub struct Fidelity {
     pub rows: Option<(u64, u64)>,
     /// Transactions begun again after conflicts.
     pub retries: u64,
-    /// Transactions left where they were.
+    /// Transactions that did not come to their end: undone after too many conflicts, or their connection was lost.
     pub given_up: u64,
     /// Transactions that came to their end.
     pub transactions: u64,
@@ -195,9 +195,9 @@ impl Fidelity {
         fidelity
     }
 
-    /// As a share of the transactions.
+    /// As a share of the transactions that began, those that were given up among them.
     pub(super) fn of_transactions(&self, count: u64) -> f64 {
-        count as f64 / self.transactions.max(1) as f64
+        count as f64 / (self.transactions + self.given_up).max(1) as f64
     }
 
     /// What was replayed beside what was captured, a line each.
@@ -412,6 +412,10 @@ mod tests {
                 "50.0 % of the captured rows",
             ),
             (with(|one| one.given_up = 2), "2.0 % of the transactions"),
+            (
+                with(|one| (one.transactions, one.given_up) = (0, 10)),
+                "100.0 % of the transactions did not come to their end",
+            ),
             (with(|one| one.sampled = 10), "one in 10"),
             (
                 with(|one| one.hit_rate.1 = Some(0.80)),

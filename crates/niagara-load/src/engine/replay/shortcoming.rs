@@ -10,7 +10,7 @@ const MIN_TIME: f64 = 0.9;
 const MAX_ERRORS: f64 = 0.01;
 /// How far the rows may differ from the capture's, as a share of these.
 const MAX_ROWS: f64 = 0.05;
-/// Share of transactions that may be left where they were.
+/// Share of transactions that may be given up.
 const MAX_GIVEN_UP: f64 = 0.01;
 /// Share of units that may begin out of order.
 const MAX_OUT_OF_ORDER: f64 = 0.01;
@@ -39,7 +39,7 @@ pub enum Shortcoming {
     Errors(f64),
     /// The rows differ too much: replayed as a share of the captured.
     Rows(f64),
-    /// Too many transactions were left where they were: this share.
+    /// Too many transactions were given up: this share.
     GivenUp(f64),
     /// Too many transactions began out of order: this share.
     OutOfOrder(f64),

@@ -129,7 +129,7 @@ pub struct Tally {
     pub nanoseconds: u64,
     /// Units that came to their end.
     pub units: u64,
-    /// Units that were left where they were: their conflicts did not end, or their connection was lost.
+    /// Units that did not come to it: their conflicts did not end, or their connection was lost.
     pub left: u64,
     /// Sessions that logged in.
     pub logins: u64,
