@@ -11,7 +11,7 @@ use crate::cancel::Cancelled;
 use crate::disk_full::DiskFull;
 
 /// What a server's log says where another program listens on its port.
-pub(super) const PORT_TAKEN: &str = "Address already in use";
+const PORT_TAKEN: &str = "Address already in use";
 /// What errors in its log say of the machine: a server is another program, and its log is all that there is to go by.
 const SAID: [(&str, Around); 4] = [
     ("No space left on device", Around::Disk),

@@ -9,7 +9,7 @@ use niagara_load::{Admin, Transport};
 
 use super::account::Account;
 use super::arguments::arguments;
-use super::around::{Around, AroundServer, PORT_TAKEN};
+use super::around::{Around, AroundServer};
 use super::child::Guard;
 use super::command::StartCommand;
 use super::environment::{environment, join};
@@ -186,15 +186,15 @@ impl StartingServer {
                 return Ok(server);
             }
             if let Some(status) = self.child.0.try_wait()? {
-                let log = error_log::tail(&self.files.log(), 400);
-                if log.contains(PORT_TAKEN) && attempts < PORT_ATTEMPTS {
+                let error = self.ended_with(status);
+                if Around::of(&error) == Some(Around::Port) && attempts < PORT_ATTEMPTS {
                     attempts += 1;
                     self.command.port = free_port(listen_address(self.command.remote.as_ref()))?;
                     let (child, registration) = self.command.start(&self.cache, &self.files)?;
                     (self.child, self.registration) = (Guard(child), registration);
                     continue;
                 }
-                return Err(self.ended_with(status));
+                return Err(error);
             }
             if Instant::now() > deadline {
                 return Err(anyhow!(self.failure(&format!(
