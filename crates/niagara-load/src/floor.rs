@@ -261,14 +261,12 @@ fn rehearse(
     for packets in rehearsals {
         script.clear();
         for packet in packets {
-            stream.write_all(&packet)?;
+            let deadline = Instant::now() + timeout;
+            stream.write_before(deadline, &packet)?;
             let mut reader = ResponseReader::new(capabilities);
             let mut reply = 0;
             loop {
-                let count = stream.read(&mut buffer)?;
-                if count == 0 {
-                    return Err(io::Error::from(io::ErrorKind::UnexpectedEof).into());
-                }
+                let count = stream.read_before(deadline, &mut buffer)?;
                 reply += count;
                 match reader.feed(&buffer[..count])? {
                     Progress::More => {}

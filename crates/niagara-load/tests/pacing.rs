@@ -11,7 +11,10 @@ use niagara_load::{
     Driver, DriverOptions, Endpoint, IgnoredErrors, IoChoice, LoadError, Pacing, Retry, RunOptions,
     Schedule, SliceStats, StatementClass, Sysbench, SysbenchTest, WorkloadSpec, prepare,
 };
+use nix::sys::pthread::{pthread_kill, pthread_self};
 use nix::sys::signal::Signal;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 fn spec(kind: SysbenchTest) -> WorkloadSpec {
@@ -477,4 +480,33 @@ fn the_bare_loop_sends_and_drains() {
     let writes = WorkloadSpec::of(SysbenchTest::OltpReadWrite);
     let refused = floor(&server.unix(), &writes, IoChoice::Auto);
     assert!(refused.unwrap_err().to_string().contains("only reads"));
+}
+
+/// The kernel interrupts system calls for reasons of its own: a ring of this thread that is taken down, for one.
+#[test]
+fn the_bare_loop_connects_while_its_thread_is_interrupted() {
+    let server = Server::start();
+    let spec = spec(SysbenchTest::OltpReadOnly);
+    prepare(&server.unix(), &spec, "innodb", &mut |_, _| {}).unwrap();
+    // Whoever handles a signal is interrupted by it.
+    let caught = Arc::new(AtomicBool::new(false));
+    signal_hook::flag::register(Signal::SIGUSR2 as i32, caught.clone()).unwrap();
+    let connecting = pthread_self();
+    let done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(Ordering::Relaxed) {
+                pthread_kill(connecting, Signal::SIGUSR2).unwrap();
+                std::thread::sleep(Duration::from_micros(200));
+            }
+        });
+        let connected = [server.unix(), server.tcp()].map(|endpoint| {
+            (0..10).try_for_each(|_| floor(&endpoint, &spec, IoChoice::Epoll).map(drop))
+        });
+        done.store(true, Ordering::Relaxed);
+        for outcome in connected {
+            outcome.unwrap();
+        }
+    });
+    assert!(caught.load(Ordering::Relaxed));
 }

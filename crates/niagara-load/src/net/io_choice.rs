@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::io;
 use std::str::FromStr;
+use std::thread;
 
 /// How the load generator asks the system for input and output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -37,18 +38,28 @@ impl IoChoice {
         if self != IoChoice::Auto {
             return self;
         }
-        // All at once: what the kernel allows of one it may not allow of many.
-        let allowed = || {
-            (0..rings)
-                .map(|_| Ring::new(tokens))
-                .collect::<io::Result<Vec<_>>>()
-        };
-        if servers.any(is_encrypted) || allowed().is_err() {
+        if servers.any(is_encrypted) || !allowed(rings, tokens) {
             IoChoice::Epoll
         } else {
             IoChoice::Uring
         }
     }
+}
+
+/// Whether there can be this many rings, all at once: what the kernel allows of one it may not allow of many.
+///
+/// On a thread of its own: the kernel takes a ring down some time after it was dropped, and interrupts whatever system
+/// call the thread that made it is then in.
+fn allowed(rings: usize, tokens: usize) -> bool {
+    let all = move || {
+        (0..rings)
+            .map(|_| Ring::new(tokens))
+            .collect::<io::Result<Vec<_>>>()
+            .is_ok()
+    };
+    thread::Builder::new()
+        .spawn(all)
+        .is_ok_and(|probe| probe.join().unwrap_or(false))
 }
 
 /// Whether connections to `server` may be encrypted.

@@ -52,9 +52,17 @@ impl Socket {
 
     fn unix(path: &Path, deadline: Instant) -> io::Result<Self> {
         let socket = socket2::Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        // Bounds the connect too, which else waits for ever at a stopped server whose backlog is full.
-        socket.set_write_timeout(Some(time_left(deadline)?))?;
-        socket.connect(&SockAddr::unix(path)?)?;
+        let path = SockAddr::unix(path)?;
+        loop {
+            // Bounds the connect too, which else waits for ever at a stopped server whose backlog is full.
+            socket.set_write_timeout(Some(time_left(deadline)?))?;
+            match socket.connect(&path) {
+                Ok(()) => break,
+                // A Unix socket is not half connected: what was interrupted has not begun.
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
         Ok(Socket {
             socket,
             is_unix: true,
