@@ -14,7 +14,7 @@ pub use crate::load_args::{DataArgs, LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
     ClientArgs, DuelArgs, FleetArgs, OriginArgs, StudyArgs, budget, duration,
 };
-use crate::shared_args::{EXIT_CODES, assignment, probability};
+use crate::shared_args::{EXIT_CODES, assignment, build_budget, probability};
 
 use crate::cmd::bench::BenchArgs;
 use crate::cmd::capture::CaptureArgs;
@@ -445,6 +445,10 @@ pub struct RunArgs {
     /// Time for all measurements, excluding set-up [default: what the file says]
     #[arg(long, value_parser = budget)]
     pub budget: Option<Duration>,
+    /// Of a ladder: time for building servers beside the start's; a rung whose build takes longer than what is left of it is left out
+    /// and reported with what it takes, what is here already takes none, so 0m builds nothing [default: as long as they take]
+    #[arg(long, value_parser = build_budget)]
+    pub build_budget: Option<Duration>,
     /// Do not profile what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
     #[arg(long)]
     pub no_profile: bool,

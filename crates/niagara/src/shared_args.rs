@@ -318,6 +318,14 @@ pub fn budget(text: &str) -> Result<Duration, String> {
     duration(text)
 }
 
+/// The same for building, of which none may be wanted: `0m`.
+pub fn build_budget(text: &str) -> Result<Duration, String> {
+    match text.trim_end_matches(['s', 'm', 'h']).parse() {
+        Ok(0.0) if text.ends_with(['s', 'm', 'h']) => Ok(Duration::ZERO),
+        _ => budget(text),
+    }
+}
+
 pub fn probability(text: &str) -> Result<f64, String> {
     text.parse::<f64>()
         .ok()

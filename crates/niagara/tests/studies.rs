@@ -143,6 +143,37 @@ build = { compiler = "gcc-99" }
     remove_builds_of(&place, &tree);
 }
 
+#[test]
+fn a_rung_whose_build_takes_longer_than_there_is_time_for_is_left_out() {
+    let place = Place::new();
+    let rungs = r#"
+[[rungs]]
+title = "never built"
+build = { flags = "-O1 -DTHIS_IS_NEVER_BUILT" }
+[[rungs]]
+title = "Unix socket"
+levers = ["transport=unix"]
+"#;
+    let path = file(&place, "ladder", "threads = 2\ncontrols = false", rungs);
+    let (code, _, stderr) = run(study(&place, &path).args(["--build-budget", "0m"]));
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(report(&place).contains("--build-budget"));
+    let Summary::Ladder(ladder) = summary(&place) else {
+        panic!("a ladder");
+    };
+    let RungOutcome::NotTried { reason } = &ladder.rungs[0].outcome else {
+        panic!("{:?}", ladder.rungs[0].outcome);
+    };
+    assert!(reason.contains("building it takes about"), "{reason}");
+    ladder.rungs[1].claim().expect("measured");
+    // What is nothing without its servers has no such time.
+    let sides = "threads = 2\na = \"base\"\nb = \"transport=unix\"";
+    let other = file(&place, "compare", sides, "");
+    let (code, _, stderr) = run(study(&place, &other).args(["--build-budget", "1h"]));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(stderr.contains("is for ladders"), "{stderr}");
+}
+
 /// Removes what failed builds of a tree left in the cache, which all tests share: a build that failed is kept to be continued.
 fn remove_builds_of(place: &Place, tree: &Path) {
     let (code, stdout, stderr) = run(&mut place.niagara(&["server", "build", "list", "--json"]));

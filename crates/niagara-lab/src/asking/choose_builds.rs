@@ -355,7 +355,7 @@ fn together(forecasts: &[Forecast]) -> Forecast {
 }
 
 /// Why a build is left out.
-fn over_budget(forecast: Forecast, budget: f64, left: f64) -> String {
+pub(crate) fn over_budget(forecast: Forecast, budget: f64, left: f64) -> String {
     let minutes = |seconds: f64| format!("{:.0}m", (seconds / 60.0).ceil());
     match forecast.seconds() {
         Some(takes) => format!(

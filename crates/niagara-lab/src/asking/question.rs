@@ -128,6 +128,9 @@ pub struct StudyDescription {
     /// stop scaling.
     #[serde(skip)]
     pub profile: bool,
+    /// Time for building the servers of a ladder's rungs; none where they take what they take. The start's is built whatever it takes.
+    #[serde(skip)]
+    pub build_budget: Option<Duration>,
     /// The question.
     pub question: Question,
 }
@@ -164,6 +167,7 @@ impl StudyDescription {
             client_host: None,
             controls: true,
             profile: true,
+            build_budget: None,
             question,
         }
     }

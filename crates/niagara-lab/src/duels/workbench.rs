@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use niagara_build::InUse;
+use niagara_build::{BuildStore, Forecast, InUse, Recipe, kept_as};
 use niagara_load::{Admin, Endpoint, TableEvent, TableOptions};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::image_of;
@@ -21,6 +21,7 @@ use crate::client_host::ClientHost;
 use crate::duels::data_image::{check_tables, database_of, image_behind};
 use crate::duels::spec::Load;
 use crate::studies::observer::{Event, Observer};
+use crate::variants::build_time::BuildAllowance;
 use crate::variants::server_build::{self, BuildOptions};
 use crate::variants::variant::Variant;
 use niagara_build::stopped;
@@ -64,6 +65,8 @@ pub struct Workbench {
     given: BTreeMap<String, Install>,
     /// By name: servers that may be launched, which nobody removes meanwhile.
     in_use: BTreeMap<String, ServerInUse>,
+    /// The time that there is for building; none where it is not limited.
+    build_time: Option<BuildAllowance>,
 }
 
 impl Workbench {
@@ -80,7 +83,13 @@ impl Workbench {
             stations: BTreeMap::new(),
             given: BTreeMap::new(),
             in_use: BTreeMap::new(),
+            build_time: None,
         }
+    }
+
+    /// From here on servers are built for this long: one that takes longer than what is left is not to be had.
+    pub(crate) fn build_within(&mut self, budget: Duration) {
+        self.build_time = Some(BuildAllowance::new(budget));
     }
 
     /// The same with its load coming from `client`.
@@ -128,10 +137,10 @@ impl Workbench {
     /// # Errors
     /// Unknown server, nothing to fetch it from; a configuration that cannot be read.
     pub(crate) fn base(&mut self, server: &str, observer: &mut dyn Observer) -> Result<Variant> {
-        if let (Some(source), None) = (&self.origin.config, self.starts.get(server)) {
+        if let (Some(source), None) = (self.origin.config.clone(), self.starts.get(server)) {
             let (install, _) = self.obtain(&Variant::base(server), observer)?;
             let scratch = self.cache.work_folder("config")?;
-            let start = StartConfiguration::of(source, &install, self.room()?, scratch.path())?;
+            let start = StartConfiguration::of(&source, &install, self.room()?, scratch.path())?;
             for line in start.told() {
                 observer.see(Event::Note(&line));
             }
@@ -416,12 +425,16 @@ impl Workbench {
 
     /// The server of a variant: packaged, found at its path, or built.
     fn obtain(
-        &self,
+        &mut self,
         variant: &Variant,
         observer: &mut dyn Observer,
     ) -> Result<(Install, Option<InUse>)> {
         let server = variant.server.as_str();
         if let Some(recipe) = &variant.build {
+            if let Some(time) = &self.build_time {
+                time.check(self.build_forecast(server, recipe))?;
+            }
+            let begun = Instant::now();
             let mut show = |text: &str| observer.see(Event::SettingUp(text));
             let built = server_build::build(
                 &self.cache,
@@ -431,7 +444,11 @@ impl Workbench {
                 BuildOptions::default(),
                 &self.cancel,
                 &mut show,
-            )?;
+            );
+            if let Some(time) = &mut self.build_time {
+                time.spend(begun.elapsed().as_secs_f64());
+            }
+            let built = built?;
             return Ok((built.install, Some(built.in_use)));
         }
         if looks_like_path(server) {
@@ -442,6 +459,14 @@ impl Workbench {
             observer.see(Event::SettingUp(text));
         })?;
         Ok((install, None))
+    }
+
+    /// What building this takes here.
+    fn build_forecast(&self, server: &str, recipe: &Recipe) -> Forecast {
+        let store = BuildStore::new(&self.cache);
+        let beside = kept_as(&self.catalog, server);
+        let forecasts = store.forecasts(&self.catalog, beside, &[recipe]);
+        forecasts.first().copied().unwrap_or(Forecast::Unknown)
     }
 
     fn station(&self, variant: &Variant) -> Result<&Station> {

@@ -82,6 +82,9 @@ pub fn answer(
         Question::Ladder { start, rungs } => {
             let mut bench = first_bench();
             let start = set_up.variant(start, &mut bench, observer)?;
+            if let Some(budget) = set_up.study.build_budget {
+                bench.build_within(budget);
+            }
             let mut study = open(observer)?;
             let mut climbing = Climbing::new(
                 &set_up,

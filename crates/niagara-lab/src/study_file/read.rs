@@ -345,6 +345,7 @@ impl Reader<'_> {
                 .as_ref()
                 .map(|host| host.trim().to_owned()),
             profile: true,
+            build_budget: None,
             question: question.clone(),
         };
         keep_part(&mut study, &entry.part, mistakes);

@@ -1,5 +1,6 @@
 //! What servers are set to: variants, the builds and patches behind them, and what a server and a machine allow.
 
+pub(crate) mod build_time;
 pub(crate) mod built_sets;
 pub(crate) mod candidate;
 pub(crate) mod lever_context;

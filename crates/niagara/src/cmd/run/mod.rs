@@ -5,11 +5,11 @@ mod plan;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow};
+use anyhow::{Result, anyhow, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
 use niagara_lab::{
-    History, PartsSoFar, ServerRecipe, StudyDescription, StudySize, answer, looks_like_path,
-    parts_so_far, server_name,
+    History, PartsSoFar, Question, ServerRecipe, StudyDescription, StudySize, answer,
+    looks_like_path, parts_so_far, server_name,
 };
 use niagara_server::{Cache, Catalog};
 
@@ -18,6 +18,7 @@ use crate::cmd::run::plan::RunPlan;
 use crate::cmd::session::{OpenSession, known};
 use crate::cmd::study::read;
 use crate::progress::Terminal;
+use crate::shared_args::Where;
 
 /// What to do about a level that the study does not have.
 const LEVEL_REMEDY: &str = "name by --level an axis of a matrix and one of its levels beside the baseline, or leave it out";
@@ -54,6 +55,10 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     study.client_host = args.client.client_host.clone().or(study.client_host);
     study.seed = args.study.seed.or(study.seed);
     study.profile = !args.no_profile;
+    if let Some(budget) = args.build_budget {
+        check_build_budget(&study, &args)?;
+        study.build_budget = Some(budget);
+    }
     let stem = args.file.file_stem().unwrap_or_default().to_string_lossy();
     let name = match &args.server {
         Some(server) => format!("{stem}-{server}-{size}"),
@@ -93,6 +98,24 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     let answered = answer(&study, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&study, &answered, &args.study)
+}
+
+/// That the time for building is a ladder's, on this machine: a comparison is nothing without its servers, a matrix has parts, and nodes build side by
+/// side.
+fn check_build_budget(study: &StudyDescription, args: &RunArgs) -> Result<()> {
+    let file = args.file.display();
+    if !matches!(study.question, Question::Ladder { .. }) {
+        bail!(
+            "--build-budget is for ladders, and {file} is a {}\nremedy: leave it out; the part of a matrix that is built is chosen by --level",
+            study.question.kind()
+        );
+    }
+    if args.fleet.on != Where::Local {
+        bail!(
+            "--build-budget is for this machine, and nodes build side by side\nremedy: leave it out, or leave out --on"
+        );
+    }
+    Ok(())
 }
 
 pub fn plan_of(

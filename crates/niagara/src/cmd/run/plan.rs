@@ -70,6 +70,8 @@ pub struct RunPlan {
     pub nodes_worth_having: Option<usize>,
     /// Servers that have to be there.
     pub builds: Vec<BuildPlan>,
+    /// Seconds that there are for building those of a ladder's rungs, where they are limited.
+    pub build_seconds: Option<f64>,
     /// Smallest difference that a question shows 4 times in 5 when the time is shared evenly, as a fraction.
     pub detectable: Option<f64>,
     /// Where the noise that this goes by is from.
@@ -214,6 +216,7 @@ pub fn plan(
                 forecast,
             })
             .collect(),
+        build_seconds: study.build_budget.map(|budget| budget.as_secs_f64()),
         detectable,
         noise,
         min_effect: study.min_effect,
@@ -354,6 +357,12 @@ impl RunPlan {
                 many => format!(", without the {many} that are not known"),
             };
             text += &format!("\n    together about {all}{aside}, beside the measuring");
+        }
+        if let Some(seconds) = self.build_seconds {
+            text += &format!(
+                "\n    {} for those of the rungs (--build-budget): a rung is left out, and told, whose build takes longer than what is left",
+                clock(length(seconds))
+            );
         }
         text
     }
