@@ -48,6 +48,7 @@ mod prepare;
 mod protocol;
 pub mod remote;
 mod script;
+mod size;
 mod sql_text;
 mod workload;
 
@@ -93,6 +94,8 @@ pub use script::runtime::{
     ScriptOutput, ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts,
     read_script,
 };
+pub use script::wires::refusal;
+pub use size::size_in_bytes;
 pub use sql_text::sql_text;
 pub use workload::file::{FileWorkload, WorkloadFile, schema as workload_file_schema};
 pub use workload::filling::TableEvent;

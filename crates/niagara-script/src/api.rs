@@ -8,10 +8,12 @@ use crate::command::{self, Bind};
 use crate::context::Context;
 use crate::histogram::LogHistogram;
 use crate::log::log as say_log;
+use crate::lua_text::lua_text;
 use crate::shipped;
 use niagara_load::{Answer, CommandKind, Reply, Want};
 use std::ffi::{c_char, c_int};
 use std::ptr::null_mut;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// As `boot.lua` declares it: keep them alike.
@@ -46,6 +48,7 @@ pub struct Functions {
     histogram_update: unsafe extern "C" fn(*mut LogHistogram, f64),
     histogram_print: unsafe extern "C" fn(*mut Context, *mut LogHistogram),
     histogram_delete: unsafe extern "C" fn(*mut LogHistogram),
+    driver: unsafe extern "C" fn(*mut Context),
 }
 
 /// All of them.
@@ -78,7 +81,16 @@ pub static FUNCTIONS: Functions = Functions {
     histogram_update,
     histogram_print,
     histogram_delete,
+    driver,
 };
+
+/// A script has asked for the driver of a database.
+static HAS_DRIVER: AtomicBool = AtomicBool::new(false);
+
+/// Whether a script of this process has ever asked for the driver of a database. sysbench's reports are about statements from then on.
+pub fn has_driver() -> bool {
+    HAS_DRIVER.load(Ordering::Relaxed)
+}
 
 /// The context of a call.
 ///
@@ -283,7 +295,7 @@ unsafe extern "C" fn read_file(pointer: *mut Context, path: *const c_char, lengt
     let known = context.own.files.get(&path).cloned();
     let text = known.or_else(|| {
         let bytes = std::fs::read(&path).ok()?;
-        Some(String::from_utf8_lossy(&bytes).into_owned())
+        Some(lua_text(&bytes))
     });
     match text {
         Some(text) => {
@@ -364,4 +376,8 @@ unsafe extern "C" fn histogram_print(_: *mut Context, histogram: *mut LogHistogr
 unsafe extern "C" fn histogram_delete(histogram: *mut LogHistogram) {
     // SAFETY: it came from `into_raw`, and the script's table that held it is gone.
     drop(unsafe { Box::from_raw(histogram) });
+}
+
+unsafe extern "C" fn driver(_: *mut Context) {
+    HAS_DRIVER.store(true, Ordering::Relaxed);
 }

@@ -1,6 +1,8 @@
 //! Scripts read, and run for a load or a command.
 
 use crate::describe;
+use crate::lua_text::lua_text;
+use crate::module_path::{lua_cpath, lua_path, shipped_path};
 use crate::place::place;
 use crate::random::{Choice, Feedback, Kind, Random, Unique};
 use crate::thread::{Task, Then, Thread, preamble, quoted};
@@ -61,10 +63,10 @@ pub fn source(path: &str) -> Result<ScriptSource, LoadError> {
     let text = if path == "-" {
         let mut bytes = Vec::new();
         std::io::stdin().read_to_end(&mut bytes).map_err(failed)?;
-        String::from_utf8_lossy(&bytes).into_owned()
+        lua_text(&bytes)
     } else {
         match std::fs::read(path) {
-            Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+            Ok(bytes) => lua_text(&bytes),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                 format!("require({})", quoted(path))
             }
@@ -261,9 +263,11 @@ fn chunk(run: &ScriptRun, number: u32) -> String {
         "-" => "=stdin".to_owned(),
         path => format!("@{path}"),
     };
+    let folder = run.source.path.rfind('/').map_or(0, |slash| slash + 1);
+    let beside = (run.output != ScriptOutput::Standard).then(|| &run.source.path[..folder]);
     let settings = format!(
         "{{driver = {}, place = {}, as_text = {}, ignored = {ignored}, quiet = {}, mute = {}, text = {}, chunk_name = {}, \
-         script_path = {}, luajit = {}}}",
+         script_path = {}, path = {}, shipped = {}, cpath = {}, luajit = {}}}",
         quoted(driver.as_deref().unwrap_or("mysql")),
         quoted(&place(&run.endpoint.transport)),
         text("db_ps_mode") == "disable",
@@ -272,6 +276,9 @@ fn chunk(run: &ScriptRun, number: u32) -> String {
         quoted(&run.source.text),
         quoted(&name),
         quoted(&run.source.path),
+        quoted(&lua_path(beside)),
+        quoted(&beside.map(|_| shipped_path()).unwrap_or_default()),
+        quoted(&lua_cpath()),
         quoted(&text("luajit_cmd")),
     );
     preamble(&own, &settings)

@@ -1,5 +1,6 @@
 //! Why the command ends before its end: what to say, where, and the exit code.
 
+use crate::log::{Level, Log, remark};
 use std::fmt;
 
 /// Where sysbench says a thing. It writes what its logger says to standard output, fatal errors too; mistakes on
@@ -47,6 +48,16 @@ impl Failure {
         Failure {
             channel: Channel::Log,
             lines: Vec::new(),
+        }
+    }
+
+    /// Says it, where it belongs.
+    pub(crate) fn say(&self, log: Log) {
+        for line in &self.lines {
+            match self.channel {
+                Channel::CommandLine => remark(line),
+                Channel::Log => log.say(Level::Fatal, line),
+            }
         }
     }
 

@@ -30,15 +30,16 @@ mod values;
 mod without_server;
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use niagara_load::{SysbenchTest, WorkloadBuilder, WorkloadSpec};
+use niagara_script::{SHIPPED_FOLDERS, find_module, is_shipped};
 
 use command_line::CommandLine;
 pub use job::OnInterrupt;
 
-use failure::{Channel, Failure};
+use failure::Failure;
 use job::Job;
 use log::{Log, print, remark};
 use machine_test::MachineTest;
@@ -54,9 +55,6 @@ const VERSION: &str = concat!(
     ")"
 );
 
-/// Where packages put sysbench's own scripts. Their names mean the workloads.
-const SCRIPT_FOLDERS: [&str; 2] = ["/usr/share/sysbench", "/usr/local/share/sysbench"];
-
 /// Runs what the words say, which are those of a call of sysbench behind its name, and prints what sysbench would.
 /// `on_interrupt` is called once the load is about to begin.
 pub fn run(words: &[OsString], on_interrupt: OnInterrupt<'_>) -> ExitCode {
@@ -67,12 +65,10 @@ pub fn run(words: &[OsString], on_interrupt: OnInterrupt<'_>) -> ExitCode {
     match dispatch(&words, on_interrupt) {
         Ok(code) => code,
         Err(failure) => {
-            for line in &failure.lines {
-                match failure.channel {
-                    Channel::CommandLine => remark(line),
-                    Channel::Log => print(&format!("FATAL: {line}\n")),
-                }
-            }
+            // Whatever the verbosity is.
+            failure.say(Log {
+                verbosity: log::Level::Fatal as i32,
+            });
             ExitCode::FAILURE
         }
     }
@@ -189,12 +185,20 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
     }
     let sysbench = |name: &str| name.parse::<SysbenchTest>().ok();
     if let Some(kind) = sysbench(name) {
-        return Ok(Test::Own(kind));
+        let Some(script) = changed_script(name, &find_module, &is_shipped) else {
+            return Ok(Test::Own(kind));
+        };
+        log.notice(&format!(
+            "{} is run, as sysbench would, rather than Niagara's own {kind}.\n",
+            script.display()
+        ));
+        return Ok(Test::Script(name.to_owned()));
     }
     let path = Path::new(name);
     let stem = path.file_stem().and_then(|stem| stem.to_str());
     let is_script = path.extension().is_some_and(|extension| extension == "lua");
-    let shipped = SCRIPT_FOLDERS
+    // Their names mean the workloads.
+    let shipped = SHIPPED_FOLDERS
         .iter()
         .any(|folder| path.parent() == Some(Path::new(folder)));
     if shipped
@@ -207,6 +211,25 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
         return Ok(Test::Own(kind));
     }
     Ok(Test::Script(name.to_owned()))
+}
+
+/// What sysbench's scripts have in common, which they require.
+const COMMON: &str = "oltp_common";
+
+/// The script that sysbench would run for the name of one of its own, where that is somebody else's: in the current folder, say, or on
+/// `LUA_PATH`. `find` finds modules, `is_shipped` says whether a file is sysbench's own.
+fn changed_script(
+    name: &str,
+    find: &dyn Fn(&str) -> Option<PathBuf>,
+    is_shipped: &dyn Fn(&Path) -> bool,
+) -> Option<PathBuf> {
+    let script = find(name)?;
+    let is_changed = |file: &PathBuf| !is_shipped(file);
+    if is_changed(&script) {
+        return Some(script);
+    }
+    // Theirs, with what it requires changed.
+    find(COMMON).filter(is_changed)
 }
 
 /// The workload with the numbers that were asked for.
@@ -229,4 +252,32 @@ fn workload(kind: SysbenchTest, line: &CommandLine) -> Result<WorkloadSpec, Fail
         builder.set(name, &text).map_err(refused)?;
     }
     builder.build().map_err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_script_of_the_users_goes_before_the_workload_of_its_name() {
+        let theirs = "/usr/share/sysbench/";
+        let is_theirs = |file: &Path| file.starts_with(theirs);
+        let changed = |files: &[&str]| {
+            let find = |module: &str| {
+                let file = files.iter().find(|file| file.ends_with(module));
+                file.map(PathBuf::from)
+            };
+            changed_script("oltp_read_only", &find, &is_theirs)
+        };
+        let installed = [theirs, "oltp_read_only"].concat();
+        let common = [theirs, COMMON].concat();
+        assert_eq!(changed(&[]), None);
+        assert_eq!(changed(&[&installed, &common]), None);
+        let own = Some(PathBuf::from("./oltp_read_only"));
+        assert_eq!(changed(&["./oltp_read_only", &common]), own);
+        // Without sysbench there is nothing that would require it.
+        assert_eq!(changed(&["./oltp_common"]), None);
+        let own = Some(PathBuf::from("./oltp_common"));
+        assert_eq!(changed(&[&installed, "./oltp_common"]), own);
+    }
 }

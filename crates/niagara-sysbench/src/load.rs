@@ -2,15 +2,15 @@
 
 use crate::failure::Failure;
 use crate::job::{Job, OnInterrupt};
-use crate::log::{Level, Log, print};
+use crate::log::{Level, Log, print, remark};
 use crate::progress::{Progress, Report};
 use crate::report::{self, Cumulative, Interval};
 use crate::servers;
 use crate::settings::Settings;
 use crate::tally::Tally;
 use niagara_load::{
-    CoalescingChoice, Driver, DriverOptions, IgnoredErrors, LoadError, Pacing, Retry, RunOptions,
-    Schedule, ScriptThreads, SliceStats, give_up_after,
+    CoalescingChoice, Driver, DriverOptions, GeneratorLimit, IgnoredErrors, LoadError, Pacing,
+    Retry, RunOptions, Schedule, ScriptThreads, SliceStats, give_up_after,
 };
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -33,8 +33,6 @@ const QUEUE: u64 = 100_000;
 const HIGHEST_RATE: u32 = 10_000_000;
 /// The client library's numbers for a connection that is gone.
 const CONNECTION_ERRORS: [u16; 4] = [2006, 2011, 2013, 2055];
-/// A connection is to be there after this long, as with sysbench.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// A load that is no workload of Niagara's own: it makes its threads, and may report in words of its own.
 pub trait Guest {
@@ -56,6 +54,14 @@ pub trait Guest {
     /// not to be in its reports, which are of the time after. Default: nothing.
     fn after_warm_up(&self) -> Option<Box<dyn FnOnce() + Send>> {
         None
+    }
+
+    /// All its threads are there.
+    fn started(&mut self) {}
+
+    /// Whether its reports are about statements, as far as is known by now.
+    fn asks_a_server(&self) -> bool {
+        false
     }
 
     /// Reports an interval; false: it does not.
@@ -86,6 +92,9 @@ pub fn run(
     let patience = || TICK + INTERRUPT_TIMEOUT;
     give_up_after(Arc::clone(&interrupt), patience, give_up);
     tell_started(settings, log);
+    if let Some(guest) = &mut script {
+        guest.started();
+    }
 
     let started = Instant::now();
     forget_warm_up(settings, script.as_deref());
@@ -94,8 +103,8 @@ pub fn run(
     let result = driver.run(0, &run_options(settings), &mut |stats| {
         for report in progress.advance(stats) {
             match &mut script {
-                Some(guest) => say(log, &report, Some(&mut **guest)),
-                None => say(log, &report, None),
+                Some(guest) => say(log, report, Some(&mut **guest)),
+                None => say(log, report, None),
             }
         }
         queue_is_full = settings.rate.is_some() && stats.backlog > QUEUE;
@@ -116,6 +125,12 @@ pub fn run(
                 tell_limit(settings, &stats, log);
                 ExitCode::SUCCESS
             };
+            // Beside the report, which programs read.
+            if let Some(warning) = generator_warning(stats.generator_limit(), settings)
+                && log.verbosity >= Level::Warning as i32
+            {
+                remark(&warning);
+            }
             (progress.rest(&stats), stats.seconds, code)
         }
         Err(_) if interrupted => {
@@ -200,6 +215,15 @@ fn tell_limit(settings: &Settings, stats: &SliceStats, log: Log) {
     log.say(Level::Info, &format!("{limit} limit exceeded, exiting..."));
 }
 
+/// What is to be said where the load generator may have held up the server. A thread that has a loop for itself is as fast as sysbench's,
+/// and what it does may be all there is to be measured.
+fn generator_warning(limit: Option<GeneratorLimit>, settings: &Settings) -> Option<String> {
+    let limit = limit.filter(|limit| limit.loops < settings.threads as usize)?;
+    Some(format!(
+        "WARNING: {limit}. --niagara-loops=N says how many loops there are."
+    ))
+}
+
 /// Connects all threads; `give_up` ends what takes too long.
 fn connect(
     job: &Job,
@@ -210,7 +234,11 @@ fn connect(
     let options = DriverOptions {
         threads: settings.threads,
         seed: settings.seed.unwrap_or_else(fresh_seed),
-        connect_timeout: CONNECT_TIMEOUT,
+        connect_timeout: match settings.init_timeout.is_zero() {
+            true => NO_TIMEOUT,
+            false => settings.init_timeout,
+        },
+        loops: settings.loops,
         stall_timeout: NO_TIMEOUT,
         cancel: give_up,
         ignored_errors: job.ignored_errors.clone(),
@@ -228,26 +256,31 @@ fn connect(
         Some(threads) => Driver::connect_script(sides, &job.spec, &options, Some(threads)),
         None => Driver::connect_spread(sides, &job.spec, &options),
     };
-    connected.map_err(|error| servers::not_started(&error, &job.endpoints))
+    connected.map_err(|error| {
+        servers::not_started(&error, &job.endpoints).and("Thread initialization failed!")
+    })
 }
 
 /// Says what is due, or has the script say it.
-fn say(log: Log, report: &Report, script: Option<&mut dyn Guest>) {
-    if let Some(script) = script {
-        let said = match report {
-            Report::Interval(interval) => script.interval(interval, log),
-            Report::Checkpoint(report) => script.cumulative(report, true, log),
-        };
-        if said {
-            return;
-        }
-    }
+fn say(log: Log, report: Report, script: Option<&mut dyn Guest>) {
+    let asks_a_server = script.as_ref().is_none_or(|script| script.asks_a_server());
     match report {
-        Report::Interval(interval) => log.notice(&report::interval(interval)),
-        Report::Checkpoint(cumulative) => {
+        Report::Interval(interval) => {
+            if script.is_some_and(|script| script.interval(&interval, log)) {
+                return;
+            }
+            log.moment(&match asks_a_server {
+                true => report::interval(&interval),
+                false => report::events_interval(&interval),
+            });
+        }
+        Report::Checkpoint(mut cumulative) => {
             let time = report::timestamp(cumulative.elapsed);
-            log.notice(&format!("{time}Checkpoint report:"));
-            log.notice(&report::cumulative(cumulative));
+            log.moment(&format!("{time}Checkpoint report:"));
+            cumulative.asks_a_server = asks_a_server;
+            if !script.is_some_and(|script| script.cumulative(&cumulative, true, log)) {
+                log.report(&report::cumulative(&cumulative));
+            }
         }
     }
 }
@@ -263,11 +296,9 @@ fn finish(job: &Job, tally: &Tally, elapsed: f64, script: Option<&mut dyn Guest>
         job.log.notice(" ");
     }
     let mut report = tally.report(elapsed, job.settings.percentile);
-    let counts = &report.counts;
-    let is_script = script.is_some();
-    report.asks_a_server = !is_script || counts.queries() + counts.errors + counts.reconnects > 0;
+    report.asks_a_server = script.as_ref().is_none_or(|script| script.asks_a_server());
     if !script.is_some_and(|script| script.cumulative(&report, false, job.log)) {
-        job.log.notice(&report::cumulative(&report));
+        job.log.report(&report::cumulative(&report));
     }
     if job.settings.debug {
         for line in report::verbose(&report.shares) {
@@ -467,6 +498,25 @@ mod tests {
                 _ => Want::Event { completed },
             })
         }
+    }
+
+    #[test]
+    fn a_generator_that_holds_up_the_server_is_told_of_with_the_remedy() {
+        let words = ["--threads=4".to_owned()];
+        let line = command_line::parse(&words, &|_| Err(std::io::ErrorKind::NotFound.into()));
+        let settings = Settings::read(&line.unwrap().values).unwrap();
+        let limit = |loops| GeneratorLimit {
+            busiest_loop: 0.98,
+            loops,
+            start_delay_seconds: 0.0,
+        };
+        let warning = generator_warning(Some(limit(1)), &settings).unwrap();
+        for words in ["98 % of a CPU", "--niagara-loops=N"] {
+            assert!(warning.contains(words), "{warning}");
+        }
+        // A test of the processor, say.
+        assert_eq!(generator_warning(Some(limit(4)), &settings), None);
+        assert_eq!(generator_warning(None, &settings), None);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! sysbench's log: lines on standard output up to a verbosity, each with its severity in front.
 
 use std::io::{self, Write};
+use std::sync::{Mutex, PoisonError};
 
 /// Exit code of a process whose reader has gone: 128 + SIGPIPE, as of one that does not catch it.
 const READER_GONE: i32 = 141;
@@ -35,11 +36,56 @@ pub struct Log {
     pub verbosity: i32,
 }
 
+/// The message that was said last: where it comes again, it is counted rather than said.
+struct Said {
+    last: String,
+    again: u32,
+}
+
+static SAID: Mutex<Said> = Mutex::new(Said {
+    last: String::new(),
+    again: 0,
+});
+
+impl Said {
+    /// Hears another message. How often the one before has come again is told before it; `None`: it is the same.
+    fn hear(&mut self, text: &str) -> Option<u32> {
+        if text == self.last {
+            self.again += 1;
+            return None;
+        }
+        text.clone_into(&mut self.last);
+        Some(std::mem::take(&mut self.again))
+    }
+}
+
 impl Log {
-    /// A line, or several.
+    /// A line, or several. As with sysbench, what was said just before is not said again.
     pub fn say(self, level: Level, text: &str) {
-        if level as i32 <= self.verbosity {
-            print(&format!("{}{text}\n", level.prefix()));
+        if level as i32 > self.verbosity {
+            return;
+        }
+        let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(again) = said.hear(text) else {
+            return;
+        };
+        if again > 0 {
+            print(&format!("(last message repeated {again} times)\n"));
+        }
+        print(&format!("{}{text}\n", level.prefix()));
+    }
+
+    /// A report: each of its lines is a message of its own.
+    pub(crate) fn report(self, text: &str) {
+        for line in text.split('\n') {
+            self.notice(line);
+        }
+    }
+
+    /// What belongs to a moment of the run, at the usual level: said however often it comes.
+    pub(crate) fn moment(self, text: &str) {
+        if Level::Notice as i32 <= self.verbosity {
+            print(&format!("{text}\n"));
         }
     }
 
@@ -64,5 +110,20 @@ pub fn print(text: &str) {
         && error.kind() == io::ErrorKind::BrokenPipe
     {
         std::process::exit(READER_GONE);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_that_comes_again_is_counted() {
+        let mut said = Said {
+            last: String::new(),
+            again: 0,
+        };
+        let heard = ["lost", "lost", "lost", "found", "lost"].map(|text| said.hear(text));
+        assert_eq!(heard, [Some(0), None, None, Some(2), Some(0)]);
     }
 }

@@ -17,7 +17,7 @@ use crate::job::{Job, OnInterrupt};
 use crate::load::{self, Guest};
 use crate::log::{Log, print};
 use crate::machine_test::MachineTest;
-use crate::report::{self, Cumulative, Interval};
+use crate::report::{Cumulative, Interval};
 use crate::settings::Settings;
 use crate::values::Values;
 use crate::without_server::{Thread, Threads, WithoutServer};
@@ -390,14 +390,13 @@ impl Guest for MachineGuest {
         Ok(())
     }
 
-    fn interval(&mut self, interval: &Interval, log: Log) -> bool {
-        log.notice(&report::events_interval(interval));
-        true
+    fn interval(&mut self, _interval: &Interval, _log: Log) -> bool {
+        false
     }
 
-    fn cumulative(&mut self, report: &Cumulative, so_far: bool, log: Log) -> bool {
+    fn cumulative(&mut self, report: &Cumulative, _so_far: bool, log: Log) -> bool {
         let words = self.0.after(report);
-        if !so_far && !words.is_empty() {
+        if !words.is_empty() {
             log.notice(&words);
         }
         false

@@ -157,6 +157,18 @@ pub const BEYOND: &[Definition] = &[
         "seconds of load before anything is counted (sysbench 1.1)",
     ),
     option(
+        "thread-init-timeout",
+        Integer,
+        Some("30"),
+        "seconds after which a connection has to be there (sysbench 1.1)",
+    ),
+    option(
+        "niagara-loops",
+        Integer,
+        Some("0"),
+        "threads of the system that drive the connections; 0: as many as there usually are for this machine's CPUs",
+    ),
+    option(
         "luajit-cmd",
         Text,
         None,

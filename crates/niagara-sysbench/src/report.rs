@@ -75,15 +75,22 @@ pub fn interval(interval: &Interval) -> String {
     text
 }
 
-/// The same of a test that asks no server.
+/// The same of a test that asks no server. With a rate, sysbench's second line has no comma here.
 pub fn events_interval(interval: &Interval) -> String {
     let (percentile, value) = interval.percentile;
-    format!(
-        "{}thds: {} eps: {:.2} lat (ms,{percentile}%): {value:.2}",
-        timestamp(interval.elapsed),
+    let time = timestamp(interval.elapsed);
+    let mut text = format!(
+        "{time}thds: {} eps: {:.2} lat (ms,{percentile}%): {value:.2}",
         interval.threads,
         per_second(interval.counts.events, interval.seconds),
-    )
+    );
+    if let Some((length, concurrency)) = interval.queue {
+        let _ = write!(
+            text,
+            "\n{time}queue length: {length} concurrency: {concurrency}"
+        );
+    }
+    text
 }
 
 fn per_second(count: u64, seconds: f64) -> f64 {
@@ -270,8 +277,16 @@ mod tests {
             "[ 1s ] thds: 2 tps: 270.79 qps: 5453.80 (r/w/o: 3819.06/1091.16/543.58) lat (ms,99%): 27.66 \
              err/s: 0.00 reconn/s: 0.00"
         );
+        assert_eq!(
+            events_interval(&it),
+            "[ 1s ] thds: 2 eps: 270.79 lat (ms,99%): 27.66"
+        );
         it.queue = Some((1, 0));
         assert!(interval(&it).ends_with("reconn/s: 0.00\n[ 1s ] queue length: 1, concurrency: 0"));
+        assert_eq!(
+            events_interval(&it),
+            "[ 1s ] thds: 2 eps: 270.79 lat (ms,99%): 27.66\n[ 1s ] queue length: 1 concurrency: 0"
+        );
     }
 
     #[test]

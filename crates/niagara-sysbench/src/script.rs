@@ -1,13 +1,13 @@
 //! A script: its options, its commands, its part in a run.
 
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use niagara_load::{
     Endpoint, LoadError, ScriptInfo, ScriptOption, ScriptOptionKind, ScriptOutput, ScriptRun,
     ScriptThreads, ScriptValue, ScriptWorkload, TlsOptions, Transport, WorkloadSpec, run_command,
 };
-use niagara_script::{Global, Threads, set_log, source};
+use niagara_script::{Global, Threads, has_driver, set_log, source};
 
 use crate::command_line::CommandLine;
 use crate::failure::Failure;
@@ -29,6 +29,8 @@ pub struct Script {
     reporter: Option<Global>,
     /// Threads under way.
     threads: u32,
+    /// All of them are there, or were.
+    has_started: bool,
     log: Log,
 }
 
@@ -41,11 +43,7 @@ pub fn dispatch(
     log: Log,
     on_interrupt: OnInterrupt<'_>,
 ) -> Result<ExitCode, Failure> {
-    let said = Mutex::new(Said::default());
-    set_log(Box::new(move |level, text| {
-        let mut said = said.lock().unwrap_or_else(PoisonError::into_inner);
-        said.say(log, level_of(level), text);
-    }));
+    set_log(Box::new(move |level, text| log.say(level_of(level), text)));
     servers::refuse_options(&line.values)?;
     let command = line.command.clone().unwrap_or_default();
     let mut run = begin(path, words, &line, &settings, &command)?;
@@ -71,6 +69,7 @@ pub fn dispatch(
         let job = job(&line, &global, &run, settings, log)?;
         let mut script = Script {
             threads: run.threads,
+            has_started: false,
             run,
             global,
             reporter: None,
@@ -79,27 +78,6 @@ pub fn dispatch(
         return script.load(&job, on_interrupt);
     }
     do_command(&run, &mut global, &line, log)
-}
-
-/// What was said last: a message that comes again is counted rather than said.
-#[derive(Default)]
-struct Said {
-    last: String,
-    again: u32,
-}
-
-impl Said {
-    fn say(&mut self, log: Log, level: Level, text: &str) {
-        if text == self.last {
-            self.again += 1;
-            return;
-        }
-        if self.again > 0 {
-            print(&format!("(last message repeated {} times)\n", self.again));
-        }
-        (self.last, self.again) = (text.to_owned(), 0);
-        log.say(level, text);
-    }
 }
 
 fn fatal(error: LoadError) -> Failure {
@@ -257,6 +235,10 @@ fn job(
     log: Log,
 ) -> Result<Job, Failure> {
     let workload = ScriptWorkload::new(run.source.clone(), global.info().clone());
+    // Without a server all CPUs are there for the script.
+    let all = || std::thread::available_parallelism().ok().map(usize::from);
+    let loops = settings.loops.or(run.dry_run.then(all).flatten());
+    let settings = Settings { loops, ..settings };
     Ok(Job {
         spec: WorkloadSpec::of(workload),
         endpoints: servers::endpoints(&line.values)?,
@@ -282,9 +264,20 @@ impl Script {
                 short_name(&self.run)
             )));
         }
-        let code = load::run(job, on_interrupt, Some(self))?;
-        self.global.call("done").map_err(fatal)?;
-        Ok(code)
+        let result = load::run(job, on_interrupt, Some(self));
+        // A run that has failed has an end too, once it has begun.
+        if let Err(failure) = &result
+            && self.has_started
+        {
+            failure.say(self.log);
+        }
+        if self.has_started {
+            self.global.call("done").map_err(fatal)?;
+        }
+        match result {
+            Err(_) if self.has_started => Err(Failure::said()),
+            result => result,
+        }
     }
 
     /// The interpreter of the reports before the end, whose variables are its own.
@@ -312,6 +305,14 @@ impl Guest for Script {
     fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure> {
         let threads = Threads::new(&self.run).map_err(fatal)?;
         Ok(Arc::new(threads))
+    }
+
+    fn asks_a_server(&self) -> bool {
+        has_driver()
+    }
+
+    fn started(&mut self) {
+        self.has_started = true;
     }
 
     fn interval(&mut self, interval: &Interval, _log: Log) -> bool {

@@ -2,7 +2,7 @@
 
 use crate::failure::Failure;
 use crate::values::Values;
-use niagara_load::{Endpoint, IgnoredErrors, LoadError, TlsMode, TlsOptions, Transport};
+use niagara_load::{Endpoint, IgnoredErrors, LoadError, TlsMode, TlsOptions, Transport, refusal};
 use niagara_script::place;
 use std::path::PathBuf;
 
@@ -62,6 +62,13 @@ pub fn refuse_options(values: &Values) -> Result<(), Failure> {
         if values.flag(name) {
             return Err(Failure::refused(&format!("--{name}"), why));
         }
+    }
+    if let Some(mode) = values.text("db-ps-mode")
+        && !["auto", "disable"].contains(&mode)
+    {
+        return Err(Failure::fatal(format!(
+            "Invalid value for db-ps-mode: {mode}"
+        )));
     }
     if values.text("mysql-ssl-cipher").is_some() {
         return Err(Failure::refused(
@@ -175,9 +182,6 @@ pub fn ignored_errors(values: &Values) -> Result<IgnoredErrors, Failure> {
     })
 }
 
-/// The client library's number for a server that could not be reached.
-const UNREACHABLE: u16 = 2002;
-
 /// Why a command could not begin, in sysbench's words where it has some.
 pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure {
     let LoadError::Connect {
@@ -197,12 +201,12 @@ pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure 
             .and(format!("MySQL error: {code} \"{message}\""))
             .and(format!("the statement was: {statement}"));
     }
-    let (code, message) = server_error(cause).unwrap_or((UNREACHABLE, cause));
+    let refusal = refusal(error, &endpoint.transport);
     Failure::fatal(format!(
         "unable to connect to MySQL server on {}, aborting...",
         place(&endpoint.transport)
     ))
-    .and(format!("error {code}: {message}"))
+    .and(format!("error {}: {}", refusal.code, refusal.message))
 }
 
 /// Number and message of what a server answered.
@@ -304,6 +308,11 @@ mod tests {
             );
         }
         refuse(&values("--mysql-compression=off --db-driver=mysql")).unwrap();
+        refuse(&values("--db-ps-mode=disable")).unwrap();
+        assert_eq!(
+            refuse(&values("--db-ps-mode=off")).unwrap_err().lines,
+            ["Invalid value for db-ps-mode: off"]
+        );
         assert_eq!(
             refuse(&values("--db-driver=x")).unwrap_err().lines,
             ["invalid database driver name: 'x'"]
@@ -325,7 +334,7 @@ mod tests {
                 "No such file or directory (os error 2)",
                 [
                     "unable to connect to MySQL server on socket '/s', aborting...",
-                    "error 2002: No such file or directory (os error 2)",
+                    "error 2002: Can't connect to local server through socket '/s' (2)",
                 ],
             ),
             (

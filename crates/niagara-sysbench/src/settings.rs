@@ -20,6 +20,10 @@ pub struct Settings {
     /// `None`: no limit.
     pub time: Option<Duration>,
     pub warm_up: Duration,
+    /// How long a connection may take until it is there; zero: as long as it likes.
+    pub init_timeout: Duration,
+    /// Threads of the system that drive the load; `None`: as many as there usually are.
+    pub loops: Option<usize>,
     /// How long after `time` the transactions in flight are given up; `None`: never.
     pub forced_shutdown: Option<Duration>,
     /// Transactions per second; `None`: as fast as possible.
@@ -67,6 +71,11 @@ impl Settings {
         let time = renamed("max-time", "time", 0)?;
         let time = not_negative("time", time)?;
         let warm_up = not_negative("warmup-time", values.integer("warmup-time")?)?;
+        let init_timeout = not_negative(
+            "thread-init-timeout",
+            values.integer("thread-init-timeout")?,
+        )?;
+        let loops = not_negative("niagara-loops", values.integer("niagara-loops")?)?;
         let forced_shutdown = forced_shutdown(values, time)?;
         let stack = values.size("thread-stack-size")?;
         let rate = renamed("tx-rate", "rate", 0)?;
@@ -89,6 +98,8 @@ impl Settings {
             events: Some(u64::from(events)).filter(|&events| events > 0),
             time: Some(time).filter(|&time| time > 0).map(seconds),
             warm_up: seconds(warm_up),
+            init_timeout: seconds(init_timeout),
+            loops: Some(loops as usize).filter(|&loops| loops > 0),
             forced_shutdown,
             rate: Some(rate).filter(|&rate| rate > 0),
             report_interval: Some(report_interval).filter(|&interval| interval > 0),
@@ -242,7 +253,16 @@ mod tests {
             (None, None, None)
         );
         assert_eq!(settings.percentile, Some(95));
+        assert_eq!(
+            (settings.init_timeout, settings.loops),
+            (Duration::from_secs(30), None)
+        );
         assert!(settings.remarks.is_empty());
+        let settings = read("--thread-init-timeout=90 --niagara-loops=3").unwrap();
+        assert_eq!(
+            (settings.init_timeout, settings.loops),
+            (Duration::from_secs(90), Some(3))
+        );
     }
 
     #[test]

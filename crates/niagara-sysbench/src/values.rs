@@ -139,27 +139,12 @@ impl Values {
         }
     }
 
-    /// A number of bytes; 0 without a value.
+    /// A number of bytes; 0 without a value. As with sysbench, the letter behind the digits counts, so that `1GB` and `1GiB` are `1G`.
     pub fn size(&self, name: &str) -> Result<u64, Failure> {
         let Some(text) = self.text(name) else {
             return Ok(0);
         };
-        let digits = text.trim_end_matches(|last: char| last.is_ascii_alphabetic());
-        let power = match &text[digits.len()..] {
-            "" => 0,
-            suffix => match suffix.to_ascii_uppercase().as_str() {
-                "K" => 1,
-                "M" => 2,
-                "G" => 3,
-                "T" => 4,
-                _ => return Err(invalid(name, text)),
-            },
-        };
-        digits
-            .parse::<u64>()
-            .ok()
-            .and_then(|number| number.checked_mul(1024_u64.pow(power)))
-            .ok_or_else(|| invalid(name, text))
+        niagara_load::size_in_bytes(text).ok_or_else(|| invalid(name, text))
     }
 }
 
@@ -265,13 +250,16 @@ mod tests {
         for (text, size) in [
             ("512", 512),
             ("1m", 1 << 20),
+            ("1KB", 1 << 10),
+            ("3MiB", 3 << 20),
             ("2G", 2 << 30),
+            ("2gb", 2 << 30),
             ("1T", 1 << 40),
         ] {
             values.set("thread-stack-size", Some(text)).unwrap();
             assert_eq!(values.size("thread-stack-size"), Ok(size));
         }
-        for text in ["K", "1KB", "12X", "1.5K", "99999999999T", "-1"] {
+        for text in ["K", "12X", "1Kb/s", "12B", "1.5K", "99999999999T", "-1"] {
             values.set("thread-stack-size", Some(text)).unwrap();
             assert!(values.size("thread-stack-size").is_err(), "{text}");
         }

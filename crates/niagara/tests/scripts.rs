@@ -349,6 +349,29 @@ function event() con:query("SELECT 1") end
 }
 
 #[test]
+fn threads_that_wait_for_each_other_in_thread_done_meet() {
+    let stage = Stage::new();
+    let script = stage.write(
+        "part.lua",
+        r#"
+function prepare() sysbench.sql.driver():connect():query("CREATE TABLE gone (who INT)") end
+function thread_init() con = sysbench.sql.driver():connect() end
+function event() con:query("SELECT 1") end
+function thread_done()
+   con:query("INSERT INTO gone VALUES (" .. sysbench.tid .. ")")
+   for _ = 1, 500 do
+      if con:query_row("SELECT COUNT(*) FROM gone") + 0 == sysbench.opt.threads then return end
+      con:query("DO SLEEP(0.01)")
+   end
+   error("nobody else came")
+end
+"#,
+    );
+    stage.succeed(&script, "prepare");
+    stage.succeed(&script, "--threads=8 --events=8 --time=0 run");
+}
+
+#[test]
 fn as_a_workload_a_script_does_what_it_does_once() {
     let stage = Stage::new();
     let script = stage.write("around.lua", AROUND);
@@ -440,6 +463,182 @@ end
         "transactions:                        50 ",
     ] {
         assert!(text.contains(line), "no {line:?} in\n{text}");
+    }
+}
+
+/// A script that asks no server, in a folder of its own, which is the current one.
+struct Alone(tempfile::TempDir);
+
+const BOTH: [&str; 2] = ["sysbench", env!("CARGO_BIN_EXE_niagara")];
+
+impl Alone {
+    fn new(script: &str) -> Alone {
+        Alone::named("script.lua", script)
+    }
+
+    fn named(name: &str, script: &str) -> Alone {
+        let folder = tempfile::tempdir().expect("a folder");
+        std::fs::write(folder.path().join(name), script).expect("a script");
+        Alone(folder)
+    }
+
+    /// Exit code and standard output.
+    fn run(&self, program: &str, words: &str) -> (Option<i32>, String) {
+        let mut command = Command::new(program);
+        if program != "sysbench" {
+            command.arg("sysbench");
+        }
+        command
+            .args(words.split_whitespace())
+            .current_dir(self.0.path())
+            .env_remove("LUA_PATH")
+            .stdin(Stdio::null());
+        let (code, stdout, stderr) = run(&mut command);
+        assert!(!stderr.contains("panicked"), "{words}\n{stderr}");
+        (code, stdout)
+    }
+}
+
+#[test]
+fn rows_of_a_bulk_insert_go_in_as_many_statements_as_with_sysbench() {
+    // What has just room in a statement of 512 KiB, and one byte more.
+    let insert = |bytes: u32| {
+        format!(
+            "function event()\n\
+             local con = sysbench.sql.driver():connect()\n\
+             con:bulk_insert_init('INSERT INTO t VALUES' .. (' '):rep(1024 - 20))\n\
+             for _ = 1, 511 do con:bulk_insert_next(('x'):rep(1023)) end\n\
+             con:bulk_insert_next(('x'):rep({bytes}))\n\
+             con:bulk_insert_done()\nend"
+        )
+    };
+    for bytes in [1, 1023] {
+        let alone = Alone::new(&insert(bytes));
+        let counted = BOTH.map(|program| {
+            let words = "script.lua --mysql-dry-run --events=1 run";
+            let (code, stdout) = alone.run(program, words);
+            assert_eq!(code, Some(0), "{program}\n{stdout}");
+            let line = stdout.lines().find(|line| line.contains("other:"));
+            line.unwrap_or_else(|| panic!("{program}\n{stdout}"))
+                .to_owned()
+        });
+        assert_eq!(counted[0], counted[1], "{bytes}");
+    }
+}
+
+#[test]
+fn a_script_in_the_current_folder_goes_before_the_workload_of_its_name() {
+    let alone = Alone::named(
+        "oltp_point_select.lua",
+        "function event() print('this one') end",
+    );
+    for program in BOTH {
+        let words = "oltp_point_select --events=2 --verbosity=0 run";
+        let (code, stdout) = alone.run(program, words);
+        assert_eq!((code, stdout.as_str()), (Some(0), "this one\nthis one\n"));
+    }
+}
+
+#[test]
+fn sysbenchs_own_scripts_can_be_required() {
+    let alone = Alone::new(
+        "require('oltp_point_select')\n\
+         local theirs = event\n\
+         function event() print(sysbench.opt.tables, type(theirs)) end\n\
+         function thread_init() end\n\
+         function thread_done() end",
+    );
+    for program in BOTH {
+        let words = "script.lua --tables=3 --events=1 --verbosity=0 run";
+        let (code, stdout) = alone.run(program, words);
+        assert_eq!(
+            (code, stdout.as_str()),
+            (Some(0), "3\tfunction\n"),
+            "{program}"
+        );
+    }
+}
+
+/// The lines of an output from where the load begins, numbers and what pads them as `#`.
+fn shape(stdout: &str) -> Vec<String> {
+    let number = regex::Regex::new(r" *\d+(\.\d+)?").expect("a pattern");
+    let (_, load) = stdout.split_once("Threads started!").expect("a load");
+    load.lines()
+        .map(|line| number.replace_all(line, "#").into_owned())
+        .collect()
+}
+
+#[test]
+fn reports_speak_of_statements_once_a_script_has_a_driver() {
+    let rests = "ffi.cdef[[int usleep(unsigned int);]]\nfunction event() ffi.C.usleep(2000) end\n";
+    let has_driver = format!("{rests}function thread_init() sysbench.sql.driver() end");
+    // Nothing is said in the last second: there the one tool may have ended before the other.
+    let words = "--report-interval=2 --report-checkpoints=1 --rate=100 --time=3 run";
+    for (script, test, line) in [
+        (rests, "script.lua", "eps: "),
+        (&has_driver, "script.lua", "tps: "),
+        ("", "cpu --cpu-max-prime=10", "eps: "),
+    ] {
+        let alone = Alone::new(script);
+        let shapes = BOTH.map(|program| {
+            let (code, stdout) = alone.run(program, &format!("{test} {words}"));
+            assert_eq!(code, Some(0), "{program}\n{stdout}");
+            assert!(stdout.contains(line), "{program}\n{stdout}");
+            shape(&stdout)
+        });
+        assert_eq!(shapes[0], shapes[1], "{test}");
+    }
+}
+
+#[test]
+fn a_thread_that_is_free_takes_the_next_event_when_it_arrives() {
+    let script = "ffi.cdef[[int usleep(unsigned int);]]\nfunction event() ffi.C.usleep(1000) end";
+    let alone = Alone::new(script);
+    for test in ["script.lua", "cpu --cpu-max-prime=100"] {
+        for program in BOTH {
+            let words = format!("{test} --rate=100 --time=3 run");
+            let (code, stdout) = alone.run(program, &words);
+            assert_eq!(code, Some(0), "{program}\n{stdout}");
+            let events = stdout
+                .lines()
+                .find_map(|line| line.trim().strip_prefix("total number of events:"))
+                .and_then(|count| count.trim().parse::<f64>().ok())
+                .unwrap_or_else(|| panic!("{program}\n{stdout}"));
+            // 300 of a Poisson process, and six standard deviations of them.
+            assert!(
+                (events - 300.0).abs() < 6.0 * 300.0_f64.sqrt(),
+                "{program} {test}\n{stdout}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_run_that_fails_has_an_end_too() {
+    let alone = Alone::new(
+        "function event() error('it fails') end\n\
+         function done() print('done') end",
+    );
+    for program in BOTH {
+        let (code, stdout) = alone.run(program, "script.lua --verbosity=1 run");
+        assert_eq!(code, Some(1), "{program}\n{stdout}");
+        assert_eq!(
+            stdout,
+            "FATAL: `thread_run' function failed: script.lua:1: it fails\ndone\n"
+        );
+    }
+    let alone = Alone::new(
+        "function thread_init() error('it fails') end\n\
+         function event() end\n\
+         function done() print('done') end",
+    );
+    for program in BOTH {
+        let (code, stdout) = alone.run(program, "script.lua --verbosity=1 run");
+        assert_eq!(code, Some(1), "{program}\n{stdout}");
+        assert_eq!(
+            stdout,
+            "FATAL: `thread_init' function failed: script.lua:1: it fails\nFATAL: Thread initialization failed!\n"
+        );
     }
 }
 
@@ -692,6 +891,10 @@ fn the_machine_is_tested_without_a_server() {
         (
             "memory --memory-total-size=1M --threads=2 run",
             "1.00 MiB transferred",
+        ),
+        (
+            "memory --memory-block-size=4KB --memory-total-size=2MB run",
+            "2.00 MiB transferred",
         ),
         (
             "threads --thread-yields=5 --events=20 run",

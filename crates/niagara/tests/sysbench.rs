@@ -660,6 +660,18 @@ fn exit_codes_and_their_reasons_are_the_same() {
             "unable to connect to MySQL server on socket '/no/such', aborting...",
         ),
         (
+            "oltp_read_only --mysql-socket=/no/such run",
+            "error 2002: Can't connect to local server through socket '/no/such' (2)",
+        ),
+        (
+            "oltp_read_only --mysql-socket=/no/such run",
+            "FATAL: Thread initialization failed!",
+        ),
+        (
+            "oltp_read_only --db-ps-mode=off --mysql-socket=/no/such run",
+            "FATAL: Invalid value for db-ps-mode: off",
+        ),
+        (
             "oltp_read_only --mysql-socket=/no/such prepare",
             "unable to connect to MySQL server on socket '/no/such', aborting...",
         ),

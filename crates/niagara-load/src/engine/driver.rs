@@ -82,6 +82,10 @@ impl Loop {
 /// CPUs per loop when nobody says how many loops: a loop serves more queries than eight CPUs of a server answer.
 const CPUS_PER_LOOP: usize = 8;
 
+/// The same of a script beside its server: what its Lua takes is anybody's guess, and as long as it is no more than what the server
+/// takes for its statements, half of the CPUs are enough. docs/scripts.md has what a simple one takes: a sixth or a seventh.
+const CPUS_PER_SCRIPT_LOOP: usize = 2;
+
 impl Driver {
     /// Connects to all sides and prepares the workload's statements on every connection.
     pub fn connect(
@@ -577,11 +581,23 @@ fn loops_for(
     {
         return Ok(options.threads as usize);
     }
-    let loops = options.loops.unwrap_or(cpus.div_ceil(CPUS_PER_LOOP));
+    let usual = || cpus.div_ceil(cpus_per_loop(sides, spec));
+    let loops = options.loops.unwrap_or_else(usual);
     if loops == 0 {
         return invalid("loops = 0: must be at least 1".into());
     }
     Ok(loops.min(options.threads as usize))
+}
+
+/// For how many CPUs there is a loop where nobody says how many loops there are to be.
+fn cpus_per_loop(sides: &[Vec<Endpoint>], spec: &WorkloadSpec) -> usize {
+    let is_here = || sides.iter().flatten().all(|one| one.transport.is_local());
+    match &spec.workload {
+        Workload::Script(_) if is_here() => CPUS_PER_SCRIPT_LOOP,
+        // The server takes none of them.
+        Workload::Script(_) => 1,
+        _ => CPUS_PER_LOOP,
+    }
 }
 
 /// Connections for each CPU of the machine from which on wake-ups are coalesced by default.
@@ -624,5 +640,49 @@ impl Drop for Driver {
     fn drop(&mut self) {
         // What a script fails by then has been said in its log.
         let _ = self.end();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SysbenchTest;
+    use crate::net::endpoint::{TlsOptions, Transport};
+    use crate::workload::WorkloadBuilder;
+    use crate::workload::script::{ScriptInfo, ScriptSource, ScriptWorkload};
+    use std::collections::BTreeMap;
+
+    fn servers(transports: &[Transport]) -> Vec<Vec<Endpoint>> {
+        let endpoint = |transport: &Transport| Endpoint {
+            transport: transport.clone(),
+            user: String::new(),
+            password: String::new(),
+            database: String::new(),
+            tls: TlsOptions::default(),
+        };
+        vec![transports.iter().map(endpoint).collect()]
+    }
+
+    #[test]
+    fn scripts_have_more_loops_than_workloads_that_run_no_lua() {
+        let source = ScriptSource {
+            path: "shop.lua".into(),
+            text: String::new(),
+            modules: BTreeMap::new(),
+        };
+        let script = WorkloadSpec::of(ScriptWorkload::new(source, ScriptInfo::default()));
+        let own = WorkloadBuilder::new(SysbenchTest::OltpReadOnly).build();
+        let own = own.unwrap();
+        let here = Transport::Unix("/s".into());
+        let elsewhere = Transport::Host {
+            name: "db.example.org".into(),
+            port: 3306,
+        };
+        let both = [here.clone(), elsewhere.clone()];
+        for (transports, of_script) in [(&[here][..], 2), (&[elsewhere], 1), (&both, 1)] {
+            let sides = servers(transports);
+            assert_eq!(cpus_per_loop(&sides, &script), of_script, "{transports:?}");
+            assert_eq!(cpus_per_loop(&sides, &own), 8);
+        }
     }
 }

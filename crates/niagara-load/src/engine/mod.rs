@@ -3,7 +3,7 @@
 //! A driver ([`driver`]) gives every loop an order ([`order`]); a loop ([`event_loop`]) has its connections
 //! ([`connection`], each with a [`link`]) follow it ([`running`]) and reports what they did ([`recorder`]), which the driver
 //! puts together ([`collecting`], [`intervals`], [`stats`]). A capture has a loop of its own kind ([`replay`]), and so has a
-//! script ([`script_loop`], whose threads begin in [`script_start`]); how long an order lasts and how much may begin is the
+//! script ([`script_loop`], whose threads begin and end in [`script_outside`]); how long an order lasts and how much may begin is the
 //! same for all ([`counted_time`]).
 
 pub(crate) mod collecting;
@@ -25,8 +25,8 @@ pub(crate) mod replay;
 pub(crate) mod running;
 pub(crate) mod script_inline;
 pub(crate) mod script_loop;
+pub(crate) mod script_outside;
 pub(crate) mod script_running;
-pub(crate) mod script_start;
 pub(crate) mod script_thread;
 pub(crate) mod script_watch;
 pub(crate) mod stats;

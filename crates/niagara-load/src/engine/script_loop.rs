@@ -7,16 +7,16 @@ use crate::engine::order::{Farewell, Order, Policy, Report, client};
 use crate::engine::placement::Placement;
 use crate::engine::reconnect::Reconnector;
 use crate::engine::recorder::Kinds;
+use crate::engine::script_outside::Outside;
 use crate::engine::script_running::ScriptRunning;
-use crate::engine::script_start::Starting;
-use crate::engine::script_thread::{ScriptThread, State};
+use crate::engine::script_thread::ScriptThread;
 use crate::engine::script_watch::Watch;
 use crate::error::LoadError;
 use crate::net::event::Event;
 use crate::net::io::Io;
-use crate::script::program::{Counts, Reply};
+use crate::script::program::Counts;
 use crate::script::runtime::ScriptThreads;
-use crate::script::wires::{Wires, run_on};
+use crate::script::wires::Wires;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
@@ -82,11 +82,11 @@ impl ScriptLoop {
             );
             wires.end_by(&setup.cancel);
             let patience = setup.policy.stall_timeout;
-            let mut starting = Starting::new(&mut wires, &watch, &setup.cancel, patience)?;
+            let mut outside = Outside::new(&mut wires, &watch, &setup.cancel, patience)?;
             for number in setup.connections.clone() {
-                starting.add(script.thread(number)?, number as usize)?;
+                outside.add(script.thread(number)?, number as usize)?;
             }
-            let threads = starting.finish()?;
+            let threads = outside.finish()?;
             counts.add(wires.take_counts());
             let tokens = wires.len() + threads.len() + MORE_LINKS;
             let mut io = Io::new(setup.io, servers, tokens)?;
@@ -153,21 +153,17 @@ impl ScriptLoop {
     /// Every thread does what it has to do at its end; returns what the first one fails by.
     fn take_leave(&mut self) -> Option<LoadError> {
         let mut failure = None;
-        // The last run's time is over; what is done at the end has its own.
+        // The last run's time is over; what is done at the end has its own. A load that was cancelled has an end too.
         self.watch.give_up_never();
+        let never = Arc::default();
         for side in &mut self.sides {
             side.io = None;
-            // A load that was cancelled has an end too.
-            side.wires.end_by(&Arc::default());
-            for thread in &mut side.threads {
-                if thread.state == State::Busy || thread.state == State::Resting {
-                    continue;
-                }
-                self.watch.enter(thread.place);
-                let left = run_on(thread.program.as_mut(), Reply::Goodbye, &mut side.wires);
-                self.watch.leave();
-                failure = failure.or(left.err());
-            }
+            side.wires.end_by(&never);
+            let threads = std::mem::take(&mut side.threads);
+            let patience = self.policy.stall_timeout;
+            let left = Outside::new(&mut side.wires, &self.watch, &never, patience)
+                .and_then(|outside| outside.leave(threads));
+            failure = failure.or(left.err());
             self.counts.add(side.wires.take_counts());
             side.wires.quit();
         }

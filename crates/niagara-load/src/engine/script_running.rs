@@ -118,7 +118,7 @@ impl<'a> ScriptRunning<'a> {
         self.take_turns(threads)?;
         self.send(threads)?;
         while self.in_flight > 0 || self.has_more(now) {
-            let wait = self.wait(boundary, now);
+            let wait = self.wait(threads, boundary, now)?;
             let coalescing = self.coalescing();
             self.io
                 .wait(events, coalescing, wait)
@@ -181,19 +181,27 @@ impl<'a> ScriptRunning<'a> {
         !self.free.is_empty() && self.time.may_begin_more(now)
     }
 
-    fn wait(&self, boundary: Instant, now: Instant) -> Duration {
+    /// How long to wait for answers. Threads become free by their turns, and what has arrived meanwhile is begun: nobody would know
+    /// otherwise when the next arrival is due to them.
+    fn wait(
+        &mut self,
+        threads: &mut [ScriptThread],
+        boundary: Instant,
+        now: Instant,
+    ) -> Result<Duration, LoadError> {
+        self.begin_due(threads, now)?;
         if !self.ready.is_empty() {
-            return Duration::ZERO;
+            return Ok(Duration::ZERO);
         }
         let longest = self.time.longest_wait(boundary, now);
         let until = match self.resting.peek() {
             Some(Reverse((due, _))) => longest.min(due.saturating_duration_since(now)),
             None => longest,
         };
-        match self.free.is_empty() {
+        Ok(match self.free.is_empty() {
             true => until,
             false => self.time.before_arrival(until, now),
-        }
+        })
     }
 
     /// The longest delay of a wake-up. A thread that rests, or whose turn it is, does not wait for the answers of others.
@@ -589,6 +597,7 @@ mod tests {
     use crate::engine::link::Link;
     use crate::engine::options::{IgnoredErrors, Retry};
     use crate::engine::order::fixture::{LONG, kinds, order, policy};
+    use crate::engine::pacing::{Arrivals, Schedule};
     use crate::net::endpoint::Transport;
     use crate::net::io_choice::IoChoice;
     use crate::net::stream::Stream;
@@ -597,8 +606,8 @@ mod tests {
     use std::io::Write;
     use std::os::unix::net::{UnixListener, UnixStream};
     use std::path::PathBuf;
-    use std::sync::Arc;
     use std::sync::atomic::AtomicU64;
+    use std::sync::{Arc, Mutex};
 
     const STALL: Duration = Duration::from_millis(600);
     const COMMAND: &[u8] = b"\x09\0\0\0\x03SELECT 1";
@@ -773,6 +782,79 @@ mod tests {
             Report::Finished { window, .. } => assert_eq!(window.transactions, 1),
             other => panic!("{other:?}"),
         }
+    }
+
+    /// A thread whose events ask for nothing.
+    #[derive(Default)]
+    struct Quick(Answer);
+
+    impl Program for Quick {
+        fn resume(&mut self, reply: Reply, _: &mut dyn Server) -> Result<Want, String> {
+            Ok(Want::Event {
+                completed: reply == Reply::Event(true),
+            })
+        }
+
+        fn command(&self) -> &[u8] {
+            &[]
+        }
+
+        fn answer(&mut self, _: usize) -> &mut Answer {
+            &mut self.0
+        }
+
+        fn take_counts(&mut self) -> Counts {
+            Counts::default()
+        }
+
+        fn take_closed(&mut self) -> Vec<usize> {
+            Vec::new()
+        }
+
+        fn interrupter(&self) -> Interrupter {
+            Arc::new(|| {})
+        }
+    }
+
+    #[test]
+    fn who_is_free_after_its_turn_is_there_when_the_next_event_arrives() {
+        let now = Instant::now();
+        let mut io = Io::new(IoChoice::Epoll, &[], 16).unwrap();
+        let (mut wires, mut reconnector) = (wires(), reconnector());
+        let (kinds, policy) = (kinds(), policy(LONG, None));
+        // Two a minute: the second one is not due yet, however long this test takes.
+        let mut arrivals = Arrivals::new(&Schedule::constant(1.0 / 30.0), Duration::ZERO, 7);
+        let order = Order {
+            kick: now - arrivals.clone().take().unwrap(),
+            arrivals: Some(Arc::new(Mutex::new(arrivals.clone()))),
+            ..order(now, LONG)
+        };
+        arrivals.take();
+        let second = order.kick + arrivals.take().unwrap();
+        let watch = Watch::new(&order.cancel).unwrap();
+        let mut threads = [ScriptThread::new(
+            Box::<Quick>::default(),
+            watch.add(Arc::new(|| {})),
+            State::Parked,
+        )];
+        let mut running = ScriptRunning::new(
+            &kinds,
+            &policy,
+            &order,
+            &mut io,
+            &mut wires,
+            &mut reconnector,
+            &watch,
+        )
+        .unwrap();
+        running.offer(&mut threads, 0, now);
+        running.begin_due(&mut threads, now).unwrap();
+        running.take_turns(&mut threads).unwrap();
+        assert_eq!(threads[0].served.transactions, 1);
+        // Shortly before it is due; from `LONG` on nothing is waited for at all.
+        let later = second - Duration::from_millis(5);
+        let wait = running.wait(&mut threads, now + 2 * LONG, later).unwrap();
+        assert_eq!(wait, Duration::from_millis(5));
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::runtime::ScriptValue;
 use crate::error::LoadError;
 use crate::net::endpoint::{Endpoint, Transport};
+use crate::size::size_in_bytes;
 use crate::workload::CommonOptions;
 use crate::workload::script::{ScriptInfo, ScriptOptionKind};
 use std::collections::BTreeMap;
@@ -109,23 +110,8 @@ fn value(kind: ScriptOptionKind, text: Option<&str>) -> Option<ScriptValue> {
         ScriptOptionKind::Integer | ScriptOptionKind::Number => {
             ScriptValue::Number(text.trim().replace('_', "").parse().ok()?)
         }
-        ScriptOptionKind::Size => {
-            let digits = text.trim_end_matches(|last: char| last.is_ascii_alphabetic());
-            let power = match text[digits.len()..].to_ascii_uppercase().as_str() {
-                "" => 0,
-                "K" => 1,
-                "M" => 2,
-                "G" => 3,
-                "T" => 4,
-                _ => return None,
-            };
-            let number: f64 = if digits.is_empty() {
-                0.0
-            } else {
-                digits.parse().ok()?
-            };
-            ScriptValue::Number(number * 1024_f64.powi(power))
-        }
+        ScriptOptionKind::Size if text.is_empty() => ScriptValue::Number(0.0),
+        ScriptOptionKind::Size => ScriptValue::Number(size_in_bytes(text.trim())? as f64),
         ScriptOptionKind::List => ScriptValue::List(
             text.split(',')
                 .filter(|part| !part.is_empty())
@@ -161,6 +147,12 @@ mod tests {
         let given = BTreeMap::from([("on".to_owned(), "1".to_owned())]);
         let values = own_options(&info, &given).unwrap();
         assert_eq!(values["size"], ScriptValue::Number(4096.0));
+        let given = BTreeMap::from([
+            ("on".to_owned(), "1".to_owned()),
+            ("size".to_owned(), "2MB".to_owned()),
+        ]);
+        let values = own_options(&info, &given).unwrap();
+        assert_eq!(values["size"], ScriptValue::Number(2_097_152.0));
         assert_eq!(values["on"], ScriptValue::Flag(true));
         assert_eq!(values["rows"], ScriptValue::Number(10.0));
         assert_eq!(

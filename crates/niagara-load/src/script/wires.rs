@@ -211,8 +211,8 @@ pub(crate) fn awaited(kind: CommandKind) -> Awaited {
     }
 }
 
-/// Why there is no connection, with the number that the client library has for it.
-pub(crate) fn refusal(error: &LoadError, place: &Transport) -> Refusal {
+/// Why there is no connection, with the number that the client library has for it, and in its words where it has some.
+pub fn refusal(error: &LoadError, place: &Transport) -> Refusal {
     let cause = match error {
         LoadError::Connect { cause, .. } => cause.as_str(),
         _ => return general(UNREACHABLE, &error.to_string()),
@@ -226,12 +226,29 @@ pub(crate) fn refusal(error: &LoadError, place: &Transport) -> Refusal {
     if let Transport::Host { name, .. } = place
         && cause.contains("lookup")
     {
-        return general(
-            UNKNOWN_HOST,
-            &format!("Unknown MySQL server host '{name}' (0)"),
-        );
+        // The number is that of getaddrinfo's EAI_NONAME.
+        return general(UNKNOWN_HOST, &format!("Unknown server host '{name}' (-2)"));
     }
-    general(UNREACHABLE, cause)
+    let Some(number) = system_error(cause) else {
+        return general(UNREACHABLE, cause);
+    };
+    let words = match place {
+        Transport::Unix(path) => {
+            format!(
+                "Can't connect to local server through socket '{}'",
+                path.display()
+            )
+        }
+        Transport::Tcp(address) => format!("Can't connect to server on '{}'", address.ip()),
+        Transport::Host { name, .. } => format!("Can't connect to server on '{name}'"),
+    };
+    general(UNREACHABLE, &format!("{words} ({number})"))
+}
+
+/// The system's number for an error that ends with it, as Rust writes it.
+fn system_error(cause: &str) -> Option<i32> {
+    let (_, number) = cause.rsplit_once("(os error ")?;
+    number.strip_suffix(')')?.parse().ok()
 }
 
 fn general(code: u16, message: &str) -> Refusal {
@@ -313,5 +330,68 @@ pub(crate) fn run_on(
                 reply
             }
         };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn why_there_is_no_connection_is_said_in_the_client_librarys_words() {
+        let host = |name: &str| Transport::Host {
+            name: name.into(),
+            port: 3306,
+        };
+        for (place, cause, number, message) in [
+            (
+                Transport::Unix("/run/s".into()),
+                "No such file or directory (os error 2)",
+                2002,
+                "Can't connect to local server through socket '/run/s' (2)",
+            ),
+            (
+                Transport::Tcp(([127, 0, 0, 1], 3306).into()),
+                "127.0.0.1:3306: Connection refused (os error 111)",
+                2002,
+                "Can't connect to server on '127.0.0.1' (111)",
+            ),
+            (
+                host("db"),
+                "db:3306: No route to host (os error 113)",
+                2002,
+                "Can't connect to server on 'db' (113)",
+            ),
+            (
+                host("no.such"),
+                "cannot resolve 'no.such': failed to lookup address information",
+                2005,
+                "Unknown server host 'no.such' (-2)",
+            ),
+            (
+                host("db"),
+                "server error 1045: Access denied",
+                1045,
+                "Access denied",
+            ),
+            (
+                host("db"),
+                "no answer for 30.0 s",
+                2002,
+                "no answer for 30.0 s",
+            ),
+        ] {
+            let error = LoadError::Connect {
+                endpoint: String::new(),
+                cause: cause.into(),
+                code: None,
+            };
+            let refusal = refusal(&error, &place);
+            assert_eq!(
+                (refusal.code, refusal.message.as_str()),
+                (number, message),
+                "{cause}"
+            );
+        }
     }
 }

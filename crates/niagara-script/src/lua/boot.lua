@@ -78,6 +78,7 @@ typedef struct {
    void (*histogram_update)(niagara_histogram *, double);
    void (*histogram_print)(niagara_box *, niagara_histogram *);
    void (*histogram_delete)(niagara_histogram *);
+   void (*driver)(niagara_box *);
 } niagara_functions;
 ]]
 

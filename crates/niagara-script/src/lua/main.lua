@@ -31,34 +31,7 @@ end
 
 -- Modules -----------------------------------------------------------------------------------------------------------
 
-local function home(path)
-   local folder = os.getenv("HOME")
-   return folder and (folder .. path) or nil
-end
-
-local function search_path(variable, ...)
-   local parts = {}
-   for place = 1, select("#", ...) do
-      local part = select(place, ...)
-      if part then
-         parts[#parts + 1] = part
-      end
-   end
-   local default = table.concat(parts, ";") .. ";"
-   local own = os.getenv(variable)
-   return own and ((own:gsub(";;", function() return ";" .. default end))) or default
-end
-
-package.path = search_path("LUA_PATH", "./?.lua", "./?/init.lua", "./src/lua/?.lua",
-   home("/.luarocks/share/lua/5.1/?.lua") or false, home("/.luarocks/share/lua/5.1/?/init.lua") or false,
-   home("/.luarocks/share/lua/?.lua") or false, home("/.luarocks/share/lua/?/init.lua") or false,
-   "/usr/local/share/lua/5.1/?.lua", "/usr/share/lua/5.1/?.lua")
--- As a workload a script is named from anywhere: what it requires may lie beside it.
-if S.quiet and S.script_path:find("/", 1, true) then
-   package.path = package.path .. S.script_path:gsub("[^/]*$", "") .. "?.lua;"
-end
-package.cpath = search_path("LUA_CPATH", "./?.so", home("/.luarocks/lib/lua/5.1/?.so") or false,
-   home("/.luarocks/lib/lua/?.so") or false, "/usr/local/lib/lua/5.1/?.so", "/usr/lib/lua/5.1/?.so")
+package.path, package.cpath = S.path, S.cpath
 
 -- Texts of files that were read, until the script is known.
 local read = {}
@@ -80,32 +53,46 @@ local function load_text(text, name)
    return loadstring((text:gsub("^#[^\n]*", "")), name)
 end
 
--- The text and the path of a module, or nil and where it was looked for.
-local function find_module(name)
+-- The text and the file of a module on a path, or nil and where it was looked for.
+local function find_on(path, name)
    local tried = {}
-   for pattern in package.path:gmatch("[^;]+") do
-      local path = pattern:gsub("%?", (name:gsub("%.", "/")))
-      local text = text_of(path)
+   for pattern in path:gmatch("[^;]+") do
+      local file = pattern:gsub("%?", (name:gsub("%.", "/")))
+      local text = text_of(file)
       if text then
-         return text, path
+         return text, file
       end
-      tried[#tried + 1] = ("\n\tno file '%s'"):format(path)
+      tried[#tried + 1] = ("\n\tno file '%s'"):format(file)
    end
    return nil, table.concat(tried)
 end
 
--- As in the standard library, from what came with the script where it did.
-table.insert(package.loaders, 2, function(name)
-   local text, where = find_module(name)
+-- The text of a module and what it is called, or nil and where it was looked for. What sysbench ships, and a workload requires, is
+-- Niagara's own as far as there is any: on every machine the same.
+local function find_module(name)
+   local text, where = find_on(package.path, name)
    if text then
-      local chunk, problem = load_text(text, "@" .. where)
-      return chunk or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, where, problem), 0)
+      return text, where, "@" .. where
    end
    local own = text_of("niagara:" .. name)
    if own then
-      return load_text(own, "=" .. name .. ".lua")
+      return own, name .. ".lua", "=" .. name .. ".lua"
    end
-   return where
+   local shipped, file = find_on(S.shipped, name)
+   if shipped then
+      return shipped, file, "@" .. file
+   end
+   return nil, where
+end
+
+-- As in the standard library, from what came with the script where it did.
+table.insert(package.loaders, 2, function(name)
+   local text, where, called = find_module(name)
+   if not text then
+      return where
+   end
+   local chunk, problem = load_text(text, called)
+   return chunk or error(("error loading module '%s' from file '%s':\n\t%s"):format(name, where, problem), 0)
 end)
 table.remove(package.loaders, 3)
 

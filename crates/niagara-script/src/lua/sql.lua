@@ -47,6 +47,7 @@ function sql.driver(name)
       N.log(N.FATAL, ("invalid database driver name: '%s'"):format(name))
       error("failed to initialize the DB driver", 2)
    end
+   api.driver(box)
    return setmetatable({}, driver)
 end
 
@@ -317,7 +318,7 @@ local function flush(bulk, self)
    if bulk.count == 0 then
       return true
    end
-   local query = bulk.head .. " " .. table.concat(bulk.rows, ",", 1, bulk.count)
+   local query = bulk.head .. table.concat(bulk.rows, ",", 1, bulk.count)
    bulk.count, bulk.bytes = 0, #bulk.head
    run_query(self, query)
    return self.error == NONE
@@ -334,7 +335,7 @@ function connection:bulk_insert_next(row)
       N.log(N.ALERT, "attempt to call bulk_insert_next() before bulk_insert_init()")
       error("db_bulk_insert_next() failed", 2)
    end
-   if bulk.count > 0 and bulk.bytes + #row + 1 >= BULK_BYTES and not flush(bulk, self) then
+   if bulk.count > 0 and bulk.bytes + #row + 1 > BULK_BYTES and not flush(bulk, self) then
       error("db_bulk_insert_next() failed", 2)
    end
    local count = bulk.count + 1

@@ -200,7 +200,7 @@ impl Guest for FileGuest {
             more as f64 / interval.seconds
         };
         let (percentile, latency) = interval.percentile;
-        log.notice(&format!(
+        log.moment(&format!(
             "{}reads: {:.2} MiB/s writes: {:.2} MiB/s fsyncs: {:.2}/s latency (ms,{percentile}%): {latency:.3}",
             report::timestamp(interval.elapsed),
             more(&self.done.bytes_read, &mut self.told.bytes_read) / MEBIBYTE,

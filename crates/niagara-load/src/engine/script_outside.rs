@@ -1,5 +1,6 @@
-//! The threads of a script on one loop until they are ready for their first event. In sysbench each has a thread of the system,
-//! so that all run their `thread_init` at once; here one that waits for an answer, or rests, lets the others go on.
+//! The threads of a script on one loop outside their events: until they are ready for the first one, and when they take leave after
+//! the last. In sysbench each has a thread of the system, so that all run their `thread_init` at once, and their `thread_done`; here
+//! one that waits for an answer, or rests, lets the others go on.
 
 use crate::engine::link::Lost;
 use crate::engine::options::MAX_RUN;
@@ -27,8 +28,8 @@ const READ_BUFFER: usize = 16 * 1024;
 /// Room for what happens at once.
 const MAX_EVENTS: usize = 64;
 
-/// Threads of one side that come to their first event.
-pub(crate) struct Starting<'a> {
+/// Threads of one side that come to their first event, or take leave.
+pub(crate) struct Outside<'a> {
     wires: &'a mut Wires,
     watch: &'a Watch,
     cancel: &'a AtomicBool,
@@ -39,8 +40,12 @@ pub(crate) struct Starting<'a> {
     threads: Vec<ScriptThread>,
     /// By thread: the server that its next connection goes to. Each counts for itself, whoever connects in between.
     next_server: Vec<usize>,
-    /// Threads that are not at their first event yet.
+    /// Threads that are not at their first event yet, or have not left.
     busy: usize,
+    /// They take leave: one that fails keeps no other from it.
+    leaving: bool,
+    /// What the first one of those failed by.
+    failure: Option<LoadError>,
     /// By link: the thread that waits for its answer, and until when.
     waiting: Vec<Option<(usize, Instant)>>,
     /// By link: what happens on it is reported.
@@ -55,14 +60,14 @@ pub(crate) struct Starting<'a> {
     looked: Instant,
 }
 
-impl<'a> Starting<'a> {
+impl<'a> Outside<'a> {
     pub(crate) fn new(
         wires: &'a mut Wires,
         watch: &'a Watch,
         cancel: &'a AtomicBool,
         patience: Duration,
     ) -> Result<Self, LoadError> {
-        Ok(Starting {
+        Ok(Outside {
             wires,
             watch,
             cancel,
@@ -71,6 +76,8 @@ impl<'a> Starting<'a> {
             threads: Vec::new(),
             next_server: Vec::new(),
             busy: 0,
+            leaving: false,
+            failure: None,
             waiting: Vec::new(),
             watched: Vec::new(),
             resting: BinaryHeap::new(),
@@ -110,6 +117,30 @@ impl<'a> Starting<'a> {
             self.go_on(GLANCE)?;
         }
         Ok(self.threads)
+    }
+
+    /// Has those of the threads that are in no event take leave, all at once.
+    ///
+    /// # Errors
+    /// What the first one that fails has failed by, when all have left.
+    pub(crate) fn leave(mut self, threads: Vec<ScriptThread>) -> Result<(), LoadError> {
+        self.leaving = true;
+        let first = self.wires.next_server();
+        self.next_server = (first..).take(threads.len()).collect();
+        self.threads = threads;
+        let in_event = |thread: &ScriptThread| matches!(thread.state, State::Busy | State::Resting);
+        let leavers: Vec<usize> = (0..self.threads.len())
+            .filter(|&place| !in_event(&self.threads[place]))
+            .collect();
+        self.busy = leavers.len();
+        for place in leavers {
+            self.threads[place].state = State::Busy;
+            self.run(place, Reply::Goodbye)?;
+        }
+        while self.busy > 0 {
+            self.go_on(GLANCE)?;
+        }
+        self.failure.map_or(Ok(()), Err)
     }
 
     /// Waits for answers and the ends of rests, for no longer than this, and lets those run that have them.
@@ -158,8 +189,20 @@ impl<'a> Starting<'a> {
         Ok(())
     }
 
-    /// Runs a thread until it waits, or is ready for its first event.
-    fn run(&mut self, place: usize, mut reply: Reply) -> Result<(), LoadError> {
+    /// Runs a thread until it waits, or is ready for its first event, or has left.
+    fn run(&mut self, place: usize, reply: Reply) -> Result<(), LoadError> {
+        match self.go_on_with(place, reply) {
+            Err(error @ LoadError::Script(_)) if self.leaving => {
+                self.failure.get_or_insert(error);
+                self.threads[place].state = State::Over;
+                self.busy -= 1;
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    fn go_on_with(&mut self, place: usize, mut reply: Reply) -> Result<(), LoadError> {
         loop {
             let thread = &mut self.threads[place];
             self.wires.start_with(self.next_server[place]);
@@ -273,7 +316,7 @@ mod tests {
     const COMMAND: &[u8] = b"\x09\0\0\0\x03SELECT 1";
     const OK: &[u8] = b"\x07\0\0\x01\0\0\0\x02\0\0\0";
 
-    /// A thread that rests and asks for something in its `thread_init`.
+    /// A thread that rests and asks for something in its `thread_init`, or in its `thread_done`.
     struct Asking {
         link: usize,
         step: u32,
@@ -284,7 +327,7 @@ mod tests {
         fn resume(&mut self, reply: Reply, _: &mut dyn Server) -> Result<Want, String> {
             self.step += 1;
             match (self.step, reply) {
-                (1, Reply::Go) => Ok(Want::Sleep(REST)),
+                (1, Reply::Go | Reply::Goodbye) => Ok(Want::Sleep(REST)),
                 (2, Reply::Go) => Ok(Want::Answer {
                     link: self.link,
                     kind: CommandKind::Text,
@@ -374,7 +417,7 @@ mod tests {
         let cancel = Arc::default();
         let watch = Watch::new(&cancel).unwrap();
         let patience = Duration::from_secs(30);
-        let mut starting = Starting::new(&mut wires, &watch, &cancel, patience).unwrap();
+        let mut starting = Outside::new(&mut wires, &watch, &cancel, patience).unwrap();
         for number in 0..THREADS {
             starting.add(asking(number), number).unwrap();
         }
@@ -387,6 +430,53 @@ mod tests {
         server.join().unwrap();
     }
 
+    /// A thread that is between two events.
+    fn between(program: Box<dyn Program>, watch: &Watch) -> ScriptThread {
+        ScriptThread::new(program, watch.add(Arc::new(|| {})), State::Parked)
+    }
+
+    #[test]
+    fn threads_wait_in_thread_done_at_once() {
+        let mut wires = wires();
+        let server = linked(&mut wires, THREADS, true);
+        let cancel = Arc::default();
+        let watch = Watch::new(&cancel).unwrap();
+        let patience = Duration::from_secs(30);
+        let outside = Outside::new(&mut wires, &watch, &cancel, patience).unwrap();
+        let threads = (0..THREADS).map(|link| between(asking(link), &watch));
+        // One after the other, the first would have waited for its answer for ever.
+        outside.leave(threads.collect()).unwrap();
+        assert_eq!(wires.take_counts().other, THREADS as u32);
+        drop(wires);
+        server.join().unwrap();
+    }
+
+    #[test]
+    fn one_that_fails_in_thread_done_keeps_no_other_from_it() {
+        let mut wires = wires();
+        let server = linked(&mut wires, 1, true);
+        let cancel = Arc::default();
+        let watch = Watch::new(&cancel).unwrap();
+        let patience = Duration::from_secs(30);
+        let outside = Outside::new(&mut wires, &watch, &cancel, patience).unwrap();
+        // There is no such link; and a thread within an event is left alone.
+        let threads = vec![
+            between(asking(7), &watch),
+            between(asking(0), &watch),
+            ScriptThread {
+                state: State::Busy,
+                ..between(asking(8), &watch)
+            },
+        ];
+        let Err(LoadError::Script(problem)) = outside.leave(threads) else {
+            panic!("nothing has failed");
+        };
+        assert!(problem.contains("no such connection"), "{problem}");
+        assert_eq!(wires.take_counts().other, 1);
+        drop(wires);
+        server.join().unwrap();
+    }
+
     #[test]
     fn who_asks_on_a_link_that_was_lost_while_idle_is_told() {
         let mut wires = wires();
@@ -394,7 +484,7 @@ mod tests {
         let cancel = Arc::default();
         let watch = Watch::new(&cancel).unwrap();
         let patience = Duration::from_secs(30);
-        let mut starting = Starting::new(&mut wires, &watch, &cancel, patience).unwrap();
+        let mut starting = Outside::new(&mut wires, &watch, &cancel, patience).unwrap();
         starting.answered(0, Err(Lost("gone".into())));
         starting.add(asking(0), 0).unwrap();
         match starting.finish() {
@@ -413,7 +503,7 @@ mod tests {
         let cancel = Arc::default();
         let watch = Watch::new(&cancel).unwrap();
         let patience = Duration::from_millis(300);
-        let mut starting = Starting::new(&mut wires, &watch, &cancel, patience).unwrap();
+        let mut starting = Outside::new(&mut wires, &watch, &cancel, patience).unwrap();
         starting.add(asking(0), 0).unwrap();
         match starting.finish() {
             Err(LoadError::Script(problem)) => assert!(problem.contains("Lost"), "{problem}"),
@@ -431,7 +521,7 @@ mod tests {
         let cancel = Arc::new(AtomicBool::new(false));
         let watch = Watch::new(&cancel).unwrap();
         let patience = Duration::from_secs(600);
-        let mut starting = Starting::new(&mut wires, &watch, &cancel, patience).unwrap();
+        let mut starting = Outside::new(&mut wires, &watch, &cancel, patience).unwrap();
         starting.add(asking(0), 0).unwrap();
         let user = std::thread::spawn({
             let cancel = Arc::clone(&cancel);
