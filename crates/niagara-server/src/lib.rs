@@ -20,8 +20,10 @@ mod obtain;
 mod owner_lock;
 mod process;
 mod removal;
+mod repeated;
 mod runtime;
 mod sweep;
+mod switches;
 
 pub use cache::{Cache, WorkFolder, create_private, write_private};
 pub use cancel::{Cancel, Cancelled};
@@ -63,5 +65,7 @@ pub use process::helper::Helper;
 pub use process::listener::{server_behind_address, server_behind_socket};
 pub use process::usage::{Usage, UsageMeter, UsageSample};
 pub use removal::{Removed, ServerInUse, hold_server, remove};
+pub use repeated::{is_repeated, repeated};
 pub use runtime::{Config, Runtime, Scheduling, TransportKind, both_names, normalise_variable};
 pub use sweep::{Swept, sweep_stale};
+pub use switches::{is_switches, switched};

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::made_by::MadeBy;
 use super::{backup, digest, directory, dump_files};
+use crate::configuration::Persisted;
 
 /// What the data are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,9 @@ pub struct DataSource {
     /// How their files are laid out.
     #[serde(default, skip_serializing_if = "Config::is_empty")]
     pub layout: Config,
+    /// What MySQL keeps of SET PERSIST with them; a copy is made without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persisted: Option<Persisted>,
 }
 
 impl DataSource {
@@ -98,8 +102,13 @@ impl DataSource {
         };
         Ok(Self {
             digest: digest::content_digest(&path)?,
+        let persisted = match kind {
+            DataKind::Directory | DataKind::Backup => Persisted::of(&path)?,
+            DataKind::Dump | DataKind::Mydumper => None,
+        };
             path,
             kind,
+            persisted,
             made_by,
             layout,
         })
