@@ -87,6 +87,7 @@ impl DataSource {
             (DataKind::Mydumper, None, Config::new())
         } else if directory::is_directory(&path) {
             directory::check(&path)?;
+            directory::check_whole(&path)?;
             let made_by = directory::made_by(&path)?;
             (
                 DataKind::Directory,
@@ -94,21 +95,22 @@ impl DataSource {
                 directory::layout(&path)?,
             )
         } else {
+            dump_files::refuse_other_folders(&path)?;
             bail!(
                 "{} is neither a data directory (no ibdata1, no mysql/), nor a backup (no xtrabackup_checkpoints), nor a dump of mydumper (no metadata)\n\
                  remedy: name one of these, or the file of a dump",
                 path.display()
             );
         };
-        Ok(Self {
-            digest: digest::content_digest(&path)?,
         let persisted = match kind {
             DataKind::Directory | DataKind::Backup => Persisted::of(&path)?,
             DataKind::Dump | DataKind::Mydumper => None,
         };
+        Ok(Self {
+            digest: digest::content_digest(&path)?,
+            persisted,
             path,
             kind,
-            persisted,
             made_by,
             layout,
         })
