@@ -1,11 +1,13 @@
 //! Option files as a real server reads them.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use niagara_origin::configuration::{ConfigSource, StartConfiguration};
-use niagara_server::Install;
+use niagara_server::{Install, Runtime, command_line};
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
@@ -13,7 +15,13 @@ const SERVER: &str = "/usr/sbin/mariadbd";
 fn read(path: &Path, room: u64) -> Result<StartConfiguration> {
     let install = Install::from_path(Path::new(SERVER))?;
     let scratch = tempfile::tempdir()?;
-    StartConfiguration::of(&ConfigSource::file(path)?, &install, room, scratch.path())
+    StartConfiguration::of(
+        &ConfigSource::file(path)?,
+        None,
+        &install,
+        room,
+        scratch.path(),
+    )
 }
 
 #[test]
@@ -75,7 +83,13 @@ fn includes_groups_and_duplicates_are_resolved_as_the_server_does() -> Result<()
         assert!(out.reason.contains(reason), "{out:?}");
         assert!(out.place.contains(" line "), "{out:?}");
     }
-    assert!(start.remarks.is_empty(), "{:?}", start.remarks);
+    let remarks = start.remarks.join("\n");
+    assert!(
+        start.remarks.len() == 2
+            && remarks.contains("[mariadb-10.6]")
+            && remarks.contains("init_connect"),
+        "{remarks}"
+    );
     assert_eq!(start.defaults["max_connections"], "151");
     Ok(())
 }
@@ -93,5 +107,157 @@ fn a_study_of_other_content_is_another_study() -> Result<()> {
     assert_ne!(one, source("[mysqld]\nport=2\n")?);
     let error = ConfigSource::file(&folder.path().join("none.cnf")).expect_err("not there");
     assert!(format!("{error:#}").contains("remedy"), "{error:#}");
+    Ok(())
+}
+
+/// The values that the server says it would have, when it is started by this command on an empty folder.
+fn variables(command: &str, datadir: &Path) -> Result<BTreeMap<String, String>> {
+    let output = Command::new("sh")
+        .arg("-c")
+        .arg(format!(
+            "{command} --user=root --datadir={} --verbose --help",
+            datadir.display()
+        ))
+        .output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let (_, table) = text
+        .split_once("Variables (--variable-name=value)")
+        .unwrap_or_default();
+    let variables: BTreeMap<String, String> = table
+        .lines()
+        .filter_map(|line| line.split_once(' '))
+        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
+        .collect();
+    ensure!(
+        variables.len() > 100,
+        "{command}: {}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    Ok(variables)
+}
+
+#[test]
+fn a_start_comes_to_what_the_server_makes_of_the_file() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir(at("conf.d"))?;
+    let main = at("my.cnf");
+    fs::write(
+        &main,
+        format!(
+            "[mysqld]\noptimizer_switch = \"index_merge=off,mrr=on\"\noptimizer-switch=mrr=off,rowid_filter=off\n\
+             sql_mode = ANSI\nsql_mode = TRADITIONAL\nslow_query_log =\nlog_queries_not_using_indexes = ON\n\
+             disable-log-queries-not-using-indexes\nuserstat = OFF\nskip-userstat=0\nenable-log-slow-slave-statements=0\n\
+             maximum-sort-buffer-size=8M\nsort_buffer_size = 4MB\nkey_buffer=16M\nhot.key_buffer_size=32M\n\
+             innodb-file-per-table = yes\nlong_query_time = 0.5\nlog_slow_query_time = 2\nloose-innodb_nonsense = 1\n\
+             loose-max_connections = 77\nback_log = 70\nautoset-back-log\ninit_connect='SET @a=1 # no comment'\n\
+             ft_boolean_syntax = '+ -><()~*:\"\"&|'\nlc_time_names = de_DE\n! includedir {0}\n\
+             skip-external-locking\nskip-name-resolve=ON\ncharacter-set-server = utf8mb4\ncollation_server=utf8mb4_unicode_ci\n\
+             skip-character-set-client-handshake\nsymbolic-links=0\nquery_cache_type = DEMAND\nquery_cache_size=16M\n\
+             innodb_flush_method = O_DIRECT\nthread_handling=pool-of-threads\nexpire_logs_days = 1.5\nbinlog_format = 2\n\
+             explicit_defaults_for_timestamp=FALSE\nlocal-infile=0\nconcurrent_insert=ALWAYS\ndelay-key-write=ALL\nlog_warnings=4\n\
+             old-mode=\nperformance_schema=on\nlog_slow_verbosity=query_plan,explain\nmyisam-recover-options=BACKUP,FORCE\n\
+             default-time-zone='+01:00'\ntransaction-isolation=READ-COMMITTED\nskip-innodb-doublewrite\nmax_heap_table_size=64Mb\n\
+             [MYSQLD]\njoin_buffer_size = 1M\n[ mysqld]\njoin_buffer_size = 9M\n[mysqld1]\njoin_buffer_size = 8M\n",
+            at("conf.d").display()
+        ),
+    )?;
+    fs::write(at("conf.d/50-shop.cnf"), "[server]\ntmp_table_size = 32M\n")?;
+    fs::write(
+        at("conf.d/50-shop.1.cnf"),
+        "[server]\ntmp_table_size = 64M\n",
+    )?;
+    let start = read(&main, 4 << 30)?;
+    let install = Install::from_path(Path::new(SERVER))?;
+    let scratch = tempfile::tempdir()?;
+    let variables = |command: &str| variables(command, scratch.path());
+    let theirs = variables(&format!("{SERVER} --defaults-file={}", main.display()))?;
+    let ours = variables(&command_line(&install, &Runtime::default(), &start.config))?;
+    let differ = |name: &&String| theirs.get(*name) != ours.get(*name);
+    let different: Vec<&String> = theirs.keys().filter(differ).collect();
+    assert!(
+        different.is_empty(),
+        "{different:?}\n{:#?}",
+        different
+            .iter()
+            .map(|name| (&theirs[*name], ours.get(*name)))
+            .collect::<Vec<_>>()
+    );
+    // Which the file sets otherwise than nobody would.
+    let defaults = variables(&format!("{SERVER} --no-defaults"))?;
+    for name in [
+        "optimizer-switch",
+        "sort-buffer-size",
+        "key-buffer-size",
+        "join-buffer-size",
+        "tmp-table-size",
+        "long-query-time",
+        "userstat",
+    ] {
+        assert_ne!(theirs[name], defaults[name], "{name}");
+    }
+    let told = start.told().join("\n");
+    for words in ["[mysqld1]", "init_connect", "innodb_nonsense"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    // The files are read here as the server reads them.
+    assert!(!told.contains("differently"), "{told}");
+    Ok(())
+}
+
+#[test]
+fn plugins_are_those_that_the_last_plugin_load_leaves() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("my.cnf");
+    fs::write(
+        &path,
+        "[mysqld]\nplugin_load_add = ha_nowhere\nplugin_load = ha_elsewhere\nplugin_load_add = ha_further\n",
+    )?;
+    let start = read(&path, 4 << 30)?;
+    let left: Vec<&str> = start
+        .left_out
+        .iter()
+        .map(|out| out.setting.as_str())
+        .collect();
+    assert_eq!(
+        left,
+        ["plugin_load=ha_elsewhere", "plugin_load_add=ha_further"]
+    );
+    Ok(())
+}
+
+#[test]
+fn nothing_of_the_original_wakes_and_no_secret_is_told() -> Result<()> {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("my.cnf");
+    fs::write(
+        &path,
+        "[client]\npassword = S3cret\n[mysqld]\nenable-event-scheduler\ninnodb_data_file_path = ibdata1:12M;/disk2/ibdata2:12M:autoextend\n\
+         loose-authentication_ldap_simple_bind_root_pwd = S3cret\nloose-s3_access_key = S3cret\nreport-host = S3cret\n\
+         loose-wsrep_cluster_address = gcomm://S3cret\nwait_timeout\nperformance-schema-instrument='wait/%=OFF'\n\
+         performance-schema-instrument='statement/%=ON'\n",
+    )?;
+    let start = read(&path, 4 << 30)?;
+    let told = format!("{}\n{start:?}", start.told().join("\n"));
+    assert!(!told.contains("S3cret"), "{told}");
+    let names: Vec<&str> = start.config.keys().map(String::as_str).collect();
+    assert_eq!(names, ["performance_schema_instrument"]);
+    assert_eq!(
+        start.config["performance_schema_instrument"],
+        "wait/%=OFF;statement/%=ON"
+    );
+    for (setting, reason) in [
+        ("enable-event-scheduler", "sleep in the copy"),
+        ("innodb_data_file_path", "a path of the original"),
+        ("wait_timeout", "no value"),
+    ] {
+        let mut out = start.left_out.iter();
+        let out = out.find(|out| out.setting.starts_with(setting));
+        assert!(
+            out.is_some_and(|out| out.reason.contains(reason)),
+            "{setting}: {:?}",
+            start.left_out
+        );
+    }
     Ok(())
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_load::Admin;
-use niagara_origin::configuration::{SET_GLOBAL, running_config};
+use niagara_origin::configuration::{COMMAND_LINE, SET_GLOBAL, running_config};
 use niagara_origin::data::{DataKind, DataSource, image_of};
 use niagara_server::{Cancel, Config, Install, RunningServer};
 
@@ -296,6 +296,78 @@ fn what_cannot_be_used_is_refused_with_what_to_do() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn half_of_a_dump_is_refused_and_encrypted_tables_come_in_clear() -> Result<()> {
+    let shop = Shop::new()?;
+    let text = "-- MariaDB dump 10.19\nCREATE DATABASE shop; USE shop;\n\
+        CREATE TABLE t (a INT) ENGINE=InnoDB `ENCRYPTED`=YES `ENCRYPTION_KEY_ID`=17;\nINSERT INTO t VALUES (1);\n";
+    let dump = shop.path("cut.sql");
+    fs::write(&dump, text)?;
+    let told = shop.refusal(&DataSource::open(&dump)?);
+    assert!(
+        told.contains("cut.sql: the dump is cut off") && told.contains("remedy"),
+        "{told}"
+    );
+    let dump = shop.path("whole.sql");
+    fs::write(&dump, format!("{text}\n-- Dump completed on 2026-01-01\n"))?;
+    let image = image_of(
+        &shop.cache,
+        &shop.install,
+        &DataSource::open(&dump)?,
+        &Config::new(),
+        &Cancel::default(),
+        &mut |_| {},
+    )?;
+    let record = image.record()?;
+    assert_eq!(record.databases, ["shop"]);
+    assert!(
+        record.without.iter().any(|line| line.contains("in clear")),
+        "{:?}",
+        record.without
+    );
+    Ok(())
+}
+
+#[test]
+fn a_table_without_its_file_is_told_and_a_database_without_any_refused() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start()?;
+    for statement in [
+        "CREATE TABLE shop.gone (id INT) ENGINE = InnoDB",
+        "CREATE DATABASE old",
+        "CREATE TABLE old.only (id INT) ENGINE = InnoDB",
+    ] {
+        server.query(statement)?;
+    }
+    server.stop()?;
+    let data = shop.path("data");
+    fs::remove_file(data.join("shop/gone.ibd"))?;
+    let image = image_of(
+        &shop.cache,
+        &shop.install,
+        &DataSource::open(&data)?,
+        &Config::new(),
+        &Cancel::default(),
+        &mut |_| {},
+    )?;
+    let without = image.record()?.without.join("\n");
+    assert!(without.contains("shop.gone"), "{without}");
+    fs::remove_file(data.join("old/only.ibd"))?;
+    let told = shop.refusal(&DataSource::open(&data)?);
+    assert!(
+        told.contains("database old") && told.contains("remedy"),
+        "{told}"
+    );
+    // Parts that lie elsewhere.
+    fs::rename(data.join("ib_logfile0"), shop.path("ib_logfile0"))?;
+    let error = DataSource::open(&data).expect_err("no redo log");
+    assert!(
+        error.to_string().contains("innodb_log_group_home_dir"),
+        "{error}"
+    );
+    Ok(())
+}
+
 /// What options set without a variable of their name, of which the server tells no origin.
 #[test]
 fn a_running_server_tells_its_isolation_level() -> Result<()> {
@@ -304,6 +376,7 @@ fn a_running_server_tells_its_isolation_level() -> Result<()> {
         &[
             ("transaction_isolation", "READ-COMMITTED"),
             ("character_set_server", "utf8mb4"),
+            ("innodb_log_file_size", "100M"),
         ],
         &[],
     )?;
@@ -318,6 +391,15 @@ fn a_running_server_tells_its_isolation_level() -> Result<()> {
     assert_eq!(value("transaction_isolation"), Some("READ-COMMITTED"));
     assert_eq!(value("character_set_server"), Some("utf8mb4"));
     assert_eq!(value("autocommit"), None);
+    // Private servers are started by options of the command line.
+    let mut settings = running.settings.iter();
+    let redo = settings.find(|one| one.name == "innodb_log_file_size");
+    assert_eq!(
+        redo.map(|one| one.origin.as_str()),
+        Some(COMMAND_LINE),
+        "{:?}",
+        running.settings
+    );
     drop(admin);
     server.query("SET GLOBAL tx_isolation = 'SERIALIZABLE'")?;
     let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;

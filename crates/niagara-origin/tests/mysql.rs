@@ -10,7 +10,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
 use niagara_load::Admin;
-use niagara_origin::configuration::{COMMAND_LINE, SET_GLOBAL, SET_PERSIST, running_config};
+use niagara_origin::configuration::{
+    COMMAND_LINE, ConfigSource, SET_GLOBAL, SET_PERSIST, StartConfiguration, running_config,
+};
 use niagara_origin::data::{DataKind, DataSource, image_of};
 use niagara_server::archive::Apt;
 use niagara_server::{Cache, Cancel, Catalog, Config, ImageStore, Install, RunningServer, get};
@@ -186,6 +188,23 @@ fn a_data_directory_of_mysql_comes_in() -> Result<()> {
         told.contains("does not read its files") && told.contains("take mysql-9.7"),
         "{told}"
     );
+    // What was SET PERSIST is the original's configuration, and has the last word over its option file.
+    let path = shop.path("my.cnf");
+    fs::write(&path, "[mysqld]\nmax_connections = 55\nkey_buffer = 8M\n")?;
+    let scratch = shop.path("scratch");
+    fs::create_dir(&scratch)?;
+    let start = StartConfiguration::of(
+        &ConfigSource::file(&path)?,
+        source.persisted.as_ref(),
+        &shop.install,
+        1 << 30,
+        &scratch,
+    )?;
+    assert_eq!(start.config["max_connections"], "77");
+    assert_eq!(start.origins["max_connections"], SET_PERSIST);
+    assert!(start.places["max_connections"].contains("mysqld-auto.cnf"));
+    // It takes whole names only, and would not start.
+    assert_eq!(start.left_out[0].setting, "key_buffer=8M");
     shop.check_copy(&source)
 }
 

@@ -407,7 +407,7 @@ fn a_later_part_of_a_capture_finds_what_the_earlier_part_left() {
                 -- Host: localhost    Database: sbtest\n\
                 CREATE DATABASE `sbtest`;\nUSE `sbtest`;\n\
                 CREATE TABLE item (id INT NOT NULL PRIMARY KEY, name VARCHAR(20) NOT NULL, stock INT NOT NULL);\n\
-                INSERT INTO item VALUES (1, 'old', 1);\n";
+                INSERT INTO item VALUES (1, 'old', 1);\n-- Dump completed\n";
     std::fs::write(place.folder.path().join("shop.sql"), dump).expect("a file");
     let replayed = |part: &str, data: &[&str]| {
         let part = format!("part={part}");

@@ -46,8 +46,11 @@ pub fn bytes(text: &str) -> Result<u64, String> {
         .trim()
         .trim_end_matches(['B', 'b'])
         .trim_end_matches('i');
+    // What servers overlook behind a unit is a slip here.
+    let is_plain =
+        text.parse::<f64>().is_ok() || !text.chars().rev().skip(1).any(|c| c.is_ascii_alphabetic());
     niagara_origin::configuration::number(text)
-        .filter(|bytes| (1.0..1e18).contains(bytes))
+        .filter(|bytes| is_plain && (1.0..1e18).contains(bytes))
         .map(|bytes| bytes as u64)
         .ok_or_else(|| "expected a size such as 512M, 16G or 16GiB".to_owned())
 }

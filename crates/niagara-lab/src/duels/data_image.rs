@@ -4,7 +4,7 @@ use std::fs;
 
 use anyhow::{Result, bail};
 use niagara_load::replay_before;
-use niagara_server::{Cache, Cancel, Config, Image, ImageStore, Install, LOAD_DATABASE};
+use niagara_server::{Cache, Cancel, Config, Content, Image, ImageStore, Install, LOAD_DATABASE};
 
 use crate::asking::origin::Data;
 use crate::duels::spec::Load;
@@ -79,7 +79,10 @@ pub(crate) fn image_behind(
         tell,
         &mut |making, tell| {
             image.clone_until(&making.datadir(), cancel)?;
-            let unlogged = Config::from([("skip_log_bin".to_owned(), String::new())]);
+            let mut unlogged = Config::from([("skip_log_bin".to_owned(), String::new())]);
+            // Tables may be of a plugin's engine.
+            let plugins = layout.get_key_value("plugin_load_add");
+            unlogged.extend(plugins.map(|(name, value)| (name.clone(), value.clone())));
             let server = making.launch(&unlogged)?;
             replay_before(
                 &server.over_socket(database),
@@ -94,7 +97,11 @@ pub(crate) fn image_behind(
             .map_err(stopped)?;
             tell("settling: purge, clean shutdown");
             server.stop()?;
-            Ok(image.record()?.databases)
+            let record = image.record()?;
+            Ok(Content {
+                databases: record.databases,
+                without: record.without,
+            })
         },
     )
 }

@@ -2,6 +2,7 @@
 
 pub(crate) mod arena;
 pub(crate) mod data_image;
+pub(crate) mod data_told;
 pub(crate) mod duel;
 pub(crate) mod duel_plan;
 pub(crate) mod histogram;

@@ -19,6 +19,7 @@ use niagara_server::{
 use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
 use crate::duels::data_image::{check_tables, database_of, image_behind};
+use crate::duels::data_told::DataTold;
 use crate::duels::spec::Load;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::build_time::BuildAllowance;
@@ -59,6 +60,8 @@ pub struct Workbench {
     origin: Origin,
     /// By server: its configuration as that server takes it.
     starts: BTreeMap<String, StartConfiguration>,
+    /// What was told of the data, by all benches of a study.
+    data_told: DataTold,
     /// By server and build: what differs in runtime or configuration only shares one.
     stations: BTreeMap<String, Station>,
     /// By server and build: servers that another machine has set up and this one runs as they are.
@@ -80,6 +83,7 @@ impl Workbench {
             client: None,
             origin: Origin::default(),
             starts: BTreeMap::new(),
+            data_told: DataTold::default(),
             stations: BTreeMap::new(),
             given: BTreeMap::new(),
             in_use: BTreeMap::new(),
@@ -116,6 +120,15 @@ impl Workbench {
         }
     }
 
+    /// The same with what others tell of the data, too.
+    #[must_use]
+    pub(crate) fn telling(self, data_told: &DataTold) -> Self {
+        Self {
+            data_told: data_told.clone(),
+            ..self
+        }
+    }
+
     /// What is known of the start, by server.
     pub(crate) fn starts(&self) -> &BTreeMap<String, StartConfiguration> {
         &self.starts
@@ -140,7 +153,10 @@ impl Workbench {
         if let (Some(source), None) = (self.origin.config.clone(), self.starts.get(server)) {
             let (install, _) = self.obtain(&Variant::base(server), observer)?;
             let scratch = self.cache.work_folder("config")?;
-            let start = StartConfiguration::of(&source, &install, self.room()?, scratch.path())?;
+            let data = self.origin.data.as_ref();
+            let persisted = data.and_then(|data| data.source.persisted.as_ref());
+            let start =
+                StartConfiguration::of(&source, persisted, &install, self.room()?, scratch.path())?;
             for line in start.told() {
                 observer.see(Event::Note(&line));
             }
@@ -386,7 +402,10 @@ impl Workbench {
             );
         }
         let mut tell = |text: &str| observer.see(Event::SettingUp(text));
-        let layout = layout_of(&variant.config);
+        let mut layout = layout_of(&variant.config);
+        // Tables may be of a plugin's engine.
+        let plugins = variant.config.get_key_value("plugin_load_add");
+        layout.extend(plugins.map(|(name, value)| (name.clone(), value.clone())));
         let stopped_or = |error| match self.cancel.is_cancelled() {
             true => Cancelled.into(),
             false => error,
@@ -411,10 +430,23 @@ impl Workbench {
         )
         .map_err(stopped_or)?;
         check_tables(&self.load, &image, &database)?;
-        observer.see(Event::Note(&format!(
+        let mut told = vec![format!(
             "the data are the {}, database {database}; accounts, events and replication sleep in the copy",
             data.source.title()
-        )));
+        )];
+        told.extend(image.record()?.without);
+        if let (None, Some(persisted)) = (&self.origin.config, &data.source.persisted) {
+            let names: Vec<&str> = persisted.settings.keys().map(String::as_str).collect();
+            told.push(format!(
+                "the start is without what was SET PERSIST ({}: {}): it is taken with the server's own option file (--config)",
+                persisted.file.display(),
+                names.join(", ")
+            ));
+        }
+        for line in told {
+            observer.see(Event::Note(&line));
+            self.data_told.add(line);
+        }
         Ok(Station {
             install,
             image,

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 
 use niagara_build::Recipe;
 use niagara_server::machine::format_cpu_list;
-use niagara_server::{Config, Runtime, Scheduling, TransportKind, both_names};
+use niagara_server::{
+    Config, Runtime, Scheduling, TransportKind, both_names, is_switches, switched,
+};
 use serde::{Deserialize, Serialize};
 
 /// Differences from the variant it is applied to; what is absent stays as it is.
@@ -35,9 +37,6 @@ pub struct Change {
     pub build: BTreeMap<String, String>,
 }
 
-/// A variable of switches that add up: those that a value does not name stay as they are.
-const SWITCHES: &str = "optimizer_switch";
-
 /// Adds `changes` to `config`; they have the last word on what they name.
 fn extend(config: &mut Config, changes: &Config) {
     for (name, value) in changes {
@@ -46,42 +45,11 @@ fn extend(config: &mut Config, changes: &Config) {
             config.remove(other);
         }
         let value = match config.get(name) {
-            Some(there) if name == SWITCHES => switched(there, value),
+            Some(there) if is_switches(name) => switched(there, value),
             _ => value.clone(),
         };
         config.insert(name.clone(), value);
     }
-}
-
-/// The word among switches that puts all of them back to what the server is compiled with.
-const ALL_BY_DEFAULT: &str = "default";
-
-/// The switches of both, `changed` in place of those that it names too, as if one were set after the other.
-///
-/// Servers of both families take `default` once in a list, wherever it stands: all switches that the list does not name go back to
-/// their defaults. So nothing is left of what was there. The word itself stays: an option file that is made of this is read
-/// after others, which may have set switches as well. `mrr=default` is a value like others: it takes the place of `mrr=off`.
-fn switched(there: &str, changed: &str) -> String {
-    // A list that names a switch twice is refused, and names are the same in capitals.
-    let name = |switch: &str| {
-        let (name, _) = switch.split_once('=').unwrap_or((switch, ""));
-        name.trim().to_ascii_lowercase()
-    };
-    let changed = switches(changed);
-    let resets_all = changed.iter().any(|switch| name(switch) == ALL_BY_DEFAULT);
-    let mut all = match resets_all {
-        true => Vec::new(),
-        false => switches(there),
-    };
-    all.retain(|switch| changed.iter().all(|other| name(other) != name(switch)));
-    all.extend(changed);
-    all.join(",")
-}
-
-/// What a list of switches names, one by one.
-fn switches(list: &str) -> Vec<&str> {
-    let all = list.split(',');
-    all.filter(|switch| !switch.trim().is_empty()).collect()
 }
 
 impl Change {
@@ -232,6 +200,8 @@ pub(super) fn sized(number: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    const SWITCHES: &str = "optimizer_switch";
 
     #[test]
     fn switches_of_one_variable_add_up() {

@@ -10,6 +10,7 @@ use niagara_store::ORIGIN;
 use crate::asking::question::StudyDescription;
 use crate::asking::recipe::VariantRecipe;
 use crate::asking::resolve::resolve_or_reason;
+use crate::duels::data_told::DataTold;
 use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
 use crate::fleet::{FleetOptions, ServerRecipe, build_on_nodes};
@@ -33,6 +34,8 @@ pub(crate) struct SetUp<'a> {
     pub base: Variant,
     /// That configuration as each server takes it.
     starts: BTreeMap<String, StartConfiguration>,
+    /// What was told of the user's data.
+    data_told: DataTold,
     fleet: Option<&'a FleetOptions>,
 }
 
@@ -50,6 +53,7 @@ impl<'a> SetUp<'a> {
             cancel,
             base: Variant::base(&server),
             starts: BTreeMap::new(),
+            data_told: DataTold::default(),
             fleet: session.fleet,
         };
         let mut bench = set_up.bench(study.first_load());
@@ -95,6 +99,7 @@ impl<'a> SetUp<'a> {
         let told = self.starts.get(server).map(StartConfiguration::told);
         told.unwrap_or_default()
             .iter()
+            .chain(&self.data_told.lines())
             .try_for_each(|line| study.note(ORIGIN, line))
     }
 
@@ -104,6 +109,7 @@ impl<'a> SetUp<'a> {
             .workbench(load, self.cancel.clone())
             .starting_from(&self.study.origin)
             .knowing(&self.starts)
+            .telling(&self.data_told)
     }
 
     /// A variant without which there is no study, with room for the load's connections.

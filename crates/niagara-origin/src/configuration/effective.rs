@@ -7,6 +7,7 @@ use niagara_server::Install;
 
 use super::known_options::KnownOptions;
 use super::option_file::{FileOption, OptionFiles};
+use super::other_groups::unread;
 
 /// The options that `install` would be started with by `file`, in its order; what was noticed on the way is added to
 /// the files' remarks.
@@ -23,9 +24,11 @@ pub(crate) fn effective(
     let ours: Vec<FileOption> = read
         .options
         .iter()
-        .filter(|option| known.groups.contains(&option.group))
+        .filter(|option| known.reads(&option.group))
         .cloned()
         .collect();
+    let without = unread(&read.options, known, &install.name);
+    read.remarks.extend(without);
     if same(&ours, &said) {
         return Ok((ours, read));
     }

@@ -2,29 +2,85 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use niagara_server::normalise_variable;
+use niagara_server::{Install, normalise_variable};
 
-/// Beginnings that change what an option says: the first makes an unknown option a warning.
+/// What servers take before the name of an option, as they look for it: each in turn, again from the first after each that was
+/// found, until what is left is an option.
+const PREFIXES: [(&str, Prefix); 6] = [
+    ("skip_", Prefix::Skip),
+    ("disable_", Prefix::Skip),
+    ("enable_", Prefix::Enable),
+    ("maximum_", Prefix::Maximum),
+    ("loose_", Prefix::None),
+    ("autoset_", Prefix::Autoset),
+];
+/// Makes an unknown option a warning.
 const LOOSE: &str = "loose_";
-/// Others that servers take before the name of an option.
-const MODIFIERS: [&str; 4] = ["skip_", "disable_", "enable_", "maximum_"];
+/// Variables that further key caches have too, as `hot.key_buffer_size`.
+const OF_KEY_CACHES: [&str; 6] = [
+    "key_buffer_size",
+    "key_cache_block_size",
+    "key_cache_division_limit",
+    "key_cache_age_threshold",
+    "key_cache_segments",
+    "key_cache_file_hash_size",
+];
+/// Names that a server has for another of its options: the same variable, whichever of them is given last. Levers know the second.
+const ALIASES: [(&str, &str); 8] = [
+    ("log_slow_query", "slow_query_log"),
+    ("log_slow_query_file", "slow_query_log_file"),
+    ("log_slow_query_time", "long_query_time"),
+    ("log_slow_min_examined_row_limit", "min_examined_row_limit"),
+    ("tx_isolation", "transaction_isolation"),
+    ("tx_read_only", "transaction_read_only"),
+    ("storage_engine", "default_storage_engine"),
+    ("table_cache", "table_open_cache"),
+];
+
+/// What stood before an option's name, of what changes its meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Prefix {
+    /// Nothing, or `loose_`.
+    None,
+    /// `skip_` or `disable_`.
+    Skip,
+    /// `enable_`.
+    Enable,
+    /// `maximum_`: the value is the most that a session may set.
+    Maximum,
+    /// `autoset_`, of MariaDB's alone: the server works the value out.
+    Autoset,
+}
+
+/// What an option takes behind its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Takes {
+    /// A switch: nothing is ON.
+    Switch,
+    /// A number, which may be left away where the second says so.
+    Number(bool),
+    /// A text, which may be left away where the second says so.
+    Text(bool),
+}
 
 /// What a server knows.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct KnownOptions {
     /// Groups of option files that it reads.
     pub groups: BTreeSet<String>,
-    /// Names with underscores.
-    names: BTreeSet<String>,
+    /// By name with underscores.
+    options: BTreeMap<String, Takes>,
     /// Compiled-in values of variables, as it prints them.
     pub defaults: BTreeMap<String, String>,
+    /// Whether an unambiguous beginning of a name stands for it.
+    by_beginning: bool,
 }
 
 /// What an option of a file is to the server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Known {
-    /// The option of this name, written out.
-    Option(String),
+    /// The option of this name, written out, behind this prefix.
+    Option(Prefix, String),
     /// Passed over by the server itself: `loose_`, and it does not know the rest.
     Loose,
     /// The server would not start.
@@ -32,8 +88,16 @@ pub(crate) enum Known {
 }
 
 impl KnownOptions {
-    /// From the text of `--verbose --help`.
-    pub(crate) fn read(help: &str) -> Self {
+    /// From the text that `install` says by `--verbose --help`.
+    pub(crate) fn of(install: &Install, help: &str) -> Self {
+        Self {
+            // MySQL takes whole names from 8.0 on.
+            by_beginning: install.family.is_mariadb() || install.version.major < 8,
+            ..Self::read(help)
+        }
+    }
+
+    fn read(help: &str) -> Self {
         let mut known = Self::default();
         let mut in_table = false;
         for line in help.lines() {
@@ -43,8 +107,8 @@ impl KnownOptions {
                 in_table = true;
             } else if in_table {
                 known.add_default(line);
-            } else if let Some(name) = option_name(line) {
-                known.names.insert(name);
+            } else if let Some((name, takes)) = option_line(line) {
+                known.options.insert(name, takes);
             }
         }
         known
@@ -57,55 +121,92 @@ impl KnownOptions {
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let value = value.trim();
         if !name.is_empty() && name.chars().all(is_name) && value != "(No default value)" {
-            self.names.insert(normalise_variable(name));
-            self.defaults
-                .insert(normalise_variable(name), value.to_owned());
+            let name = normalise_variable(name);
+            self.options
+                .entry(name.clone())
+                .or_insert(Takes::Text(true));
+            self.defaults.insert(name, value.to_owned());
         }
     }
 
-    /// What `name`, as a file has it, is to the server. Beginnings of names are understood where they are unambiguous.
+    /// Whether the server reads the group `name` of an option file; its case does not matter.
+    pub(crate) fn reads(&self, name: &str) -> bool {
+        self.groups
+            .iter()
+            .any(|group| group.eq_ignore_ascii_case(name))
+    }
+
+    /// What `name`, as a file has it, is to the server.
     pub(crate) fn find(&self, name: &str) -> Known {
         let name = normalise_variable(name);
-        let (loose, bare) = match name.strip_prefix(LOOSE) {
-            Some(rest) => (true, rest),
-            None => (false, name.as_str()),
-        };
-        let found = self.whole(bare).or_else(|| {
-            MODIFIERS.iter().find_map(|modifier| {
-                let whole = self.whole(bare.strip_prefix(modifier)?)?;
-                Some(format!("{modifier}{whole}"))
-            })
-        });
-        match found {
-            Some(name) => Known::Option(name),
-            None if loose => Known::Loose,
-            None => Known::Unknown,
+        let (mut rest, mut prefix, mut is_loose) = (name.as_str(), Prefix::None, false);
+        loop {
+            if let Some(option) = self.whole(rest) {
+                return Known::Option(prefix, self.usual(option));
+            }
+            let found = PREFIXES
+                .iter()
+                .find_map(|(word, prefix)| Some((*word, *prefix, rest.strip_prefix(word)?)));
+            let Some((word, before, after)) = found else {
+                return match is_loose {
+                    true => Known::Loose,
+                    false => Known::Unknown,
+                };
+            };
+            is_loose |= word == LOOSE;
+            (prefix, rest) = (before, after);
         }
     }
 
-    /// The name that begins like this.
-    fn whole(&self, beginning: &str) -> Option<String> {
-        if self.names.contains(beginning) {
-            return Some(beginning.to_owned());
+    /// The name that `written` stands for.
+    fn whole(&self, written: &str) -> Option<String> {
+        if self.has(written) {
+            return Some(written.to_owned());
+        }
+        if let Some((_, variable)) = written.split_once('.') {
+            let is_one = OF_KEY_CACHES.contains(&variable) && self.has(variable);
+            return is_one.then(|| written.to_owned());
+        }
+        if !self.by_beginning || written.is_empty() {
+            return None;
         }
         let mut like = self
-            .names
-            .range(beginning.to_owned()..)
-            .take_while(|name| name.starts_with(beginning));
-        match (beginning.is_empty(), like.next(), like.next()) {
-            (false, Some(only), None) => Some(only.clone()),
+            .options
+            .range(written.to_owned()..)
+            .map(|(name, _)| name)
+            .take_while(|name| name.starts_with(written));
+        match (like.next(), like.next()) {
+            (Some(only), None) => Some(only.clone()),
             _ => None,
+        }
+    }
+
+    /// The name by which levers know an option that has two.
+    fn usual(&self, name: String) -> String {
+        let other = ALIASES.iter().find(|(alias, _)| *alias == name);
+        match other {
+            Some((_, usual)) if self.has(usual) => (*usual).to_owned(),
+            _ => name,
         }
     }
 
     /// Whether there is an option of exactly this name.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.names.contains(name)
+        self.options.contains_key(name)
+    }
+
+    /// What the option of this name takes.
+    pub(crate) fn takes(&self, name: &str) -> Takes {
+        let variable = name.rsplit('.').next().unwrap_or(name);
+        self.options
+            .get(variable)
+            .copied()
+            .unwrap_or(Takes::Text(true))
     }
 }
 
-/// The name in a line such as `  -a, --ansi          Use …` or `  --sort-buffer-size=# `.
-fn option_name(line: &str) -> Option<String> {
+/// The option of a line such as `  -a, --ansi          Use …`, `  --sort-buffer-size=# ` or `  --log-bin[=name]`.
+fn option_line(line: &str) -> Option<(String, Takes)> {
     let line = line.strip_prefix("  ")?;
     let line = match line.as_bytes() {
         [b'-', letter, b',', b' ', ..] if letter.is_ascii() => &line[4..],
@@ -115,7 +216,19 @@ fn option_name(line: &str) -> Option<String> {
     let end = name
         .find(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_')
         .unwrap_or(name.len());
-    (end > 0).then(|| normalise_variable(&name[..end]))
+    let (name, rest) = name.split_at(end);
+    let takes = if rest.starts_with("[=#") {
+        Takes::Number(true)
+    } else if rest.starts_with("[=") {
+        Takes::Text(true)
+    } else if rest.starts_with("=#") {
+        Takes::Number(false)
+    } else if rest.starts_with('=') {
+        Takes::Text(false)
+    } else {
+        Takes::Switch
+    };
+    (end > 0).then(|| (normalise_variable(name), takes))
 }
 
 #[cfg(test)]
@@ -126,9 +239,13 @@ mod tests {
         The following groups are read: mysqld server mariadb-10.11\n\n\
         \x20 -a, --ansi          Use ANSI SQL syntax instead of MySQL syntax. This mode\n\
         \x20                     --no-option is spoken of here\n\
+        \x20 --back-log=#        The number\n\
         \x20 --key-buffer-size=# The size\n\
         \x20 --key-cache-segments=# \n\
         \x20 --log-bin[=name]    Log\n\
+        \x20 --log-slow-query    Log\n\
+        \x20 --slow-query-log    Log\n\
+        \x20 --sql-mode=name     Mode\n\
         \x20 --skip-name-resolve Don't\n\n\
         Variables (--variable-name=value)\n\
         and boolean options {FALSE|TRUE}                             Value (after reading options)\n\
@@ -137,20 +254,41 @@ mod tests {
         log-bin                                                      (No default value)\n\n\
         To see what variables a running server is using, type\n";
 
+    fn known(by_beginning: bool) -> KnownOptions {
+        KnownOptions {
+            by_beginning,
+            ..KnownOptions::read(HELP)
+        }
+    }
+
     #[test]
     fn names_are_found_as_servers_find_them() {
-        let known = KnownOptions::read(HELP);
+        let known = known(true);
         assert!(known.groups.contains("mariadb-10.11") && known.groups.len() == 3);
-        let option = |name: &str| Known::Option(name.to_owned());
+        assert!(known.reads("MYSQLD") && !known.reads("mysqld1"));
+        let option = |name: &str| Known::Option(Prefix::None, name.to_owned());
+        let after = |prefix, name: &str| Known::Option(prefix, name.to_owned());
         for (name, found) in [
             ("key-buffer", option("key_buffer_size")),
-            ("Key_Buffer_Size", option("key_buffer_size")),
+            ("key-buffer_size", option("key_buffer_size")),
             ("key", Known::Unknown),
             ("loose-key_buffer_size", option("key_buffer_size")),
             ("loose-group_replication", Known::Loose),
             ("query_cache_size", Known::Unknown),
-            ("skip-log-bin", option("skip_log_bin")),
+            ("skip-log-bin", after(Prefix::Skip, "log_bin")),
+            ("disable_log_bin", after(Prefix::Skip, "log_bin")),
+            ("loose-skip-log-bin", after(Prefix::Skip, "log_bin")),
+            ("enable-log-bin", after(Prefix::Enable, "log_bin")),
+            (
+                "maximum-key_buffer_size",
+                after(Prefix::Maximum, "key_buffer_size"),
+            ),
+            ("autoset_back_log", after(Prefix::Autoset, "back_log")),
+            ("loose-skip-federated", Known::Loose),
             ("skip_name_resolve", option("skip_name_resolve")),
+            ("hot.key_buffer_size", option("hot.key_buffer_size")),
+            ("hot.back_log", Known::Unknown),
+            ("log_slow_query", option("slow_query_log")),
             ("ansi", option("ansi")),
             ("no_option", Known::Unknown),
         ] {
@@ -160,5 +298,28 @@ mod tests {
             known.defaults.get("key_buffer_size").map(String::as_str),
             Some("134217728")
         );
+    }
+
+    #[test]
+    fn mysql_takes_whole_names_only() {
+        let known = known(false);
+        assert_eq!(known.find("key-buffer"), Known::Unknown);
+        assert_eq!(known.find("loose-key-buffer"), Known::Loose);
+        assert!(matches!(known.find("key-buffer-size"), Known::Option(..)));
+    }
+
+    #[test]
+    fn what_an_option_takes_is_in_its_line() {
+        let known = known(true);
+        for (name, takes) in [
+            ("ansi", Takes::Switch),
+            ("key_buffer_size", Takes::Number(false)),
+            ("hot.key_buffer_size", Takes::Number(false)),
+            ("log_bin", Takes::Text(true)),
+            ("sql_mode", Takes::Text(false)),
+            ("skip_name_resolve", Takes::Switch),
+        ] {
+            assert_eq!(known.takes(name), takes, "{name}");
+        }
     }
 }

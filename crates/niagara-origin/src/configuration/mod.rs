@@ -4,13 +4,17 @@ mod effective;
 mod known_options;
 mod neutralised;
 mod option_file;
+mod other_groups;
+mod persisted;
 mod running;
 mod secret;
+mod setting;
 mod size;
 mod source;
 mod start;
 
 pub use option_file::Place;
+pub use persisted::Persisted;
 pub use running::running_config;
 pub use size::{number, same_value, shown};
 pub use source::{

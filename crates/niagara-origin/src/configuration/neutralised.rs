@@ -1,6 +1,8 @@
 //! Settings that speak of the machine, the network or the duties of the original server: a private copy goes without
 //! them, and says why.
 
+use super::secret::is_secret;
+
 /// What these settings have in common.
 struct Class {
     /// Whole names.
@@ -45,7 +47,7 @@ const CLASSES: [Class; 12] = [
             "extra_max_connections",
             "proxy_protocol_networks",
         ],
-        beginnings: &["admin_", "mysqlx"],
+        beginnings: &["admin_", "mysqlx", "handlersocket", "daemon_memcached"],
         reason: "the copy listens on a socket and a loopback port of its own",
     },
     Class {
@@ -78,7 +80,7 @@ const CLASSES: [Class; 12] = [
     },
     Class {
         names: &["server_audit_output_type", "audit_log_handler"],
-        beginnings: &["server_audit_syslog_", "audit_log_syslog_"],
+        beginnings: &["server_audit_syslog_", "audit_log_syslog_", "log_syslog"],
         reason: "the copy's audit log stays with its data: this machine's log is not for the statements of a measurement",
     },
     Class {
@@ -95,6 +97,7 @@ const CLASSES: [Class; 12] = [
             "innodb_redo_log_encrypt",
             "innodb_undo_log_encrypt",
             "innodb_default_encryption_key_id",
+            "binlog_rotate_encryption_master_key_at_startup",
         ],
         beginnings: &[
             "innodb_encrypt",
@@ -119,6 +122,9 @@ const CLASSES: [Class; 12] = [
             "feedback",
             "log_error_services",
             "persisted_globals_load",
+            "offline_mode",
+            "upgrade",
+            "validate_config",
         ],
         beginnings: &["defaults_", "initialize"],
         reason: "how the process runs is up to Niagara; the copy reports to nobody",
@@ -139,7 +145,12 @@ const CLASSES: [Class; 12] = [
         reason: "huge pages that are reserved for your server are not there for two here; `large-pages` is a lever",
     },
     Class {
-        names: &["innodb_force_recovery", "innodb_read_only"],
+        names: &[
+            "innodb_force_recovery",
+            "innodb_force_load_corrupted",
+            "innodb_read_only",
+            "tc_heuristic_recover",
+        ],
         beginnings: &[],
         reason: "a server in distress is not measured",
     },
@@ -150,11 +161,26 @@ pub(crate) fn neutralised(name: &str, value: &str) -> Option<&'static str> {
     let named = CLASSES.iter().find(|class| {
         class.names.contains(&name) || class.beginnings.iter().any(|word| name.starts_with(word))
     });
+    let leads_out = is_foreign_path(value)
+        || (FILE_LISTS.contains(&name) && value.split(';').any(is_foreign_path));
     match named {
         Some(class) => Some(class.reason),
-        None if is_foreign_path(value) => Some("a path of the original; it may not be here"),
+        None if is_secret(name) => Some("a secret of the original; it stays with you"),
+        None if leads_out => Some("a path of the original; it may not be here"),
         None => None,
     }
+}
+
+/// Variables whose values are lists of files or folders, apart by semicolons.
+const FILE_LISTS: [&str; 3] = [
+    "innodb_data_file_path",
+    "innodb_temp_data_file_path",
+    "innodb_directories",
+];
+
+/// Why a copy goes without a plugin of this library, where it does.
+pub(super) fn neutralised_plugin(library: &str) -> Option<&'static str> {
+    neutralised(library.trim_end_matches(".so"), "")
 }
 
 /// Whether a value is a path that leads out of the data directory. A comment at the beginning of a statement is none.
@@ -188,6 +214,10 @@ mod tests {
             "rpl_semi_sync_master_enabled",
             "federated",
             "spider_remote_sql_log_off",
+            "handlersocket_port",
+            "s3_access_key",
+            "authentication_ldap_simple_bind_root_pwd",
+            "tc_heuristic_recover",
         ] {
             assert!(neutralised(name, "x").is_some(), "{name}");
         }
@@ -201,6 +231,11 @@ mod tests {
             assert_eq!(neutralised(name, value), None, "{name}");
         }
         assert!(neutralised("slow_query_log_file", "/var/log/mysql/slow.log").is_some());
+        let files = |value| neutralised("innodb_data_file_path", value);
+        assert!(files("ibdata1:12M;/disk2/ibdata2:12M:autoextend").is_some());
+        assert_eq!(files("ibdata1:12M;ibdata2:12M:autoextend"), None);
+        assert!(neutralised_plugin("feedback.so").is_some());
+        assert_eq!(neutralised_plugin("ha_rocksdb.so"), None);
         assert_eq!(log_name("/var/log/mysql/mysql-bin.log"), "mysql-bin");
         assert_eq!(log_name("binlog"), "binlog");
     }

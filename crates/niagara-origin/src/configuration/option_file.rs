@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// Includes within includes that the servers follow.
 const MAX_DEPTH: usize = 10;
+/// Where MySQL keeps what was SET PERSIST, in the data directory.
+pub(crate) const PERSISTED: &str = "mysqld-auto.cnf";
 /// Bits of a file's mode that let everybody write to it: the servers ignore such files.
 const WORLD_WRITABLE: u32 = 0o002;
 
@@ -74,18 +76,47 @@ impl OptionFiles {
     /// A file that cannot be read, or a line that is no option, each with its place.
     pub(crate) fn read(file: &Path) -> Result<Self> {
         let file = std::path::absolute(file)?;
+        let metadata = fs::metadata(&file).with_context(|| {
+            format!(
+                "cannot read the option file {}\nremedy: check the path",
+                file.display()
+            )
+        })?;
+        if metadata.is_dir() {
+            bail!(
+                "{} is a folder\nremedy: name the option file that the server is started with; it includes the others",
+                file.display()
+            );
+        }
+        if file.file_name().is_some_and(|name| name == PERSISTED) {
+            bail!(
+                "{} has what was SET PERSIST, and is no option file\n\
+                 remedy: name the server's option file by --config; what was SET PERSIST is read with the data (--data) that it lies \
+                 with, or from the running server (--config-from)",
+                file.display()
+            );
+        }
         let mut all = Self::default();
         all.add(&file, &mut None, 0)?;
         Ok(all)
     }
 
-    fn add(&mut self, path: &Path, group: &mut Option<String>, depth: usize) -> Result<()> {
-        let metadata = fs::metadata(path).with_context(|| {
-            format!(
-                "cannot read the option file {}\nremedy: check the path; a file that it includes has to be here too",
+    /// What was read, of a file that `including` names.
+    fn include(&mut self, path: &Path, including: &Place, depth: usize) -> Result<()> {
+        if !path.exists() {
+            bail!(
+                "{including}: {} is not here\n\
+                 remedy: bring it along; where the original has none either (servers pass over that), take the line out of a copy",
                 path.display()
-            )
-        })?;
+            );
+        }
+        // A group of the included file ends with it; the including file continues in its own.
+        self.add(path, &mut None, depth)
+    }
+
+    fn add(&mut self, path: &Path, group: &mut Option<String>, depth: usize) -> Result<()> {
+        let metadata =
+            fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
         if metadata.mode() & WORLD_WRITABLE != 0 {
             self.remarks.push(format!(
                 "{} is ignored, as servers do: everybody may write to it (chmod o-w)",
@@ -115,12 +146,11 @@ impl OptionFiles {
                         place()
                     ));
                 }
-                // A group of the included file ends with it; the including file continues in its own.
-                Line::Include(file) => self.add(Path::new(&file), &mut None, depth + 1)?,
+                Line::Include(file) => self.include(Path::new(&file), &place(), depth + 1)?,
                 Line::IncludeFolder(folder) => {
                     self.folders.push((PathBuf::from(&folder), place()));
                     for file in option_files_in(Path::new(&folder), &place())? {
-                        self.add(&file, &mut None, depth + 1)?;
+                        self.include(&file, &place(), depth + 1)?;
                     }
                 }
                 Line::Option(name, value) => {
@@ -137,10 +167,10 @@ impl OptionFiles {
                         place: place(),
                     });
                 }
+                // Not what stands there: it may be part of a password.
                 Line::Wrong => bail!(
-                    "{}: `{}` is not an option\nremedy: correct the line; the server would not start with it either",
-                    place(),
-                    line.trim()
+                    "{}: this is no option\nremedy: correct the line; the server would not start with it either",
+                    place()
                 ),
             }
         }
@@ -158,11 +188,17 @@ fn option_files_in(folder: &Path, place: &Place) -> Result<Vec<PathBuf>> {
     })?;
     let mut files: Vec<PathBuf> = entries
         .flatten()
+        .filter(|entry| is_option_file(&entry.file_name().to_string_lossy()))
         .map(|entry| entry.path())
-        .filter(|path| path.extension().is_some_and(|ending| ending == "cnf"))
         .collect();
     files.sort();
     Ok(files)
+}
+
+/// Whether servers read a file of this name in a folder, by what follows its last full stop.
+fn is_option_file(name: &str) -> bool {
+    let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+    ending == Some("cnf")
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -181,6 +217,7 @@ fn read_line(line: &str) -> Line {
         return Line::Nothing;
     }
     if let Some(rest) = line.strip_prefix('!') {
+        let rest = rest.trim_start();
         // The longer word first: it begins with the other.
         return match (
             rest.strip_prefix("includedir"),
@@ -196,9 +233,9 @@ fn read_line(line: &str) -> Line {
         };
     }
     if let Some(rest) = line.strip_prefix('[') {
-        return rest
-            .split_once(']')
-            .map_or(Line::Wrong, |(name, _)| Line::Group(name.trim().to_owned()));
+        return rest.split_once(']').map_or(Line::Wrong, |(name, _)| {
+            Line::Group(name.trim_end().to_owned())
+        });
     }
     let line = without_comment(line);
     let (name, value) = match line.split_once('=') {
@@ -276,10 +313,48 @@ mod tests {
             ("sql_mode =", option("sql_mode", Some(""))),
             ("!includedir /etc/x/", Line::IncludeFolder("/etc/x/".into())),
             ("!include /etc/y.cnf", Line::Include("/etc/y.cnf".into())),
+            ("! include /etc/y.cnf", Line::Include("/etc/y.cnf".into())),
+            ("[mysqld ]", Line::Group("mysqld".into())),
+            // No server reads this group.
+            ("[ mysqld]", Line::Group(" mysqld".into())),
             ("= 5", Line::Wrong),
         ] {
             assert_eq!(read_line(line), read, "{line}");
         }
+    }
+
+    #[test]
+    fn the_option_files_of_a_folder_are_told_by_their_ending() {
+        for (name, is_one) in [
+            ("50-server.cnf", true),
+            (".cnf", true),
+            ("10.11-shop.cnf", true),
+            ("50-server.cnf.old", false),
+            ("50-server.cnf~", false),
+            ("cnf", false),
+        ] {
+            assert_eq!(is_option_file(name), is_one, "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_option_file_or_not_here_is_told_with_what_to_do() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let told = |path: &Path| {
+            let error = OptionFiles::read(path).expect_err("refused");
+            format!("{error:#}")
+        };
+        assert!(told(folder.path()).contains("is a folder"));
+        let persisted = folder.path().join(PERSISTED);
+        fs::write(&persisted, "{\"Version\": 2}")?;
+        assert!(told(&persisted).contains("--config-from"));
+        let path = folder.path().join("my.cnf");
+        fs::write(&path, "[mysqld]\n!include /nowhere/local.cnf\n")?;
+        let told = told(&path);
+        for words in ["my.cnf line 2", "/nowhere/local.cnf is not here", "remedy"] {
+            assert!(told.contains(words), "{told}");
+        }
+        Ok(())
     }
 
     #[test]

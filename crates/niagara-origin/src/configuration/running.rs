@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::{Result, anyhow, bail};
 use niagara_load::Admin;
 
-use super::neutralised::neutralised;
 use super::option_file::Place;
-use super::secret::{HIDDEN, is_secret};
+use super::secret::hidden;
 use super::source::{COMMAND_LINE, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST};
 
-/// MariaDB: origins are COMPILE-TIME, AUTO, CONFIG, SQL.
+/// MariaDB: origins are COMPILE-TIME, AUTO, CONFIG (until 10.4 the command line's too), COMMAND-LINE, ENVIRONMENT, SQL.
 const MARIADB: &str = "SELECT LOWER(VARIABLE_NAME), GLOBAL_VALUE, GLOBAL_VALUE_ORIGIN, GLOBAL_VALUE_PATH \
     FROM information_schema.SYSTEM_VARIABLES \
     WHERE GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO') AND GLOBAL_VALUE IS NOT NULL \
@@ -43,11 +42,7 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
     let settings = rows.into_iter().filter_map(|row| {
         let mut cells = row.into_iter();
         let (name, value) = (option_of(cells.next()??), cells.next()??);
-        // It goes into no file of results.
-        let value = match is_secret(&name) && neutralised(&name, "").is_some() {
-            true => HIDDEN.to_owned(),
-            false => value,
-        };
+        let value = hidden(&name, value);
         let origin = cells.next()?.unwrap_or_default();
         let path = cells.next()?.filter(|path| !path.is_empty());
         Some(RunningSetting {
@@ -67,11 +62,55 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
             settings.push(setting);
         }
     }
+    let (loaded, installed) = plugins(admin)?;
+    if !loaded.is_empty() {
+        settings.push(RunningSetting {
+            name: "plugin_load_add".to_owned(),
+            value: loaded.join(";"),
+            place: None,
+            origin: AN_OPTION_FILE.to_owned(),
+        });
+    }
     Ok(RunningConfig {
         address: address.to_owned(),
         version,
         settings,
+        installed,
     })
+}
+
+/// The libraries of active plugins: those that options load, and those that a statement installed. That an option loads them is in no
+/// variable.
+fn plugins(admin: &mut Admin) -> Result<(Vec<String>, Vec<String>)> {
+    // The table is the data's, and not everybody may read it.
+    let of_statements: Vec<String> = admin
+        .rows("SELECT DISTINCT dl FROM mysql.plugin ORDER BY 1")
+        .map_err(|error| {
+            anyhow!(
+                "which plugins were installed by a statement cannot be asked: {error}\n\
+                 remedy: GRANT SELECT ON mysql.plugin to the account, or name its option file by --config"
+            )
+        })?
+        .into_iter()
+        .flatten()
+        .flatten()
+        .collect();
+    let active = admin.rows(
+        "SELECT DISTINCT PLUGIN_LIBRARY FROM information_schema.PLUGINS \
+         WHERE PLUGIN_LIBRARY IS NOT NULL AND PLUGIN_STATUS = 'ACTIVE' ORDER BY 1",
+    )?;
+    let bare = |library: &str| library.trim_end_matches(".so").to_owned();
+    let is_installed = |library: &String| {
+        of_statements
+            .iter()
+            .any(|other| bare(other) == bare(library))
+    };
+    let (installed, loaded) = active
+        .into_iter()
+        .flatten()
+        .flatten()
+        .partition(is_installed);
+    Ok((loaded, installed))
 }
 
 /// The binary log, which servers show by variables that are no settings: `log_bin` says whether there is one, wherever that was
@@ -161,7 +200,8 @@ fn said(origin: &str, has_path: bool) -> &'static str {
     match origin {
         "SQL" | "DYNAMIC" => SET_GLOBAL,
         "PERSISTED" => SET_PERSIST,
-        "COMMAND_LINE" | "CONFIG" if !has_path => COMMAND_LINE,
+        "COMMAND_LINE" | "COMMAND-LINE" => COMMAND_LINE,
+        "CONFIG" if !has_path => COMMAND_LINE,
         _ => AN_OPTION_FILE,
     }
 }
@@ -169,6 +209,22 @@ fn said(origin: &str, has_path: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_set_a_variable_is_told_as_both_families_say_it() {
+        for (origin, has_path, told) in [
+            ("COMMAND-LINE", false, COMMAND_LINE),
+            ("COMMAND_LINE", false, COMMAND_LINE),
+            ("CONFIG", false, COMMAND_LINE),
+            ("CONFIG", true, AN_OPTION_FILE),
+            ("GLOBAL", true, AN_OPTION_FILE),
+            ("SQL", false, SET_GLOBAL),
+            ("DYNAMIC", false, SET_GLOBAL),
+            ("PERSISTED", true, SET_PERSIST),
+        ] {
+            assert_eq!(said(origin, has_path), told, "{origin}");
+        }
+    }
 
     #[test]
     fn servers_have_the_collations_of_their_version_by_themselves() {

@@ -32,6 +32,9 @@ pub struct RunningConfig {
     pub version: String,
     /// Its settings, by name.
     pub settings: Vec<RunningSetting>,
+    /// Libraries of plugins that were installed by a statement: they are in the data, and in no configuration.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub installed: Vec<String>,
 }
 
 /// A setting of a running server.

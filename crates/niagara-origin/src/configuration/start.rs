@@ -11,11 +11,13 @@ use serde::{Deserialize, Serialize};
 
 use super::effective::effective;
 use super::known_options::{Known, KnownOptions};
-use super::neutralised::{ELSEWHERE, log_name, neutralised};
+use super::neutralised::{ELSEWHERE, log_name, neutralised, neutralised_plugin};
 use super::option_file::Place;
+use super::persisted::Persisted;
 use super::secret::shown_setting;
+use super::setting::{Setting, setting};
 use super::size::{number, shown};
-use super::source::ConfigSource;
+use super::source::{ConfigSource, SET_PERSIST};
 use crate::data::elsewhere::is_plugin;
 
 /// Memory that is reserved whole when a server starts.
@@ -25,6 +27,8 @@ const BIG: [&str; 4] = [
     "aria_pagecache_buffer_size",
     "rocksdb_block_cache_size",
 ];
+/// The same of key caches that have a name.
+const OF_A_KEY_CACHE: &str = ".key_buffer_size";
 /// What a size that does not fit here is rounded down to.
 const STEP: u64 = 128 << 20;
 
@@ -59,7 +63,7 @@ pub struct StartConfiguration {
     pub places: BTreeMap<String, String>,
     /// The files and lines behind the places, where there are some.
     pub lines: BTreeMap<String, Place>,
-    /// Of those of a running server: what set each, [`SET_GLOBAL`](super::SET_GLOBAL) or its like.
+    /// Of those of a running server, and of what is persisted: what set each, [`SET_GLOBAL`](super::SET_GLOBAL) or its like.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, String>,
     /// What the original has and the start goes without.
@@ -87,14 +91,35 @@ struct Given {
     origin: Option<String>,
 }
 
+/// What the data keep of SET PERSIST.
+fn given_by(persisted: Option<&Persisted>) -> impl Iterator<Item = Given> {
+    persisted.into_iter().flat_map(|persisted| {
+        let settings = persisted.settings.iter();
+        settings.map(|(name, value)| Given {
+            said: shown_setting(name, &format!("{name}={value}")),
+            place: format!("{} ({SET_PERSIST})", persisted.file.display()),
+            line: None,
+            origin: Some(SET_PERSIST.to_owned()),
+            name: name.clone(),
+            value: Some(value.clone()),
+        })
+    })
+}
+
 impl StartConfiguration {
-    /// The configuration `source` as `install` takes it; a server here may reserve `room` bytes at its start. `scratch` is
-    /// an empty folder.
+    /// The configuration `source` as `install` takes it, with what the user's data keep of SET PERSIST; a server here may reserve
+    /// `room` bytes at its start. `scratch` is an empty folder.
     ///
     /// # Errors
     /// Files that cannot be read or that the server refuses.
-    pub fn of(source: &ConfigSource, install: &Install, room: u64, scratch: &Path) -> Result<Self> {
-        let bare = KnownOptions::read(&install.verbose_help(&[], scratch)?);
+    pub fn of(
+        source: &ConfigSource,
+        persisted: Option<&Persisted>,
+        install: &Install,
+        room: u64,
+        scratch: &Path,
+    ) -> Result<Self> {
+        let bare = KnownOptions::of(install, &install.verbose_help(&[], scratch)?);
         let mut start = Self {
             from: source.name(),
             ..Self::default()
@@ -113,8 +138,9 @@ impl StartConfiguration {
                     name: option.name,
                     value: option.value,
                 });
-                options.collect::<Vec<_>>()
+                options.chain(given_by(persisted)).collect::<Vec<_>>()
             }
+            // A running server says itself what was persisted.
             ConfigSource::Running(running) => running
                 .settings
                 .iter()
@@ -138,8 +164,16 @@ impl StartConfiguration {
         let known = if plugins.is_empty() {
             bare
         } else {
-            KnownOptions::read(&install.verbose_help(&plugins, scratch)?)
+            KnownOptions::of(install, &install.verbose_help(&plugins, scratch)?)
         };
+        if let ConfigSource::Running(running) = source
+            && !running.installed.is_empty()
+        {
+            start.remarks.push(format!(
+                "plugins that a statement installed ({}) come with the data (--data, as files), not with the configuration",
+                running.installed.join(", ")
+            ));
+        }
         start.take(given, &known, install);
         start.fit(room);
         start.defaults = known.defaults;
@@ -162,14 +196,19 @@ impl StartConfiguration {
     /// Plugins that are here stay; their options are known only to a server that loads them.
     fn plugins(&mut self, given: Vec<Given>, install: &Install) -> (Vec<String>, Vec<Given>) {
         let folder = plugin_folder_of(install);
-        let mut kept: Vec<String> = Vec::new();
+        let mut loads: Vec<Given> = Vec::new();
         let mut others = Vec::new();
         for one in given {
             let name = niagara_server::normalise_variable(&one.name);
-            if !["plugin_load", "plugin_load_add"].contains(&name.trim_start_matches("loose_")) {
-                others.push(one);
-                continue;
+            match name.trim_start_matches("loose_") {
+                // It begins anew; the other goes on.
+                "plugin_load" => loads = vec![one],
+                "plugin_load_add" => loads.push(one),
+                _ => others.push(one),
             }
+        }
+        let mut kept: Vec<String> = Vec::new();
+        for one in loads {
             for plugin in one.value.as_deref().unwrap_or_default().split([';', ':']) {
                 let library = plugin.rsplit('=').next().unwrap_or(plugin).trim();
                 let file = folder.as_ref().map(|folder| folder.join(library));
@@ -178,7 +217,7 @@ impl StartConfiguration {
                 if library.is_empty() {
                 } else if is_plugin(library) {
                     self.leave_out(&one, ELSEWHERE.to_owned());
-                } else if let Some(reason) = neutralised(library, "") {
+                } else if let Some(reason) = neutralised_plugin(library) {
                     self.leave_out(&one, reason.to_owned());
                 } else if is_here {
                     kept.push(plugin.trim().to_owned());
@@ -194,17 +233,30 @@ impl StartConfiguration {
         (kept, others)
     }
 
-    /// Sorts the settings: the last one of a name counts, as for the server.
+    /// Sorts the settings: the last one of a name counts, as for the server, but for those that add up.
     fn take(&mut self, given: Vec<Given>, known: &KnownOptions, install: &Install) {
-        let mut last: BTreeMap<String, Given> = BTreeMap::new();
+        let mut last: BTreeMap<String, (Setting, Given)> = BTreeMap::new();
         let mut unknown = BTreeSet::new();
         for one in given {
             match known.find(&one.name) {
-                Known::Option(name) => {
-                    // What switches off and what switches on are one setting.
-                    let bare = name.strip_prefix("skip_").filter(|bare| known.has(bare));
-                    last.remove(bare.unwrap_or(&format!("skip_{name}")));
-                    last.insert(name, one);
+                Known::Option(prefix, option) => {
+                    match setting(prefix, &option, one.value.as_deref(), known.takes(&option)) {
+                        Ok(mut new) => {
+                            // What switches off and what switches on are one setting.
+                            let bare = new.option.strip_prefix("skip_");
+                            let bare = bare.filter(|bare| known.has(bare));
+                            let key = bare.unwrap_or(&new.option).to_owned();
+                            if let Some((there, _)) = last.get(&key) {
+                                new.follow(there);
+                            }
+                            last.insert(key, (new, one));
+                        }
+                        Err(reason) => {
+                            let value = one.value.as_deref().unwrap_or_default();
+                            let reason = neutralised(&option, value).unwrap_or(reason).to_owned();
+                            self.leave_out(&one, reason);
+                        }
+                    }
                 }
                 Known::Loose => self.leave_out(
                     &one,
@@ -229,22 +281,46 @@ impl StartConfiguration {
                 }
             }
         }
-        for (name, one) in last {
-            let value = one.value.clone().unwrap_or_default();
+        for (
+            Setting {
+                option,
+                name,
+                value,
+            },
+            one,
+        ) in last.into_values()
+        {
             if name == "log_bin" {
                 self.keep(&name, log_name(&value), &one);
                 continue;
             }
-            match neutralised(&name, &value) {
+            // What is switched off is by a name of its own.
+            let about = match name.starts_with("skip_") {
+                true => &name,
+                false => &option,
+            };
+            match neutralised(about, &value) {
                 Some(reason) => self.leave_out(&one, reason.to_owned()),
                 None => self.keep(&name, value, &one),
             }
+        }
+        if self
+            .config
+            .get("init_connect")
+            .is_some_and(|statements| !statements.trim().is_empty())
+        {
+            self.remarks.push(format!(
+                "init_connect ({}) is not executed for the load: its account has all privileges, for which servers pass over it",
+                self.place_of("init_connect").unwrap_or(&self.from)
+            ));
         }
     }
 
     /// Sizes that two servers at once cannot have here.
     fn fit(&mut self, room: u64) {
-        for name in BIG {
+        let names: Vec<String> = self.config.keys().cloned().collect();
+        let is_big = |name: &str| BIG.contains(&name) || name.ends_with(OF_A_KEY_CACHE);
+        for name in names.iter().filter(|name| is_big(name)) {
             let Some(value) = self.config.get(name) else {
                 continue;
             };
@@ -254,8 +330,8 @@ impl StartConfiguration {
                     yours: value.clone(),
                     here: shown(here),
                 };
-                self.config.insert(name.to_owned(), lowered.here.clone());
-                self.lowered.insert(name.to_owned(), lowered);
+                self.config.insert(name.clone(), lowered.here.clone());
+                self.lowered.insert(name.clone(), lowered);
             }
         }
     }

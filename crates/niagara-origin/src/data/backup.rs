@@ -52,9 +52,9 @@ pub(crate) fn check(folder: &Path) -> Result<()> {
         .with_context(|| format!("cannot read {}", folder.join(CHECKPOINTS[1]).display()))?;
     let kind = value(&text, "backup_type").unwrap_or_default();
     match kind {
-        "full-prepared" => Ok(()),
+        "full-prepared" => check_whole(folder),
         // mariadb-backup's word for it; xtrabackup's for one that waits for increments.
-        "log-applied" if is_mariadb => Ok(()),
+        "log-applied" if is_mariadb => check_whole(folder),
         "incremental" => bail!(
             "{} is an incremental backup: alone it is nothing\nremedy: {tool} --prepare --target-dir=FULL --incremental-dir={}, and name FULL",
             folder.display(),
@@ -68,6 +68,28 @@ pub(crate) fn check(folder: &Path) -> Result<()> {
     }
 }
 
+/// Refuses a backup of some databases alone, on which no server starts.
+fn check_whole(folder: &Path) -> Result<()> {
+    if folder.join("mysql").is_dir() || folder.join("mysql.ibd").is_file() {
+        return Ok(());
+    }
+    bail!(
+        "{} is a partial backup, without the server's own database `mysql`: no server starts on it\n\
+         remedy: a backup of all, or one that has mysql too (--databases=\"mysql sys DATABASE\"), or a dump of the database",
+        folder.display()
+    )
+}
+
+/// Whether the backup has some of the original's tables only, as the tool wrote it down.
+pub(crate) fn is_partial(folder: &Path) -> bool {
+    info(folder).is_some_and(|text| value(&text, "partial") == Some("Y"))
+}
+
+fn info(folder: &Path) -> Option<String> {
+    INFO.iter()
+        .find_map(|name| fs::read_to_string(folder.join(name)).ok())
+}
+
 /// The name of a packed file at the top of the folder, where there is one.
 fn packed(folder: &Path) -> Result<Option<String>> {
     let entries =
@@ -78,16 +100,16 @@ fn packed(folder: &Path) -> Result<Option<String>> {
     Ok(names
         .filter(|name| name.starts_with("ibdata") || name.starts_with("xtrabackup_logfile"))
         .find(|name| {
-            name.rsplit_once('.')
-                .is_some_and(|(_, ending)| PACKED.contains(&ending))
+            // What was unpacked may lie beside it.
+            name.rsplit_once('.').is_some_and(|(unpacked, ending)| {
+                PACKED.contains(&ending) && !folder.join(unpacked).exists()
+            })
         }))
 }
 
 /// The server that the backup is of.
 pub(crate) fn made_by(folder: &Path) -> Option<MadeBy> {
-    let text = INFO
-        .iter()
-        .find_map(|name| fs::read_to_string(folder.join(name)).ok())?;
+    let text = info(folder)?;
     let version = value(&text, "server_version")?;
     Some(MadeBy {
         family: if version.contains("MariaDB") {
@@ -114,4 +136,53 @@ fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
         let (key, value) = line.split_once('=')?;
         (key.trim() == name).then_some(value.trim())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backups_are_told_apart_by_how_far_they_are() -> Result<()> {
+        let place = tempfile::tempdir()?;
+        let of = |name: &str, files: &[(&str, &str)]| {
+            let folder = place.path().join(name);
+            fs::create_dir_all(&folder)?;
+            for (file, text) in files {
+                let path = folder.join(file);
+                fs::create_dir_all(path.parent().unwrap_or(&folder))?;
+                fs::write(path, text)?;
+            }
+            Ok::<_, anyhow::Error>(match check(&folder) {
+                Ok(()) => "taken".to_owned(),
+                Err(error) => error.to_string(),
+            })
+        };
+        let prepared = ("xtrabackup_checkpoints", "backup_type = full-prepared\n");
+        let system = ("mysql/global_priv.frm", "");
+        assert_eq!(of("whole", &[prepared, system, ("ibdata1", "")])?, "taken");
+        // Unpacked, with what it was unpacked from.
+        let beside = [prepared, system, ("ibdata1", ""), ("ibdata1.qp", "")];
+        assert_eq!(of("beside", &beside)?, "taken");
+        let packed = of("packed", &[prepared, system, ("ibdata1.zst", "")])?;
+        assert!(packed.contains("--decompress"), "{packed}");
+        let partial = of("partial", &[prepared, ("ibdata1", ""), ("shop/t.ibd", "")])?;
+        assert!(
+            partial.contains("partial backup") && partial.contains("remedy"),
+            "{partial}"
+        );
+        let raw = of(
+            "raw",
+            &[("xtrabackup_checkpoints", "backup_type = full-backuped\n")],
+        )?;
+        assert!(raw.contains("--prepare"), "{raw}");
+        let folder = place.path().join("whole");
+        assert!(!is_partial(&folder));
+        fs::write(
+            folder.join("xtrabackup_info"),
+            "tool_name = x\npartial = Y\n",
+        )?;
+        assert!(is_partial(&folder));
+        Ok(())
+    }
 }

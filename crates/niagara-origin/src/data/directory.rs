@@ -99,6 +99,47 @@ fn first_byte(path: &Path) -> Option<u8> {
     Some(byte[0])
 }
 
+/// Refuses a data directory of which parts are elsewhere: a server on a copy would make them anew, empty, and say that all is well.
+///
+/// # Errors
+/// What is missing, and where it may be.
+pub(crate) fn check_whole(folder: &Path) -> Result<()> {
+    let has = |name: &str| folder.join(name).exists();
+    let is_mariadb = is_mariadb(folder);
+    let parts = [
+        (
+            has("ibdata1"),
+            "InnoDB's system tablespace (ibdata1)",
+            "innodb_data_home_dir, innodb_data_file_path",
+        ),
+        (
+            has("ib_logfile0") || has("#innodb_redo"),
+            "InnoDB's redo log (ib_logfile0 or #innodb_redo)",
+            "innodb_log_group_home_dir",
+        ),
+        (
+            is_mariadb || !has("mysql.ibd") || (has("undo_001") && has("undo_002")),
+            "the undo tablespaces (undo_001, undo_002)",
+            "innodb_undo_directory",
+        ),
+        (
+            !is_mariadb || has("aria_log_control"),
+            "Aria's log (aria_log_control)",
+            "aria_log_dir_path",
+        ),
+    ];
+    for (is_there, part, variables) in parts {
+        if !is_there {
+            bail!(
+                "{0} is without {part}: it is elsewhere ({variables} of the original), and a server on a copy would begin a new one\n\
+                 remedy: take a physical backup or a dump, which have all in one place; or stop the server, copy the folder, and put the missing files into the copy",
+                folder.display()
+            );
+        }
+    }
+    Ok(())
+}
+
 /// The server that wrote the folder last, as far as its files tell.
 ///
 /// # Errors
@@ -196,4 +237,54 @@ fn system_files(folder: &Path) -> Result<Vec<(String, u64)>> {
         }
     }
     Ok(files)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_parts_that_lie_elsewhere_is_refused() -> Result<()> {
+        let place = tempfile::tempdir()?;
+        let folder = |name: &str, files: &[&str]| {
+            let folder = place.path().join(name);
+            fs::create_dir_all(folder.join("mysql"))?;
+            for file in files {
+                fs::write(folder.join(file), "")?;
+            }
+            Ok::<_, std::io::Error>(folder)
+        };
+        let mariadb = ["ibdata1", "ib_logfile0", "aria_log_control"];
+        let mysql = [
+            "ibdata1",
+            "#innodb_redo",
+            "mysql.ibd",
+            "undo_001",
+            "undo_002",
+        ];
+        check_whole(&folder("mariadb", &mariadb)?)?;
+        check_whole(&folder("mysql", &mysql)?)?;
+        for (name, all, missing, variable) in [
+            ("a", &mariadb[..], "ibdata1", "innodb_data_home_dir"),
+            ("b", &mariadb, "ib_logfile0", "innodb_log_group_home_dir"),
+            ("c", &mysql, "#innodb_redo", "innodb_log_group_home_dir"),
+            ("d", &mysql, "undo_002", "innodb_undo_directory"),
+        ] {
+            let rest: Vec<&str> = all
+                .iter()
+                .copied()
+                .filter(|file| *file != missing)
+                .collect();
+            let error = check_whole(&folder(name, &rest)?).expect_err(missing);
+            let told = error.to_string();
+            assert!(
+                told.contains(missing) && told.contains(variable) && told.contains("remedy"),
+                "{told}"
+            );
+        }
+        let folder = folder("e", &["ibdata1", "ib_logfile0", "mysql/global_priv.frm"])?;
+        let told = check_whole(&folder).expect_err("no log").to_string();
+        assert!(told.contains("aria_log_dir_path"), "{told}");
+        Ok(())
+    }
 }

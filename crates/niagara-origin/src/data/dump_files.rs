@@ -14,6 +14,29 @@ use super::made_by::MadeBy;
 const HEAD: usize = 64 << 10;
 /// What the tools' own archives begin with.
 const STREAM: &[u8] = b"XBSTCK01";
+/// What other archives, and what is encrypted, begin with: what it is, and what makes a dump or a backup of it.
+const OTHERS: [(&[u8], &str, &str); 8] = [
+    (b"BZh", "compressed by bzip2", "bunzip2 FILE"),
+    (&[0x04, 0x22, 0x4d, 0x18], "compressed by lz4", "unlz4 FILE"),
+    (b"\x89LZO", "compressed by lzop", "lzop -d FILE"),
+    (b"PK\x03\x04", "an archive of zip", "unzip FILE"),
+    (b"7z\xbc\xaf\x27\x1c", "an archive of 7-Zip", "7z x FILE"),
+    (
+        b"Salted__",
+        "encrypted by openssl",
+        "openssl enc -d, as it was encrypted",
+    ),
+    (
+        b"-----BEGIN PGP",
+        "encrypted by gpg",
+        "gpg --decrypt --output DUMP FILE",
+    ),
+    (
+        b"XBCRYP",
+        "encrypted by xtrabackup",
+        "xbcrypt --decrypt, with its key, then xbstream -x",
+    ),
+];
 /// Where tar has its name.
 const TAR: (usize, &[u8]) = (257, b"ustar");
 
@@ -38,6 +61,20 @@ pub(crate) fn head(path: &Path) -> Result<String> {
     if head.get(TAR.0..TAR.0 + TAR.1.len()) == Some(TAR.1) {
         bail!(
             "{0} is an archive of files\nremedy: tar -xf {0} -C DIR, and name the data directory or backup in DIR",
+            path.display()
+        );
+    }
+    let other = OTHERS.iter().find(|(magic, ..)| head.starts_with(magic));
+    if let Some((_, what, how)) = other {
+        bail!(
+            "{0} is {what}, which is not read here\n\
+             remedy: {how}, and name what comes of it; gzip, zstd and xz are read as they are",
+            path.display()
+        );
+    }
+    if head.trim_ascii().is_empty() {
+        bail!(
+            "{} is empty: the dump failed, or was not copied\nremedy: dump again, and look at the tool's exit code",
             path.display()
         );
     }
@@ -84,6 +121,31 @@ pub(crate) fn database(head: &str) -> Option<String> {
     (!name.is_empty()).then_some(name)
 }
 
+/// Refuses folders of other tools by their name.
+///
+/// # Errors
+/// It is one, with what is taken instead.
+pub(crate) fn refuse_other_folders(folder: &Path) -> Result<()> {
+    let names: Vec<String> = std::fs::read_dir(folder)
+        .with_context(|| format!("cannot read the folder {}", folder.display()))?
+        .flatten()
+        .map(|entry| entry.file_name().to_string_lossy().into_owned())
+        .collect();
+    let ends = |ending: &str| names.iter().any(|name| name.ends_with(ending));
+    let what = if names.iter().any(|name| name == "@.json") {
+        "a dump of MySQL Shell (util.dumpInstance and its like)"
+    } else if ends(".sql") && ends(".txt") {
+        "a dump of tables and their rows in files of their own (mariadb-dump or mysqldump --tab, --dir)"
+    } else {
+        return Ok(());
+    };
+    bail!(
+        "{} is {what}, which is not read here\n\
+         remedy: a dump in one file (mariadb-dump, mysqldump without --tab), a folder of mydumper, or a physical backup",
+        folder.display()
+    )
+}
+
 /// Whether a folder was written by mydumper.
 pub(crate) fn is_mydumper(folder: &Path) -> bool {
     folder.join("metadata").is_file() || folder.join("metadata.partial").is_file()
@@ -111,7 +173,14 @@ pub(crate) fn mydumper_files(folder: &Path) -> Result<Vec<DumperFile>> {
             folder.display()
         );
     }
-    let mut files: Vec<DumperFile> = files_below(folder)?
+    let all = files_below(folder)?;
+    if let Some((path, _)) = all.iter().find(|(path, _)| is_rows_alone(path)) {
+        bail!(
+            "{} has rows for LOAD DATA, which is not read here\nremedy: dump without --load-data and --csv",
+            path.display()
+        );
+    }
+    let mut files: Vec<DumperFile> = all
         .into_iter()
         .filter_map(|(path, _)| of_name(&path))
         .collect();
@@ -120,6 +189,15 @@ pub(crate) fn mydumper_files(folder: &Path) -> Result<Vec<DumperFile>> {
         bail!("{} has no file of statements", folder.display());
     }
     Ok(files)
+}
+
+/// Whether a file of mydumper's has rows without statements.
+fn is_rows_alone(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let packed = ["", ".gz", ".zst"];
+    packed
+        .iter()
+        .any(|ending| name.ends_with(&format!(".dat{ending}")))
 }
 
 fn of_name(path: &Path) -> Option<DumperFile> {
@@ -147,6 +225,8 @@ fn of_name(path: &Path) -> Option<DumperFile> {
         table if table.ends_with("-schema-view") => 4,
         table if table.ends_with("-schema-triggers") => 3,
         table if table.ends_with("-schema") => 1,
+        // What tables take their numbers from comes before them.
+        table if table.ends_with("-schema-sequence") => 0,
         _ => 2,
     };
     file(stage, Some(database))
@@ -178,6 +258,7 @@ mod tests {
             "/d/shop.orders.00000.sql.gz",
             "/d/shop.orders-schema.sql.gz",
             "/d/shop-schema-create.sql",
+            "/d/shop.numbers-schema-sequence.sql",
             "/d/shop.best-schema-view.sql.zst",
             "/d/shop-schema-post.sql",
             "/d/metadata",
@@ -194,6 +275,7 @@ mod tests {
             names,
             [
                 "/d/shop-schema-create.sql",
+                "/d/shop.numbers-schema-sequence.sql",
                 "/d/shop.orders-schema.sql.gz",
                 "/d/shop.orders.00000.sql.gz",
                 "/d/shop.best-schema-view.sql.zst",
@@ -202,5 +284,52 @@ mod tests {
         );
         assert_eq!(files[0].database, None);
         assert_eq!(files[2].database.as_deref(), Some("shop"));
+    }
+
+    #[test]
+    fn what_is_no_dump_is_told_by_its_name() -> Result<()> {
+        let place = tempfile::tempdir()?;
+        let file = |name: &str, bytes: &[u8]| {
+            let path = place.path().join(name);
+            std::fs::write(&path, bytes)?;
+            let error = head(&path).expect_err(name);
+            Ok::<_, std::io::Error>(format!("{error:#}"))
+        };
+        for (name, bytes, words) in [
+            ("shop.sql.bz2", &b"BZh91AY"[..], "bunzip2"),
+            ("shop.sql.lz4", &[0x04, 0x22, 0x4d, 0x18, 0x60], "unlz4"),
+            ("shop.zip", b"PK\x03\x04\x14", "unzip"),
+            ("shop.enc", b"Salted__\x01", "openssl"),
+            ("shop.xbcrypt", b"XBCRYP03", "xbcrypt --decrypt"),
+            ("shop.sql", b" \n", "is empty"),
+        ] {
+            let told = file(name, bytes)?;
+            assert!(
+                told.contains(words) && told.contains("remedy") && told.contains(name),
+                "{told}"
+            );
+        }
+        let folder = |name: &str, files: &[&str]| {
+            let folder = place.path().join(name);
+            std::fs::create_dir(&folder)?;
+            for file in files {
+                std::fs::write(folder.join(file), "x")?;
+            }
+            Ok::<_, std::io::Error>(folder)
+        };
+        let shell = folder("shell", &["@.json", "@.sql", "shop@orders@@0.tsv.zst"])?;
+        let told = format!("{:#}", refuse_other_folders(&shell).expect_err("Shell"));
+        assert!(
+            told.contains("MySQL Shell") && told.contains("remedy"),
+            "{told}"
+        );
+        let tab = folder("tab", &["orders.sql", "orders.txt"])?;
+        let told = format!("{:#}", refuse_other_folders(&tab).expect_err("--tab"));
+        assert!(told.contains("--tab"), "{told}");
+        refuse_other_folders(&folder("none", &["notes.md"])?)?;
+        let rows = folder("rows", &["metadata", "shop.orders.00000.dat.zst"])?;
+        let told = format!("{:#}", mydumper_files(&rows).expect_err("rows alone"));
+        assert!(told.contains("--load-data"), "{told}");
+        Ok(())
     }
 }

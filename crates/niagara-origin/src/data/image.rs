@@ -8,20 +8,22 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use niagara_server::{
-    Cache, Cancel, Config, Copying, Image, ImageStore, Install, Making, RunningServer, copy_tree,
-    keep_options, settle,
+    Cache, Cancel, Config, Content, Copying, Image, ImageStore, Install, Making, RunningServer,
+    copy_tree, keep_options, settle,
 };
 
 use super::asleep::{databases, options, put_to_sleep};
-use super::backup::is_tools;
+use super::backup::{is_partial, is_tools};
 use super::digest::files_below;
 use super::elsewhere::refuse_files_outside;
 use super::load::load;
 use super::progress::Progress;
 use super::source::DataSource;
+use super::unreadable::unreadable;
+use crate::configuration::same_value;
 
 /// Files at the top of a data directory that are the original's alone.
-const ITS_OWN: [&str; 9] = [
+const ITS_OWN: [&str; 12] = [
     "auto.cnf",
     "mysqld-auto.cnf",
     "master.info",
@@ -31,9 +33,14 @@ const ITS_OWN: [&str; 9] = [
     "#innodb_temp",
     "lost+found",
     "niagara-account.json",
+    "galera.cache",
+    "grastate.dat",
+    "gvwstate.dat",
 ];
 /// Endings of such files.
-const ITS_OWN_ENDINGS: [&str; 6] = [
+const ITS_OWN_ENDINGS: [&str; 7] = [
+    // Keys and certificates: a server makes its own.
+    ".pem",
     ".pid",
     ".sock",
     ".sock.lock",
@@ -45,13 +52,18 @@ const ITS_OWN_ENDINGS: [&str; 6] = [
 const UNDECIDED: &str = "tc-heuristic-recover";
 /// What MySQL says of data that it was told another `lower_case_table_names` for than they were made with; theirs follows.
 const OTHER_NAMES: &str = "and data dictionary ('";
+/// The variable of InnoDB's page size, and what it is where nobody says it.
+const PAGE_SIZE: &str = "innodb_page_size";
+const USUAL_PAGE_SIZE: &str = "16384";
+/// The option that plugins are loaded by.
+const PLUGINS: &str = "plugin_load_add";
 /// The engine of tables that name none.
 const ENGINE: &str = "InnoDB";
 /// Bytes of free disk beyond the data themselves: redo log, temporary tables.
 const SPARE: u64 = 1 << 30;
 
 /// The image of `source` for `install`, made where it is not there yet; `layout` are the start's variables that decide how
-/// data are laid out.
+/// data are laid out, and the plugins that its tables may need.
 ///
 /// # Errors
 /// The data do not fit the server; the disk is full; a server that does not start on them; a stop that was asked for.
@@ -65,6 +77,8 @@ pub fn image_of(
 ) -> Result<Image> {
     source.check_fits(install)?;
     let mut layout = layout.clone();
+    let plugins = layout.remove_entry(PLUGINS);
+    check_page_size(source, &layout)?;
     // What the files are is no matter of opinion.
     layout.extend(source.layout.clone());
     ImageStore::new(cache).laid_out(&layout).ensure_made(
@@ -74,18 +88,26 @@ pub fn image_of(
         tell,
         &mut |making, tell| {
             source.check_unchanged()?;
+            let mut without = Vec::new();
             let server = if source.is_physical() {
-                bring(making, source, &layout, cancel, tell)?
+                bring(making, source, (&layout, &plugins), cancel, tell)?
             } else {
-                fill(making, source, cancel, tell)?
+                fill(making, source, cancel, tell, &mut without)?
             };
             // What was written to meanwhile may be half of the one and half of the other.
             source.check_unchanged()?;
             refuse_files_outside(&server, install)?;
-            tell("putting accounts, events and replication to sleep");
-            for line in put_to_sleep(&server, install)? {
-                tell(&line);
+            if source.is_physical() {
+                tell("opening every table");
+                without.extend(unreadable(&server, cancel)?);
             }
+            if is_partial(&source.path) {
+                without.push(
+                    "the backup is a partial one, of some of the original's tables".to_owned(),
+                );
+            }
+            tell("putting accounts, events and replication to sleep");
+            without.extend(put_to_sleep(&server, install)?);
             let databases = databases(&server)?;
             if databases.is_empty() {
                 bail!("{} has no database of its own", source.title());
@@ -93,16 +115,33 @@ pub fn image_of(
             server.keep_account()?;
             tell("settling: purge, clean shutdown");
             server.stop()?;
-            Ok(databases)
+            Ok(Content { databases, without })
         },
     )
+}
+
+/// Refuses a configuration that wants pages of another size than the files have.
+fn check_page_size(source: &DataSource, config: &Config) -> Result<()> {
+    let Some(said) = config.get(PAGE_SIZE).filter(|_| source.is_physical()) else {
+        return Ok(());
+    };
+    let there = source.layout.get(PAGE_SIZE);
+    let there = there.map_or(USUAL_PAGE_SIZE, String::as_str);
+    if !same_value(said, there) {
+        bail!(
+            "the {} has pages of {there} bytes, and the configuration says {PAGE_SIZE} = {said}: they are not of the same server\n\
+             remedy: the option file of the server that the data are of; a dump is loaded into pages of any size",
+            source.title()
+        );
+    }
+    Ok(())
 }
 
 /// Copies the files and starts a server on them.
 fn bring(
     making: &Making<'_>,
     source: &DataSource,
-    layout: &Config,
+    (layout, plugins): (&Config, &Option<(String, String)>),
     cancel: &Cancel,
     tell: &mut dyn FnMut(&str),
 ) -> Result<RunningServer> {
@@ -122,7 +161,8 @@ fn bring(
     kept.extend(options(making.install));
     keep_options(&making.datadir(), &kept)?;
     tell("starting a server on the copy");
-    let further = Config::from([("skip_log_bin".to_owned(), String::new())]);
+    let mut further = Config::from([("skip_log_bin".to_owned(), String::new())]);
+    further.extend(plugins.clone());
     let started = making.launch(&further).or_else(|error| {
         let told = format!("{error:#}");
         // It is in MySQL's data dictionary, which only a server reads.
@@ -159,12 +199,13 @@ fn lower_case_table_names(told: &str) -> Option<&str> {
     Some(number)
 }
 
-/// Loads the statements into an empty server.
+/// Loads the statements into an empty server; what it goes `without` is added in words.
 fn fill(
     making: &Making<'_>,
     source: &DataSource,
     cancel: &Cancel,
     tell: &mut dyn FnMut(&str),
+    without: &mut Vec<String>,
 ) -> Result<RunningServer> {
     tell("making an empty data directory");
     making.initialise()?;
@@ -184,9 +225,7 @@ fn fill(
         fast.extend([set("loose_innodb_redo_log_capacity", "1G")]);
     }
     let server = making.launch(&fast)?;
-    for line in load(&server, making.install, source, cancel, tell)? {
-        tell(&line);
-    }
+    without.extend(load(&server, making.install, source, cancel, tell)?);
     tell("statistics of the tables");
     settle(&server)?;
     Ok(server)
@@ -280,4 +319,45 @@ fn make_writable(folder: &Path) -> Result<()> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::source::DataKind;
+    use super::*;
+
+    #[test]
+    fn a_configuration_of_another_page_size_is_refused() {
+        let source = |kind, size: Option<&str>| DataSource {
+            path: "/backup/shop".into(),
+            kind,
+            digest: String::new(),
+            made_by: None,
+            layout: size
+                .map(|size| (PAGE_SIZE.to_owned(), size.to_owned()))
+                .into_iter()
+                .collect(),
+            persisted: None,
+        };
+        let check = |said: &str, source: DataSource| {
+            check_page_size(
+                &source,
+                &Config::from([(PAGE_SIZE.to_owned(), said.to_owned())]),
+            )
+            .map_err(|error| error.to_string())
+        };
+        let backup = |size| source(DataKind::Backup, size);
+        assert_eq!(check("16k", backup(None)), Ok(()));
+        assert_eq!(check("4K", backup(Some("4096"))), Ok(()));
+        assert_eq!(check("4K", source(DataKind::Dump, None)), Ok(()));
+        for (said, there) in [("4k", None), ("16384", Some("4096"))] {
+            let told = check(said, backup(there)).expect_err("of two servers");
+            assert!(
+                told.contains(said)
+                    && told.contains(there.unwrap_or("16384"))
+                    && told.contains("remedy"),
+                "{told}"
+            );
+        }
+    }
 }

@@ -5,13 +5,15 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use niagara_capture::log::Input;
 use niagara_load::{Admin, LoadError, counted};
 use niagara_server::{Cancel, Install, RunningServer};
 
 use super::dump_files::{database, head, mydumper_files};
 use super::elsewhere;
+use super::ending::Ending;
+use super::in_clear::in_clear;
 use super::progress::Progress;
 use super::source::{DataKind, DataSource};
 use super::split::Statements;
@@ -49,21 +51,45 @@ pub(crate) fn load(
         .map(|file| Ok(std::fs::metadata(&file.path)?.len()));
     let total = sizes.sum::<Result<u64>>()?;
     let mut progress = Progress::of("loading the dump:", total, tell);
-    let mut left_out: BTreeMap<&'static str, u64> = BTreeMap::new();
+    let mut counts = Counts::default();
     let mut before = 0;
     for file in &files {
         let mut session = Loading::begin(server, file)?;
         session
-            .run(file, cancel, &mut left_out, &mut |done| {
+            .run(file, cancel, &mut counts, &mut |done| {
                 progress.at(before + done);
             })
             .map_err(|error| explained(error, source, install))?;
         before += std::fs::metadata(&file.path)?.len();
     }
-    Ok(left_out
-        .into_iter()
-        .map(|(what, count)| format!("left out: {} {what}", counted(count, "statement")))
-        .collect())
+    Ok(counts.told())
+}
+
+/// What was done to statements of a dump.
+#[derive(Default)]
+struct Counts {
+    /// Left out, by what they are about.
+    left_out: BTreeMap<&'static str, u64>,
+    /// Rid of encryption.
+    in_clear: u64,
+}
+
+impl Counts {
+    fn told(self) -> Vec<String> {
+        let left_out = self.left_out.into_iter().map(|(what, count)| {
+            format!(
+                "left out of the dump: {} {what}",
+                counted(count, "statement")
+            )
+        });
+        let in_clear = (self.in_clear > 0).then(|| {
+            format!(
+                "in clear here, and encrypted in the original: what {} of the dump make; what encryption costs is not measured",
+                counted(self.in_clear, "statement")
+            )
+        });
+        left_out.chain(in_clear).collect()
+    }
 }
 
 fn files(source: &DataSource) -> Result<Vec<File>> {
@@ -140,7 +166,7 @@ impl Loading {
         &mut self,
         file: &File,
         cancel: &Cancel,
-        left_out: &mut BTreeMap<&'static str, u64>,
+        counts: &mut Counts,
         done: &mut dyn FnMut(u64),
     ) -> Result<()> {
         let mut statements = Statements::of(Input::open(&file.path)?);
@@ -148,6 +174,7 @@ impl Loading {
             statements = statements.ended_by(b";\n");
         }
         let mut number = 0_u64;
+        let mut ending = Ending::default();
         loop {
             cancel.check()?;
             done(statements.input().bytes_read());
@@ -155,9 +182,17 @@ impl Loading {
                 .next()
                 .with_context(|| format!("cannot read {}", file.path.display()))?
             else {
+                if ending.is_open() {
+                    bail!(
+                        "{}: the dump is cut off: its last line is not `-- Dump completed`, which its tool writes when all is dumped\n\
+                         remedy: dump again, to a disk with room, and look at the tool's exit code; or copy the file again",
+                        file.path.display()
+                    );
+                }
                 return Ok(());
             };
             number += 1;
+            ending.see(statement);
             match About::of(statement) {
                 About::Use(name) => {
                     self.database = name;
@@ -172,7 +207,9 @@ impl Loading {
                         self.keep_within()?;
                     }
                 }
-                About::Database(false) => self.send(statement, &file.path, number)?,
+                About::Database(false) => {
+                    self.send_in_clear(statement, &file.path, number, counts)?;
+                }
                 About::Data if !self.is_system() => {
                     elsewhere::refuse(statement).with_context(|| {
                         format!("{}: statement {number} was refused", file.path.display())
@@ -180,9 +217,9 @@ impl Loading {
                     if std::mem::take(&mut self.missing) {
                         self.make_database()?;
                     }
-                    self.send(statement, &file.path, number)?;
+                    self.send_in_clear(statement, &file.path, number, counts)?;
                 }
-                about => *left_out.entry(about.words()).or_default() += 1,
+                about => *counts.left_out.entry(about.words()).or_default() += 1,
             }
         }
     }
@@ -208,6 +245,23 @@ impl Loading {
             .run(format!("CREATE DATABASE IF NOT EXISTS `{name}`").as_bytes())?;
         self.admin.run(format!("USE `{name}`").as_bytes())?;
         Ok(())
+    }
+
+    /// Sends a statement without what encrypts: the keys are not here.
+    fn send_in_clear(
+        &mut self,
+        statement: &[u8],
+        path: &Path,
+        number: u64,
+        counts: &mut Counts,
+    ) -> Result<()> {
+        match in_clear(statement) {
+            None => self.send(statement, path, number),
+            Some(clear) => {
+                counts.in_clear += 1;
+                self.send(&clear, path, number)
+            }
+        }
     }
 
     fn send(&mut self, statement: &[u8], path: &Path, number: u64) -> Result<()> {

@@ -6,7 +6,9 @@ mod digest;
 mod directory;
 mod dump_files;
 pub(crate) mod elsewhere;
+mod ending;
 mod image;
+mod in_clear;
 mod load;
 mod made_by;
 mod progress;
@@ -14,6 +16,7 @@ mod source;
 mod split;
 mod statement;
 mod tablespace;
+mod unreadable;
 
 pub use image::image_of;
 pub use made_by::MadeBy;

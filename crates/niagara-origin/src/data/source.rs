@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::made_by::MadeBy;
 use super::{backup, digest, directory, dump_files};
+use crate::configuration::Persisted;
 
 /// What the data are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -50,6 +51,9 @@ pub struct DataSource {
     /// How their files are laid out.
     #[serde(default, skip_serializing_if = "Config::is_empty")]
     pub layout: Config,
+    /// What MySQL keeps of SET PERSIST with them; a copy is made without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub persisted: Option<Persisted>,
 }
 
 impl DataSource {
@@ -83,6 +87,7 @@ impl DataSource {
             (DataKind::Mydumper, None, Config::new())
         } else if directory::is_directory(&path) {
             directory::check(&path)?;
+            directory::check_whole(&path)?;
             let made_by = directory::made_by(&path)?;
             (
                 DataKind::Directory,
@@ -90,14 +95,20 @@ impl DataSource {
                 directory::layout(&path)?,
             )
         } else {
+            dump_files::refuse_other_folders(&path)?;
             bail!(
                 "{} is neither a data directory (no ibdata1, no mysql/), nor a backup (no xtrabackup_checkpoints), nor a dump of mydumper (no metadata)\n\
                  remedy: name one of these, or the file of a dump",
                 path.display()
             );
         };
+        let persisted = match kind {
+            DataKind::Directory | DataKind::Backup => Persisted::of(&path)?,
+            DataKind::Dump | DataKind::Mydumper => None,
+        };
         Ok(Self {
             digest: digest::content_digest(&path)?,
+            persisted,
             path,
             kind,
             made_by,

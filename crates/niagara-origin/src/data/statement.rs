@@ -60,8 +60,15 @@ impl About {
             ("SET", second) if second.starts_with("@@GLOBAL.") && second.contains("GTID") => {
                 Self::Replication
             }
-            ("SET", "GLOBAL" | "PERSIST") => Self::Server,
-            ("SET", second) if second.starts_with("@@GLOBAL.") => Self::Server,
+            ("SET", "GLOBAL" | "PERSIST" | "PERSIST_ONLY") => Self::Server,
+            ("SET", second)
+                if ["@@GLOBAL.", "@@PERSIST.", "@@PERSIST_ONLY."]
+                    .iter()
+                    .any(|scope| second.starts_with(scope)) =>
+            {
+                Self::Server
+            }
+            ("RESET", "PERSIST") => Self::Server,
             ("INSTALL" | "UNINSTALL" | "SHUTDOWN" | "KILL", _) => Self::Server,
             ("CREATE" | "ALTER" | "DROP", "SERVER") => Self::OtherServers,
             ("CREATE", "OR") if word(3) == "SERVER" => Self::OtherServers,
@@ -83,6 +90,12 @@ impl About {
             }
         }
     }
+}
+
+/// The first word of a statement, in upper case; nothing where there is none.
+pub(crate) fn first_word(statement: &[u8]) -> String {
+    let code = without_comments(statement);
+    words(code).into_iter().next().unwrap_or_default()
 }
 
 /// The statement from its first word on: comments that servers execute begin behind their version.
@@ -191,6 +204,9 @@ mod tests {
             ("CHANGE MASTER TO MASTER_LOG_FILE='b'", About::Replication),
             ("SET GLOBAL gtid_slave_pos='0-1-2'", About::Replication),
             ("SET GLOBAL max_connections=5", About::Server),
+            ("SET PERSIST_ONLY max_connections=5", About::Server),
+            ("SET @@persist.max_connections=5", About::Server),
+            ("SET @@session.sort_buffer_size=5", About::Session),
             ("CREATE ROLE r", About::Accounts),
             (
                 "CREATE SERVER far FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'x')",

@@ -23,8 +23,17 @@ const MANIFEST: &str = "image.json";
 /// How images are made: one made otherwise is not taken for one of these.
 const FORM: &str = "2: zeros are holes";
 
-/// Makes a data directory; returns the user's databases in it.
-pub type Make<'m> = dyn FnMut(&Making<'_>, &mut dyn FnMut(&str)) -> Result<Vec<String>> + 'm;
+/// Makes a data directory; returns what it has of the user's.
+pub type Make<'m> = dyn FnMut(&Making<'_>, &mut dyn FnMut(&str)) -> Result<Content> + 'm;
+
+/// What an image has of the user's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Content {
+    /// The databases.
+    pub databases: Vec<String>,
+    /// What it is without, in words.
+    pub without: Vec<String>,
+}
 
 /// All images of a cache.
 #[derive(Debug, Clone)]
@@ -56,6 +65,9 @@ pub struct ImageRecord {
     /// The databases in it that are nobody's own but the user's, of images of the user's data.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub databases: Vec<String>,
+    /// What of the user's data it is without, in words.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub without: Vec<String>,
 }
 
 impl ImageRecord {
@@ -116,12 +128,12 @@ impl ImageStore {
             settle(&server)?;
             server.stop()?;
             making.dig_holes()?;
-            Ok(Vec::new())
+            Ok(Content::default())
         })
     }
 
     /// The image of this server, key and engine; made by `make` when it is not there yet. `make` leaves a data directory
-    /// of a server that was shut down cleanly, with the account in it, and returns the user's databases.
+    /// of a server that was shut down cleanly, with the account in it, and returns what it has of the user's.
     ///
     /// # Errors
     /// Those of `make`; a disk that is full.
@@ -151,7 +163,7 @@ impl ImageStore {
             engine,
             work: work.path(),
         };
-        let databases = make(&making, progress)
+        let Content { databases, without } = make(&making, progress)
             .with_context(|| format!("cannot make the dataset image {key} of {}", install.name))?;
         let manifest = ImageRecord {
             server: install.identity(),
@@ -160,6 +172,7 @@ impl ImageStore {
             engine: engine.to_owned(),
             made: jiff::Timestamp::now(),
             databases,
+            without,
         };
         write_private(
             &work.path().join(MANIFEST),
@@ -299,6 +312,7 @@ mod tests {
             engine: "InnoDB".into(),
             made: jiff::Timestamp::UNIX_EPOCH,
             databases: Vec::new(),
+            without: Vec::new(),
         };
         let new = record("path-11.8.1-MariaDB", Some("/opt/mariadb/bin/mariadbd"));
         assert!(new.is_of("/opt/mariadb/bin/mariadbd"));

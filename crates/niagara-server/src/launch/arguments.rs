@@ -11,10 +11,11 @@ use super::run_files::Files;
 use super::spec::LaunchSpec;
 use crate::install::Install;
 use crate::install::share::{plugin_folder, share_folder};
+use crate::repeated::{each_of, is_repeated};
 use crate::runtime::{Config, Runtime};
 
 /// Variables that are texts, for which nothing is a value too: of all others an empty value means a flag.
-const MAY_BE_EMPTY: [&str; 16] = [
+const MAY_BE_EMPTY: [&str; 21] = [
     "sql_mode",
     "old_mode",
     "init_connect",
@@ -31,6 +32,11 @@ const MAY_BE_EMPTY: [&str; 16] = [
     "log_slow_filter",
     "log_slow_verbosity",
     "optimizer_switch",
+    "disabled_storage_engines",
+    "log_error_suppression_list",
+    "mandatory_roles",
+    "session_track_system_variables",
+    "tls_ciphersuites",
 ];
 
 /// Whether a variable with this value is given by its name alone.
@@ -134,11 +140,14 @@ pub(super) fn plugin_arguments(install: &Install) -> impl Iterator<Item = String
 pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
     let mut arguments: Vec<String> = config
         .iter()
-        .map(|(name, value)| {
+        .flat_map(|(name, value)| {
             if is_flag(name, value) {
-                format!("--{name}")
+                vec![format!("--{name}")]
+            } else if is_repeated(name) {
+                let each = each_of(value);
+                each.map(|value| format!("--{name}={value}")).collect()
             } else {
-                format!("--{name}={value}")
+                vec![format!("--{name}={value}")]
             }
         })
         .collect();
@@ -146,4 +155,31 @@ pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<Stri
         arguments.push("--memlock".to_owned());
     }
     arguments
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_servers_take_every_occurrence_of_is_given_as_often() {
+        let set = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let config = Config::from([
+            set(
+                "performance_schema_instrument",
+                "wait/io/%=OFF; statement/%=COUNTED",
+            ),
+            set("skip_log_bin", ""),
+            set("sql_mode", ""),
+        ]);
+        assert_eq!(
+            variable_arguments(&Runtime::default(), &config),
+            [
+                "--performance_schema_instrument=wait/io/%=OFF",
+                "--performance_schema_instrument=statement/%=COUNTED",
+                "--skip_log_bin",
+                "--sql_mode=",
+            ]
+        );
+    }
 }
