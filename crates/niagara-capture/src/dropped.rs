@@ -43,11 +43,18 @@ pub enum Cause {
     Encrypted,
     /// A connection that is compressed.
     Compressed,
-    /// A connection of which packets, or parts of them, were not recorded: from there on it cannot be read.
+    /// A connection of which packets, or parts of them, were not recorded, and which cannot be read from there on.
     LostPackets,
+    /// A stretch of a connection of which packets, or parts of them, were not recorded, or not understood. Reading goes on
+    /// behind it.
+    Gap,
+    /// A connection that was recorded before: at another interface, or on the other side of a proxy.
+    Twice,
+    /// A packet of a kind of link that is not known.
+    UnknownLink,
     /// A connection that speaks another protocol from here on.
     NoProtocol,
-    /// An execution of a statement whose preparing was not recorded.
+    /// An execution of a statement whose preparing was not recorded, or whose values cannot be written.
     UnknownPrepared,
     /// PREPARE, EXECUTE and DEALLOCATE as SQL in recorded traffic, which does not say what was executed.
     SqlExecuted,
@@ -87,8 +94,20 @@ impl Cause {
             Cause::LostPackets => {
                 "connections with packets that were not recorded, or not whole: from there on they cannot be read"
             }
+            Cause::Gap => {
+                "gaps in connections: packets not recorded, not whole or not understood (what was asked in them is lost, what was \
+                 answered in them is not known)"
+            }
+            Cause::Twice => {
+                "connections that were recorded twice (at several interfaces, or before and behind a proxy)"
+            }
+            Cause::UnknownLink => {
+                "packets of a kind of link that is not known (Ethernet, tcpdump -i any, loopback and bare IP are)"
+            }
             Cause::NoProtocol => "connections that cannot be read from here on",
-            Cause::UnknownPrepared => "executions of statements whose preparing was not recorded",
+            Cause::UnknownPrepared => {
+                "executions of statements whose preparing was not recorded, or whose values cannot be written in SQL"
+            }
             Cause::SqlExecuted => {
                 "PREPARE, EXECUTE, DEALLOCATE as SQL (recorded traffic does not say what they executed)"
             }

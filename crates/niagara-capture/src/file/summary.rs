@@ -104,7 +104,9 @@ impl Summary {
         } else if dropped(Cause::Encrypted) || dropped(Cause::Compressed) {
             "what is encrypted or compressed cannot be read: import a slow log (`niagara capture start` makes one), or record clients \
              that connect in clear (--skip-ssl, --ssl-mode=DISABLED)"
-        } else if dropped(Cause::LostPackets) {
+        } else if dropped(Cause::UnknownLink) {
+            "record with tcpdump or dumpcap on Ethernet, on the loopback, or with -i any: of another kind of link nothing can be read"
+        } else if dropped(Cause::LostPackets) || dropped(Cause::Gap) {
             "record packets whole and without loss: tcpdump -s 0 -B 65536, until it says `0 packets dropped by kernel`"
         } else {
             "look at the recording (`tcpdump -r FILE | head`). Is it the interface that clients come by (-i any, -i lo on the \
@@ -149,6 +151,8 @@ mod tests {
         }
         assert!(told(LogKind::Traffic, &[Cause::Encrypted]).contains("--skip-ssl"));
         assert!(told(LogKind::Traffic, &[Cause::LostPackets]).contains("-B 65536"));
+        assert!(told(LogKind::Traffic, &[Cause::Gap]).contains("-B 65536"));
+        assert!(told(LogKind::Traffic, &[Cause::UnknownLink]).contains("Ethernet"));
         assert!(told(LogKind::Traffic, &[Cause::Filtered]).contains("filter"));
         let some = Summary {
             statements: 1,

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::file::{CaptureWriter, DigestEntry, TemplateId};
-use crate::sql::{Class, Concern, Cut, Digest, SqlMode, Traits, classify, digest_text};
+use crate::sql::{Boundary, Class, Concern, Cut, Digest, SqlMode, Traits, classify, digest_text};
 
 /// Most skeletons that are remembered.
 const MAX_KNOWN: usize = 400_000;
@@ -13,6 +13,7 @@ const MAX_KNOWN: usize = 400_000;
 pub(super) struct Known {
     pub traits: Traits,
     pub concern: Concern,
+    pub boundary: Boundary,
     /// Its template, once one of its statements was written.
     template: Option<TemplateId>,
 }
@@ -42,9 +43,11 @@ impl Statements {
             return *known;
         }
         let digest = digest_text(self.cut.for_digest());
+        let traits = classify(&digest);
         let known = Known {
-            traits: classify(&digest),
+            traits,
             concern: Concern::of(&digest),
+            boundary: Boundary::of(traits.class, &digest),
             template: None,
         };
         if self.known.len() < MAX_KNOWN {

@@ -11,7 +11,7 @@ use crate::file::{
 };
 use crate::log::{Command, Entry, LogKind, LogReader};
 use crate::pcap::PcapReader;
-use crate::session::{Clock, Login, Sessions};
+use crate::session::{Clock, Known, Login, Sessions};
 use crate::sql::{Class, Effect, SqlMode, effect_of};
 
 /// The session of entries that name none.
@@ -28,11 +28,11 @@ pub(super) enum Change {
 
 impl Change {
     /// As [`apply`](Change::apply), to recorded traffic.
-    pub(super) fn apply_to_traffic(self, reader: &mut PcapReader, default: SqlMode) {
+    pub(super) fn apply_to_traffic(self, reader: &mut PcapReader) {
         match self {
             Change::Nothing => {}
             Change::Mode(thread, mode) => reader.set_mode(thread, mode),
-            Change::Forget(thread) => reader.set_mode(thread, default),
+            Change::Forget(thread) => reader.forget_mode(thread),
         }
     }
 
@@ -160,8 +160,10 @@ impl Tracker {
     /// Whether a session that has just chosen a database is in the one that the log said last: a slow log without a schema in its
     /// headers says a database where it is another one than the entry before had, whoever wrote that.
     fn is_as_said(&self, entry: &Entry<'_>) -> bool {
-        let failed = entry.error.is_some_and(|error| error != 0);
-        self.kind == LogKind::Slow && entry.database.is_none() && !failed && self.said != NameId(0)
+        self.kind == LogKind::Slow
+            && entry.database.is_none()
+            && !has_failed(entry)
+            && self.said != NameId(0)
     }
 
     /// Brings what is known of the session up to what the entry says, and says where the event is.
@@ -246,6 +248,9 @@ impl Tracker {
     }
 
     fn init_db(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        if has_failed(current.entry) && self.kind != LogKind::Slow {
+            return Ok(Err((Cause::Command, 1)));
+        }
         let place = self.place(current);
         if !current.entry.text.is_empty() {
             let database = self.writer.name(current.entry.text);
@@ -299,6 +304,7 @@ impl Tracker {
             session.executes = false;
         }
         if class == Class::Prepared && self.kind == LogKind::Traffic {
+            session.transaction.stands(current.entry.standing);
             return Ok(Err((Cause::SqlExecuted, 1)));
         }
         if class == Class::Prepared {
@@ -308,7 +314,11 @@ impl Tracker {
             return Ok(Err((Cause::SqlPrepared, 1)));
         }
         let (user, database) = (session.user, session.database);
-        let effects = effect_of(class, text);
+        // What failed has changed nothing.
+        let effects = match has_failed(current.entry) {
+            true => Vec::new(),
+            false => effect_of(class, text),
+        };
         let autocommit = effects.iter().find_map(|effect| match effect {
             Effect::Autocommit(on) => Some(*on),
             _ => None,
@@ -318,7 +328,12 @@ impl Tracker {
                 inside: false,
                 ..Transaction::default()
             },
-            _ => session.transaction.statement(class, autocommit),
+            _ => session.transaction.statement(&Known {
+                class,
+                boundary: known.boundary,
+                autocommit,
+                standing: current.entry.standing,
+            }),
         };
         if class == Class::Empty {
             return Ok(Err((Cause::Empty, 1)));
@@ -369,6 +384,11 @@ impl Tracker {
 
 /// A change, or why and how often the entry is not kept.
 type Done = Result<Change, (Cause, u64)>;
+
+/// Whether the source says that a command failed.
+fn has_failed(entry: &Entry<'_>) -> bool {
+    entry.error.is_some_and(|error| error != 0)
+}
 
 fn starts_with_words(text: &[u8], first: &[u8], second: &[u8]) -> bool {
     let mut words = text

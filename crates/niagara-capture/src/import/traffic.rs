@@ -70,11 +70,11 @@ pub(super) fn import(
             .map_err(CaptureError::file("read", &path))?
         {
             let entry = told.entry();
-            let mode = reader.mode(entry.thread.unwrap_or_default());
+            let mode = told.mode();
             source.entries += 1;
             source.bytes += entry.length as u64;
             let change = tracker.entry(&entry, mode, &file, &mut dropped)?;
-            change.apply_to_traffic(&mut reader, import.read.mode);
+            change.apply_to_traffic(&mut reader);
             entries += 1;
             if entries.is_multiple_of(STEP) {
                 if stop.load(Ordering::Relaxed) {

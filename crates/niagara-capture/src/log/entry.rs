@@ -42,6 +42,15 @@ pub enum Command {
     Throttled(u64),
 }
 
+/// How a session stands after a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Standing {
+    /// A transaction of several statements is open.
+    pub in_transaction: bool,
+    /// Statements outside of one are transactions of their own.
+    pub autocommit: bool,
+}
+
 /// What a log says of one command of a client.
 #[derive(Debug, Clone, Copy)]
 pub struct Entry<'a> {
@@ -69,6 +78,8 @@ pub struct Entry<'a> {
     pub bytes_sent: Option<u64>,
     /// The error's number; 0 for none. None where the log does not say it.
     pub error: Option<u32>,
+    /// How the session stands afterwards, as the server says it in recorded traffic; none of what failed, and in logs.
+    pub standing: Option<Standing>,
     /// One in this many statements was logged (`log_slow_rate_limit`).
     pub sampled: u64,
     /// The statement.

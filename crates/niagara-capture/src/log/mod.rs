@@ -18,7 +18,7 @@ mod text_end;
 mod time;
 mod window;
 
-pub use entry::{Command, Entry, Stamp};
+pub use entry::{Command, Entry, Stamp, Standing};
 pub use input::{Compression, Input};
 pub use meaning::Meaning;
 pub use probe::{Dialect, LogKind, Probe};

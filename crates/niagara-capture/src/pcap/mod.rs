@@ -7,6 +7,7 @@
 mod answer;
 mod conversation;
 mod field;
+mod framing;
 mod packet;
 mod parameters;
 mod reader;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::field::Fields;
-use crate::sql::{Cut, SqlMode};
+use crate::sql::{Inside, Scanner, SqlMode};
 
 /// A parameter's type as the protocol numbers it, with a bit that says it has no sign.
 pub(super) type Type = u16;
@@ -53,13 +53,43 @@ pub(super) fn value(
         4 => float(f32::from_bits(fields.number(4)? as u32).into(), &mut write),
         5 => float(f64::from_bits(fields.number(8)?), &mut write),
         NULL => write(format_args!("NULL")),
-        7 | 10 | 12 | 14 => date(fields, &mut write),
+        kind @ (7 | 10 | 12 | 14) => date(fields, matches!(kind, 7 | 12), &mut write),
         11 => time(fields, &mut write),
         _ => {
-            quote(fields.string()?, mode, out);
+            bytes_as_sql(fields.string()?, kind, mode, out);
             Some(())
         }
     }
+}
+
+/// Writes a value that is bytes: a decimal as a number, what is of a binary type as that, all else as a string.
+pub(super) fn bytes_as_sql(bytes: &[u8], kind: Type, mode: SqlMode, out: &mut Vec<u8>) {
+    match kind & 0xff {
+        0 | 246 if is_decimal(bytes) => out.extend_from_slice(bytes),
+        // Where the second byte of a character may be a quote or a backslash, bytes that are no characters are not safe in
+        // quotes.
+        249..=252 | 255 if mode.double_byte => {
+            out.extend_from_slice(b"x'");
+            out.extend_from_slice(hex::encode(bytes).as_bytes());
+            out.push(b'\'');
+        }
+        249..=252 | 255 => {
+            out.extend_from_slice(b"_binary");
+            quote(bytes, mode, out);
+        }
+        _ => quote(bytes, mode, out),
+    }
+}
+
+/// Digits with a point and a sign, at most: nothing that would be another thing in SQL.
+fn is_decimal(bytes: &[u8]) -> bool {
+    let digits = bytes.strip_prefix(b"-").unwrap_or(bytes);
+    let points = digits.iter().filter(|&&byte| byte == b'.').count();
+    digits.first().is_some_and(u8::is_ascii_digit)
+        && points <= 1
+        && digits
+            .iter()
+            .all(|byte| byte.is_ascii_digit() || *byte == b'.')
 }
 
 /// A double with an exponent, so that it is one to the server.
@@ -70,8 +100,10 @@ fn float(number: f64, write: &mut impl FnMut(std::fmt::Arguments<'_>) -> Option<
     }
 }
 
+/// A date; `has_time`: with a time of day, whether it is sent or not.
 fn date(
     fields: &mut Fields<'_>,
+    has_time: bool,
     write: &mut impl FnMut(std::fmt::Arguments<'_>) -> Option<()>,
 ) -> Option<()> {
     let length = fields.u8()?;
@@ -84,6 +116,8 @@ fn date(
     if length >= 7 {
         let (hour, minute, second) = (fields.u8()?, fields.u8()?, fields.u8()?);
         write(format_args!(" {hour:02}:{minute:02}:{second:02}"))?;
+    } else if has_time {
+        write(format_args!(" 00:00:00"))?;
     }
     if length >= 11 {
         write(format_args!(".{:06}", fields.number(4)?))?;
@@ -112,43 +146,30 @@ fn time(
 }
 
 /// A string literal.
-pub(super) fn quote(text: &[u8], mode: SqlMode, out: &mut Vec<u8>) {
+fn quote(text: &[u8], mode: SqlMode, out: &mut Vec<u8>) {
     out.push(b'\'');
-    for &byte in text {
+    let mut bytes = text.iter();
+    while let Some(&byte) = bytes.next() {
         match byte {
             b'\'' => out.extend_from_slice(b"''"),
             b'\\' if !mode.no_backslash_escapes => out.extend_from_slice(b"\\\\"),
+            // The second byte of a character is none of these, whatever it looks like.
+            0x81..=0xfe if mode.double_byte => {
+                out.push(byte);
+                out.extend(bytes.next());
+            }
             byte => out.push(byte),
         }
     }
     out.push(b'\'');
 }
 
-/// The statement with its values in the places of its question marks; none where they are not as many.
-pub(super) fn with_values(statement: &[u8], values: &[Vec<u8>], mode: SqlMode) -> Option<Vec<u8>> {
-    let mut cut = Cut::default();
-    cut.read(statement, mode);
-    // Question marks inside of strings and comments are none.
-    let mut inside = cut.parts.iter().peekable();
-    let mut values = values.iter();
-    let mut out = Vec::with_capacity(statement.len() + 64);
-    let mut at = 0;
-    while at < statement.len() {
-        while inside.next_if(|part| part.end <= at).is_some() {}
-        if let Some(part) = inside.peek()
-            && part.start <= at
-        {
-            out.extend_from_slice(&statement[at..part.end]);
-            at = part.end;
-            continue;
-        }
-        match statement[at] {
-            b'?' => out.extend_from_slice(values.next()?),
-            byte => out.push(byte),
-        }
-        at += 1;
-    }
-    values.next().is_none().then_some(out)
+/// Where the question marks of a statement are that stand for values: those in strings, names and comments do not.
+pub(super) fn question_marks(statement: &[u8], mode: SqlMode) -> Vec<usize> {
+    let mut scanner = Scanner::new(mode);
+    memchr::memchr_iter(b'?', statement)
+        .filter(|&place| scanner.run(statement, place) == Inside::Code)
+        .collect()
 }
 
 #[cfg(test)]
@@ -168,19 +189,30 @@ mod tests {
         for (kind, bytes, expected) in [
             (1, &[0xff][..], "-1"),
             (1 | UNSIGNED, &[0xff], "255"),
+            (2, &[0xfe, 0xff], "-2"),
+            (13 | UNSIGNED, &[0xea, 0x07], "2026"),
             (3, &[0, 0, 0, 0x80], "-2147483648"),
             (8 | UNSIGNED, &[0xff; 8], "18446744073709551615"),
             (5, &1.5_f64.to_le_bytes(), "1.5e0"),
+            (4, &0.1_f32.to_le_bytes(), "1.0000000149011612e-1"),
             (NULL, &[], "NULL"),
             (253, b"\x05it's\\", r"'it''s\\'"),
+            (252, b"\x02a'", "_binary'a'''"),
+            (246, b"\x05-1.50", "-1.50"),
+            (0, b"\x061.5e10", "'1.5e10'"),
+            (246, b"\x00", "''"),
+            (246, b"\x02--", "'--'"),
             (10, &[4, 0xea, 0x07, 11, 23], "'2026-11-23'"),
+            (10, &[0], "'0000-00-00'"),
             (12, &[7, 0xea, 0x07, 1, 2, 3, 4, 5], "'2026-01-02 03:04:05'"),
+            (12, &[4, 0xea, 0x07, 1, 2], "'2026-01-02 00:00:00'"),
             (
                 7,
                 &[11, 0xea, 0x07, 1, 2, 3, 4, 5, 1, 0, 0, 0],
                 "'2026-01-02 03:04:05.000001'",
             ),
             (11, &[8, 1, 1, 0, 0, 0, 2, 3, 4], "'-26:03:04'"),
+            (11, &[0], "'00:00:00'"),
         ] {
             assert_eq!(sql(kind, bytes).as_deref(), Some(expected), "{kind}");
         }
@@ -188,25 +220,49 @@ mod tests {
         assert_eq!(sql(253, b"\x05a"), None);
     }
 
+    fn written(bytes: &[u8], kind: Type, mode: SqlMode) -> Vec<u8> {
+        let mut out = Vec::new();
+        bytes_as_sql(bytes, kind, mode, &mut out);
+        out
+    }
+
     #[test]
-    fn values_stand_in_the_places_of_question_marks_only() {
-        let of = |statement: &str, values: &[&str]| {
-            let values: Vec<Vec<u8>> = values
-                .iter()
-                .map(|value| value.as_bytes().to_vec())
-                .collect();
-            let text = with_values(statement.as_bytes(), &values, SqlMode::default())?;
-            String::from_utf8(text).ok()
+    fn bytes_are_binary_where_their_type_is() {
+        let plain = SqlMode::default();
+        let gbk = plain.with_character_set(b"gbk");
+        assert_eq!(written(b"a'\xff\\", 252, plain), b"_binary'a''\xff\\\\'");
+        assert_eq!(written(b"a'\xff\\", 252, gbk), b"x'6127ff5c'");
+        let literal = plain.with_list(b"NO_BACKSLASH_ESCAPES");
+        assert_eq!(written(b"a'\\", 253, literal), br"'a''\'");
+    }
+
+    #[test]
+    fn a_character_of_two_bytes_is_not_torn() {
+        let gbk = SqlMode::default().with_character_set(b"gbk");
+        let literal = written(b"\xbf\\ \\ '", 253, gbk);
+        assert_eq!(literal, b"'\xbf\\ \\\\ '''");
+        let mut scanner = Scanner::new(gbk);
+        assert_eq!(scanner.run(&literal, literal.len()), Inside::Code);
+    }
+
+    #[test]
+    fn question_marks_in_names_strings_and_comments_are_none() {
+        let marks = |statement: &str| {
+            let places = question_marks(statement.as_bytes(), SqlMode::default());
+            let all = statement.as_bytes();
+            assert!(places.iter().all(|&place| all[place] == b'?'));
+            places.len()
         };
-        assert_eq!(
-            of(
-                "SELECT '?', a FROM t /* ? */ WHERE b = ? AND c IN (?, 7, ?) -- ?",
-                &["1", "'x?'", "NULL"]
-            )
-            .as_deref(),
-            Some("SELECT '?', a FROM t /* ? */ WHERE b = 1 AND c IN ('x?', 7, NULL) -- ?")
-        );
-        assert_eq!(of("SELECT ?", &[]), None);
-        assert_eq!(of("SELECT 1", &["1"]), None);
+        for (statement, count) in [
+            (
+                "SELECT '?', `is?` FROM t /* ? */ WHERE b = ? AND c IN (?, 7, ?) -- ?",
+                3,
+            ),
+            ("SELECT 1", 0),
+            ("SELECT /*!50000 ? */, 'it''s ?', \"?\", ?", 2),
+            ("SELECT '\0?' = ?", 1),
+        ] {
+            assert_eq!(marks(statement), count, "{statement}");
+        }
     }
 }

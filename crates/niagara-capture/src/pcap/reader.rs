@@ -1,6 +1,6 @@
 //! A file of recorded packets, read packet by packet.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::io::{self, Read};
 use std::net::SocketAddr;
 
@@ -8,17 +8,23 @@ use pcap_parser::traits::PcapReaderIterator;
 use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 
 use super::conversation::{Conversation, Heard};
-use super::packet::{Segment, segment};
+use super::packet::{Segment, is_known, segment};
 use crate::dropped::{Cause, Dropped, Place};
-use crate::log::{Entry, Stamp};
+use crate::log::{Entry, Stamp, Standing};
 use crate::sql::SqlMode;
 
 /// Bytes of the file that are held: more than the longest packet.
 const BUFFER: usize = 1 << 19;
 /// The port of servers whose greetings were not seen.
 const PORT: u16 = 3306;
-/// Connections that are followed at a time; more are passed over.
+/// Connections that are followed at a time; with more, the half that was heard of longest ago is forgotten.
 const MAX_CONNECTIONS: usize = 1 << 16;
+/// Bytes that all of them may hold; a connection that would hold more is given up.
+const MAX_HELD: usize = 1 << 30;
+/// Greetings that are remembered, and for how long, in microseconds: a connection that passes several interfaces, or a
+/// proxy, is recorded at all of them within this time.
+const MAX_GREETINGS: usize = 1 << 16;
+const SAME_GREETING_US: i64 = 10_000_000;
 
 /// No packet is of a later time than this, the year 2255, in microseconds since 1970: sums of times stay numbers.
 const LATEST_US: i64 = 9_000_000_000_000_000;
@@ -79,6 +85,10 @@ impl Interface {
 struct Followed {
     thread: u64,
     conversation: Conversation,
+    /// The packet that it was heard of last.
+    line: u64,
+    /// Bytes that it holds.
+    held: usize,
 }
 
 /// What a client asked for and was answered.
@@ -90,6 +100,11 @@ pub struct Told {
 }
 
 impl Told {
+    /// The settings in which its text is read.
+    pub(crate) fn mode(&self) -> SqlMode {
+        self.heard.mode
+    }
+
     /// As a log would have it.
     pub(crate) fn entry(&self) -> Entry<'_> {
         let heard = &self.heard;
@@ -106,6 +121,10 @@ impl Told {
             rows_affected: heard.rows_affected,
             bytes_sent: None,
             error: heard.error,
+            standing: heard.status.map(|status| Standing {
+                in_transaction: status.in_transaction(),
+                autocommit: status.autocommit(),
+            }),
             sampled: 1,
             text: &heard.text,
             length: heard.length,
@@ -124,7 +143,11 @@ pub struct PcapReader {
     /// By the number of the connection.
     ends: HashMap<u64, Ends>,
     /// Servers whose greetings were seen.
-    servers: Vec<SocketAddr>,
+    servers: HashSet<SocketAddr>,
+    /// Greetings by what is in them: when each was heard.
+    greetings: HashMap<u64, i64>,
+    /// Bytes that all connections hold.
+    held: usize,
     version: Option<String>,
     mode: SqlMode,
     file: String,
@@ -156,7 +179,9 @@ impl PcapReader {
             interfaces: Vec::new(),
             followed: HashMap::new(),
             ends: HashMap::new(),
-            servers: Vec::new(),
+            servers: HashSet::new(),
+            greetings: HashMap::new(),
+            held: 0,
             version: None,
             mode,
             file,
@@ -180,22 +205,21 @@ impl PcapReader {
 
     /// The settings of a connection from now on.
     pub(crate) fn set_mode(&mut self, thread: u64, mode: SqlMode) {
-        let followed = self
-            .ends
-            .get(&thread)
-            .and_then(|ends| self.followed.get_mut(ends));
-        if let Some(followed) = followed {
-            followed.conversation.mode = mode;
+        if let Some(conversation) = self.conversation(thread) {
+            conversation.set_mode(mode);
         }
     }
 
-    /// The settings of a connection.
-    pub(crate) fn mode(&self, thread: u64) -> SqlMode {
-        let followed = self
-            .ends
-            .get(&thread)
-            .and_then(|ends| self.followed.get(ends));
-        followed.map_or(self.mode, |followed| followed.conversation.mode)
+    /// A connection has the settings of a fresh one.
+    pub(crate) fn forget_mode(&mut self, thread: u64) {
+        if let Some(conversation) = self.conversation(thread) {
+            conversation.forget_mode();
+        }
+    }
+
+    fn conversation(&mut self, thread: u64) -> Option<&mut Conversation> {
+        let followed = self.followed.get_mut(self.ends.get(&thread)?)?;
+        Some(&mut followed.conversation)
     }
 
     /// What comes next; what is not kept is counted in `dropped`. None at the end.
@@ -244,9 +268,14 @@ impl PcapReader {
         if let Some((interface, at_us, data)) = found {
             self.line += 1;
             self.last_us = at_us;
-            let data = data.to_vec();
-            if let Some(segment) = segment(interface.link, &data) {
-                self.segment(&segment, at_us, dropped);
+            if is_known(interface.link) {
+                let data = data.to_vec();
+                if let Some(segment) = segment(interface.link, &data) {
+                    self.segment(&segment, at_us, dropped);
+                }
+            } else {
+                let (bytes, line) = (data.len(), self.line);
+                dropped.add(Cause::UnknownLink, 1, bytes, || place(&self.file, line));
             }
         }
         self.packets.consume(length);
@@ -263,7 +292,7 @@ impl PcapReader {
         all.sort_unstable();
         for ends in all {
             if let Some(mut followed) = self.followed.remove(&ends) {
-                followed.conversation.stop();
+                followed.conversation.stop(self.last_us);
                 self.tell(&mut followed, dropped);
             }
         }
@@ -271,17 +300,15 @@ impl PcapReader {
     }
 
     fn segment(&mut self, segment: &Segment<'_>, now_us: i64, dropped: &mut Dropped) {
-        let (as_client, as_server) = ((segment.from, segment.to), (segment.to, segment.from));
-        let ends = match () {
-            () if self.followed.contains_key(&as_client) => as_client,
-            () if self.followed.contains_key(&as_server) => as_server,
-            () => as_client,
+        let Some((ends, from_client)) = self.ends_of(segment) else {
+            return;
         };
-        let from_client = ends == as_client;
-        if segment.syn && !segment.acknowledges && from_client {
+        let begins = segment.syn && (from_client || !self.followed.contains_key(&ends));
+        if begins {
             self.begin(ends, segment, true, dropped);
         } else if !self.followed.contains_key(&ends) {
-            if !self.looks_like_a_command(segment) {
+            // Without a word it is not known, and not missed.
+            if segment.payload.is_empty() {
                 return;
             }
             self.begin(ends, segment, false, dropped);
@@ -289,33 +316,26 @@ impl PcapReader {
         let Some(mut followed) = self.followed.remove(&ends) else {
             return;
         };
+        self.held -= followed.held;
+        followed.line = self.line;
         let conversation = &mut followed.conversation;
-        let stream = match from_client {
-            true => &mut conversation.to_server,
-            false => &mut conversation.to_client,
-        };
-        if segment.syn {
-            if !stream.has_begun() {
-                stream.begin(segment.sequence.wrapping_add(1));
-            }
-        } else if segment.is_cut {
-            stream.lose();
-        } else {
-            stream.take(segment.sequence, segment.payload);
-        }
-        conversation.read(now_us);
-        if let Some(version) = conversation.version.take() {
-            self.version.get_or_insert(version);
-            if !self.servers.contains(&ends.1) {
-                self.servers.push(ends.1);
-            }
-        }
-        if segment.ends {
+        conversation.hear(segment, from_client, now_us);
+        self.greet(&mut followed.conversation, ends.1, now_us);
+        let conversation = &mut followed.conversation;
+        if segment.ends && !conversation.is_over() {
             conversation.end(now_us);
         }
+        followed.held = conversation.held();
+        if self.held.saturating_add(followed.held) > MAX_HELD {
+            conversation.give_up(Cause::LostPackets);
+            followed.held = 0;
+        }
+        self.held += followed.held;
+        let is_done = segment.ends || followed.conversation.is_foreign;
         self.tell(&mut followed, dropped);
-        match segment.ends {
+        match is_done {
             true => {
+                self.held -= followed.held;
                 self.ends.remove(&followed.thread);
             }
             false => {
@@ -324,41 +344,101 @@ impl PcapReader {
         }
     }
 
+    /// Whose segment it is: client and server, and whether the client sent it. None of what is not followed.
+    fn ends_of(&self, segment: &Segment<'_>) -> Option<(Ends, bool)> {
+        let (as_client, as_server) = ((segment.from, segment.to), (segment.to, segment.from));
+        if self.followed.contains_key(&as_client) {
+            return Some((as_client, true));
+        }
+        if self.followed.contains_key(&as_server) {
+            return Some((as_server, false));
+        }
+        let is_server =
+            |address: &SocketAddr| address.port() == PORT || self.servers.contains(address);
+        match (segment.syn, segment.acknowledged) {
+            (true, None) => Some((as_client, true)),
+            // The answer to a request that was not recorded.
+            (true, Some(_)) => Some((as_server, false)),
+            (false, _) if is_server(&segment.to) => Some((as_client, true)),
+            (false, _) if is_server(&segment.from) => Some((as_server, false)),
+            (false, _) => None,
+        }
+    }
+
+    /// Takes what a server's greeting says, once it is heard.
+    fn greet(&mut self, conversation: &mut Conversation, server: SocketAddr, now_us: i64) {
+        if let Some(version) = conversation.version.take() {
+            self.version.get_or_insert(version);
+            self.servers.insert(server);
+        }
+        // Its number and its secret are those of one connection.
+        if let Some(greeting) = conversation.greeting.take() {
+            if self.greetings.len() >= MAX_GREETINGS {
+                self.greetings
+                    .retain(|_, heard_us| now_us.abs_diff(*heard_us) < SAME_GREETING_US as u64);
+            }
+            if self.greetings.len() >= MAX_GREETINGS {
+                self.greetings.clear();
+            }
+            let before = self.greetings.insert(greeting, now_us);
+            let is_twice =
+                before.is_some_and(|heard_us| now_us.abs_diff(heard_us) < SAME_GREETING_US as u64);
+            if is_twice {
+                conversation.give_up(Cause::Twice);
+            }
+        }
+    }
+
     /// Follows a connection from here on; one of the same ends is over.
     fn begin(&mut self, ends: Ends, segment: &Segment<'_>, is_new: bool, dropped: &mut Dropped) {
         if let Some(mut before) = self.followed.remove(&ends) {
-            if is_new && before.conversation.is_fresh() {
+            if is_new && before.conversation.began_with(segment.sequence) {
                 // The same request once more.
                 self.followed.insert(ends, before);
                 return;
             }
+            self.held -= before.held;
             before.conversation.end(self.last_us);
             self.tell(&mut before, dropped);
             self.ends.remove(&before.thread);
         }
         if self.followed.len() >= MAX_CONNECTIONS {
-            return;
+            self.make_room(dropped);
         }
         self.threads += 1;
-        let host = segment.from.ip().to_string();
+        let host = ends.0.ip().to_string();
         self.ends.insert(self.threads, ends);
         self.followed.insert(
             ends,
             Followed {
                 thread: self.threads,
                 conversation: Conversation::new(host, is_new, self.mode),
+                line: self.line,
+                held: 0,
             },
         );
     }
 
-    /// Whether a segment of a connection whose beginning was not seen is a command for a server.
-    fn looks_like_a_command(&self, segment: &Segment<'_>) -> bool {
-        let to_server = segment.to.port() == PORT || self.servers.contains(&segment.to);
-        let [a, b, c, 0, code, rest @ ..] = segment.payload else {
-            return false;
-        };
-        let length = usize::from(*a) | (usize::from(*b) << 8) | (usize::from(*c) << 16);
-        to_server && length > rest.len() && matches!(code, 1..=0x1f)
+    /// Forgets the half of the connections that was heard of longest ago: nobody recorded their ends.
+    fn make_room(&mut self, dropped: &mut Dropped) {
+        let mut lines: Vec<u64> = self.followed.values().map(|one| one.line).collect();
+        let middle = lines.len() / 2;
+        let (_, &mut median, _) = lines.select_nth_unstable(middle);
+        let mut old: Vec<(u64, Ends)> = self
+            .followed
+            .iter()
+            .filter(|(_, one)| one.line <= median)
+            .map(|(&ends, one)| (one.line, ends))
+            .collect();
+        old.sort_unstable();
+        for (_, ends) in old {
+            if let Some(mut followed) = self.followed.remove(&ends) {
+                self.held -= followed.held;
+                followed.conversation.stop(self.last_us);
+                self.tell(&mut followed, dropped);
+                self.ends.remove(&followed.thread);
+            }
+        }
     }
 
     /// Hands on what a connection has told.
@@ -375,6 +455,16 @@ impl PcapReader {
             });
         }
     }
+}
+
+/// Units of a second by the option `if_tsresol`: 10, or with its highest bit 2, to the power of minus the rest of it.
+fn resolution(option: u8) -> u64 {
+    let power = u32::from(option & 0x7f);
+    let units = match option & 0x80 {
+        0 => 10_u64.checked_pow(power),
+        _ => 2_u64.checked_pow(power),
+    };
+    units.unwrap_or(1_000_000)
 }
 
 fn place(file: &str, line: u64) -> Place {
@@ -422,7 +512,7 @@ fn record<'b>(
         PcapBlockOwned::NG(Block::InterfaceDescription(interface)) => {
             interfaces.push(Interface {
                 link: interface.linktype,
-                resolution: interface.ts_resolution().unwrap_or(1_000_000),
+                resolution: resolution(interface.if_tsresol),
                 offset: interface.ts_offset(),
             });
             None

@@ -8,3 +8,4 @@ mod transaction;
 pub use clock::Clock;
 pub use login::Login;
 pub use sessions::Sessions;
+pub use transaction::Known;

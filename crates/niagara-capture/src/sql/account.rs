@@ -1,6 +1,8 @@
 //! Statements about accounts: they may hold passwords, and say who may do what. No capture has them.
 
+use super::byte::is_word;
 use super::class::words;
+use super::secret;
 
 /// Tables of the database `mysql` that hold accounts.
 const TABLES: [&[u8]; 10] = [
@@ -30,16 +32,13 @@ pub struct Concern {
 impl Concern {
     /// Of a digest's text.
     pub fn of(digest: &[u8]) -> Concern {
-        let first = words(digest).next().unwrap_or_default();
-        let may_carry = match first {
-            b"set" | b"prepare" | b"execute" | b"create" | b"call" => true,
-            b"select" => memchr::memchr(b'@', digest).is_some(),
-            _ => false,
-        };
+        let statements = || digest.split(|&byte| byte == b';');
         Concern {
-            always: is_about_accounts(digest) || reveals(digest) || touches_tables(digest, false),
-            in_mysql: touches_tables(digest, true),
-            may_carry,
+            always: statements().any(is_about_accounts)
+                || reveals(digest)
+                || touches_tables(digest),
+            in_mysql: words(digest).any(|word| TABLES.contains(&word)),
+            may_carry: statements().any(may_carry),
         }
     }
 
@@ -47,7 +46,24 @@ impl Concern {
     pub fn holds(self, statement: &[u8], database: &[u8]) -> bool {
         self.always
             || (self.in_mysql && database.eq_ignore_ascii_case(b"mysql"))
-            || (self.may_carry && carries(statement))
+            || secret::reveals(statement, self.may_carry)
+    }
+}
+
+/// Whether a string in it may be executed, or become part of what is.
+fn may_carry(digest: &[u8]) -> bool {
+    let mut start = words(digest);
+    match start.next().unwrap_or_default() {
+        b"set" | b"prepare" | b"execute" | b"call" | b"do" | b"begin" => true,
+        // Bodies, unlike the comments of tables.
+        b"create" | b"alter" => start.take(8).any(|word| {
+            matches!(
+                word,
+                b"procedure" | b"function" | b"event" | b"trigger" | b"package"
+            )
+        }),
+        b"select" | b"with" => memchr::memchr(b'@', digest).is_some(),
+        _ => false,
     }
 }
 
@@ -63,6 +79,8 @@ fn is_about_accounts(digest: &[u8]) -> bool {
             let fourth = start.next().unwrap_or_default();
             names_account(second)
                 || (second == b"or" && third == b"replace" && names_account(fourth))
+                // A table of another server's (FEDERATED, CONNECT): its address may hold a password.
+                || memchr::memmem::find(digest, b" connection = ?").is_some()
         }
         b"set" => {
             matches!(second, b"password" | b"role") || (second == b"default" && third == b"role")
@@ -79,31 +97,36 @@ fn reveals(digest: &[u8]) -> bool {
     has(b"identified by")
         || has(b"identified with")
         || has(b"identified via")
-        || has(b"password(")
+        || has(b"wsrep_sst_auth")
+        || calls_password(digest)
         || has(b"<secret>")
         || has(b"< secret >")
 }
 
-fn touches_tables(digest: &[u8], in_mysql: bool) -> bool {
-    let mut before: &[u8] = b"";
-    for word in words(digest) {
-        if TABLES.contains(&word)
-            && (before == b"mysql"
-                || (in_mysql
-                    && matches!(before, b"from" | b"into" | b"update" | b"join" | b"table")))
-        {
-            return true;
-        }
-        before = word;
-    }
-    false
+/// Whether it calls a function that makes a hash of a password: an index or a table may have that name too.
+fn calls_password(digest: &[u8]) -> bool {
+    memchr::memmem::find_iter(digest, b"password(").any(|at| {
+        let before = &digest[..at];
+        let before = before.strip_suffix(b"old_").unwrap_or(before);
+        let word = words(before).last().unwrap_or_default();
+        let names = matches!(
+            word,
+            b"key" | b"index" | b"into" | b"table" | b"exists" | b"references" | b"on"
+        );
+        let is_name = names && before.ends_with(b" ");
+        let is_longer = before.last().is_some_and(|&byte| is_word(byte));
+        !is_name && !is_longer
+    })
 }
 
-/// Whether a string in the statement is a statement about accounts.
-fn carries(statement: &[u8]) -> bool {
-    let lower = statement.to_ascii_lowercase();
-    let has = |part: &[u8]| memchr::memmem::find(&lower, part).is_some();
-    has(b"identified ") || has(b"set password") || has(b"create user") || has(b"alter user")
+/// Whether it names a table of the database `mysql` that holds accounts.
+fn touches_tables(digest: &[u8]) -> bool {
+    let mut before: &[u8] = b"";
+    words(digest).any(|word| {
+        let touches = before == b"mysql" && TABLES.contains(&word);
+        before = word;
+        touches
+    })
 }
 
 #[cfg(test)]
@@ -133,12 +156,26 @@ mod tests {
             "/*!50000 CREATE USER joe IDENTIFIED BY 'x' */",
             "select password('secret')",
             "set @q = 'alter user joe identified by ''x'''",
+            "select 1; grant all on *.* to joe",
+            "select 1; set password = 'x'",
+            "create procedure p() set password = 'x'",
+            "create table t (a int) engine=federated connection='mysql://u:secret@h/d/t'",
+            "set global wsrep_sst_auth = 'u:secret'",
+            "select old_password ('secret')",
+            "select 1 /* alter user joe identified by 'x' */",
+            "prepare s from 'alter  user joe identified\\tby ''x'''",
+            "execute immediate 'set   password = ''x'''",
             "drop role r",
             "start slave user='u' password='p'",
         ] {
             assert!(concerns(text, "shop"), "{text}");
         }
         assert!(concerns("update user set x=1", "mysql"));
+        assert!(concerns("insert ignore user values (1)", "mysql"));
+        // Far behind its beginning, where no digest reaches.
+        let columns = "a,".repeat(50_000);
+        let far = format!("select {columns} 1; alter user joe identified by 'x'");
+        assert!(concerns(&far, "shop"));
     }
 
     #[test]
@@ -150,6 +187,9 @@ mod tests {
             "select 'pw'",
             "set names utf8mb4",
             "select user()",
+            "create table users (id int, password char(9), key password (password))",
+            "create table t (a int) comment 'rows are identified by a'",
+            "set @a = 'rows are identified, by a'",
         ] {
             assert!(!concerns(text, "shop"), "{text}");
         }

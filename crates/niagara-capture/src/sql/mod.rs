@@ -4,15 +4,18 @@
 //! a lexer that knows quotes, comments and the two settings of `sql_mode` that move their ends is all that is needed.
 
 mod account;
+mod boundary;
 mod byte;
 mod class;
 mod cut;
 mod digest;
 mod mode;
 mod scan;
+mod secret;
 mod word;
 
 pub use account::Concern;
+pub use boundary::Boundary;
 pub use class::{Class, Traits, classify};
 pub(crate) use cut::{COMMENT, LITERAL};
 pub use cut::{Cut, restore};

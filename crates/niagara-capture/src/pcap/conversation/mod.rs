@@ -1,25 +1,41 @@
 //! One connection of a client to a server: its login, its commands, what was answered.
+//!
+//! Commands are read as they were sent, and wait for their turn: what the server says belongs to the first one that is not
+//! answered. What tells that something is missing is TCP itself: a client that sends a command has received the answer to
+//! the one before, and says how much that is ([`gaps`]).
 
+mod bulk;
 mod command;
+mod gaps;
 mod login;
 mod prepared;
+mod seek;
+mod waiting;
 
-use std::collections::HashMap;
-
+use gaps::Gaps;
 use login::{COMPRESS, ZSTD};
-use prepared::Prepared;
+use prepared::Statements;
+use seek::{Closed, Seeking};
+use waiting::{Sent, Waiting};
 
-use super::answer::Answer;
-use super::field::Fields;
+use super::answer::{Answer, Manner, Status, Took};
+use super::framing::{Framing, Packet};
+use super::packet::Segment;
 use super::stream::Stream;
 use crate::dropped::Cause;
 use crate::log::Command;
 use crate::sql::SqlMode;
 
-/// The greatest length of one packet; a longer one is continued.
-const MAX_PACKET: usize = 0xff_ffff;
 /// Longest command that is read.
-const MAX_COMMAND: usize = 64 << 20;
+pub(super) const MAX_COMMAND: usize = 64 << 20;
+/// Bytes that are kept of a server's packet of more than 16 MB.
+const KEPT_OF_ROW: usize = 64;
+/// What a client may say before the server's greeting (a proxy's header), in bytes.
+const MAX_PRELUDE: usize = 64 << 10;
+/// An EOF with its head, in bytes.
+const LATE_EOF: usize = 9;
+/// Bytes of a server's that may wait for the command that they answer, beyond the recording's own disorder.
+const MAX_UNASKED: usize = 1 << 20;
 
 /// What was heard of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,11 +44,15 @@ pub(super) struct Heard {
     /// The statement with its values, the database, or the login as a general log writes it.
     pub text: Vec<u8>,
     pub user: Vec<u8>,
+    /// The settings by which the text is read.
+    pub mode: SqlMode,
     pub start_us: i64,
     pub duration_us: Option<u64>,
     pub rows_sent: Option<u64>,
     pub rows_affected: Option<u64>,
     pub error: Option<u32>,
+    /// What the server says of the session afterwards.
+    pub status: Option<Status>,
     /// Bytes of the command.
     pub length: usize,
 }
@@ -48,8 +68,31 @@ enum State {
     Verdict { login: Box<Pending> },
     /// Commands.
     Commands,
-    /// It cannot be read, for this reason, which was told.
+    /// It cannot be read, for this reason, which was told; or it is over.
     Unreadable,
+}
+
+/// What becomes of a command once it is answered.
+#[derive(Debug)]
+enum Then {
+    /// It is told.
+    Tell,
+    /// It is counted.
+    Count(Cause),
+    /// Nothing: it was told, or counted, before.
+    Pass,
+    /// The statement can be executed.
+    Prepare,
+    /// It is told; it may have opened a cursor on this statement.
+    Execute(u32),
+    /// Rows of a cursor on this statement.
+    Fetch(u32),
+    /// Each of these was executed.
+    Bulk(Vec<Vec<u8>>),
+    /// The session is as a fresh one.
+    Reset,
+    /// It is another user's.
+    ChangeUser { user: Vec<u8>, fresh: SqlMode },
 }
 
 /// A command whose answer has not come, or not all of it.
@@ -59,239 +102,394 @@ struct Pending {
     answer: Answer,
     /// When the last packet of the answer came.
     last_us: i64,
-    /// The statement that is prepared.
-    prepares: Option<Vec<u8>>,
-    /// Nobody tells of it: a ping.
-    is_silent: Option<Cause>,
+    then: Then,
+}
+
+/// An execution whose rows are fetched.
+#[derive(Debug)]
+struct Cursor {
+    statement: u32,
+    heard: Heard,
 }
 
 /// A connection.
 #[derive(Debug)]
 pub(super) struct Conversation {
-    pub to_server: Stream,
-    pub to_client: Stream,
+    to_server: Stream,
+    to_client: Stream,
+    /// By direction (0: to the server).
+    framing: [Framing; 2],
     state: State,
+    /// Where commands begin is not known.
+    seeking: Option<Seeking>,
+    gaps: Gaps,
+    /// What the client can, and what the server offered.
     capabilities: Option<u64>,
+    offered: Option<u64>,
+    manner: Manner,
     host: String,
     user: Vec<u8>,
     pending: Option<Pending>,
-    statements: HashMap<u32, Prepared>,
-    /// The settings by which strings are read and written.
-    pub mode: SqlMode,
-    /// Packets that belong together, longer than one may be.
-    long: [Vec<u8>; 2],
+    waiting: Waiting,
+    /// The number of the last packet of the last answer.
+    last_number: Option<u8>,
+    /// The client sends what is in a file.
+    sends_file: bool,
+    statements: Statements,
+    cursor: Option<Cursor>,
+    /// When the last answer was complete.
+    free_us: i64,
+    /// The settings by which strings are read and written, and those of a fresh session.
+    mode: SqlMode,
+    fresh: SqlMode,
+    /// The server has said that a backslash is an ordinary character.
+    told_backslash: bool,
+    /// The number before the client's first byte.
+    first_number: Option<u32>,
     /// Something that was not kept.
     pub dropped: Vec<(Cause, usize)>,
     pub heard: Vec<Heard>,
     /// The server's, once it has greeted.
     pub version: Option<String>,
+    /// What is in the greeting, which no other connection has.
+    pub greeting: Option<u64>,
+    /// Nothing said that it is a client of a server's.
+    pub is_foreign: bool,
 }
 
 impl Conversation {
     /// Of a client on `host`. `is_new`: its beginning was seen.
     pub(super) fn new(host: String, is_new: bool, mode: SqlMode) -> Conversation {
-        Conversation {
+        let mut conversation = Conversation {
             to_server: Stream::default(),
             to_client: Stream::default(),
-            state: match is_new {
-                true => State::Greeting,
-                false => State::Commands,
-            },
+            framing: [Framing::new(MAX_COMMAND), Framing::new(KEPT_OF_ROW)],
+            state: State::Greeting,
+            seeking: None,
+            gaps: Gaps::default(),
             capabilities: None,
+            offered: None,
+            manner: Manner::default(),
             host,
             user: Vec::new(),
             pending: None,
-            statements: HashMap::new(),
+            waiting: Waiting::default(),
+            last_number: None,
+            sends_file: false,
+            statements: Statements::default(),
+            cursor: None,
+            free_us: i64::MIN,
             mode,
-            long: [Vec::new(), Vec::new()],
+            fresh: mode,
+            told_backslash: false,
+            first_number: None,
             dropped: Vec::new(),
             heard: Vec::new(),
             version: None,
+            greeting: None,
+            is_foreign: false,
+        };
+        if !is_new {
+            conversation.seek(Seeking::joined());
         }
+        conversation
     }
 
-    /// Whether nothing was read of it.
-    pub(super) fn is_fresh(&self) -> bool {
-        matches!(self.state, State::Greeting) && !self.to_client.has_begun()
+    /// Whether a request to connect with this number is the one that it began with, once more.
+    pub(super) fn began_with(&self, number: u32) -> bool {
+        self.first_number == Some(number)
     }
 
-    /// The recording ends here: what was answered so far is told, and nobody has left.
-    pub(super) fn stop(&mut self) {
-        self.finish();
-        self.state = State::Unreadable;
+    /// Whether nothing more can be heard of it.
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.state, State::Unreadable)
     }
 
-    /// Reads what has come, at this time.
-    pub(super) fn read(&mut self, now_us: i64) {
-        loop {
-            if matches!(self.state, State::Unreadable) {
-                self.to_server.skip_all();
-                self.to_client.skip_all();
+    /// Bytes of memory that it takes beside its own.
+    pub(super) fn held(&self) -> usize {
+        let pending = self.pending.as_ref();
+        let cursor = self.cursor.as_ref();
+        self.to_server.held()
+            + self.to_client.held()
+            + self.framing.iter().map(Framing::held).sum::<usize>()
+            + self.waiting.held()
+            + self.statements.held()
+            + pending.map_or(0, |pending| pending.heard.text.capacity())
+            + cursor.map_or(0, |cursor| cursor.heard.text.capacity())
+    }
+
+    /// The settings of the session from now on.
+    pub(super) fn set_mode(&mut self, mode: SqlMode) {
+        self.mode = mode;
+    }
+
+    /// The session has the settings of a fresh one.
+    pub(super) fn forget_mode(&mut self) {
+        self.mode = self.fresh;
+    }
+
+    /// Takes a segment, at this time.
+    pub(super) fn hear(&mut self, segment: &Segment<'_>, from_client: bool, now_us: i64) {
+        if self.is_over() {
+            return;
+        }
+        self.gaps.segments += 1;
+        let (own, other) = match from_client {
+            true => (&mut self.to_server, &mut self.to_client),
+            false => (&mut self.to_client, &mut self.to_server),
+        };
+        if let Some(number) = segment.acknowledged {
+            other.acknowledge(number);
+        }
+        if segment.syn {
+            let first = segment.sequence.wrapping_add(1);
+            if !own.has_begun() {
+                own.begin(first);
+            }
+            if from_client {
+                self.first_number.get_or_insert(segment.sequence);
+            } else if let (false, Some(number)) = (other.has_begun(), segment.acknowledged) {
+                other.begin(number);
+            }
+            return;
+        }
+        if from_client {
+            self.client_sends(
+                segment.sequence,
+                segment.acknowledged,
+                segment.payload,
+                now_us,
+            );
+        } else {
+            self.server_sends(segment, now_us);
+        }
+        self.read(now_us);
+        self.settle(now_us, false);
+    }
+
+    fn client_sends(&mut self, sequence: u32, acknowledged: Option<u32>, bytes: &[u8], at_us: i64) {
+        if bytes.is_empty() {
+            return;
+        }
+        if let Some(seeking) = &mut self.seeking {
+            // What was sent once more has an answer that was read.
+            let is_old = acknowledged.is_some_and(|number| self.to_client.has_read(number));
+            // Who leaves a connection that was never read says nothing of it.
+            let is_goodbye = !seeking.is_joined && seek::is_goodbye(bytes);
+            if is_old || !(is_goodbye || seek::begins_command(bytes)) {
+                let closed = seeking.note(0, bytes);
+                self.close(closed);
                 return;
             }
-            if self.to_server.is_lost() || self.to_client.is_lost() {
-                self.give_up(Cause::LostPackets);
-                continue;
+            self.seeking = None;
+            self.to_server.begin(sequence);
+            if let (false, Some(number)) = (self.to_client.has_begun(), acknowledged) {
+                self.to_client.begin(number);
             }
-            if matches!(self.state, State::Greeting) && !self.may_be_a_greeting() {
-                // Other traffic, which is none of ours.
-                self.state = State::Unreadable;
-                continue;
-            }
-            // What the server says belongs to what the client has asked before.
-            if let Some((_, packet)) = self.packet(1) {
-                self.server_says(&packet, now_us);
-            } else if let Some((number, packet)) = self.packet(0) {
-                self.client_says(number, &packet, now_us);
-            } else {
+        }
+        self.to_server.take(sequence, acknowledged, bytes, at_us);
+    }
+
+    fn server_sends(&mut self, segment: &Segment<'_>, at_us: i64) {
+        let bytes = segment.payload;
+        if let Some(seeking) = &mut self.seeking
+            && seeking.is_joined
+            && !self.to_client.has_begun()
+            && !bytes.is_empty()
+        {
+            if !seek::is_greeting(bytes) {
+                let closed = seeking.note(1, bytes);
+                self.close(closed);
                 return;
             }
-        }
-    }
-
-    /// Whether what the server said first begins a greeting, as far as it can be seen.
-    fn may_be_a_greeting(&self) -> bool {
-        match self.to_client.bytes() {
-            [_, second, third, number, kind, ..] => {
-                *second < 4 && *third == 0 && *number == 0 && matches!(kind, 10 | 0xff)
+            // Only the request to connect was not recorded.
+            self.seeking = None;
+            self.state = State::Greeting;
+            self.to_client.begin(segment.sequence);
+            if let Some(number) = segment.acknowledged {
+                self.to_server.begin(number);
             }
-            _ => true,
+        }
+        let acknowledged = segment.acknowledged;
+        self.to_client
+            .take(segment.sequence, acknowledged, bytes, at_us);
+    }
+
+    fn close(&mut self, closed: Option<Closed>) {
+        match closed {
+            Some(Closed::Encrypted) => self.give_up(Cause::Encrypted),
+            Some(Closed::Compressed) => self.give_up(Cause::Compressed),
+            None => {}
         }
     }
 
-    /// No more will come.
-    pub(super) fn end(&mut self, now_us: i64) {
-        let seen = matches!(self.state, State::Commands);
-        self.finish();
-        if seen {
-            self.heard
-                .push(self.heard_of(Command::Quit, Vec::new(), now_us, 0));
+    /// Commands are looked for from here on.
+    fn seek(&mut self, seeking: Seeking) {
+        self.to_server.forget();
+        self.framing[0].forget();
+        if seeking.is_joined {
+            self.to_client.forget();
+            self.framing[1].forget();
         }
-        self.state = State::Unreadable;
+        if let State::Verdict { login } = std::mem::replace(&mut self.state, State::Commands) {
+            self.heard.push(login.heard);
+        }
+        self.sends_file = false;
+        self.seeking = Some(seeking);
     }
 
-    /// It cannot be read from here on.
-    fn give_up(&mut self, cause: Cause) {
-        self.pending = None;
-        self.dropped.push((cause, 0));
-        self.state = State::Unreadable;
-    }
-
-    /// The next whole packet of a direction (0: to the server), with its number.
-    fn packet(&mut self, direction: usize) -> Option<(u8, Vec<u8>)> {
-        loop {
-            let stream = match direction {
-                0 => &mut self.to_server,
-                _ => &mut self.to_client,
-            };
-            let bytes = stream.bytes();
-            let [a, b, c, number] = *bytes.first_chunk::<4>()?;
-            let length = usize::from(a) | (usize::from(b) << 8) | (usize::from(c) << 16);
-            let payload = bytes.get(4..4 + length)?;
-            let long = &mut self.long[direction];
-            if length == MAX_PACKET || !long.is_empty() {
-                long.extend_from_slice(payload);
-                stream.consume(4 + length);
-                if length < MAX_PACKET {
-                    return Some((number, std::mem::take(long)));
-                }
-                if long.len() > MAX_COMMAND {
-                    long.clear();
-                    self.give_up(Cause::TooLong);
-                    return None;
-                }
-                continue;
-            }
-            let payload = payload.to_vec();
-            stream.consume(4 + length);
-            return Some((number, payload));
+    /// Reads what has come.
+    fn read(&mut self, now_us: i64) {
+        while self.step(now_us) {}
+        // Nobody has asked for it, as far as was recorded.
+        let unasked = self.pending.is_none() && self.waiting.is_empty();
+        if unasked && self.to_client.bytes().len() > MAX_UNASKED {
+            self.to_client.forget();
+            self.framing[1].forget();
         }
     }
 
-    fn server_says(&mut self, packet: &[u8], now_us: i64) {
-        match std::mem::replace(&mut self.state, State::Commands) {
-            State::Greeting => {
-                self.state = match packet.first() {
-                    Some(10) => {
-                        let version = Fields(&packet[1..]).zero_ended().unwrap_or_default();
-                        // MariaDB up to 10.11 says this first, for replicas of old.
-                        let version = version.strip_prefix(b"5.5.5-").unwrap_or(version);
-                        self.version = Some(String::from_utf8_lossy(version).into_owned());
-                        State::Login { start_us: now_us }
-                    }
-                    // The server refuses at once: too many connections.
-                    Some(0xff) => {
-                        self.dropped.push((Cause::RefusedLogin, packet.len()));
-                        State::Unreadable
-                    }
-                    _ => {
-                        self.dropped.push((Cause::NoProtocol, packet.len()));
-                        State::Unreadable
-                    }
-                };
-            }
-            State::Verdict { mut login } => match packet.first() {
-                Some(0) => {
-                    login.last_us = now_us;
-                    self.pending = Some(*login);
-                    self.finish();
-                    if self
-                        .capabilities
-                        .is_some_and(|all| all & (COMPRESS | ZSTD) != 0)
-                    {
-                        self.give_up(Cause::Compressed);
-                    }
-                }
-                Some(0xff) => {
-                    self.dropped.push((Cause::RefusedLogin, packet.len()));
-                    self.state = State::Unreadable;
-                }
-                _ => self.state = State::Verdict { login },
-            },
-            State::Commands => {
-                let Some(pending) = &mut self.pending else {
-                    // The end of a prepare, or of what was asked before the first packet.
-                    return;
-                };
-                pending.last_us = now_us;
-                match pending.answer.packet(packet) {
-                    Some(true) => self.finish(),
-                    Some(false) => {}
-                    None => self.give_up(Cause::NoProtocol),
-                }
-            }
-            other => self.state = other,
-        }
-    }
-
-    fn client_says(&mut self, number: u8, packet: &[u8], now_us: i64) {
+    /// Reads the next packet; false: there is none.
+    fn step(&mut self, now_us: i64) -> bool {
         match &self.state {
+            State::Unreadable => false,
+            State::Greeting if !self.may_be_a_greeting() => {
+                self.leave();
+                false
+            }
+            State::Greeting => {
+                let Some(packet) = self.framing[1].next(&mut self.to_client) else {
+                    return false;
+                };
+                self.greeting(packet, now_us);
+                true
+            }
             State::Login { start_us } => {
                 let start_us = *start_us;
-                self.login(packet, start_us);
+                if !self.pass_over_prelude() {
+                    return false;
+                }
+                let Some(packet) = self.framing[0].next(&mut self.to_server) else {
+                    return false;
+                };
+                let bytes = self.take_packet(0, packet);
+                self.login(&bytes, start_us);
+                true
             }
-            // Only a command begins to count anew; a file's content does not.
-            State::Commands if number == 0 => self.command(packet, now_us),
-            _ => {}
+            State::Verdict { .. } => self.verdict(now_us) || self.client_packet(now_us),
+            State::Commands => self.answer(now_us) || self.turn() || self.client_packet(now_us),
         }
     }
 
-    fn heard_of(&self, command: Command, text: Vec<u8>, start_us: i64, length: usize) -> Heard {
-        Heard {
-            command,
-            text,
-            user: self.user.clone(),
-            start_us,
-            duration_us: None,
-            rows_sent: None,
-            rows_affected: None,
-            error: None,
-            length,
-        }
+    /// What is in a packet; it is done with.
+    fn take_packet(&mut self, direction: usize, packet: Packet) -> Vec<u8> {
+        let stream = match direction {
+            0 => &mut self.to_server,
+            _ => &mut self.to_client,
+        };
+        let framing = &mut self.framing[direction];
+        let bytes = framing.bytes(packet, stream).to_vec();
+        framing.over(packet, stream);
+        bytes
     }
 
-    /// The command under way is over.
-    fn finish(&mut self) {
+    /// Reads a packet of the client's, which waits for its turn.
+    fn client_packet(&mut self, now_us: i64) -> bool {
+        let acknowledged = self.to_server.acknowledged();
+        let Some(packet) = self.framing[0].next(&mut self.to_server) else {
+            return false;
+        };
+        let (first, number) = packet.numbers;
+        if self.sends_file {
+            // Until it sends nothing. Its numbers come to 0, too; but who has an answer to it has sent all of it.
+            let is_command = first == 0 && packet.length > 0 && self.pending.is_none();
+            self.sends_file = packet.length > 0 && !is_command;
+            if !is_command {
+                self.framing[0].over(packet, &mut self.to_server);
+                return true;
+            }
+        }
+        let body = self.take_packet(0, packet);
+        // Only a command begins to count anew; what belongs to a login does not.
+        if first == 0 && !body.is_empty() {
+            self.waiting.push(Sent {
+                length: packet.length,
+                body,
+                number,
+                acknowledged,
+                at_us: now_us,
+                segment: self.gaps.segments,
+            });
+        }
+        true
+    }
+
+    /// Reads a packet of the answer that is awaited.
+    fn answer(&mut self, now_us: i64) -> bool {
+        if self.pass_over_late_eof() {
+            return true;
+        }
+        let Some(pending) = &mut self.pending else {
+            return false;
+        };
+        let Some(packet) = self.framing[1].next(&mut self.to_client) else {
+            return false;
+        };
+        let bytes = self.framing[1].bytes(packet, &self.to_client);
+        let took = pending.answer.packet(packet.numbers, bytes, packet.length);
+        if took == Took::Wrong {
+            self.misread(packet);
+            return true;
+        }
+        pending.last_us = now_us;
+        self.last_number = Some(packet.numbers.1);
+        self.framing[1].over(packet, &mut self.to_client);
+        match took {
+            Took::File => self.sends_file = true,
+            Took::Last => self.finish(true),
+            Took::More | Took::Wrong => {}
+        }
+        true
+    }
+
+    /// Passes over an EOF that belongs to the answer before: the end of a prepare, of which nobody knew whether it would come.
+    fn pass_over_late_eof(&mut self) -> bool {
+        let [5, 0, 0, number, 0xfe, _, _, _, _, ..] = *self.to_client.bytes() else {
+            return false;
+        };
+        let is_late = self
+            .last_number
+            .is_some_and(|last| last.wrapping_add(1) == number)
+            && match &self.pending {
+                Some(pending) => pending.answer.begins_with_another(number),
+                None => true,
+            };
+        if is_late {
+            self.to_client.consume(LATE_EOF);
+            self.last_number = None;
+            self.manner.ends_definitions = Some(true);
+            if let Some(pending) = &mut self.pending {
+                pending.answer.manner = self.manner;
+            }
+        }
+        is_late
+    }
+
+    /// The next command that waits has its turn; false: there is none, or the one before has.
+    fn turn(&mut self) -> bool {
+        if self.pending.is_some() {
+            return false;
+        }
+        let Some(sent) = self.waiting.pop() else {
+            return false;
+        };
+        self.find_answer(&sent);
+        self.command(sent);
+        true
+    }
+
+    /// The command under way is over; `is_complete`: its answer is.
+    fn finish(&mut self, is_complete: bool) {
         let Some(pending) = self.pending.take() else {
             return;
         };
@@ -299,26 +497,188 @@ impl Conversation {
             mut heard,
             answer,
             last_us,
-            prepares,
-            is_silent,
+            then,
         } = pending;
-        heard.duration_us = Some((last_us - heard.start_us).max(0) as u64);
-        heard.error = Some(answer.error);
-        heard.rows_sent = Some(answer.rows_sent);
-        heard.rows_affected = Some(answer.rows_affected);
-        if let (Some(text), Some((statement, parameters))) = (prepares, answer.prepared) {
-            let prepared = Prepared {
-                text,
-                parameters,
-                types: Vec::new(),
-                long: HashMap::new(),
+        self.manner.ends_definitions = answer.manner.ends_definitions;
+        self.free_us = self.free_us.max(last_us);
+        if is_complete {
+            heard.duration_us = Some((last_us - heard.start_us).max(0) as u64);
+            heard.error = Some(answer.error);
+            heard.rows_sent = Some(answer.rows_sent);
+            heard.rows_affected = Some(answer.rows_affected);
+            heard.status = answer.status;
+            self.hear_status(answer.status);
+        }
+        let failed = answer.error != 0;
+        match then {
+            Then::Tell => self.heard.push(heard),
+            Then::Count(cause) => self.dropped.push((cause, heard.length)),
+            Then::Pass => {}
+            Then::Prepare => {
+                self.statements.prepared(&heard, answer.prepared);
+                self.heard.push(heard);
+            }
+            Then::Execute(statement) if is_complete && answer.has_cursor() => {
+                self.cursor = Some(Cursor { statement, heard });
+            }
+            Then::Execute(_) => self.heard.push(heard),
+            Then::Fetch(statement) => self.fetched(statement, &heard, &answer),
+            Then::Bulk(statements) => self.tell_bulk(heard, statements),
+            Then::Reset if failed => self.dropped.push((Cause::Command, heard.length)),
+            Then::Reset => {
+                self.statements.clear();
+                self.heard.push(heard);
+            }
+            // The server says goodbye then.
+            Then::ChangeUser { .. } if failed => {
+                self.dropped.push((Cause::RefusedLogin, heard.length));
+            }
+            Then::ChangeUser { user, fresh } => {
+                self.statements.clear();
+                self.user = user;
+                self.fresh = fresh;
+                heard.user = self.user.clone();
+                self.heard.push(heard);
+            }
+        }
+    }
+
+    /// Takes what the server says of the session's settings.
+    fn hear_status(&mut self, status: Option<Status>) {
+        let Some(status) = status else {
+            return;
+        };
+        // Some proxies say nothing of it: only who has said so takes it back.
+        if status.no_backslash_escapes() || self.told_backslash {
+            self.told_backslash = status.no_backslash_escapes();
+            self.mode.no_backslash_escapes = self.told_backslash;
+        }
+    }
+
+    /// Adds what a fetch has brought to the execution that opened the cursor.
+    fn fetched(&mut self, statement: u32, fetch: &Heard, answer: &Answer) {
+        let Some(cursor) = &mut self.cursor else {
+            return;
+        };
+        if cursor.statement != statement {
+            return;
+        }
+        let heard = &mut cursor.heard;
+        let sum = |one: Option<u64>, other: Option<u64>| Some(one?.saturating_add(other?));
+        heard.rows_sent = sum(heard.rows_sent, fetch.rows_sent);
+        heard.duration_us = sum(heard.duration_us, fetch.duration_us);
+        if answer.error != 0 {
+            heard.error = Some(answer.error);
+        }
+        if answer.error != 0 || answer.has_last_row() {
+            let cursor = self.cursor.take();
+            self.heard.extend(cursor.map(|cursor| cursor.heard));
+        }
+    }
+
+    /// Something else is asked for: nobody knows how many rows the cursor has.
+    fn leave_cursor(&mut self) {
+        if let Some(cursor) = self.cursor.take() {
+            self.heard.push(Heard {
+                rows_sent: None,
+                ..cursor.heard
+            });
+        }
+    }
+
+    /// The recording ends here: what was answered so far is told, and nobody has left.
+    pub(super) fn stop(&mut self, now_us: i64) {
+        self.tell_rest(now_us);
+        self.end_here();
+    }
+
+    /// No more will come.
+    pub(super) fn end(&mut self, now_us: i64) {
+        self.tell_rest(now_us);
+        let is_known = self.seeking.as_ref().is_none_or(|one| !one.is_joined);
+        if matches!(self.state, State::Commands) && is_known {
+            let goodbye = self.heard_of(Command::Quit, Vec::new(), now_us, 0);
+            self.heard.push(goodbye);
+        }
+        self.end_here();
+    }
+
+    /// Tells of what was asked for, answered or not.
+    fn tell_rest(&mut self, now_us: i64) {
+        self.settle(now_us, true);
+        while matches!(self.state, State::Commands) {
+            self.finish(false);
+            if !self.turn() {
+                break;
+            }
+        }
+        self.leave_cursor();
+        if let (Some(seeking), State::Commands) = (&self.seeking, &self.state) {
+            let cause = match seeking {
+                Seeking {
+                    is_joined: false, ..
+                } => Some(Cause::LostPackets),
+                Seeking {
+                    has_asked: true, ..
+                } => Some(Cause::NoProtocol),
+                _ => None,
             };
-            self.statements.insert(statement, prepared);
+            self.dropped.extend(cause.map(|cause| (cause, 0)));
         }
-        match is_silent {
-            Some(Cause::Empty | Cause::UnknownPrepared) => {}
-            Some(cause) => self.dropped.push((cause, heard.length)),
-            None => self.heard.push(heard),
+    }
+
+    /// Nothing is read from here on; what was held is forgotten.
+    fn end_here(&mut self) {
+        self.state = State::Unreadable;
+        self.seeking = None;
+        self.pending = None;
+        self.waiting = Waiting::default();
+        self.statements = Statements::default();
+        self.cursor = None;
+        for framing in &mut self.framing {
+            framing.forget();
         }
+        self.to_server.forget();
+        self.to_client.forget();
+    }
+
+    /// Nothing says that it is a client of a server's.
+    fn leave(&mut self) {
+        self.is_foreign = true;
+        self.end_here();
+    }
+
+    /// It cannot be read from here on.
+    pub(super) fn give_up(&mut self, cause: Cause) {
+        self.finish(false);
+        self.leave_cursor();
+        self.dropped.push((cause, 0));
+        self.end_here();
+    }
+
+    fn heard_of(&self, command: Command, text: Vec<u8>, start_us: i64, length: usize) -> Heard {
+        Heard {
+            command,
+            text,
+            user: self.user.clone(),
+            mode: self.mode,
+            start_us,
+            duration_us: None,
+            rows_sent: None,
+            rows_affected: None,
+            error: None,
+            status: None,
+            length,
+        }
+    }
+
+    /// Whether both have agreed upon this.
+    fn agreed(&self, bit: u64) -> Option<bool> {
+        let client = self.capabilities?;
+        Some(client & self.offered.unwrap_or(u64::MAX) & bit != 0)
+    }
+
+    fn is_compressed(&self) -> bool {
+        self.agreed(COMPRESS | ZSTD).unwrap_or(false)
     }
 }

@@ -2,37 +2,255 @@
 
 use std::collections::HashMap;
 
-use super::login::QUERY_ATTRIBUTES;
-use super::{Conversation, MAX_COMMAND};
+use super::{Heard, MAX_COMMAND};
+use crate::dropped::Cause;
 use crate::pcap::field::Fields;
-use crate::pcap::parameters::{Type, quote, value, with_values};
+use crate::pcap::parameters::{Type, bytes_as_sql, question_marks, value};
+use crate::sql::SqlMode;
+
+/// Bytes of the statements of one connection; with more they are forgotten.
+const MAX_TEXTS: usize = 64 << 20;
+/// What is kept beside each, in bytes.
+const BESIDE: usize = 192;
+/// MariaDB: the statement that was prepared last, whose number the client does not know yet.
+const LAST: u32 = u32::MAX;
+/// CURSOR_TYPE… and, of MySQL, PARAMETER_COUNT_AVAILABLE: attributes may follow the parameters.
+const COUNT_FOLLOWS: u8 = 8;
+/// MariaDB's bulk: types come first.
+const TYPES_FOLLOW: u64 = 128;
 
 /// A statement that the client has prepared.
 #[derive(Debug)]
-pub(super) struct Prepared {
-    pub text: Vec<u8>,
-    pub parameters: u16,
-    pub types: Vec<Type>,
+struct Prepared {
+    text: Vec<u8>,
+    /// Where its question marks are.
+    places: Vec<usize>,
+    types: Vec<Type>,
     /// By parameter: what was sent ahead.
-    pub long: HashMap<u16, Vec<u8>>,
+    ahead: HashMap<u16, Vec<u8>>,
+    /// More was sent ahead than is kept.
+    is_too_long: bool,
 }
 
-impl Conversation {
-    /// The statement of a COM_STMT_EXECUTE with its values; none where it is not known, or is not the protocol.
-    pub(super) fn execute(&mut self, body: &[u8]) -> Option<Vec<u8>> {
+/// The prepared statements of a connection, by the server's numbers, which it uses once.
+#[derive(Debug, Default)]
+pub(super) struct Statements {
+    known: HashMap<u32, Prepared>,
+    last: Option<u32>,
+    texts: usize,
+    ahead: usize,
+}
+
+/// A statement with values in the places of its question marks, as far as it is written.
+struct Filling<'a> {
+    prepared: &'a Prepared,
+    out: Vec<u8>,
+    at: usize,
+}
+
+impl<'a> Filling<'a> {
+    fn new(prepared: &'a Prepared) -> Filling<'a> {
+        Filling {
+            prepared,
+            out: Vec::with_capacity(prepared.text.len() + 64),
+            at: 0,
+        }
+    }
+
+    /// Writes up to the question mark of this parameter, whose value comes next.
+    fn next(&mut self, parameter: usize) -> Option<&mut Vec<u8>> {
+        let &place = self.prepared.places.get(parameter)?;
+        self.out
+            .extend_from_slice(self.prepared.text.get(self.at..place)?);
+        self.at = place + 1;
+        Some(&mut self.out)
+    }
+
+    fn end(mut self) -> Vec<u8> {
+        self.out.extend_from_slice(&self.prepared.text[self.at..]);
+        self.out
+    }
+}
+
+impl Statements {
+    /// Bytes of memory that they take.
+    pub(super) fn held(&self) -> usize {
+        self.texts + self.ahead
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Statements::default();
+    }
+
+    /// The server's number of a statement.
+    pub(super) fn number(&self, number: u32) -> u32 {
+        match (number, self.last) {
+            (LAST, Some(last)) => last,
+            (number, _) => number,
+        }
+    }
+
+    /// A statement was prepared: the server's number and its parameters; none: it was refused, or nobody knows.
+    pub(super) fn prepared(&mut self, heard: &Heard, answer: Option<(u32, u16)>) {
+        self.last = answer.map(|(statement, _)| statement);
+        let Some((statement, parameters)) = answer else {
+            return;
+        };
+        let places = question_marks(&heard.text, heard.mode);
+        if places.len() != usize::from(parameters) {
+            return;
+        }
+        if self.texts > MAX_TEXTS {
+            self.known.clear();
+            (self.texts, self.ahead) = (0, 0);
+        }
+        let prepared = Prepared {
+            text: heard.text.clone(),
+            places,
+            types: Vec::new(),
+            ahead: HashMap::new(),
+            is_too_long: false,
+        };
+        self.forget(statement);
+        self.texts += prepared.length();
+        self.known.insert(statement, prepared);
+    }
+
+    fn forget(&mut self, statement: u32) {
+        if let Some(prepared) = self.known.remove(&statement) {
+            self.texts -= prepared.length();
+            self.ahead -= prepared.ahead.values().map(Vec::len).sum::<usize>();
+        }
+    }
+
+    fn find(&mut self, number: Option<u64>) -> Option<(u32, &mut Prepared)> {
+        let statement = self.number(number? as u32);
+        Some((statement, self.known.get_mut(&statement)?))
+    }
+
+    /// COM_STMT_CLOSE.
+    pub(super) fn close(&mut self, body: &[u8]) {
+        if let Some(statement) = Fields(body).number(4) {
+            self.forget(self.number(statement as u32));
+        }
+    }
+
+    /// COM_STMT_RESET: what was sent ahead is void.
+    pub(super) fn reset(&mut self, body: &[u8]) {
+        let Some((_, prepared)) = self.find(Fields(body).number(4)) else {
+            return;
+        };
+        let ahead = prepared.take_ahead();
+        self.ahead -= ahead.values().map(Vec::len).sum::<usize>();
+    }
+
+    /// COM_STMT_SEND_LONG_DATA: a value, or a part of it, ahead of the execution.
+    pub(super) fn long_data(&mut self, body: &[u8]) {
         let mut fields = Fields(body);
-        let statement = fields.number(4)? as u32;
+        let (statement, Some(parameter)) = (fields.number(4), fields.number(2)) else {
+            return;
+        };
+        let is_too_much = self.ahead + fields.0.len() > MAX_COMMAND;
+        let Some((_, prepared)) = self.find(statement) else {
+            return;
+        };
+        if is_too_much {
+            prepared.is_too_long = true;
+            return;
+        }
+        let ahead = prepared.ahead.entry(parameter as u16).or_default();
+        ahead.extend_from_slice(fields.0);
+        self.ahead += fields.0.len();
+    }
+
+    /// The statement of a COM_STMT_EXECUTE with its values, and its number. `attributes`: whether client and server know
+    /// them, if that is known.
+    ///
+    /// # Errors
+    /// Why it is not kept: it is not known, cannot be written, or is too long.
+    pub(super) fn execute(
+        &mut self,
+        body: &[u8],
+        attributes: Option<bool>,
+        mode: SqlMode,
+    ) -> Result<(u32, Vec<u8>), Cause> {
+        let mut fields = Fields(body);
+        let Some((statement, prepared)) = self.find(fields.number(4)) else {
+            return Err(Cause::UnknownPrepared);
+        };
+        let text = prepared.execution(&mut fields, attributes, mode);
+        let is_too_long = prepared.is_too_long;
+        let ahead = prepared.take_ahead();
+        self.ahead -= ahead.values().map(Vec::len).sum::<usize>();
+        match text {
+            _ if is_too_long => Err(Cause::TooLong),
+            Some(text) => Ok((statement, text)),
+            None => Err(Cause::UnknownPrepared),
+        }
+    }
+
+    /// The statements of MariaDB's COM_STMT_BULK_EXECUTE: one with the values of each row.
+    ///
+    /// # Errors
+    /// As of [`execute`](Statements::execute).
+    pub(super) fn execute_all(
+        &mut self,
+        body: &[u8],
+        mode: SqlMode,
+    ) -> Result<Vec<Vec<u8>>, Cause> {
+        let mut fields = Fields(body);
+        let Some((_, prepared)) = self.find(fields.number(4)) else {
+            return Err(Cause::UnknownPrepared);
+        };
+        let flags = fields.number(2).ok_or(Cause::UnknownPrepared)?;
+        if flags & TYPES_FOLLOW != 0 {
+            let count = prepared.places.len();
+            let types = (0..count).map(|_| fields.number(2).map(|kind| kind as Type));
+            prepared.types = types
+                .collect::<Option<Vec<Type>>>()
+                .ok_or(Cause::UnknownPrepared)?;
+        }
+        let mut texts = Vec::new();
+        let mut length = 0;
+        while !fields.0.is_empty() && !prepared.places.is_empty() {
+            let text = prepared
+                .row(&mut fields, mode)
+                .ok_or(Cause::UnknownPrepared)?;
+            length += text.len();
+            if length > MAX_COMMAND {
+                return Err(Cause::TooLong);
+            }
+            texts.push(text);
+        }
+        Ok(texts)
+    }
+}
+
+impl Prepared {
+    fn length(&self) -> usize {
+        self.text.len() + self.places.len() * size_of::<usize>() + BESIDE
+    }
+
+    fn take_ahead(&mut self) -> HashMap<u16, Vec<u8>> {
+        self.is_too_long = false;
+        std::mem::take(&mut self.ahead)
+    }
+
+    /// From behind the statement's number.
+    fn execution(
+        &mut self,
+        fields: &mut Fields<'_>,
+        attributes: Option<bool>,
+        mode: SqlMode,
+    ) -> Option<Vec<u8>> {
         let flags = fields.u8()?;
+        // Once.
         fields.bytes(4)?;
-        let attributes = self
-            .capabilities
-            .is_some_and(|all| all & QUERY_ATTRIBUTES != 0);
-        let mode = self.mode;
-        let prepared = self.statements.get_mut(&statement)?;
-        let own = usize::from(prepared.parameters);
+        let own = self.places.len();
+        // Who sends the number of parameters sends names with their types.
+        let named = attributes.unwrap_or(flags & COUNT_FOLLOWS != 0);
         let mut count = own;
-        // PARAMETER_COUNT_AVAILABLE: attributes may follow the parameters.
-        if attributes && flags & 8 != 0 {
+        if named && flags & COUNT_FOLLOWS != 0 {
             count = usize::try_from(fields.lenenc()?)
                 .ok()
                 .filter(|&count| count < 1 << 16)?;
@@ -40,45 +258,49 @@ impl Conversation {
         if count < own {
             return None;
         }
-        let mut values = Vec::with_capacity(own);
-        if count > 0 {
-            let nulls = fields.bytes(count.div_ceil(8))?;
-            if fields.u8()? == 1 {
-                prepared.types.clear();
-                for _ in 0..count {
-                    prepared.types.push(fields.number(2)? as Type);
-                    if attributes {
-                        fields.string()?;
-                    }
+        if count == 0 {
+            return Some(self.text.clone());
+        }
+        let nulls = fields.bytes(count.div_ceil(8))?;
+        // Else they are those of the last time.
+        if fields.u8()? == 1 {
+            self.types.clear();
+            for _ in 0..count {
+                self.types.push(fields.number(2)? as Type);
+                if named {
+                    fields.string()?;
                 }
-            }
-            for place in 0..own {
-                let mut text = Vec::new();
-                let kind = *prepared.types.get(place)?;
-                if nulls[place / 8] & (1 << (place % 8)) != 0 {
-                    text.extend_from_slice(b"NULL");
-                } else if let Some(long) = prepared.long.get(&(place as u16)) {
-                    quote(long, mode, &mut text);
-                } else {
-                    value(&mut fields, kind, mode, &mut text)?;
-                }
-                values.push(text);
             }
         }
-        prepared.long.clear();
-        with_values(&prepared.text, &values, mode)
+        let mut filling = Filling::new(self);
+        for place in 0..own {
+            let kind = *self.types.get(place)?;
+            let out = filling.next(place)?;
+            if let Some(ahead) = self.ahead.get(&(place as u16)) {
+                bytes_as_sql(ahead, kind, mode, out);
+            } else if nulls[place / 8] & (1 << (place % 8)) != 0 {
+                out.extend_from_slice(b"NULL");
+            } else {
+                value(fields, kind, mode, out)?;
+            }
+        }
+        Some(filling.end())
     }
 
-    pub(super) fn long_data(&mut self, body: &[u8]) {
-        let mut fields = Fields(body);
-        let (Some(statement), Some(parameter)) = (fields.number(4), fields.number(2)) else {
-            return;
-        };
-        if let Some(prepared) = self.statements.get_mut(&(statement as u32)) {
-            let data = prepared.long.entry(parameter as u16).or_default();
-            if data.len() + fields.0.len() <= MAX_COMMAND {
-                data.extend_from_slice(fields.0);
+    /// With the values of one row of a bulk.
+    fn row(&self, fields: &mut Fields<'_>, mode: SqlMode) -> Option<Vec<u8>> {
+        let mut filling = Filling::new(self);
+        for place in 0..self.places.len() {
+            let kind = *self.types.get(place)?;
+            let out = filling.next(place)?;
+            match fields.u8()? {
+                0 => value(fields, kind, mode, out)?,
+                1 => out.extend_from_slice(b"NULL"),
+                2 => out.extend_from_slice(b"DEFAULT"),
+                // Leave the column as it is: SQL has no word for that.
+                _ => return None,
             }
         }
+        Some(filling.end())
     }
 }

@@ -1,4 +1,11 @@
-//! A small recording, made up, in both formats; and what became of it by chance.
+//! Recordings, made up: a small one in both formats, and what became of it by chance; what goes wrong on the way; all that
+//! clients ask for.
+
+mod asked;
+mod closed;
+mod gaps;
+mod order;
+mod wire;
 
 use std::io::Cursor;
 
@@ -10,8 +17,8 @@ use crate::dropped::{Cause, Dropped};
 use crate::sql::SqlMode;
 
 const RECORDED: [&[u8]; 2] = [
-    include_bytes!("../../../../fuzz/corpus/traffic/made-up.pcap"),
-    include_bytes!("../../../../fuzz/corpus/traffic/made-up.pcapng"),
+    include_bytes!("../../../../../fuzz/corpus/traffic/made-up.pcap"),
+    include_bytes!("../../../../../fuzz/corpus/traffic/made-up.pcapng"),
 ];
 
 /// What is told, as words; and what was dropped.
@@ -117,4 +124,49 @@ fn recordings_changed_at_random_are_read_without_a_panic() {
         }
         read(&bytes);
     }
+}
+
+/// Everything that is told, by what `take` takes of it.
+fn told<T>(bytes: &[u8], take: impl Fn(&crate::log::Entry<'_>) -> T) -> (Vec<T>, Dropped) {
+    let source = Cursor::new(bytes.to_vec());
+    let mut reader =
+        PcapReader::new(source, "x.pcap".into(), SqlMode::default(), 0).expect("recorded traffic");
+    let mut dropped = Dropped::default();
+    let mut all = Vec::new();
+    while let Some(told) = reader.next(&mut dropped).expect("memory can be read") {
+        all.push(take(&told.entry()));
+    }
+    (all, dropped)
+}
+
+/// As [`read`], with the user before each.
+fn read_with_users(bytes: &[u8]) -> (Vec<String>, Dropped) {
+    told(bytes, |entry| {
+        format!(
+            "{}: {:?} {} {:?} {:?}",
+            String::from_utf8_lossy(entry.user),
+            entry.command,
+            String::from_utf8_lossy(entry.text),
+            entry.rows_sent,
+            entry.error
+        )
+    })
+}
+
+/// The start of each in microseconds, and its duration.
+fn times(bytes: &[u8]) -> Vec<(i64, Option<u64>)> {
+    told(bytes, |entry| match entry.stamp {
+        crate::log::Stamp::Exact(start) => (start, entry.duration_us),
+        other => panic!("{other:?}"),
+    })
+    .0
+}
+
+/// How the session stands after each: in a transaction, with autocommit.
+fn standing(bytes: &[u8]) -> Vec<Option<(bool, bool)>> {
+    told(bytes, |entry| {
+        let standing = entry.standing?;
+        Some((standing.in_transaction, standing.autocommit))
+    })
+    .0
 }

@@ -1,0 +1,35 @@
+//! Many executions in one command, with one answer (MariaDB's COM_STMT_BULK_EXECUTE).
+
+use super::{Conversation, Heard};
+
+impl Conversation {
+    /// Tells of each of `statements`, which were executed as `heard`: the time is shared out evenly, and rows where they come
+    /// out even. One that failed has undone them all, or nobody knows which: it is told once.
+    pub(super) fn tell_bulk(&mut self, heard: Heard, statements: Vec<Vec<u8>>) {
+        let count = statements.len() as u64;
+        let failed = heard.error.is_some_and(|error| error != 0);
+        let each_us = heard.duration_us.map(|duration| duration / count.max(1));
+        let affected = heard
+            .rows_affected
+            .filter(|rows| rows.is_multiple_of(count.max(1)))
+            .map(|rows| rows / count.max(1));
+        let told = if failed { 1 } else { statements.len() };
+        for (place, text) in statements.into_iter().take(told).enumerate() {
+            let step = i64::try_from(each_us.unwrap_or(0)).unwrap_or(0);
+            self.heard.push(Heard {
+                text,
+                user: heard.user.clone(),
+                start_us: heard.start_us.saturating_add(step * place as i64),
+                duration_us: if failed { heard.duration_us } else { each_us },
+                rows_sent: heard.rows_sent.filter(|&rows| rows == 0),
+                rows_affected: if failed {
+                    heard.rows_affected
+                } else {
+                    affected
+                },
+                length: if place == 0 { heard.length } else { 0 },
+                ..heard
+            });
+        }
+    }
+}
