@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, anyhow, bail};
+use nix::unistd::syncfs;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::xxh3_64;
@@ -199,6 +200,8 @@ pub fn stage(folder: &Path, cache: &Path, content: &Content) -> Result<bool> {
             if target.exists() {
                 fs::remove_dir_all(&target)?;
             }
+            // A machine that loses its power later is not to find the mark without what it speaks of.
+            syncfs(File::open(&from)?)?;
             fs::rename(&from, &target)?;
             fs::write(&mark, &content.sha256)?;
             Ok(())

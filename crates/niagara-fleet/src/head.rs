@@ -141,12 +141,22 @@ impl Head {
         let Some(thread) = self.thread.take() else {
             return;
         };
-        {
+        let is_succeeded = {
             let mut office = self.office();
-            office.want(&[]);
-            office.ending = true;
-            // What cannot be written now is tried again in the next rounds.
-            office.step();
+            let is_succeeded = office.is_succeeded();
+            if !is_succeeded {
+                office.want(&[]);
+                office.ending = true;
+                // What cannot be written now is tried again in the next rounds.
+                office.step();
+            }
+            is_succeeded
+        };
+        if is_succeeded {
+            // Workers and jobs are the other head's.
+            self.over.store(true, Ordering::Relaxed);
+            let _ = thread.join();
+            return;
         }
         let began = Instant::now();
         while began.elapsed() < GRACE && self.office().is_somebody_there() {

@@ -36,6 +36,8 @@ pub(crate) struct Office {
     pub(crate) options: HeadOptions,
     pub(crate) folder: Folder,
     pub(crate) log: Log,
+    /// The same log as others see it: another head may write into it, too.
+    reign: Reign,
     pub(crate) desk: Desk,
     pub(crate) queue: Option<Arc<Queue>>,
     /// Arrays of this study, each with its number of tasks.
@@ -93,7 +95,8 @@ impl Office {
             seed: options.seed,
         })?;
         let path = folder.head_log();
-        let lines: Vec<HeadLine> = Tail::of(path.clone()).lines()?;
+        let mut tail = Tail::of(path.clone());
+        let lines: Vec<HeadLine> = tail.lines()?;
         let log = Log::go_on(&path).with_context(|| format!("cannot write {}", path.display()))?;
         let (queue, names) = match &options.cluster {
             Cluster::Slurm(slurm) => {
@@ -107,6 +110,7 @@ impl Office {
             desk: Desk::new(options.seed, options.held),
             folder,
             log,
+            reign: Reign::of(tail),
             queue,
             jobs: BTreeMap::new(),
             own_jobs: BTreeSet::new(),
@@ -228,6 +232,9 @@ impl Office {
 
     /// From here on these duels are wanted. What cannot be written now is written in one of the next rounds.
     pub(crate) fn want(&mut self, orders: &[Order]) {
+        if self.is_succeeded() {
+            return;
+        }
         self.asked = Some(orders.to_vec());
         if let Err(error) = self.write_orders() {
             self.cannot(&error);
@@ -327,9 +334,26 @@ impl Office {
         })
     }
 
+    /// Whether another head continues this study: then nothing is this one's to say or to end any more.
+    pub(crate) fn is_succeeded(&mut self) -> bool {
+        if let Some(by) = self.reign.successor() {
+            let folder = self.options.folder.display();
+            self.trouble.get_or_insert(format!(
+                "another head, {by}, has begun to continue this study in {folder}, and has its workers now\n\
+                 remedy: let that one go on, or stop it and give this command again; two studies at the same time take a folder \
+                 each (--shared)"
+            ));
+            return true;
+        }
+        false
+    }
+
     /// One round. What cannot be written now is decided again in the next one.
     pub(crate) fn step(&mut self) {
         self.stir();
+        if self.is_due() && self.is_succeeded() {
+            return;
+        }
         if let Some(told) = self.room.look(&self.options.folder) {
             self.notices.push(told);
         }
@@ -352,8 +376,13 @@ impl Office {
         self.stirred = Instant::now();
     }
 
+    /// Whether it is time to say that it is there, and to see whether another head is.
+    fn is_due(&self) -> bool {
+        self.beat.is_none_or(|beat| beat.elapsed() >= BEAT)
+    }
+
     pub(crate) fn round(&mut self) -> anyhow::Result<()> {
-        if self.beat.is_none_or(|beat| beat.elapsed() >= BEAT) {
+        if self.is_due() {
             self.write(HeadLine::Alive)?;
             self.beat = Some(Instant::now());
         }
@@ -498,6 +527,32 @@ impl Office {
     }
 }
 
+/// Whose log it is: of two heads the one that opened it last.
+struct Reign {
+    tail: Tail,
+    /// Process and host of the head that opened it last, since it was read to its end.
+    last: Option<(u32, String)>,
+}
+
+impl Reign {
+    /// Of a log that was read to its end and that this head is about to open.
+    fn of(tail: Tail) -> Self {
+        Self { tail, last: None }
+    }
+
+    /// The head that opened it after this one, if one has. A log that cannot be read says nothing.
+    fn successor(&mut self) -> Option<String> {
+        for line in self.tail.lines().unwrap_or_default() {
+            if let HeadLine::Opened { pid, host } = line {
+                self.last = Some((pid, host));
+            }
+        }
+        let (pid, host) = self.last.as_ref()?;
+        let is_this = *pid == std::process::id() && *host == crate::host();
+        (!is_this).then(|| format!("process {pid} on {host}"))
+    }
+}
+
 /// The name of a study's jobs.
 fn job_name(options: &HeadOptions) -> String {
     #[derive(Serialize)]
@@ -524,6 +579,52 @@ mod tests {
             program: String::new(),
         })
         .expect("a folder of its own")
+    }
+
+    /// A head whose terminal was lost and that is believed dead, and another one for it on another login node.
+    #[test]
+    fn of_two_heads_the_later_one_has_the_study() {
+        let place = tempfile::tempdir().expect("a temporary folder");
+        let folder = place.path().join("shared");
+        let path = Folder::at(&folder).head_log();
+        let opened = |pid: u32, host: &str| {
+            let mut log = Log::go_on(&path).expect("there");
+            let host = host.to_owned();
+            log.append(&HeadLine::Opened { pid, host }).expect("room");
+        };
+        let written = || std::fs::read_to_string(&path).expect("written");
+        let order = Order {
+            duel: "d0".into(),
+            index: 0,
+            seconds: 1.0,
+            document: json!({}),
+        };
+        std::fs::create_dir_all(&folder).expect("made");
+        // The head before this one is none beside it.
+        opened(7, "login1");
+        let mut office = open(&folder);
+        office.want(&[order]);
+        for _ in 0..3 {
+            office.beat = None;
+            office.step();
+        }
+        assert_eq!(office.trouble(), None);
+        opened(7, "login2");
+        let before = written();
+        office.ending = true;
+        for _ in 0..2 {
+            office.beat = None;
+            office.step();
+        }
+        let told = office.trouble().expect("it is not alone");
+        assert!(
+            told.contains("process 7 on login2") && told.contains("remedy"),
+            "{told}"
+        );
+        assert!(office.is_succeeded());
+        office.want(&[]);
+        // No word of it reaches the workers, not even that the study has ended.
+        assert_eq!(written(), before);
     }
 
     #[test]

@@ -42,20 +42,27 @@ pub struct Program {
 
 impl Program {
     /// Shell lines that copy it to the node's disk, or take the shared one where that cannot be, and become the worker of
-    /// `folder` of this name (as a shell takes it).
+    /// `folder` of this name (as a shell takes it). What lies below a folder of somebody else's than root's is not started: in
+    /// `/var/tmp` anybody may have made it.
     fn script(&self, folder: &Path, name: &str) -> String {
         let words: Vec<String> = self.arguments.iter().map(|word| quoted(word)).collect();
         let (shared, local) = (path(&self.shared), path(&self.local));
-        let place = path(self.local.parent().unwrap_or(Path::new("/")));
+        let place = self.local.parent().unwrap_or(Path::new("/"));
+        let above = path(place.parent().unwrap_or(Path::new("/")));
+        let place = path(place);
         // Torn copies, too.
         let programs = format!("niagara-{}*", "[0-9a-f]".repeat(16));
         format!(
             "#!/bin/sh\n\
              program={local}\n\
+             mkdir -p {place} 2>/dev/null\n\
+             ours=; [ -O {place} ] && {{ [ -O {above} ] || [ \"$(find -H {above} -maxdepth 0 -user 0)\" ]; }} && ours=yes\n\
+             if [ \"$ours\" ]; then\n\
              touch -c \"$program\" 2>/dev/null\n\
              find {place} -maxdepth 1 -type f -name '{programs}' -mtime +{KEPT_DAYS} -delete 2>/dev/null\n\
-             [ -x \"$program\" ] || {{ mkdir -p {place} && cp {shared} \"$program.$$\" && mv \"$program.$$\" \"$program\"; }}\n\
-             [ -x \"$program\" ] || program={shared}\n\
+             [ -x \"$program\" ] || {{ cp {shared} \"$program.$$\" && mv \"$program.$$\" \"$program\"; }}\n\
+             fi\n\
+             [ \"$ours\" ] && [ -O \"$program\" ] && [ -x \"$program\" ] || program={shared}\n\
              exec \"$program\" fleet worker {} --name {name} {}\n",
             path(folder),
             words.join(" ")
@@ -341,8 +348,40 @@ pub fn queue_in_words(tasks: &[Task]) -> Vec<String> {
         .collect()
 }
 
+/// What a user's environment leaves out of every `squeue` and `scancel` (`SQUEUE_PARTITION`, `SCANCEL_USER`, …): a worker that is not
+/// shown would be taken for one that has ended, and replaced again and again. What `sbatch` is told by it is meant.
+const FILTERS: [&str; 20] = [
+    "SQUEUE_ACCOUNT",
+    "SQUEUE_ALL",
+    "SQUEUE_FEDERATION",
+    "SQUEUE_FORMAT",
+    "SQUEUE_FORMAT2",
+    "SQUEUE_LICENSES",
+    "SQUEUE_LOCAL",
+    "SQUEUE_NAMES",
+    "SQUEUE_PARTITION",
+    "SQUEUE_PRIORITY",
+    "SQUEUE_QOS",
+    "SQUEUE_SIBLING",
+    "SQUEUE_STATES",
+    "SQUEUE_USERS",
+    "SCANCEL_ACCOUNT",
+    "SCANCEL_INTERACTIVE",
+    "SCANCEL_NAME",
+    "SCANCEL_PARTITION",
+    "SCANCEL_STATE",
+    "SCANCEL_USER",
+];
+
+fn forget_filters(command: &mut Command) {
+    for variable in FILTERS {
+        command.env_remove(variable);
+    }
+}
+
 fn output(command: &mut Command) -> Result<String> {
     let program = command.get_program().to_string_lossy().into_owned();
+    forget_filters(command);
     let output = command
         .stdin(std::process::Stdio::null())
         // A Ctrl-C is meant for the study: `sbatch` is to say what it has just submitted.
@@ -375,6 +414,24 @@ mod tests {
         for none in ["UNLIMITED", "INVALID", "", "1:x"] {
             assert_eq!(parse_time(none), None, "{none}");
         }
+    }
+
+    /// A user who always wants to see one partition alone has that in the environment.
+    #[test]
+    fn the_users_filters_hide_no_worker() {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "echo \"$SQUEUE_PARTITION$SCANCEL_STATE-$SBATCH_ACCOUNT\"",
+        ]);
+        for (variable, value) in [
+            ("SQUEUE_PARTITION", "debug"),
+            ("SCANCEL_STATE", "PENDING"),
+            ("SBATCH_ACCOUNT", "db"),
+        ] {
+            command.env(variable, value);
+        }
+        assert_eq!(output(&mut command).expect("it runs").trim(), "-db");
     }
 
     #[test]
@@ -460,6 +517,35 @@ mod tests {
         assert!(script.starts_with("#!/bin/sh\n"), "{script}");
         let last = r#"exec "$program" fleet worker '/f' --name "${SLURM_ARRAY_JOB_ID}_${SLURM_ARRAY_TASK_ID}" '--node-dir' '/it'\''s here'"#;
         assert_eq!(script.lines().last(), Some(last));
+    }
+
+    #[test]
+    fn a_program_that_somebody_else_put_on_the_nodes_disk_is_not_started() {
+        use std::os::unix::fs::{PermissionsExt, chown};
+        if !nix::unistd::geteuid().is_root() {
+            eprintln!("skipped: to give folders to somebody else takes root");
+            return;
+        }
+        for given_away in ["", "bin", "bin/niagara-0123456789abcdef"] {
+            let place = tempfile::tempdir().expect("a temporary folder");
+            let node_dir = place.path().join("niagara-1000");
+            let make = |file: PathBuf, says: &str| {
+                let folder = file.parent().expect("a folder");
+                std::fs::create_dir_all(folder).expect("made");
+                std::fs::write(&file, format!("#!/bin/sh\necho {says}\n")).expect("room");
+                std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("ours");
+                file
+            };
+            let program = Program {
+                shared: make(place.path().join("shared"), "ours"),
+                local: make(node_dir.join("bin/niagara-0123456789abcdef"), "theirs"),
+                arguments: Vec::new(),
+            };
+            chown(node_dir.join(given_away), Some(65_534), None).expect("root may");
+            let script = program.script(Path::new("/f"), "w1");
+            let said = output(Command::new("sh").args(["-c", &script])).expect("it runs");
+            assert_eq!(said.trim(), "ours", "{given_away}");
+        }
     }
 
     #[test]

@@ -94,19 +94,32 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Set by SIGUSR1, and by SIGTERM or SIGINT.
+    /// Set by SIGUSR1, and by SIGTERM, SIGINT or, unless whoever started it had that ignored (nohup), SIGHUP.
     ///
     /// # Errors
     /// They cannot be caught.
     pub fn caught() -> Result<Self> {
-        use signal_hook::consts::{SIGINT, SIGTERM, SIGUSR1};
+        use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGUSR1};
         let signals = Self::default();
         signal_hook::flag::register(SIGUSR1, Arc::clone(&signals.soon))?;
-        for signal in [SIGTERM, SIGINT] {
-            signal_hook::flag::register(signal, Arc::clone(&signals.now))?;
+        for signal in [SIGTERM, SIGINT, SIGHUP] {
+            if signal != SIGHUP || !is_ignored(signal) {
+                signal_hook::flag::register(signal, Arc::clone(&signals.now))?;
+            }
         }
         Ok(signals)
     }
+}
+
+/// Whether this process ignores `signal`, by the mask of `/proc/PID/status` (proc_pid_status(5)); what the kernel does not tell is
+/// not ignored.
+fn is_ignored(signal: i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask & (1 << (signal - 1)) != 0)
 }
 
 /// Why a worker is to end.

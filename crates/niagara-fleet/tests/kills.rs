@@ -24,6 +24,8 @@ const FOLDER: &str = "NIAGARA_TEST_FOLDER";
 const HEAD: &str = "NIAGARA_TEST_HEAD";
 /// The same of a head on a cluster.
 const ON_SLURM: &str = "NIAGARA_TEST_ON_SLURM";
+/// The same of a worker whose terminal is lost, and what is expected of it then.
+const HUNG_UP: &str = "NIAGARA_TEST_HUNG_UP";
 /// Milliseconds of a recorded duel.
 const DUEL: u64 = 120;
 
@@ -174,11 +176,11 @@ fn signal(child: &Child, what: Signal) {
     let _ = kill(Pid::from_raw(child.id() as i32), what);
 }
 
-/// Not a test: what a process of these tests does that is told to be a head on a cluster: it asks for nodes and is stopped while
-/// Slurm takes its time to answer.
+/// Not a test: what a process of these tests does that is told to be a head on a cluster: it asks for nodes and is stopped once this
+/// file is in the folder.
 #[test]
-fn as_a_head_that_is_stopped_while_it_asks_for_nodes() {
-    let (Ok(_), Ok(folder)) = (std::env::var(ON_SLURM), std::env::var(FOLDER)) else {
+fn as_a_head_on_a_cluster() {
+    let (Ok(stop), Ok(folder)) = (std::env::var(ON_SLURM), std::env::var(FOLDER)) else {
         return;
     };
     let folder = PathBuf::from(folder);
@@ -204,11 +206,57 @@ fn as_a_head_that_is_stopped_while_it_asks_for_nodes() {
     .expect("a folder of its own");
     head.want(&orders(4));
     let began = Instant::now();
-    while !folder.join("asked").exists() {
-        assert!(began.elapsed() < Duration::from_secs(30), "nothing asked");
+    while !folder.join(&stop).exists() {
+        assert!(began.elapsed() < Duration::from_secs(30), "no {stop}");
         std::thread::sleep(Duration::from_millis(10));
     }
     head.end();
+}
+
+/// Not a test: what a process of these tests does that is told what a lost terminal does to a worker: `ends`, or `nothing` where
+/// that was ignored when it was started.
+#[test]
+fn as_a_worker_whose_terminal_is_lost() {
+    let Ok(expected) = std::env::var(HUNG_UP) else {
+        return;
+    };
+    let signals = Signals::caught().expect("they can be caught");
+    kill(Pid::this(), Signal::SIGHUP).expect("to itself");
+    // It is delivered to some thread.
+    let began = Instant::now();
+    let is_told = || signals.now.load(Ordering::Relaxed);
+    while !is_told() && began.elapsed() < Duration::from_secs(2) {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(is_told(), expected == "ends");
+}
+
+/// A worker that somebody started by ssh gives back what it runs, as with any signal, when the connection is lost.
+#[test]
+fn a_worker_ends_in_order_when_its_terminal_is_lost_unless_nohup_started_it() {
+    let status = std::fs::read_to_string("/proc/self/status").expect("Linux");
+    let ignored = status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:\t"));
+    let ignored = u64::from_str_radix(ignored.expect("told"), 16).expect("a mask");
+    // What a shell was started with ignored it cannot have back.
+    let under_nohup = ignored & 1 != 0;
+    for (trap, expected) in [("-", "ends"), ("''", "nothing")] {
+        if under_nohup && expected == "ends" {
+            continue;
+        }
+        let test = std::env::current_exe().expect("this test");
+        let ended = Command::new("sh")
+            .args(["-c", &format!("trap {trap} HUP; exec \"$0\" \"$@\"")])
+            .arg(test)
+            .args(["as_a_worker_whose_terminal_is_lost", "--exact"])
+            .env(HUNG_UP, expected)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .status()
+            .expect("it starts");
+        assert!(ended.success(), "{expected}: {ended}");
+    }
 }
 
 /// Results as the head kept them, in their order.
@@ -569,26 +617,53 @@ fn tool(place: &Path, name: &str, script: &str) {
     std::fs::set_permissions(&file, PermissionsExt::from_mode(0o755)).expect("ours");
 }
 
+/// Starts a head on a cluster whose `sbatch` does this, and which notes what is cancelled; where that is noted.
+fn head_on_a_cluster(place: &Path, folder: &Path, sbatch: &str, stop: &str) -> (Child, PathBuf) {
+    let tools = place.join("tools");
+    std::fs::create_dir(&tools).expect("room");
+    tool(&tools, "squeue", "");
+    tool(&tools, "sbatch", sbatch);
+    let cancelled = place.join("cancelled");
+    let note = format!("echo \"$@\" >> '{}'", cancelled.display());
+    tool(&tools, "scancel", &note);
+    let path = std::env::var("PATH").unwrap_or_default();
+    let path = format!("{}:{path}", tools.display());
+    let variables = [(ON_SLURM, stop), ("PATH", &*path)];
+    (
+        start("as_a_head_on_a_cluster", folder, &variables),
+        cancelled,
+    )
+}
+
+/// Stopped while Slurm takes its time to answer.
 #[test]
 fn jobs_that_slurm_takes_while_the_study_ends_are_cancelled_too() {
     let place = tempfile::tempdir().expect("a temporary folder");
-    let (folder, tools) = (place.path().join("shared"), place.path().join("tools"));
-    std::fs::create_dir(&tools).expect("room");
-    tool(&tools, "squeue", "");
-    let asked = folder.join("asked");
-    let slow = format!("touch '{}'; sleep 2; echo 4711", asked.display());
-    tool(&tools, "sbatch", &slow);
-    let cancelled = place.path().join("cancelled");
-    tool(
-        &tools,
-        "scancel",
-        &format!("echo \"$@\" >> '{}'", cancelled.display()),
-    );
-    let path = std::env::var("PATH").unwrap_or_default();
-    let path = format!("{}:{path}", tools.display());
-    let name = "as_a_head_that_is_stopped_while_it_asks_for_nodes";
-    let mut head = start(name, &folder, &[(ON_SLURM, "1"), ("PATH", &path)]);
+    let folder = place.path().join("shared");
+    let slow = format!("touch '{}/asked'; sleep 2; echo 4711", folder.display());
+    let (mut head, cancelled) = head_on_a_cluster(place.path(), &folder, &slow, "asked");
     assert!(head.wait().expect("it ends").success());
     let cancelled = std::fs::read_to_string(cancelled).unwrap_or_default();
     assert!(cancelled.contains("4711"), "{cancelled}");
+}
+
+/// A head that is believed dead, and another one that continues its study.
+#[test]
+fn a_head_that_another_one_has_succeeded_ends_without_its_jobs() {
+    let place = tempfile::tempdir().expect("a temporary folder");
+    let folder = place.path().join("shared");
+    let sbatch = format!("touch '{}/asked'; echo 4711", folder.display());
+    let (mut first, cancelled) = head_on_a_cluster(place.path(), &folder, &sbatch, "stop");
+    let log = || std::fs::read_to_string(folder.join("head.jsonl")).unwrap_or_default();
+    let began = Instant::now();
+    while !log().contains("\"4711\"") {
+        assert!(began.elapsed() < Duration::from_secs(30), "no job");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let second = head(&folder, 2);
+    std::fs::write(folder.join("stop"), "").expect("room");
+    assert!(first.wait().expect("it ends").success());
+    assert!(!cancelled.exists(), "the jobs are the second one's");
+    assert!(!log().contains("\"what\":\"ended\""), "{}", log());
+    drop(second);
 }
