@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
@@ -41,24 +41,15 @@ pub fn server_behind_address(address: SocketAddr) -> Result<i32> {
             "{address} may be another machine: only a Unix socket or a loopback address is surely this one"
         );
     }
-    let mut inodes = HashSet::new();
-    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
-        if let Ok(text) = fs::read_to_string(table) {
-            inodes.extend(listening_inodes(&text, address.port()));
-        }
-    }
+    let tables = ["/proc/net/tcp", "/proc/net/tcp6"]
+        .map(|table| fs::read_to_string(table).unwrap_or_default());
+    let inodes = inodes_behind(&tables, address);
     if inodes.is_empty() {
-        bail!(
-            "no process of this network namespace listens on port {}",
-            address.port()
-        );
+        bail!("no process of this network namespace listens on {address}");
     }
     match holder_of(&inodes)? {
         Some(pid) => check_name(pid),
-        None => bail!(
-            "the process that listens on port {} belongs to another user or namespace",
-            address.port()
-        ),
+        None => bail!("the process that listens on {address} belongs to another user or namespace"),
     }
 }
 
@@ -76,19 +67,63 @@ fn check_name(pid: i32) -> Result<i32> {
     )
 }
 
-/// Inodes of the listening sockets with local port `port` in `/proc/net/tcp` or `tcp6` (proc_net(5)).
-fn listening_inodes(table: &str, port: u16) -> Vec<u64> {
+/// Inodes of the sockets that the kernel hands a connection to `address`, by its tables: several servers may listen on one port, each
+/// on an address of its own, and one that listens on this very address comes before those that listen on all.
+fn inodes_behind(tables: &[String], address: SocketAddr) -> HashSet<u64> {
+    let listeners = tables
+        .iter()
+        .flat_map(|table| listeners(table, address.port()));
+    let fitting: Vec<(u8, u64)> = listeners
+        .filter_map(|(ip, inode)| Some((nearness(ip, address.ip())?, inode)))
+        .collect();
+    let nearest = fitting.iter().map(|(nearness, _)| *nearness).max();
+    let behind = fitting
+        .into_iter()
+        .filter(|(nearness, _)| Some(*nearness) == nearest);
+    behind.map(|(_, inode)| inode).collect()
+}
+
+/// How closely a listener's address fits one that is connected to; none where it does not.
+fn nearness(listener: IpAddr, address: IpAddr) -> Option<u8> {
+    // An IPv4 address as a socket for both kinds has it.
+    let (listener, address) = (listener.to_canonical(), address.to_canonical());
+    match (listener, address) {
+        _ if listener == address => Some(3),
+        _ if !listener.is_unspecified() => None,
+        (IpAddr::V4(_), IpAddr::V4(_)) | (IpAddr::V6(_), IpAddr::V6(_)) => Some(2),
+        (IpAddr::V6(_), IpAddr::V4(_)) => Some(1),
+        (IpAddr::V4(_), IpAddr::V6(_)) => None,
+    }
+}
+
+/// Addresses and inodes of the listening sockets with local port `port` in `/proc/net/tcp` or `tcp6` (proc_net(5)).
+fn listeners(table: &str, port: u16) -> Vec<(IpAddr, u64)> {
     const LISTEN: &str = "0A";
     table
         .lines()
         .skip(1)
         .filter_map(|line| {
             let fields: Vec<&str> = line.split_whitespace().collect();
-            let (_, local_port) = fields.get(1)?.rsplit_once(':')?;
+            let (ip, local_port) = fields.get(1)?.rsplit_once(':')?;
             let matches = u16::from_str_radix(local_port, 16).ok()? == port;
-            (matches && *fields.get(3)? == LISTEN).then(|| fields.get(9)?.parse().ok())?
+            (matches && *fields.get(3)? == LISTEN)
+                .then(|| Some((ip_in_hexadecimal(ip)?, fields.get(9)?.parse().ok()?)))?
         })
         .collect()
+}
+
+/// An address as these tables have it: words of 32 bits, each as this machine reads the bytes of the address.
+fn ip_in_hexadecimal(text: &str) -> Option<IpAddr> {
+    const DIGITS: usize = 8;
+    let words = text.as_bytes().chunks(DIGITS).map(|digits| {
+        let digits = std::str::from_utf8(digits).ok()?;
+        let word = u32::from_str_radix(digits, 16).ok()?;
+        (digits.len() == DIGITS).then_some(word.to_ne_bytes())
+    });
+    let bytes = words.collect::<Option<Vec<[u8; 4]>>>()?.concat();
+    let four = <[u8; 4]>::try_from(bytes.as_slice()).map(IpAddr::from);
+    let sixteen = || <[u8; 16]>::try_from(bytes.as_slice()).map(IpAddr::from);
+    four.or_else(|_| sixteen()).ok()
 }
 
 /// A process that has one of these sockets open; processes whose descriptors may not be seen are passed over.
@@ -128,7 +163,7 @@ fn holder_of(inodes: &HashSet<u64>) -> Result<Option<i32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::net::TcpListener;
+    use std::net::{Ipv4Addr, Ipv6Addr, TcpListener};
     use std::os::unix::net::UnixListener;
 
     #[test]
@@ -136,9 +171,62 @@ mod tests {
         let table = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
              0: 0100007F:0CEA 00000000:0000 0A 00000000:00000000 00:00000000 00000000   999        0 23456 1 0 100\n\
              1: 0100007F:0CEA 0100007F:B0E2 01 00000000:00000000 00:00000000 00000000   999        0 23457 1 0 100\n";
-        assert_eq!(listening_inodes(table, 3306), [23456]);
-        assert_eq!(listening_inodes(table, 3307), Vec::<u64>::new());
-        assert_eq!(listening_inodes("garbage\n: x\n", 1), Vec::<u64>::new());
+        let here = IpAddr::from(Ipv4Addr::LOCALHOST);
+        if cfg!(target_endian = "little") {
+            assert_eq!(listeners(table, 3306), [(here, 23456)]);
+        }
+        assert_eq!(listeners(table, 3307), []);
+        assert_eq!(listeners("garbage\n: x\n", 1), []);
+        assert_eq!(ip_in_hexadecimal("0100007"), None);
+        assert_eq!(ip_in_hexadecimal("0100007F0100007F"), None);
+        assert_eq!(
+            ip_in_hexadecimal(&"0".repeat(32)),
+            Some(Ipv6Addr::UNSPECIFIED.into())
+        );
+    }
+
+    #[test]
+    fn of_several_listeners_on_one_port_the_one_on_the_address_is_meant() {
+        let word = |bytes: [u8; 4]| format!("{:08X}", u32::from_ne_bytes(bytes));
+        let line = |ip: &str, inode: u64| {
+            format!("\n 0: {ip}:0CEA 0:0 0A 0:0 0:0 0 999 0 {inode} 1 0 100")
+        };
+        let zero = [0; 4];
+        let four = [
+            "",
+            &line(&word([127, 0, 0, 2]), 2),
+            &line(&word([127, 0, 0, 3]), 3),
+        ]
+        .concat();
+        let all_of_four = [&*four, &line(&word(zero), 4)].concat();
+        let all_of_six = line(&word(zero).repeat(4), 6);
+        let mapped = line(
+            &[
+                word(zero),
+                word(zero),
+                word([0, 0, 255, 255]),
+                word([127, 0, 0, 3]),
+            ]
+            .concat(),
+            7,
+        );
+        for (tables, address, expected) in [
+            ([&*four, ""], "127.0.0.2:3306", vec![2]),
+            ([&*all_of_four, &all_of_six], "127.0.0.2:3306", vec![2]),
+            ([&*all_of_four, &all_of_six], "127.0.0.1:3306", vec![4]),
+            ([&*all_of_four, &all_of_six], "[::1]:3306", vec![6]),
+            ([&*four, &all_of_six], "127.0.0.1:3306", vec![6]),
+            ([&*all_of_four, &mapped], "127.0.0.3:3306", vec![3, 7]),
+            ([&*four, ""], "127.0.0.1:3306", vec![]),
+            ([&*all_of_four, ""], "[::1]:3306", vec![]),
+            ([&*all_of_four, &all_of_six], "127.0.0.2:3307", vec![]),
+        ] {
+            let tables = tables.map(str::to_owned);
+            let address = address.parse().expect("an address");
+            let mut found: Vec<u64> = inodes_behind(&tables, address).into_iter().collect();
+            found.sort_unstable();
+            assert_eq!(found, expected, "{address}");
+        }
     }
 
     #[test]
