@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::elf;
-use super::version::NO_PROFILE;
+use super::version::{NO_PROFILE, output_once_closed};
 
 /// The malloc a binary is linked with.
 pub(crate) fn own_malloc(server: &Path) -> String {
@@ -48,12 +48,42 @@ pub(crate) fn host_mallocs() -> BTreeMap<String, PathBuf> {
         .collect()
 }
 
-/// Whether the loader takes this library before all others.
+/// Whether the loader takes this library before all others. As servers are started, without what this process was started with: an
+/// allocator that does not like its settings in the environment says so, too.
 pub(crate) fn can_preload(server: &Path, library: &Path) -> bool {
-    Command::new(server)
+    let mut asked = Command::new(server);
+    asked
         .args(["--no-defaults", "--version"])
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .env("LC_ALL", "C")
         .envs(NO_PROFILE)
-        .env("LD_PRELOAD", library)
-        .output()
+        .env("LD_PRELOAD", library);
+    output_once_closed(&mut asked)
         .is_ok_and(|output| output.status.success() && output.stderr.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn what_this_process_was_started_with_decides_nothing_of_what_is_preloaded() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // As an allocator complains of settings that it does not know: cargo and the shell give a test these variables.
+        let server = folder.path().join("mariadbd");
+        let says = "[ -z \"$CARGO_MANIFEST_DIR$HOME\" ] || echo \"what is this?\" >&2";
+        fs::write(&server, format!("#!/bin/sh\n{says}\n")).expect("written");
+        fs::set_permissions(&server, fs::Permissions::from_mode(0o755)).expect("executable");
+        // None at all, of which the loader would complain.
+        let none = Path::new("");
+        assert!(can_preload(&server, none));
+        let silent = folder.path().join("silent");
+        fs::write(&silent, "#!/bin/sh\nexit 3\n").expect("written");
+        fs::set_permissions(&silent, fs::Permissions::from_mode(0o755)).expect("executable");
+        assert!(!can_preload(&silent, none));
+    }
 }

@@ -81,7 +81,7 @@ fn instead_of_a_version(output: &Output) -> String {
 
 /// Runs a program that may have been written a moment ago. A process that another thread starts meanwhile has the file open
 /// for writing, as its parent had, until it becomes its own program; until then the kernel runs the file for nobody.
-fn output_once_closed(command: &mut Command) -> io::Result<Output> {
+pub(super) fn output_once_closed(command: &mut Command) -> io::Result<Output> {
     let deadline = Instant::now() + STILL_OPEN;
     loop {
         match command.output() {
