@@ -12,6 +12,7 @@
 
 mod answers;
 mod crash;
+mod cut_short;
 mod judge;
 mod outcome;
 mod progress;

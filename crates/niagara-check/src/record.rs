@@ -118,6 +118,8 @@ impl CheckRecord {
             fs::create_dir_all(folder)?;
             let mut file = tempfile::NamedTempFile::new_in(folder)?;
             file.write_all(&serde_json::to_vec_pretty(self)?)?;
+            // A machine that loses its power later has this one or the one before, and forgets no failure.
+            file.as_file().sync_all()?;
             file.persist(&path)?;
             Ok(())
         };

@@ -118,6 +118,57 @@ fn a_killed_server_keeps_what_it_acknowledged_in_another_engine() {
     assert!(!report.whole);
 }
 
+/// The kernel kills a server for want of memory, an administrator one that is in the way: neither says anything of the build.
+#[test]
+fn a_server_that_somebody_else_kills_fails_nothing() {
+    use niagara_server::Around;
+    use std::thread::{JoinHandle, spawn};
+
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let cache = Cache::at(folder.path()).expect("a cache");
+    let running = cache.root().join("running");
+    // The one server that is on record, half a second after it was given work.
+    let kill = move || {
+        std::thread::sleep(std::time::Duration::from_millis(500));
+        let entries = std::fs::read_dir(running).expect("there").flatten();
+        for entry in entries {
+            let record = std::fs::read(entry.path()).expect("readable");
+            let record: serde_json::Value = serde_json::from_slice(&record).expect("valid");
+            let pid = record["server"]["pid"].to_string();
+            let status = std::process::Command::new("kill")
+                .args(["-9", &pid])
+                .status();
+            assert!(status.expect("it runs").success(), "{pid}");
+        }
+    };
+    let options = CrashOptions {
+        kills: 1,
+        // Longer than it takes somebody else.
+        after_ms: 60_000..60_001,
+        ..CrashOptions::default()
+    };
+    let mut killer: Option<JoinHandle<()>> = None;
+    let error = crash_recovery(
+        &cache,
+        &install("mariadb-10.11"),
+        &options,
+        &Cancel::default(),
+        &mut |progress| {
+            if progress.text.starts_with("writing") && killer.is_none() {
+                killer = Some(spawn(kill.clone()));
+            }
+        },
+    )
+    .expect_err("nothing is known of it");
+    killer.expect("begun").join().expect("it found one");
+    let around = Around::of(&error);
+    assert!(
+        matches!(around, Some(Around::Killed | Around::Memory)),
+        "{error:#}"
+    );
+    assert!(error.to_string().contains("killed it"), "{error:#}");
+}
+
 /// The log is written once a second: what was committed since is lost with the process.
 #[test]
 fn a_server_that_acknowledges_before_it_writes_is_found_out() {

@@ -13,6 +13,7 @@ use nix::unistd::syncfs;
 use crate::cancel::{Cancel, Cancelled};
 use crate::disk_use::free_bytes;
 use crate::owner_lock::{OwnerLock, folder_of};
+use crate::process::by_folder::EndServersNaming;
 
 /// How often whoever waits for a lock looks whether it is free, or whether to stop.
 const LOOKED_AGAIN: Duration = Duration::from_millis(100);
@@ -48,15 +49,20 @@ impl Cache {
         let mut cache = Cache::at(&root)?;
         if let Some(work) = variable("NIAGARA_WORK") {
             create_private(&work)?;
-            cache.work = std::path::absolute(&work)?;
+            cache.work = fs::canonicalize(&work)?;
+            refuse_planted(&cache.work)?;
         }
         Ok(cache)
     }
 
     /// The cache at this folder, made if it is not there.
+    ///
+    /// # Errors
+    /// It cannot be made, or somebody else made it where everybody may.
     pub fn at(root: &Path) -> Result<Cache> {
         create_private(root)?;
         let root = fs::canonicalize(root)?;
+        refuse_planted(&root)?;
         let work = root.join("work");
         Ok(Cache {
             root,
@@ -104,6 +110,14 @@ impl Cache {
     /// process dies first: a lock beside it says whether its owner lives.
     pub fn work_folder(&self, kind: &str) -> Result<WorkFolder> {
         WorkFolder::new(&self.work()?, kind)
+    }
+
+    /// The same where paths are short, for sockets: in a folder of `/tmp` that is this user's alone, whatever the cache is called.
+    ///
+    /// # Errors
+    /// It cannot be made, or somebody else made that folder.
+    pub fn short_work_folder(&self, kind: &str) -> Result<WorkFolder> {
+        WorkFolder::new(&private_place(place_in_tmp())?, kind)
     }
 
     pub(crate) fn servers(&self) -> PathBuf {
@@ -273,7 +287,8 @@ impl Drop for WorkFolder {
     }
 }
 
-/// Removes the folders of work in progress in `folder` whose owner is gone; how many there were.
+/// Removes the folders of work in progress in `folder` whose owner is gone, and ends the servers that work in them: those that a test
+/// runner started for the owner do not all follow it. How many folders there were.
 pub(crate) fn sweep_left(folder: &Path) -> usize {
     let mut removed = 0;
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
@@ -281,6 +296,7 @@ pub(crate) fn sweep_left(folder: &Path) -> usize {
             continue;
         };
         if let Some(left) = OwnerLock::of_left(&folder) {
+            drop(EndServersNaming(&folder));
             removed += usize::from(left.remove(&folder));
         }
     }
@@ -300,6 +316,66 @@ pub fn create_private(folder: &Path) -> Result<()> {
                 folder.display()
             )
         })
+}
+
+/// Where folders with short paths are that may take more room than a runtime folder has.
+pub(crate) fn place_in_tmp() -> PathBuf {
+    PathBuf::from(format!("/tmp/niagara-{}", nix::unistd::geteuid()))
+}
+
+/// A folder whose name anybody can guess, made if it is not there, of this user's alone.
+///
+/// # Errors
+/// Somebody else made it first.
+pub(crate) fn private_place(folder: PathBuf) -> Result<PathBuf> {
+    create_private(&folder)?;
+    if !is_private(&folder) {
+        bail!(
+            "{} is not a private folder of yours\n\
+             remedy: have it removed; for the sockets of servers XDG_RUNTIME_DIR names another place",
+            folder.display()
+        );
+    }
+    Ok(folder)
+}
+
+fn is_private(folder: &Path) -> bool {
+    let me = nix::unistd::geteuid().as_raw();
+    fs::symlink_metadata(folder)
+        .is_ok_and(|it| it.is_dir() && it.uid() == me && it.mode() & 0o077 == 0)
+}
+
+/// Removes what owners that are gone left in this user's folder of `/tmp`; how many folders there were.
+pub(crate) fn sweep_left_in_tmp() -> usize {
+    let place = place_in_tmp();
+    match is_private(&place) {
+        true => sweep_left(&place),
+        false => 0,
+    }
+}
+
+/// Refuses a folder that another user made in a place where everybody may make one, such as `/var/tmp/niagara-1000`: whoever owns
+/// it could exchange the programs that are started from it. `folder` has no symbolic links in it.
+fn refuse_planted(folder: &Path) -> Result<()> {
+    let look = |path: &Path| {
+        fs::metadata(path).with_context(|| format!("cannot look at {}", path.display()))
+    };
+    let above = look(folder.parent().unwrap_or(folder))?;
+    let me = nix::unistd::geteuid().as_raw();
+    if is_planted(look(folder)?.uid(), above.mode(), me) {
+        bail!(
+            "{} belongs to another user, who made it where everybody may: programs in it may be anybody's\n\
+             remedy: name a place of your own: NIAGARA_CACHE for what is kept, NIAGARA_WORK for running servers, --node-dir on nodes",
+            folder.display()
+        );
+    }
+    Ok(())
+}
+
+/// Whether a folder of `owner` in one of this mode may have been made by anybody, to be found by user `me`. Root is trusted.
+fn is_planted(owner: u32, above: u32, me: u32) -> bool {
+    const WRITTEN_BY_OTHERS: u32 = 0o002;
+    owner != me && owner != 0 && above & WRITTEN_BY_OTHERS != 0
 }
 
 /// Writes a file of mode 0600, whole or not at all.
@@ -341,6 +417,83 @@ mod tests {
         drop(held);
         // What is free is had all the same.
         stopping.lock("image", &mut || {}).expect("it is free");
+    }
+
+    #[test]
+    fn a_folder_that_anybody_may_have_planted_is_no_cache() {
+        let (open, closed) = (0o041_777, 0o040_755);
+        for (owner, above, me, planted) in [
+            (1001, open, 1000, true),
+            (1001, open, 0, true),
+            (1000, open, 1000, false),
+            (0, open, 1000, false),
+            // Whoever let others write there did so on purpose.
+            (1001, closed, 0, false),
+            (1001, closed, 1000, false),
+        ] {
+            assert_eq!(is_planted(owner, above, me), planted, "{owner} {me}");
+        }
+        let folder = tempfile::tempdir().expect("a folder");
+        let (place, cache) = (folder.path().join("open"), folder.path().join("open/cache"));
+        fs::create_dir_all(&cache).expect("made");
+        let everybody = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+        fs::set_permissions(&place, everybody).expect("ours");
+        Cache::at(&cache).expect("ours");
+        if nix::unistd::geteuid().is_root() {
+            std::os::unix::fs::chown(&cache, Some(65_534), None).expect("root may");
+            let error = Cache::at(&cache).expect_err("somebody else's");
+            let told = error.to_string();
+            assert!(
+                told.contains("belongs to another user") && told.contains("remedy"),
+                "{told}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_server_that_a_runner_left_behind_ends_with_its_folder() {
+        use std::io::Read;
+        use std::os::unix::process::ExitStatusExt;
+        use std::process::{Command, Stdio};
+
+        let temporary = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(&temporary.path().join("cache")).expect("a cache");
+        let work = cache.work().expect("a folder");
+        let left = work.join("suite-999999-00000000");
+        let held = cache.work_folder("suite").expect("a folder");
+        fs::create_dir(&left).expect("made");
+        fs::write(work.join("suite-999999-00000000.lock"), "").expect("written");
+        // A shell of that name that waits for a line, with the folder among its words.
+        let program = temporary.path().join("mysqld");
+        fs::copy("/bin/sh", &program).expect("copied");
+        let start = |folder: &Path| {
+            let mut command = Command::new(&program);
+            command
+                .args(["-c", "echo up; read line"])
+                .arg(folder.join("var"));
+            command.stdin(Stdio::piped()).stdout(Stdio::piped());
+            let mut child = command.spawn().expect("it starts");
+            let mut said = [0; 3];
+            let mut stdout = child.stdout.take().expect("piped");
+            stdout.read_exact(&mut said).expect("it says so");
+            child
+        };
+        let (mut orphan, mut other) = (start(&left), start(held.path()));
+        assert_eq!(sweep_left(&work), 1);
+        assert!(!left.exists() && held.path().exists());
+        assert!(other.try_wait().expect("its state").is_none());
+        drop(other.stdin.take());
+        other.wait().expect("its end");
+        // It would wait for the line for ever.
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        while orphan.try_wait().expect("its state").is_none() {
+            if std::time::Instant::now() > deadline {
+                orphan.kill().expect("ours");
+            }
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        assert!(std::time::Instant::now() < deadline, "it went on");
+        assert_eq!(orphan.wait().expect("its end").signal(), Some(9));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use anyhow::Result;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 
-use crate::cache::{Cache, sweep_left};
+use crate::cache::{Cache, sweep_left, sweep_left_in_tmp};
 use crate::launch::registry::Record;
 use crate::owner_lock::OwnerLock;
 
@@ -51,5 +51,6 @@ pub fn sweep_stale(cache: &Cache) -> Result<Swept> {
     }
     swept.folders += sweep_left(&cache.work()?);
     swept.folders += sweep_left(&cache.servers()) + sweep_left(&cache.images());
+    swept.folders += sweep_left_in_tmp();
     Ok(swept)
 }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use common::{Bench, runs, soon};
-use niagara_server::{Cache, Runtime, Swept, sweep_stale};
+use niagara_server::{Cache, Runtime, sweep_stale};
 
 /// Not a test: the process that the tests below start and kill. It launches a server and waits for its end.
 #[test]
@@ -116,18 +116,21 @@ fn a_server_whose_owner_is_gone_is_ended_by_the_sweep_and_no_other() {
         let _ = fs::remove_file(&lock);
         fs::write(&lock, "").expect("written");
     }
+    // The place of a test runner's sockets, whose owner is gone, too; nothing else is made there without a lock.
+    let short = bench.cache.short_work_folder("suite").expect("a folder");
+    let left = short
+        .path()
+        .with_file_name(format!("suite-999999-{:08x}", std::process::id()));
+    fs::create_dir(&left).expect("made");
+    fs::write(left.with_extension("lock"), "").expect("written");
     // Nobody can tell whose this is.
     let unknown = abandoned.with_file_name("clone-999999-11111111");
     fs::create_dir(&unknown).expect("made");
 
     let swept = sweep_stale(&bench.cache).expect("swept");
-    assert_eq!(
-        swept,
-        Swept {
-            servers: 1,
-            folders: 1
-        }
-    );
+    // Other tests may have left something in the folder of /tmp.
+    assert!(swept.servers == 1 && swept.folders >= 2, "{swept:?}");
+    assert!(!left.exists() && short.path().exists());
     soon("the stale server is gone", || !stale.is_alive());
     assert!(ours.is_alive());
     assert_eq!(ours.query("SELECT 1").expect("answered"), [["1"]]);

@@ -13,12 +13,13 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, anyhow};
 use niagara_load::{Admin, LoadError};
-use niagara_server::{Cache, Config, Install, RunningServer};
+use niagara_server::{Around, Cache, Config, Install, RunningServer};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use self::answer::{Answer, Closeness, ask, difference, warns_otherwise};
 use self::script::{Kind, Scope, Script, Section, Statement};
+use super::cut_short::cut_short;
 use super::judge::{objection, recommends_nothing};
 use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
@@ -140,14 +141,14 @@ pub fn compare_answers(
         match comparison.engine(engine, &mut step) {
             Ok(()) => {}
             Err(Lost::Ours(error)) => {
-                let finding = format!(
-                    "the server was lost: {error:#}\nend of its log:\n{}",
-                    our_server.log_tail(20)
-                );
-                comparison.room.fault(&mut comparison.report, finding)?;
+                let killed = our_server.ended_from_around();
+                comparison.lost(error, killed, &our_server.log_tail(20))?;
                 break;
             }
-            Err(Lost::Other(error)) => return Err(error),
+            Err(Lost::Other(error)) => {
+                cut_short(&mut comparison.report, error)?;
+                break;
+            }
         }
     }
     comparison.left_out(&engines);
@@ -156,7 +157,10 @@ pub fn compare_answers(
     if our_server.is_alive()
         && let Err(error) = our_server.stop()
     {
-        room.fault(&mut report, format!("after its statements: {error:#}"))?;
+        match Around::of(&error) {
+            Some(_) => cut_short(&mut report, error)?,
+            None => room.fault(&mut report, format!("after its statements: {error:#}"))?,
+        }
     }
     report.whole &= options.is_whole() && objection.is_none();
     let notes = objection.iter().map(|why| recommends_nothing(why));
@@ -528,6 +532,22 @@ impl Comparison<'_> {
             self.tables += 1;
         }
         Ok(())
+    }
+
+    /// The server under test is gone, by this error: that is a fault, unless it was `killed` by something around it.
+    fn lost(
+        &mut self,
+        error: anyhow::Error,
+        killed: Option<anyhow::Error>,
+        log: &str,
+    ) -> Result<()> {
+        match killed {
+            Some(killed) => cut_short(&mut self.report, killed),
+            None => {
+                let finding = format!("the server was lost: {error:#}\nend of its log:\n{log}");
+                self.room.fault(&mut self.report, finding)
+            }
+        }
     }
 
     fn finish(self, engines: usize) -> PartReport {

@@ -15,14 +15,16 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use niagara_server::{Cache, Config, Install, RunningServer, Runtime};
+use niagara_server::{Around, Cache, Config, Install, RunningServer, Runtime};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use self::ledger::{Fate, Ledger};
-use self::patience::{GIVEN, Patience, Undecided, Wait};
+pub(crate) use self::patience::Undecided;
+use self::patience::{GIVEN, Patience, Wait};
 use self::writer::{Told, Writer};
-use super::outcome::{Outcome, Part, PartReport};
+use super::cut_short::cut_short;
+use super::outcome::{Part, PartReport};
 use super::progress::{Progress, Reporter};
 use super::room::Room;
 use super::server::{Bench, Setting, endpoint};
@@ -108,100 +110,159 @@ pub fn crash_recovery(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<PartReport> {
     let began = Instant::now();
-    let room = Room::of(cache);
     let mut report = PartReport::new(Part::Crash, options.seed);
     report.whole = options.kills >= KILLS
         && options.engine == ENGINE
         && options.config.is_empty()
         && options.runtime == Runtime::default();
     let mut reporter = Reporter::new(Part::Crash, watch);
-    let total = options.kills;
     let setting = Setting {
         config: durable(install, options),
         runtime: options.runtime.clone(),
     };
     let bench = Bench::new(cache, install, setting, &mut |text| {
-        reporter.step(0, total, text);
+        reporter.step(0, options.kills, text);
     })?;
-    let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
-    let mut ledger = Ledger::new(options.seed, options.connections);
-    let mut server = bench.start()?;
+    let server = bench.start()?;
     tables::create(&server, &options.engine, options.connections)?;
-    let mut kills = 0;
-    let mut tally = Tally::default();
-    let mut recovery = Duration::ZERO;
-    for round in 0..options.kills {
-        cancel.check()?;
-        reporter.step(round, total, "writing, to be killed in the middle of it");
-        let delay = Duration::from_millis(rng.random_range(options.after_ms.clone()));
-        let heard = write_and_kill(server, options, &ledger, delay, cancel)?;
-        kills += 1;
-        if let Err(error) = note_round(round, heard, &room, &mut report, &mut tally, &mut ledger) {
-            undecided_beside(&mut report, error)?;
-            return Ok(finish(report, tally, kills, recovery, began));
-        }
-        reporter.step(round, total, "restarting on what is there");
-        if round % 3 == 2 {
-            // The moment lies within recovery, or shortly before it or after it.
-            let mut starting = bench.spawn()?;
-            thread::sleep(Duration::from_millis(rng.random_range(5..300)));
-            // One that ended by itself was not killed: what recovers next time hides nothing.
-            match starting.ended()? {
-                Some(error) => {
-                    let finding = format!("in its first recovery after kill {kills}: {error:#}");
-                    room.fault(&mut report, finding)?;
-                }
-                None => kills += 1,
-            }
-            drop(starting);
-        }
-        let restarted = Instant::now();
-        server = match bench.restart()? {
-            Ok(server) => server,
-            Err(error) => {
-                let finding = format!("after kill {kills} it did not start again: {error:#}");
-                room.fault(&mut report, finding)?;
-                return Ok(finish(report, tally, kills, recovery, began));
-            }
-        };
-        recovery += restarted.elapsed();
-        match tables::inspect(&server, &mut ledger) {
-            Ok(wrong) => {
-                for wrong in wrong {
-                    room.fault(&mut report, format!("after kill {kills}: {wrong}"))?;
-                }
-            }
-            Err(error) if error.is::<Undecided>() => {
-                undecided_beside(&mut report, error.context(format!("after kill {kills}")))?;
-                return Ok(finish(report, tally, kills, recovery, began));
-            }
-            Err(error) => {
-                let finding = format!(
-                    "after kill {kills} its tables could not be read: {error:#}\nend of its log:\n{}",
-                    server.log_tail(20)
-                );
-                room.fault(&mut report, finding)?;
-                return Ok(finish(report, tally, kills, recovery, began));
-            }
-        }
+    let mut course = Course {
+        bench: &bench,
+        options,
+        room: Room::of(cache),
+        rng: ChaCha8Rng::seed_from_u64(options.seed),
+        ledger: Ledger::new(options.seed, options.connections),
+        report,
+        tally: Tally::default(),
+        kills: 0,
+        recovery: Duration::ZERO,
+    };
+    if let Err(error) = course.run(server, cancel, &mut reporter) {
+        cut_short(&mut course.report, error)?;
     }
-    reporter.step(total, total, "shutting down");
-    if let Err(error) = server.stop() {
-        room.fault(&mut report, format!("after its last recovery: {error:#}"))?;
-    }
-    Ok(finish(report, tally, kills, recovery, began))
+    Ok(course.finish(began))
 }
 
-/// What the machine kept from being decided ends the part, which could not be done by that. Where something was found before, the
-/// part has failed all the same: that stands, and this is told beside it.
-fn undecided_beside(report: &mut PartReport, error: anyhow::Error) -> Result<()> {
-    if report.outcome != Outcome::Failed || !error.is::<Undecided>() {
-        return Err(error);
+/// The kills of one server, and what was found so far.
+struct Course<'a> {
+    bench: &'a Bench,
+    options: &'a CrashOptions,
+    room: Room,
+    rng: ChaCha8Rng,
+    ledger: Ledger,
+    report: PartReport,
+    tally: Tally,
+    kills: usize,
+    /// Time that all restarts took.
+    recovery: Duration,
+}
+
+impl Course<'_> {
+    /// All rounds, as far as the server comes back.
+    ///
+    /// # Errors
+    /// As with [`crash_recovery`].
+    fn run(
+        &mut self,
+        mut server: RunningServer,
+        cancel: &Cancel,
+        reporter: &mut Reporter<'_>,
+    ) -> Result<()> {
+        let total = self.options.kills;
+        for round in 0..total {
+            cancel.check()?;
+            reporter.step(round, total, "writing, to be killed in the middle of it");
+            let after = self.options.after_ms.clone();
+            let delay = Duration::from_millis(self.rng.random_range(after));
+            let heard = write_and_kill(server, self.options, &self.ledger, delay, cancel)?;
+            self.kills += 1;
+            self.note_round(round, heard)?;
+            reporter.step(round, total, "restarting on what is there");
+            if round % 3 == 2 {
+                self.kill_while_it_recovers()?;
+            }
+            let restarted = Instant::now();
+            server = match self.bench.restart()? {
+                Ok(server) => server,
+                Err(error) => {
+                    return self.fault(format!("it did not start again: {error:#}"));
+                }
+            };
+            self.recovery += restarted.elapsed();
+            match tables::inspect(&server, &mut self.ledger) {
+                Ok(wrong) => wrong.into_iter().try_for_each(|wrong| self.fault(wrong))?,
+                Err(error) if error.is::<Undecided>() => {
+                    return Err(error.context(format!("after kill {}", self.kills)));
+                }
+                Err(error) => {
+                    if let Some(killed) = server.ended_from_around() {
+                        return Err(killed);
+                    }
+                    return self.fault(format!(
+                        "its tables could not be read: {error:#}\nend of its log:\n{}",
+                        server.log_tail(20)
+                    ));
+                }
+            }
+        }
+        reporter.step(total, total, "shutting down");
+        match server.stop() {
+            Err(error) if Around::of(&error).is_some() => Err(error),
+            Err(error) => {
+                let finding = format!("after its last recovery: {error:#}");
+                self.room.fault(&mut self.report, finding)
+            }
+            Ok(()) => Ok(()),
+        }
     }
-    report
-        .notes
-        .push(format!("it was not checked on: {error:#}"));
-    Ok(())
+
+    /// Takes down what is wrong since the last kill.
+    fn fault(&mut self, what: String) -> Result<()> {
+        let finding = format!("after kill {}: {what}", self.kills);
+        self.room.fault(&mut self.report, finding)
+    }
+
+    /// Kills it once more. The moment lies within recovery, or shortly before it or after it.
+    fn kill_while_it_recovers(&mut self) -> Result<()> {
+        let mut starting = self.bench.spawn()?;
+        thread::sleep(Duration::from_millis(self.rng.random_range(5..300)));
+        // One that ended by itself was not killed: what recovers next time hides nothing.
+        match starting.ended()? {
+            Some(error) => {
+                let kill = self.kills;
+                let finding = format!("in its first recovery after kill {kill}: {error:#}");
+                self.room.fault(&mut self.report, finding)
+            }
+            None => {
+                self.kills += 1;
+                Ok(())
+            }
+        }
+    }
+
+    fn note_round(&mut self, round: usize, heard: Heard) -> Result<()> {
+        let (report, tally) = (&mut self.report, &mut self.tally);
+        note_round(round, heard, &self.room, report, tally, &mut self.ledger)
+    }
+
+    fn finish(self, began: Instant) -> PartReport {
+        let Course {
+            mut report,
+            tally,
+            kills,
+            recovery,
+            ..
+        } = self;
+        report.figure("acknowledged commits", tally.acknowledged);
+        report.figure("commits without an answer", tally.unanswered);
+        report.figure("transactions not committed", tally.undone);
+        report.figure("kills", kills as u64);
+        report.figure("ms of restarts", recovery.as_millis() as u64);
+        if tally.acknowledged == 0 {
+            report.fail("no commit was ever acknowledged, so nothing was checked".to_owned());
+        }
+        report.seconds = began.elapsed().as_secs_f64();
+        report
+    }
 }
 
 /// What became of a round of writing.
@@ -280,26 +341,10 @@ impl Tally {
     }
 }
 
-fn finish(
-    mut report: PartReport,
-    tally: Tally,
-    kills: usize,
-    recovery: Duration,
-    began: Instant,
-) -> PartReport {
-    report.figure("acknowledged commits", tally.acknowledged);
-    report.figure("commits without an answer", tally.unanswered);
-    report.figure("transactions not committed", tally.undone);
-    report.figure("kills", kills as u64);
-    report.figure("ms of restarts", recovery.as_millis() as u64);
-    if tally.acknowledged == 0 {
-        report.fail("no commit was ever acknowledged, so nothing was checked".to_owned());
-    }
-    report.seconds = began.elapsed().as_secs_f64();
-    report
-}
-
 /// Lets all clients write and kills the server after `delay`.
+///
+/// # Errors
+/// Somebody else killed it, or asked for a stop; `/proc/stat` cannot be read.
 fn write_and_kill(
     server: RunningServer,
     options: &CrashOptions,
@@ -327,6 +372,7 @@ fn write_and_kill(
     // A slow machine gets more time for a first commit, that there is something to lose.
     let waited = wait_for_commit(&server, delay, &acknowledged, cancel);
     let died = (!server.is_alive()).then(|| server.log_tail(20));
+    let killed = died.as_ref().and_then(|_| server.ended_from_around());
     dying.store(true, Ordering::Release);
     server.kill();
     stop.store(true, Ordering::Relaxed);
@@ -340,6 +386,9 @@ fn write_and_kill(
         .collect();
     if cancel.is_cancelled() {
         return Err(Cancelled.into());
+    }
+    if let Some(killed) = killed {
+        return Err(killed);
     }
     Ok(Heard {
         told: told?,
@@ -381,6 +430,7 @@ fn wait_for_commit(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Outcome;
 
     /// What is noted of one client that was told this.
     fn noted(fates: &[Fate], refused: Option<&str>, room: &Room) -> Result<PartReport> {
@@ -451,19 +501,6 @@ mod tests {
         // A commit that came after all is one.
         let report = noted_beside(&[Fate::Acknowledged], None, starved(), &room);
         assert_eq!(report.expect("decided").outcome, Outcome::Passed);
-
-        // Alone it is an error; beside a fault it is told, and the fault stands.
-        let mut report = PartReport::new(Part::Crash, 1);
-        let undecided =
-            || anyhow::Error::from(Undecided::for_test("no time")).context("after kill 3");
-        assert!(undecided_beside(&mut report, undecided()).is_err());
-        report.fail("a lost commit".to_owned());
-        undecided_beside(&mut report, undecided()).expect("told beside it");
-        assert_eq!(
-            report.notes,
-            ["it was not checked on: after kill 3: no time"]
-        );
-        assert!(undecided_beside(&mut report, anyhow!("no more disk")).is_err());
     }
 
     #[test]

@@ -39,7 +39,7 @@ pub(super) enum Wait {
 
 /// What cannot be said of a server, for the machine kept it from its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Undecided(String);
+pub(crate) struct Undecided(String);
 
 impl fmt::Display for Undecided {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

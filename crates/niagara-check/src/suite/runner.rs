@@ -141,10 +141,7 @@ impl Runner<'_> {
         fs::create_dir_all(logs).with_context(|| format!("cannot create {}", logs.display()))?;
         let work = self.cache.work_folder("suite")?;
         // Sockets' paths are short, and the cache's may be long.
-        let short = tempfile::Builder::new()
-            .prefix("niagara-suite-")
-            .tempdir_in("/tmp")
-            .context("cannot make a folder in /tmp")?;
+        let short = self.cache.short_work_folder("suite")?;
         self.arrange(install, &work)?;
         let binary = fs::canonicalize(&install.server)?;
         let mut run = Run {

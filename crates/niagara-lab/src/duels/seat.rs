@@ -67,9 +67,9 @@ impl Seat {
 
     /// What there is to say where the server has ended.
     fn end(&self) -> Option<String> {
-        (!self.server.is_alive()).then(|| {
+        self.server.how_it_ended().map(|how| {
             format!(
-                "the server has ended; last lines of its log:\n{}",
+                "the server has ended ({how}); last lines of its log:\n{}",
                 self.server.log_tail(20)
             )
         })

@@ -264,11 +264,11 @@ fn explain(error: LoadError, servers: &[RunningServer]) -> anyhow::Error {
     if matches!(error, LoadError::Cancelled) {
         return Cancelled.into();
     }
-    match servers.iter().find(|server| !server.is_alive()) {
-        Some(server) => anyhow!(
-            "{error}\nthe server has ended; last lines of its log:\n{}",
-            server.log_tail(20)
-        ),
+    let ended = |server: &RunningServer| Some((server.how_it_ended()?, server.log_tail(20)));
+    match servers.iter().find_map(ended) {
+        Some((how, log)) => {
+            anyhow!("{error}\nthe server has ended ({how}); last lines of its log:\n{log}")
+        }
         None => error.into(),
     }
 }

@@ -14,7 +14,10 @@ use crate::install::share::share_folder;
 use crate::install::version::NO_PROFILE;
 use crate::launch::account::Account;
 use crate::launch::arguments::{base_arguments, variable_arguments};
+use crate::launch::around::how_it_ended;
+use crate::launch::child::Guard;
 use crate::launch::error_log;
+use crate::machine::oom_kills::OomKills;
 use crate::process::spawn::{Placement, spawn};
 use crate::runtime::{Config, Runtime};
 
@@ -91,7 +94,9 @@ pub(crate) fn initialise(
         .collect();
     writeln!(output, "{} {}", install.server.display(), words.join(" "))?;
     command.stdout(output.try_clone()?).stderr(output);
+    let killed_before = OomKills::now();
     let mut child = spawn(command, &Placement::default())
+        .and_then(|child| Guard::new(child, &install.server, killed_before))
         .with_context(|| format!("cannot start {}", install.server.display()))?;
     let begun = Instant::now();
     let status = loop {
@@ -99,8 +104,6 @@ pub(crate) fn initialise(
             break status;
         }
         if begun.elapsed() >= LONGEST {
-            let _ = child.kill();
-            child.wait()?;
             bail!(
                 "{} has not made a data directory within {} minutes; a server that finds the disk full waits for room without end\n\
                  remedy: make room under {}, or name a cache on another disk in XDG_CACHE_HOME\n{}",
@@ -117,12 +120,12 @@ pub(crate) fn initialise(
         let cause = error_log::cause(&text)
             .map(|cause| format!("\ncause: {cause}"))
             .unwrap_or_default();
-        let message = format!(
-            "{} could not make a data directory ({status}){cause}\n{}",
+        bail!(
+            "{} could not make a data directory ({}){cause}\n{}",
             install.name,
+            how_it_ended(status, child.memory_ran_out()),
             error_log::tail(&log, 20)
         );
-        bail!("{message}");
     }
     fs::remove_file(&input)?;
     fs::remove_dir_all(&tmp)?;

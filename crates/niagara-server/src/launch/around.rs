@@ -10,7 +10,7 @@ use super::error_log;
 use crate::cancel::Cancelled;
 use crate::disk_full::DiskFull;
 
-/// What a server's log says where another program listens on its port.
+/// What an error in a server's log says where another program listens on its port.
 const PORT_TAKEN: &str = "Address already in use";
 /// What errors in its log say of the machine: a server is another program, and its log is all that there is to go by.
 const SAID: [(&str, Around); 4] = [
@@ -93,19 +93,43 @@ impl Around {
         }
     }
 
-    /// What ended a server that was starting, by how it ended and what its log says; none where it was the server itself.
-    pub(super) fn behind(status: ExitStatus, log: &str) -> Option<Around> {
-        if log.contains(PORT_TAKEN) {
+    /// What ended a server that was starting, by how it ended, what its log says, and whether the kernel has killed somebody for want
+    /// of memory since it was started; none where it was the server itself.
+    pub(super) fn behind(status: ExitStatus, log: &str, memory_ran_out: bool) -> Option<Around> {
+        // In errors alone: of what it can do without (memory, a port for another kind of address) a server warns, and goes on.
+        let mut errors = error_log::errors(log);
+        if errors.any(|line| line.contains(PORT_TAKEN)) {
             return Some(Around::Port);
         }
-        // In errors alone: of memory that it could do without a server warns, and goes on.
         let said = error_log::errors(log).find_map(|line| {
             let mut known = SAID.iter();
             known.find(|(words, _)| line.contains(words))
         });
-        let killed = status.signal() == Some(Signal::SIGKILL as i32);
         said.map(|(_, around)| *around)
-            .or(killed.then_some(Around::Killed))
+            .or_else(|| Around::killing(status, memory_ran_out))
+    }
+
+    /// What ended a server that somebody killed, as [`behind`](Self::behind) has it; none where nobody did.
+    pub(super) fn killing(status: ExitStatus, memory_ran_out: bool) -> Option<Around> {
+        is_killed(status).then_some(match memory_ran_out {
+            true => Around::Memory,
+            false => Around::Killed,
+        })
+    }
+}
+
+fn is_killed(status: ExitStatus) -> bool {
+    status.signal() == Some(Signal::SIGKILL as i32)
+}
+
+/// How a server ended that Niagara did not end, in words; `memory_ran_out` as in [`Around::behind`].
+pub(crate) fn how_it_ended(status: ExitStatus, memory_ran_out: bool) -> String {
+    match (is_killed(status), memory_ran_out) {
+        (true, true) => format!(
+            "{status}: the kernel killed it, for no memory was left to its control group or to the machine"
+        ),
+        (true, false) => format!("{status}: somebody else killed it"),
+        (false, _) => status.to_string(),
     }
 }
 
@@ -150,7 +174,8 @@ mod tests {
 
     #[test]
     fn a_server_that_ended_by_itself_is_told_from_one_that_the_machine_ended() {
-        let ended = |signal: i32, log: &str| Around::behind(ExitStatus::from_raw(signal), log);
+        let ended =
+            |signal: i32, log: &str| Around::behind(ExitStatus::from_raw(signal), log, false);
         let exit = 1 << 8;
         for (signal, log, around) in [
             (
@@ -179,10 +204,35 @@ mod tests {
                 "[Warning] io_uring_queue_init() failed: Cannot allocate memory\n[ERROR] mariadbd got signal 6 ;",
                 None,
             ),
+            // Its port for the other kind of address was taken: it went on, and ended for something else.
+            (
+                exit,
+                "[Warning] Failed to create a socket for IPv6 '::': Address already in use\n[ERROR] InnoDB: corruption",
+                None,
+            ),
             (exit, "[ERROR] InnoDB: Database page corruption", None),
             (11, "", None),
         ] {
             assert_eq!(ended(signal, log), around, "{signal} {log}");
         }
+    }
+
+    #[test]
+    fn whom_the_kernel_killed_is_told_from_whom_somebody_killed() {
+        let status = |signal: i32| ExitStatus::from_raw(signal);
+        let note = "[Note] InnoDB: Starting crash recovery";
+        for (signal, memory_ran_out, around) in [
+            (9, true, Some(Around::Memory)),
+            (9, false, Some(Around::Killed)),
+            // That somebody else was killed meanwhile explains nothing.
+            (11, true, None),
+            (0, true, None),
+        ] {
+            assert_eq!(Around::behind(status(signal), note, memory_ran_out), around);
+            assert_eq!(Around::killing(status(signal), memory_ran_out), around);
+        }
+        assert!(how_it_ended(status(9), true).contains("the kernel killed it"));
+        assert!(how_it_ended(status(9), false).contains("somebody else killed it"));
+        assert_eq!(how_it_ended(status(11), true), status(11).to_string());
     }
 }

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::fs::OpenOptions;
 use std::os::unix::fs::OpenOptionsExt;
-use std::process::{Child, Command};
+use std::process::Command;
 
 use anyhow::Result;
 
@@ -16,6 +16,7 @@ use super::shell_words::{prefix_words, quoted};
 use crate::cache::Cache;
 use crate::install::Install;
 use crate::install::version::NO_PROFILE;
+use crate::machine::oom_kills::OomKills;
 use crate::process::spawn::{Placement, spawn};
 use crate::runtime::{Runtime, normalise_variable};
 
@@ -49,7 +50,7 @@ impl StartCommand {
     }
 
     /// Starts the server and enters it in the registry.
-    pub(super) fn start(&self, cache: &Cache, files: &Files) -> Result<(Child, Registration)> {
+    pub(super) fn start(&self, cache: &Cache, files: &Files) -> Result<(Guard, Registration)> {
         let log = OpenOptions::new()
             .create(true)
             .append(true)
@@ -77,6 +78,7 @@ impl StartCommand {
             .stdin(std::process::Stdio::null())
             .stdout(log.try_clone()?)
             .stderr(log);
+        let killed_before = OomKills::now();
         let child = spawn(command, &self.placement).map_err(|error| {
             let hint = self
                 .placement
@@ -90,14 +92,14 @@ impl StartCommand {
             AroundServer::new(Around::met(&error), told)
         })?;
         // From here on a failure must not leave it running.
-        let guard = Guard(child);
+        let guard = Guard::new(child, &self.install.server, killed_before)?;
         let registration = Registration::enter(
             cache,
-            guard.0.id() as i32,
+            guard.id() as i32,
             files.run.path(),
             &files.socket_folder.path,
         )?;
-        Ok((guard.release(), registration))
+        Ok((guard, registration))
     }
 
     pub fn command_line(&self) -> String {

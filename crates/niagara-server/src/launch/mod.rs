@@ -4,7 +4,7 @@ pub(crate) mod account;
 pub(crate) mod arguments;
 pub(crate) mod around;
 mod asked;
-mod child;
+pub(crate) mod child;
 mod command;
 pub(crate) mod environment;
 pub(crate) mod error_log;

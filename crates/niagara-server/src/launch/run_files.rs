@@ -4,9 +4,9 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 
-use crate::cache::{WorkFolder, create_private};
+use crate::cache::{WorkFolder, create_private, place_in_tmp, private_place};
 
 /// `sun_path` holds 108 bytes, the last of them zero.
 const SOCKET_PATH_LIMIT: usize = 107;
@@ -55,18 +55,9 @@ impl SocketFolder {
                 && owner.is_ok_and(|owner| owner == user.as_raw())
         };
         let base = match named.filter(is_ours) {
-            Some(folder) => folder.join("niagara"),
-            None => PathBuf::from(format!("/tmp/niagara-{user}")),
+            Some(folder) => private_place(folder.join("niagara"))?,
+            None => private_place(place_in_tmp())?,
         };
-        create_private(&base)?;
-        // In /tmp, somebody else could have made it first.
-        let metadata = fs::symlink_metadata(&base)?;
-        if !metadata.is_dir() || metadata.uid() != user.as_raw() || metadata.mode() & 0o077 != 0 {
-            bail!(
-                "{} is not a private folder of yours\nremedy: remove it, or set XDG_RUNTIME_DIR",
-                base.display()
-            );
-        }
         let path = base.join(format!("{:08x}", rand::random::<u32>()));
         create_private(&path)?;
         Ok(SocketFolder { path, own: true })

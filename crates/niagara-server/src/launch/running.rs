@@ -15,7 +15,7 @@ use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
 use super::account::Account;
-use super::around::{Around, AroundServer};
+use super::around::{Around, AroundServer, how_it_ended};
 use super::child::Guard;
 use super::command::StartCommand;
 use super::error_log;
@@ -62,7 +62,7 @@ impl RunningServer {
         address: SocketAddr,
         connection: Admin,
     ) -> Result<RunningServer> {
-        let pid = Pid::from_raw(child.0.id() as i32);
+        let pid = Pid::from_raw(child.id() as i32);
         let socket = files.socket();
         Ok(RunningServer {
             connection: Mutex::new(Some(connection)),
@@ -101,7 +101,9 @@ impl RunningServer {
             };
             // Of a process that is gone nothing can be read, whatever was asked of it; one that is going has lost that before it has ended.
             if self.has_ended_within(GOING) {
-                return anyhow!("{}\n{error:#}", told("answered and then ended by itself"));
+                let by_itself =
+                    || anyhow!("{}\n{error:#}", told("answered and then ended by itself"));
+                return self.ended_from_around().unwrap_or_else(by_itself);
             }
             AroundServer::new(Around::Setting, told("started, but not as asked"))
                 .because(error)
@@ -306,7 +308,35 @@ impl RunningServer {
     /// Whether the process still runs.
     pub fn is_alive(&self) -> bool {
         let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
-        matches!(child.0.try_wait(), Ok(None))
+        matches!(child.try_wait(), Ok(None))
+    }
+
+    /// How it ended, in words; none while it lives.
+    pub fn how_it_ended(&self) -> Option<String> {
+        self.end().map(|(how, _)| how)
+    }
+
+    /// The error of a server that was ended by something around it, as [`Around::of`] knows it; none of one that lives, and where it
+    /// ended by itself. To be asked where it seems to have ended: one that is ending is waited for.
+    pub fn ended_from_around(&self) -> Option<anyhow::Error> {
+        if !self.has_ended_within(GOING) {
+            return None;
+        }
+        let (how, around) = self.end()?;
+        let told = format!(
+            "the server has ended ({how})\nend of its log:\n{}",
+            self.log_tail(15)
+        );
+        Some(AroundServer::new(around?, told).into())
+    }
+
+    /// How it ended, in words, and what around it was the cause, if anything was; none while it lives.
+    fn end(&self) -> Option<(String, Option<Around>)> {
+        let mut child = self.child.lock().unwrap_or_else(PoisonError::into_inner);
+        let status = child.try_wait().ok().flatten()?;
+        let memory_ran_out = child.memory_ran_out();
+        let how = how_it_ended(status, memory_ran_out);
+        Some((how, Around::killing(status, memory_ran_out)))
     }
 
     /// The last lines of its log.
@@ -335,14 +365,20 @@ impl RunningServer {
                 .child
                 .lock()
                 .unwrap_or_else(PoisonError::into_inner)
-                .0
                 .try_wait()?;
             match status {
                 Some(status) if status.success() => return Ok(()),
-                Some(status) => bail!(
-                    "the server did not shut down cleanly ({status})\nend of its log:\n{}",
-                    self.log_tail(15)
-                ),
+                Some(_) => {
+                    let (how, around) = self.end().unwrap_or_default();
+                    let told = format!(
+                        "the server did not shut down cleanly ({how})\nend of its log:\n{}",
+                        self.log_tail(15)
+                    );
+                    return Err(match around {
+                        Some(around) => AroundServer::new(around, told).into(),
+                        None => anyhow!(told),
+                    });
+                }
                 None if Instant::now() > deadline => {
                     bail!(
                         "the server did not shut down within {} s\nend of its log:\n{}",

@@ -9,7 +9,7 @@ use niagara_load::{Admin, Transport};
 
 use super::account::Account;
 use super::arguments::arguments;
-use super::around::{Around, AroundServer};
+use super::around::{Around, AroundServer, how_it_ended};
 use super::child::Guard;
 use super::command::StartCommand;
 use super::environment::{environment, join};
@@ -110,7 +110,7 @@ fn spawn_on(
         command,
         files,
         account,
-        child: Guard(child),
+        child,
         registration,
         timeout,
     })
@@ -132,7 +132,7 @@ pub struct StartingServer {
 impl StartingServer {
     /// The server's process.
     pub fn pid(&self) -> i32 {
-        self.child.0.id() as i32
+        self.child.id() as i32
     }
 
     /// Why the server has ended by itself, its command line and the end of its log; none while it lives, and where it
@@ -141,7 +141,7 @@ impl StartingServer {
     /// # Errors
     /// The process cannot be asked; something else around the server ended it ([`Around::of`]).
     pub fn ended(&mut self) -> Result<Option<anyhow::Error>> {
-        let Some(status) = self.child.0.try_wait()? else {
+        let Some(status) = self.child.try_wait()? else {
             return Ok(None);
         };
         let error = self.ended_with(status);
@@ -158,8 +158,9 @@ impl StartingServer {
     pub fn wait_ready(mut self) -> Result<RunningServer> {
         let deadline = Instant::now() + self.timeout;
         let mut attempts = 1;
+        let mut refused = String::new();
         loop {
-            if let Some(connection) = self.connect()? {
+            if let Some(connection) = self.connect(&mut refused)? {
                 let address = SocketAddr::from((
                     listen_address(self.command.remote.as_ref()),
                     self.command.port,
@@ -185,20 +186,20 @@ impl StartingServer {
                 server.open_door()?;
                 return Ok(server);
             }
-            if let Some(status) = self.child.0.try_wait()? {
+            if let Some(status) = self.child.try_wait()? {
                 let error = self.ended_with(status);
                 if Around::of(&error) == Some(Around::Port) && attempts < PORT_ATTEMPTS {
                     attempts += 1;
                     self.command.port = free_port(listen_address(self.command.remote.as_ref()))?;
-                    let (child, registration) = self.command.start(&self.cache, &self.files)?;
-                    (self.child, self.registration) = (Guard(child), registration);
+                    (self.child, self.registration) =
+                        self.command.start(&self.cache, &self.files)?;
                     continue;
                 }
                 return Err(error);
             }
             if Instant::now() > deadline {
                 return Err(anyhow!(self.failure(&format!(
-                    "did not answer within {} s",
+                    "did not answer within {} s{refused}",
                     self.timeout.as_secs()
                 ))));
             }
@@ -207,8 +208,8 @@ impl StartingServer {
         }
     }
 
-    /// None while it does not listen yet; an error when it does and refuses the account.
-    fn connect(&self) -> Result<Option<Admin>> {
+    /// None while it does not answer yet, with what it did instead in `refused`; an error when it refuses the account.
+    fn connect(&self, refused: &mut String) -> Result<Option<Admin>> {
         let socket = self.files.socket();
         if !socket.exists() {
             return Ok(None);
@@ -223,15 +224,20 @@ impl StartingServer {
                      remedy: remove niagara-account.json there, and the account is made again"
                 ))))
             }
-            Err(_) => Ok(None),
+            Err(error) => {
+                *refused = format!(", last: {error}");
+                Ok(None)
+            }
         }
     }
 
     /// That it ended while it was starting, by itself or by what surrounds it.
     fn ended_with(&self, status: ExitStatus) -> anyhow::Error {
-        let told = self.failure(&format!("ended while starting ({status})"));
+        let memory_ran_out = self.child.memory_ran_out();
+        let how = how_it_ended(status, memory_ran_out);
+        let told = self.failure(&format!("ended while starting ({how})"));
         let log = error_log::tail(&self.files.log(), 400);
-        match Around::behind(status, &log) {
+        match Around::behind(status, &log, memory_ran_out) {
             Some(around) => AroundServer::new(around, told).into(),
             None => anyhow!(told),
         }

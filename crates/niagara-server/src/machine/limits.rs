@@ -60,6 +60,10 @@ pub fn status_mask(status: &str, name: &str) -> Option<u64> {
     u64::from_str_radix(mask.trim(), 16).ok()
 }
 
+/// Where a group of version 2 has its limits: beyond the first its processes are killed, beyond the second they are made to wait
+/// until memory is taken back from them, and a server does nothing else from then on.
+const MEMORY_LIMITS: [&str; 2] = ["memory.max", "memory.high"];
+
 /// A limit holds for everything below it, so the smallest on the way up counts.
 fn version_2(root: &Root, groups: &str) -> Limits {
     let mut limits = Limits {
@@ -73,7 +77,9 @@ fn version_2(root: &Root, groups: &str) -> Limits {
             limits.cpu_quota,
             read("cpu.max").and_then(|text| quota(&text)),
         );
-        limits.memory_bytes = least(limits.memory_bytes, number("memory.max"));
+        for file in MEMORY_LIMITS {
+            limits.memory_bytes = least(limits.memory_bytes, number(file));
+        }
         limits.pids = least(limits.pids, number("pids.max"));
     }
     limits
@@ -143,15 +149,13 @@ pub(crate) struct MemoryGroup {
     pub folder: String,
 }
 
-/// The group that leaves this process least memory; `None` where no group has a limit.
-pub(crate) fn tightest_group(root: &Root) -> Option<MemoryGroup> {
+/// The folders of this process's control groups that count memory, its own first and then those above it; whether they are of
+/// version 2.
+pub(super) fn memory_groups(root: &Root) -> (bool, Vec<String>) {
     let groups = root.text("proc/self/cgroup").unwrap_or_default();
     let version_2 = root.exists("sys/fs/cgroup/cgroup.controllers");
-    let (place, own, [limit, used, reclaimable]) = match version_2 {
-        true => {
-            let files = ["memory.max", "memory.current", "inactive_file"];
-            ("sys/fs/cgroup", own_group(&groups), files)
-        }
+    let (place, own) = match version_2 {
+        true => ("sys/fs/cgroup", Some(own_group(&groups))),
         false => {
             let own = groups.lines().find_map(|line| {
                 let (controllers, own) = line.split_once(':')?.1.split_once(':')?;
@@ -160,21 +164,34 @@ pub(crate) fn tightest_group(root: &Root) -> Option<MemoryGroup> {
                     .any(|name| name == "memory")
                     .then_some(own)
             });
-            let files = [
-                "memory.limit_in_bytes",
-                "memory.usage_in_bytes",
-                "total_inactive_file",
-            ];
-            ("sys/fs/cgroup/memory", own?, files)
+            ("sys/fs/cgroup/memory", own)
         }
     };
-    let of = |group: &str| {
-        let folder = format!("{place}{group}");
+    let up = own.map(upwards).unwrap_or_default().into_iter();
+    (
+        version_2,
+        up.map(|group| format!("{place}{group}")).collect(),
+    )
+}
+
+/// The group that leaves this process least memory; `None` where no group has a limit.
+pub(crate) fn tightest_group(root: &Root) -> Option<MemoryGroup> {
+    let (version_2, folders) = memory_groups(root);
+    let (limits, used, reclaimable): (&[&str], _, _) = match version_2 {
+        true => (&MEMORY_LIMITS, "memory.current", "inactive_file"),
+        false => (
+            &["memory.limit_in_bytes"],
+            "memory.usage_in_bytes",
+            "total_inactive_file",
+        ),
+    };
+    let of = |folder: String| {
         let number = |file: &str| -> Option<u64> {
             root.text(&format!("{folder}/{file}"))?.trim().parse().ok()
         };
         // "Unlimited" is a word, or the largest multiple of a page.
-        let limit = number(limit).filter(|bytes| *bytes < 1 << 60)?;
+        let limits = limits.iter().filter_map(|file| number(file));
+        let limit = limits.filter(|bytes| *bytes < 1 << 60).min()?;
         let used = number(used)?;
         let stat = root
             .text(&format!("{folder}/memory.stat"))
@@ -188,7 +205,7 @@ pub(crate) fn tightest_group(root: &Root) -> Option<MemoryGroup> {
             folder,
         })
     };
-    upwards(own)
+    folders
         .into_iter()
         .filter_map(of)
         .min_by_key(|group| group.left)
@@ -254,9 +271,12 @@ mod tests {
         fs::write(top.join("pod/box/cpu.max"), "max 100000").expect("written");
         fs::write(top.join("pod/memory.max"), "1073741824").expect("written");
         fs::write(top.join("pod/box/memory.max"), "2147483648").expect("written");
-        let limits = version_2(&Root::at(folder.path()), "0::/pod/box");
-        assert_eq!(limits.cpu_quota, Some(2.0));
-        assert_eq!(limits.memory_bytes, Some(1 << 30));
+        let limits = || version_2(&Root::at(folder.path()), "0::/pod/box");
+        assert_eq!(limits().cpu_quota, Some(2.0));
+        assert_eq!(limits().memory_bytes, Some(1 << 30));
+        // Who goes beyond this one is not killed, and gets nothing done.
+        fs::write(top.join("pod/box/memory.high"), "536870912").expect("written");
+        assert_eq!(limits().memory_bytes, Some(1 << 29));
     }
 
     #[test]
@@ -283,7 +303,12 @@ mod tests {
             (found.left, found.folder.as_str()),
             (700, "sys/fs/cgroup/pod")
         );
-        fs::remove_file(folder.path().join("sys/fs/cgroup/pod/memory.max")).expect("was there");
+        write("sys/fs/cgroup/pod/memory.high", "3600\n");
+        assert_eq!(tightest_group(&root).map(|group| group.left), Some(300));
+        for file in ["memory.max", "memory.high"] {
+            let file = folder.path().join("sys/fs/cgroup/pod").join(file);
+            fs::remove_file(file).expect("was there");
+        }
         assert_eq!(tightest_group(&root), None);
         // Version 1.
         fs::remove_file(folder.path().join("sys/fs/cgroup/cgroup.controllers")).expect("was there");

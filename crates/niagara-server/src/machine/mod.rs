@@ -12,6 +12,7 @@ mod fingerprint;
 mod kernel_threads;
 mod limits;
 mod memory;
+pub(crate) mod oom_kills;
 mod perf;
 mod pressure;
 mod proc_stat;

@@ -8,3 +8,4 @@ pub(crate) mod listener;
 pub(crate) mod run_delay;
 pub(crate) mod spawn;
 pub(crate) mod usage;
+pub(crate) mod watcher;

@@ -3,11 +3,15 @@
 //! All unsafe code of the crate that concerns processes is here. Between `fork` and `exec` only system calls are
 //! made, on data prepared before the fork.
 
-use std::io;
+use std::ffi::CString;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
+use std::{fs, io};
 
 use crate::runtime::Scheduling;
 
@@ -48,11 +52,8 @@ pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<C
     let cpus = placement.cpus.as_deref().map(cpu_set).transpose()?;
     let scheduling = placement.scheduling;
     let lock_memory = placement.lock_memory;
-    let death_signal = if placement.gentle {
-        libc::SIGTERM
-    } else {
-        libc::SIGKILL
-    };
+    let gentle = placement.gentle;
+    let death_signal = if gentle { libc::SIGTERM } else { libc::SIGKILL };
     // SAFETY: `getpid` cannot fail and touches no memory.
     let parent = unsafe { libc::getpid() };
     // SAFETY: the closure makes only system calls that are async-signal-safe, on values captured by copy;
@@ -159,4 +160,63 @@ fn cpu_set(cpus: &[usize]) -> io::Result<libc::cpu_set_t> {
         unsafe { libc::CPU_SET(*cpu, &mut set) };
     }
     Ok(set)
+}
+
+/// Whether the kernel forgets the death signal of a process that becomes this program (prctl(2), PR_SET_PDEATHSIG): one whose file
+/// gives it rights, by `setcap` or as another user's.
+pub(crate) fn forgets_death_signal(program: &Path) -> bool {
+    const SET_ID: u32 = 0o6000;
+    let is_set_id = fs::metadata(program).is_ok_and(|file| file.mode() & SET_ID != 0);
+    // Root has all of them already.
+    is_set_id || (!nix::unistd::getuid().is_root() && has_capabilities(program))
+}
+
+fn has_capabilities(program: &Path) -> bool {
+    let Ok(path) = CString::new(program.as_os_str().as_bytes()) else {
+        return false;
+    };
+    // SAFETY: both texts end with a zero byte; nothing is written where there is no room.
+    let length = unsafe {
+        libc::getxattr(
+            path.as_ptr(),
+            c"security.capability".as_ptr(),
+            std::ptr::null_mut(),
+            0,
+        )
+    };
+    length > 0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::*;
+
+    #[test]
+    fn programs_with_rights_of_their_own_are_known() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("mysqld");
+        fs::write(&program, "").expect("written");
+        let mode = |mode| {
+            let mode = fs::Permissions::from_mode(mode);
+            fs::set_permissions(&program, mode).expect("ours");
+        };
+        mode(0o755);
+        assert!(!forgets_death_signal(&program) && !has_capabilities(&program));
+        mode(0o4755);
+        assert!(forgets_death_signal(&program));
+        mode(0o755);
+        // Where the tool is there and this user may.
+        let set = Command::new("setcap")
+            .arg("cap_sys_nice+ep")
+            .arg(&program)
+            .output();
+        if set.is_ok_and(|output| output.status.success()) {
+            assert!(has_capabilities(&program));
+            let is_root = nix::unistd::getuid().is_root();
+            assert_eq!(forgets_death_signal(&program), !is_root);
+        }
+        assert!(!forgets_death_signal(&folder.path().join("none")));
+    }
 }
