@@ -581,6 +581,7 @@ impl Conversation {
         if let Some(cursor) = self.cursor.take() {
             self.heard.push(Heard {
                 rows_sent: None,
+                rows_affected: None,
                 ..cursor.heard
             });
         }
