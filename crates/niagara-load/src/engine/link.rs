@@ -91,8 +91,11 @@ impl Link {
             cause,
             code: None,
         };
-        let mut session = Session::connect(endpoint, Some(&endpoint.database), timeout)
-            .map_err(|error| error.at(endpoint))?;
+        let session = match plan.is_of_script() {
+            true => Session::connect_for_script(endpoint, Some(&endpoint.database), timeout),
+            false => Session::connect(endpoint, Some(&endpoint.database), timeout),
+        };
+        let mut session = session.map_err(|error| error.at(endpoint))?;
         let mut handles = Vec::with_capacity(plan.templates.len());
         for template in &plan.templates {
             if template.as_text {

@@ -133,7 +133,7 @@ impl Session {
         database: Option<&str>,
         timeout: Duration,
     ) -> Result<Self, SessionError> {
-        Self::open(endpoint, database, timeout, false)
+        Self::open(endpoint, database, timeout, |login| login)
     }
 
     /// As [`connect`](Self::connect), and asks for [`insert_bulk`](Self::insert_bulk).
@@ -142,14 +142,25 @@ impl Session {
         database: Option<&str>,
         timeout: Duration,
     ) -> Result<Self, SessionError> {
-        Self::open(endpoint, database, timeout, true)
+        Self::open(endpoint, database, timeout, |login| login.wanting_bulk())
+    }
+
+    /// As [`connect`](Self::connect), for the connection of a script: its texts may be several statements, and answers several results.
+    pub(crate) fn connect_for_script(
+        endpoint: &Endpoint,
+        database: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Self, SessionError> {
+        Self::open(endpoint, database, timeout, |login| {
+            login.wanting_several_results()
+        })
     }
 
     fn open(
         endpoint: &Endpoint,
         database: Option<&str>,
         timeout: Duration,
-        wants_bulk: bool,
+        wanting: impl FnOnce(Login<'_>) -> Login<'_>,
     ) -> Result<Self, SessionError> {
         let deadline = Instant::now() + timeout;
         let encryption = match endpoint.tls.mode {
@@ -181,12 +192,7 @@ impl Session {
             timeout,
             warnings: 0,
         };
-        let login = Login::new(account, channel, encryption);
-        let login = if wants_bulk {
-            login.wanting_bulk()
-        } else {
-            login
-        };
+        let login = wanting(Login::new(account, channel, encryption));
         session.log_in(login, tls.as_ref(), deadline)
     }
 

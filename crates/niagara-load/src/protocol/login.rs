@@ -43,6 +43,10 @@ enum State {
     Authenticating { plugin: Plugin, nonce: Vec<u8> },
 }
 
+/// All that is asked for where an answer may be several results.
+const SEVERAL_RESULTS: u32 =
+    capability::MULTI_STATEMENTS | capability::MULTI_RESULTS | capability::PS_MULTI_RESULTS;
+
 /// A login under way.
 #[derive(Debug)]
 pub(crate) struct Login<'a> {
@@ -50,6 +54,7 @@ pub(crate) struct Login<'a> {
     channel: Channel,
     encryption: Encryption,
     wants_bulk: bool,
+    wants_several_results: bool,
     capabilities: u32,
     state: State,
     packets: u32,
@@ -62,6 +67,7 @@ impl<'a> Login<'a> {
             channel,
             encryption,
             wants_bulk: false,
+            wants_several_results: false,
             capabilities: 0,
             state: State::Greeting,
             packets: 0,
@@ -72,6 +78,12 @@ impl<'a> Login<'a> {
     /// are then without `LONG_PASSWORD`.
     pub(crate) fn wanting_bulk(mut self) -> Self {
         self.wants_bulk = true;
+        self
+    }
+
+    /// Asks for answers of [several results](capability::MULTI_RESULTS), and for texts of several statements.
+    pub(crate) fn wanting_several_results(mut self) -> Self {
+        self.wants_several_results = true;
         self
     }
 
@@ -145,6 +157,9 @@ impl<'a> Login<'a> {
         );
         if self.wants_bulk && greeting.takes_bulk {
             self.capabilities &= !capability::LONG_PASSWORD;
+        }
+        if self.wants_several_results {
+            self.capabilities |= greeting.capabilities & SEVERAL_RESULTS;
         }
         if encrypts {
             self.state = State::Encrypting(greeting);

@@ -35,6 +35,12 @@ pub(crate) mod capability {
     pub(crate) const SSL: u32 = 1 << 11;
     pub(crate) const TRANSACTIONS: u32 = 1 << 13;
     pub(crate) const SECURE_CONNECTION: u32 = 1 << 15;
+    /// A text may be several statements.
+    pub(crate) const MULTI_STATEMENTS: u32 = 1 << 16;
+    /// An answer may be several results: of a procedure, or of several statements.
+    pub(crate) const MULTI_RESULTS: u32 = 1 << 17;
+    /// The same of prepared statements.
+    pub(crate) const PS_MULTI_RESULTS: u32 = 1 << 18;
     pub(crate) const PLUGIN_AUTH: u32 = 1 << 19;
     pub(crate) const PLUGIN_AUTH_LENENC_CLIENT_DATA: u32 = 1 << 21;
     pub(crate) const DEPRECATE_EOF: u32 = 1 << 24;

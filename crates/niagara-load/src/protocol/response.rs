@@ -4,10 +4,10 @@
 //! everything else is stepped over by its length, unless the rows of this answer are wanted
 //! ([`ResponseReader::keep_rows`]).
 
-use super::ProtocolError;
 use super::answer::{Answer, Format};
 use super::packet::{Fields, MAX_PAYLOAD, ServerError};
 use super::sequence::{Packet, Sequence};
+use super::{ProtocolError, capability};
 
 /// Bytes of an error packet that are kept: the protocol's messages end at 512.
 const KEPT: usize = 640;
@@ -80,7 +80,14 @@ pub(crate) struct ResponseReader {
     /// Whether the rows of the answer at hand go into `answer`.
     keeps_rows: bool,
     answer: Answer,
+    /// Answers may be several results: what is known of an answer is known of its first one.
+    several: bool,
+    /// The result at hand is not the first one of its answer.
+    is_later: bool,
 }
+
+/// Among the flags of a status: another result follows.
+const MORE_RESULTS: u16 = 1 << 3;
 
 impl ResponseReader {
     /// For a connection that agreed on `capabilities`.
@@ -103,6 +110,8 @@ impl ResponseReader {
             kept: Vec::with_capacity(KEPT),
             keeps_rows: false,
             answer: Answer::default(),
+            several: capabilities & capability::MULTI_RESULTS != 0,
+            is_later: false,
         }
     }
 
@@ -178,7 +187,7 @@ impl ResponseReader {
             }
             let (here, rest) = bytes.split_at(self.left.min(bytes.len()));
             match self.part {
-                part if part.is_kept() => {
+                part if self.keeps(part) => {
                     let room = KEPT - self.kept.len();
                     self.kept.extend_from_slice(&here[..here.len().min(room)]);
                 }
@@ -203,6 +212,7 @@ impl ResponseReader {
                     self.taken = 0;
                     self.counted = 0;
                     self.continued = false;
+                    self.is_later = false;
                     return Ok(progress);
                 }
             }
@@ -251,28 +261,65 @@ impl ResponseReader {
             return Err(self.wrong_number());
         }
         self.part = Part::Of(self.sequence.packet(first, self.left)?);
-        if self.part.is_kept() {
+        if self.keeps(self.part) {
             self.kept.clear();
         }
         Ok(())
     }
 
+    /// Whether the start of a packet matters: at the end of rows it says whether that was all.
+    #[inline]
+    fn keeps(&self, part: Part) -> bool {
+        part.is_kept() || self.several && part == Part::Of(Packet::End)
+    }
+
+    /// A result is complete: so is the answer, unless its last packet, which was kept, says that another one follows. Nothing is kept of
+    /// that.
+    fn result_end(&mut self, is_eof: bool) -> Progress {
+        if !self.several || self.status(is_eof).unwrap_or(0) & MORE_RESULTS == 0 {
+            return Progress::Done;
+        }
+        self.is_later = true;
+        self.keeps_rows = false;
+        self.counted = 0;
+        self.sequence.restart();
+        Progress::More
+    }
+
+    /// The status that the packet that was kept has: an EOF, or else an OK.
+    fn status(&self, is_eof: bool) -> Result<u16, ProtocolError> {
+        let mut fields = Fields::new(self.kept.get(1..).unwrap_or_default());
+        if is_eof {
+            // The number of warnings.
+            fields.u16()?;
+        } else {
+            // The numbers of rows, and of the last insertion.
+            fields.lenenc()?;
+            fields.lenenc()?;
+        }
+        fields.u16()
+    }
+
     fn packet_end(&mut self) -> Result<Progress, ProtocolError> {
         match std::mem::replace(&mut self.part, Part::Header) {
             Part::Of(Packet::Ok) => {
-                // After the first byte: the number of rows.
-                let rows = self.kept.get(1..).unwrap_or_default();
-                self.changed = Fields::new(rows).lenenc().unwrap_or(0);
-                self.rows = self.changed;
-                self.has_rows = false;
-                self.touched = self.changed > 0;
-                return Ok(Progress::Done);
+                if !self.is_later {
+                    // After the first byte: the number of rows.
+                    let rows = self.kept.get(1..).unwrap_or_default();
+                    self.changed = Fields::new(rows).lenenc().unwrap_or(0);
+                    self.rows = self.changed;
+                    self.has_rows = false;
+                    self.touched = self.changed > 0;
+                }
+                return Ok(self.result_end(false));
             }
             Part::Of(Packet::End) => {
-                self.touched = true;
-                self.rows = self.counted;
-                self.has_rows = true;
-                return Ok(Progress::Done);
+                if !self.is_later {
+                    self.touched = true;
+                    self.rows = self.counted;
+                    self.has_rows = true;
+                }
+                return Ok(self.result_end(!self.sequence.ends_with_ok()));
             }
             Part::Of(Packet::Error) => {
                 self.rows = 0;
@@ -403,6 +450,45 @@ mod tests {
             }
             assert_eq!(reader.rows(), rows, "{payloads:?}");
         }
+    }
+
+    #[test]
+    fn of_several_results_the_first_one_is_told_and_all_are_read() {
+        const MORE_OK: &[u8] = &[0, 1, 0, 8, 0, 0, 0];
+        const MORE_END: &[u8] = &[0xfe, 0, 0, 8, 0, 0, 0];
+        const MORE_EOF: &[u8] = &[0xfe, 0, 0, 8, 0];
+        let of_procedure = packets(&[
+            &[1],
+            COLUMN,
+            ROW,
+            ROW,
+            MORE_END,
+            &[2],
+            COLUMN,
+            COLUMN,
+            ROW,
+            MORE_END,
+            OK,
+        ]);
+        let old = packets(&[&[1], COLUMN, EOF, ROW, ROW, MORE_EOF, OK]);
+        for (kind, bytes) in [(MODERN, &of_procedure), (OLD, &old)] {
+            let several = kind | capability::MULTI_RESULTS;
+            assert_eq!(read(several, bytes), Ok(Progress::Done));
+            let mut reader = ResponseReader::new(several);
+            assert_eq!(reader.feed(bytes), Ok(Progress::Done));
+            assert_eq!((reader.rows(), reader.changed()), (2, None));
+            // The next answer is its own.
+            assert_eq!(reader.feed(&packets(&[OK])), Ok(Progress::Done));
+            assert_eq!((reader.rows(), reader.changed()), (1, Some(1)));
+        }
+        let statements = packets(&[MORE_OK, &[1], COLUMN, ROW, OK_END]);
+        let mut reader = ResponseReader::new(MODERN | capability::MULTI_RESULTS);
+        assert_eq!(reader.feed(&statements), Ok(Progress::Done));
+        assert_eq!(reader.changed(), Some(1));
+        let failing = packets(&[MORE_OK, ERROR]);
+        assert_eq!(reader.feed(&failing), Ok(Progress::Failed));
+        assert_eq!(reader.error().unwrap().code, 1213);
+        assert_eq!(reader.feed(&packets(&[OK])), Ok(Progress::Done));
     }
 
     #[test]

@@ -54,6 +54,11 @@ impl Plan {
         }
     }
 
+    /// Whether it is of a program, whose statements nobody knows.
+    pub(crate) fn is_of_script(&self) -> bool {
+        matches!(self.script, Script::Script(_))
+    }
+
     /// The transactions of connection `number` (from 0): the same for the same number and seed, whatever the server.
     pub(crate) fn transaction(&self, number: u32) -> Transaction {
         let rng = Rng::seed_from_u64(
