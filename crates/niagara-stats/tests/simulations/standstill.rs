@@ -145,6 +145,7 @@ fn what_stands_still_now_and_then_is_not_called_faster() {
         let [before, after] = pair.called(&mut quiet(seed), &plan, rounds, &faster);
         // Over all time it serves 81 or 91 % of what A does.
         let told = format!("{still}, {couples} couples: {before} before, {after} after");
+        eprintln!("{told}");
         assert!(before > 0.35 && after <= most, "{told}");
     }
 }
