@@ -1,6 +1,7 @@
 //! The sequential judgement, and the only place where a verdict is decided: what the duels' scores say so far, and
 //! whether more are wanted.
 
+use crate::all_time::AllTime;
 use crate::evidence::Evidence;
 use crate::looks::{Look, LookPlan};
 use crate::sign_flips::MAX_DUELS;
@@ -213,7 +214,19 @@ pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgemen
         w: signed_rank_sum(scores),
         called_at: None,
         confidence: None,
+        withdrawn: false,
         ..judged.clone()
+    }
+}
+
+/// Takes a call of "faster" back that all transactions over all time contradict ([`AllTime::contradicts_faster`]): B stands still now
+/// and then, which the median of its slices does not show. It makes no call and changes no other, so that the error probability of
+/// the calls that are left is at most what it was.
+pub fn hold_against_all_time(judgement: &mut Judgement, all_time: Option<&AllTime>) {
+    let is_faster = judgement.verdict == Some(Verdict::Faster);
+    if is_faster && all_time.is_some_and(AllTime::contradicts_faster) {
+        judgement.verdict = Some(Verdict::Undetected);
+        judgement.withdrawn = true;
     }
 }
 
@@ -298,6 +311,7 @@ fn describe(
             .copied()
             .collect(),
         one_sided: plan.one_sided,
+        withdrawn: false,
     }
 }
 

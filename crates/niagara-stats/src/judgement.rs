@@ -54,6 +54,10 @@ pub struct Judgement {
     /// probability.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub one_sided: bool,
+    /// B was faster in its median slice, and the call was taken back, for over all time under load it was not
+    /// ([`hold_against_all_time`](crate::hold_against_all_time)).
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub withdrawn: bool,
 }
 
 impl Judgement {

@@ -1,5 +1,6 @@
 //! Estimates, sequential tests, designs: pure functions, no I/O.
 
+mod all_time;
 mod components;
 mod couple;
 mod difference;
@@ -33,6 +34,7 @@ mod unbounded;
 mod unfit;
 mod warm_up;
 
+pub use all_time::{AllTime, Batch, DuelTotals};
 pub use components::{COUPLES, Components, components, optimal_couples};
 pub use couple::Couple;
 pub use difference::{difference, widened};
@@ -45,7 +47,8 @@ pub use foldover::{
 pub use holm::{holm, p_of_zero_mean};
 pub use interval_estimate::IntervalEstimate;
 pub use judge::{
-    Rule, interval_once, judge, judge_beside, judge_final, judge_final_on_nodes, judge_on_nodes,
+    Rule, hold_against_all_time, interval_once, judge, judge_beside, judge_final,
+    judge_final_on_nodes, judge_on_nodes,
 };
 pub use judgement::{Judgement, Verdict};
 pub use looks::{ErrorBudget, Look, LookPlan};

@@ -1,5 +1,6 @@
 //! Results on disk: every slice of every duel, in SQLite.
 
+mod all_time;
 mod best_combination;
 mod build_note;
 mod deployment;
@@ -16,6 +17,7 @@ mod store;
 mod study_summary;
 mod summary;
 
+pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
 pub use build_note::{BuildCheck, BuildNote, FinalCheck};
 pub use deployment::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden};

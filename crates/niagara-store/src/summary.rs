@@ -1,6 +1,6 @@
 //! What a study came to: written by the lab beside the slices, read by the reports.
 
-use niagara_stats::{Estimate, Heterogeneity, Judgement, Stability};
+use niagara_stats::{AllTime, Estimate, Heterogeneity, Judgement, Stability};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
@@ -30,6 +30,10 @@ pub struct Comparison {
     /// took; `None` of older results.
     #[serde(default)]
     pub unadjusted: Option<Estimate>,
+    /// Throughput of all transactions over all time under load, standstills included, beside the median over slices that is judged;
+    /// `None` where transactions arrive at a fixed rate, of single jobs, of too few duels, and of older results.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub all_time: Option<AllTime>,
     /// Server CPU time per transaction, B over A (below 1 is better). A claim of its own.
     pub cpu_per_transaction: Option<Estimate>,
     /// Median latency, B over A, under closed load: it follows throughput.

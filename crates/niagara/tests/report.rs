@@ -30,6 +30,7 @@ fn tuned(proven: bool) -> TuneSummary {
     let total = Comparison {
         rate: None,
         unadjusted: None,
+        all_time: None,
         latency_p99: None,
         taken: None,
         nodes: None,
@@ -54,6 +55,7 @@ fn tuned(proven: bool) -> TuneSummary {
             confidence: None,
             looks: Vec::new(),
             one_sided: false,
+            withdrawn: false,
             next_look: None,
             alpha: 0.05,
         },

@@ -65,6 +65,7 @@ pub(crate) fn comparison(
                 &test.rule,
             ),
         },
+        all_time: outcome.all_time,
         unadjusted: beside(scored().filter_map(|duel| duel.raw_score).collect()),
         cpu_per_transaction: beside(scored().filter_map(|duel| duel.cpu_score).collect()),
         latency_p50: beside(

@@ -251,7 +251,7 @@ impl PartOpening {
         let events = store.events()?;
         let record = checkpoint::part();
         let records = parsed(store, &record, record.all(&events))?;
-        let summary = store.summary()?;
+        let summary = store.summary_over_all_time()?;
         let is_over = summary.as_ref().is_some_and(Summary::is_complete);
         let last = record.last(&events).and(records.last());
         if let Some(last) = last.filter(|last| !is_over && is_same(&last.asked, &matrix.part)) {

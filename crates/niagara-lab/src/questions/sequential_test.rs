@@ -4,10 +4,10 @@
 use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{
-    ErrorBudget, Judgement, LookPlan, Rule, Verdict, derive_seed, detectable_in,
-    judge_final_on_nodes, judge_on_nodes, standard_deviation,
+    AllTime, DuelTotals, ErrorBudget, Judgement, LookPlan, Rule, Verdict, derive_seed,
+    detectable_in, hold_against_all_time, judge_final_on_nodes, judge_on_nodes, standard_deviation,
 };
-use niagara_store::{DuelRecord, Ending, Goal, Phase};
+use niagara_store::{DuelRecord, Ending, Goal, Phase, duel_totals};
 
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::observer::{Event, Observer};
@@ -55,6 +55,8 @@ impl SequentialTest<'_> {
 /// How far it came.
 pub(crate) struct TestOutcome {
     pub judgement: Judgement,
+    /// Throughput over all time under load, which a call of "faster" is held against.
+    pub all_time: Option<AllTime>,
     pub duels: Vec<DuelRecord>,
     /// Stopped on request before a verdict: the same question can be continued.
     pub interrupted: bool,
@@ -105,6 +107,8 @@ pub(crate) struct RunningTest<'a> {
     test: &'a SequentialTest<'a>,
     plan: LookPlan,
     duels: Vec<DuelRecord>,
+    /// What each of them comes to over all time; of arrivals at a fixed rate nothing, for those are what both sides serve.
+    totals: Vec<Option<DuelTotals>>,
     /// The machine of each of their scores, by number.
     last_nodes: Vec<usize>,
     attempts: u64,
@@ -223,6 +227,9 @@ impl Series for RunningTest<'_> {
             }
             Ending::Scored | Ending::Disturbed => {
                 self.failures_in_a_row = [0; 2];
+                let slices = study.store().slices(Some(record.seq))?;
+                let totals = duel_totals(&record, &slices);
+                self.totals.push(totals.filter(|_| study.rate().is_none()));
                 self.duels.push(record);
                 // It may be told how far this came before the next look.
                 self.last_nodes = self.nodes(study);
@@ -252,6 +259,7 @@ impl<'a> RunningTest<'a> {
             test,
             plan: look_plan(study, test)?,
             duels: Vec::new(),
+            totals: Vec::new(),
             last_nodes: Vec::new(),
             attempts: 0,
             failures_in_a_row: [0; 2],
@@ -294,6 +302,17 @@ impl<'a> RunningTest<'a> {
         gains.filter_map(|duel| self.test.goal.gain(duel)).collect()
     }
 
+    /// Throughput over all time, of the duels that `judged` is of.
+    fn all_time(&self, judged: &Judgement) -> Option<AllTime> {
+        let duels = self.duels.iter().zip(&self.totals);
+        let totals: Vec<DuelTotals> = duels
+            .filter(|(duel, _)| self.test.goal.gain(duel).is_some())
+            .take(judged.duels)
+            .filter_map(|(_, totals)| *totals)
+            .collect();
+        AllTime::of(&totals, judged, &self.test.rule)
+    }
+
     /// What it came to by the last look.
     fn judged(&self) -> TestOutcome {
         let test = self.test;
@@ -327,8 +346,13 @@ impl<'a> RunningTest<'a> {
                 test.b.label()
             ));
         }
+        let all_time = self.all_time(&judgement);
+        if test.goal == Goal::Throughput {
+            hold_against_all_time(&mut judgement, all_time.as_ref());
+        }
         TestOutcome {
             judgement,
+            all_time,
             duels: self.duels.clone(),
             interrupted: false,
             failure: None,
@@ -368,6 +392,7 @@ impl<'a> RunningTest<'a> {
         let mut outcome = self.judged();
         outcome.interrupted = true;
         outcome.warnings.push(match so_far.verdict {
+            Some(_) if outcome.judgement.withdrawn => why.to_owned(),
             // Went on to the end although it was called: all duels count for the interval.
             Some(_) => format!(
                 "{why}; the difference was called after {}",
@@ -375,6 +400,7 @@ impl<'a> RunningTest<'a> {
             ),
             // Stopped between looks: no verdict.
             None => {
+                outcome.all_time = self.all_time(&so_far);
                 outcome.judgement = so_far;
                 format!("{why} before a verdict")
             }

@@ -10,6 +10,7 @@ mod ruinous;
 mod scalability;
 mod sequential;
 mod short_screening;
+mod standstill;
 mod steal;
 
 /// The largest rate that `rounds` trials may show where the true one is `limit`.

@@ -501,6 +501,89 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
     assert!(failure.starts_with("b could not"), "{failure}");
 }
 
+/// The slices of a duel of ten couples in which B serves `gain` times what A does and stands still in `still` of them.
+fn slices_of(seq: u32, gain: f64, still: u32) -> Vec<SliceRecord> {
+    let of = |couple: u32, side: u8| SliceRecord {
+        duel: seq,
+        couple,
+        side,
+        first: side == 0,
+        started_unix_ms: 0,
+        seconds: 1.0,
+        transactions: match side {
+            0 => 1000,
+            _ if couple < still => 0,
+            _ => (1000.0 * gain).round() as u64,
+        },
+        queries: 0,
+        errors: BTreeMap::new(),
+        latency_us: [1; 5],
+        server_cpu_seconds: 1.0,
+        client_cpu_seconds: 1.0,
+        transactions_whole: 1000,
+        client_context_switches: 0,
+        server_context_switches: 0,
+        steal: 0.0,
+        taken: 0.0,
+        generator_busy: 0.0,
+        disturbed: false,
+        histogram: String::new(),
+    };
+    (0..10)
+        .flat_map(|couple| [of(couple, 0), of(couple, 1)])
+        .collect()
+}
+
+/// B does 5 % more in its median slice; whether that is called depends on what it serves over all time.
+#[test]
+fn a_side_that_stands_still_in_a_fifth_of_its_slices_is_not_called_faster() {
+    let sides = [Variant::base("a"), Variant::base("b")];
+    let found = |still: u32, rate: Option<f64>| {
+        let test = comparison_of(&sides);
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let mut study = open(folder.path()).expect("new");
+        if let Some(rate) = rate {
+            study.set_rate(rate);
+        }
+        variants(&study.store);
+        let mut running = RunningTest::begin(&study, &test).expect("readable");
+        for seq in 0..8 {
+            study.next = seq as usize;
+            let next = running.next(&study, &mut Silent).expect("readable");
+            assert!(next.is_some(), "after {seq} duels");
+            let record = DuelRecord {
+                score: Some(0.05 + f64::from(seq) * 1e-3),
+                ..duel(seq)
+            };
+            let slices = slices_of(seq, 1.05, still);
+            study.store.add_duel(&record, &slices).expect("room");
+            running.take(&study, record, &mut Silent).expect("readable");
+        }
+        // A look: what is kept now is what is told of a process that is killed.
+        let killed = running.outcome(SeriesEnd::GoesOn).judgement.verdict;
+        let outcome = running.outcome(SeriesEnd::Finished);
+        assert_eq!(killed, outcome.judgement.verdict);
+        comparison(&study, &test, &outcome).expect("readable")
+    };
+    let steady = found(0, None);
+    assert_eq!(steady.judged().verdict, Some(Verdict::Faster));
+    let all_time = steady.all_time.expect("eight duels");
+    assert!((all_time.estimate.ratio - 1.05).abs() < 1e-9 && !all_time.disagrees);
+
+    let still = found(2, None);
+    assert_eq!(still.judged().verdict, Some(Verdict::Undetected));
+    assert!(still.judged().withdrawn);
+    let all_time = still.all_time.expect("eight duels");
+    assert!(
+        (all_time.estimate.ratio - 0.84).abs() < 1e-9,
+        "{all_time:?}"
+    );
+    assert_eq!(all_time.slow, [0.0, 0.2]);
+
+    // What arrives at a fixed rate is what both serve.
+    assert_eq!(found(2, Some(900.0)).all_time, None);
+}
+
 /// What a comparison came to so far.
 fn told(study: &Study, test: &SequentialTest<'_>, running: &RunningTest<'_>) -> Result<Summary> {
     let outcome = running.outcome(SeriesEnd::GoesOn);
