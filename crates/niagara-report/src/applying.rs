@@ -112,6 +112,9 @@ impl<'a> Found<'a> {
                  not hold what it takes."
             }
             Some(Verdict::Slower) => "Nothing: it was proven to be worse.",
+            _ if self.proof.is_some_and(|proof| proof.judged().withdrawn) => {
+                "Nothing: it is faster in its median slice, but not over all time: a warning above says more."
+            }
             _ if self
                 .rungs
                 .iter()

@@ -1,5 +1,6 @@
 //! Tables, charts and pages from what was measured.
 
+mod all_time;
 mod applying;
 mod chart;
 mod csv;

@@ -15,6 +15,9 @@ const PERCENTILES: [(f64, &str); 3] = [
     (99.0, "99th percentile, ms"),
 ];
 
+/// The row of all transactions over all time, beneath that of the median slice.
+const OVER_ALL_TIME: &str = "The same, over all time";
+
 /// The row of what failed.
 const ERRORS: &str = "Errors";
 
@@ -25,6 +28,8 @@ pub struct Sides {
     pub names: [String; 2],
     /// Median of the slices' transactions per second.
     pub tps: [f64; 2],
+    /// Transactions per second of all slices together.
+    pub all_time_tps: [f64; 2],
     /// Milliseconds at each of the percentiles, over all slices that nothing else disturbed; empty where no histogram is
     /// stored.
     pub latency_ms: Vec<(&'static str, [f64; 2])>,
@@ -43,6 +48,8 @@ pub struct Sides {
 pub struct Ratios {
     /// Transactions per second.
     pub throughput: Estimate,
+    /// The same over all time under load, where it is known.
+    pub all_time: Option<Estimate>,
     /// At each of the percentiles that are told.
     pub latency: [Option<Estimate>; 3],
     /// Server CPU time per transaction.
@@ -53,6 +60,7 @@ impl Ratios {
     fn of(comparison: &Comparison) -> Self {
         Self {
             throughput: comparison.throughput.estimate,
+            all_time: comparison.all_time.map(|found| found.estimate),
             latency: [
                 comparison.latency_p50,
                 comparison.latency_p95,
@@ -81,6 +89,11 @@ impl Sides {
         if slices.is_empty() {
             return None;
         }
+        let all_time_tps = [0, 1].map(|side| {
+            let own = || slices.iter().filter(|slice| slice.side == side);
+            let transactions: u64 = own().map(|slice| slice.transactions).sum();
+            transactions as f64 / own().map(|slice| slice.seconds).sum::<f64>()
+        });
         let errors = [0, 1].map(|side| {
             let own = || slices.iter().filter(|slice| slice.side == side);
             (
@@ -100,6 +113,7 @@ impl Sides {
         Some(Sides {
             names,
             tps: comparison.tps,
+            all_time_tps,
             latency_ms,
             ratios: Ratios::of(comparison),
             errors,
@@ -148,6 +162,13 @@ impl Sides {
             self.tps.map(number::rate),
             Some(&self.ratios.throughput),
         );
+        if let Some(all_time) = &self.ratios.all_time {
+            row(
+                OVER_ALL_TIME,
+                self.all_time_tps.map(number::rate),
+                Some(all_time),
+            );
+        }
         for ((name, values), ratio) in self.latency_ms.iter().zip(&self.ratios.latency) {
             row(name, values.map(milliseconds), ratio.as_ref());
         }
@@ -166,11 +187,14 @@ impl Sides {
             }),
             None,
         );
-        grid.notes.push(
+        let over_all_time = match self.ratios.all_time {
+            Some(_) => "; over all time: all transactions over all seconds under load",
+            None => "",
+        };
+        grid.notes.push(format!(
             "Of latency and CPU lower is better. What is judged are the ratios within duels, at the right: the machine's speed \
-             wanders, and the columns (throughput: the median of the slices) with it."
-                .to_owned(),
-        );
+             wanders, and the columns (throughput: the median of the slices{over_all_time}) with it."
+        ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));
         }

@@ -8,6 +8,7 @@ use niagara_store::{
     Searched, Summary, Together, TuneSummary,
 };
 
+use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
 use crate::ladder::is_added;
 use crate::number;
 use crate::terminal::is_unchecked;
@@ -21,6 +22,10 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
         return format!("{server}: {}", without_total(tune, &load));
     };
     let (found, duels) = found(total);
+    if let Some(both) = withdrawn(total) {
+        let levers = number::count(tune.rungs.len(), "lever");
+        return format!("{server} with {levers} is not called faster for {load}: {both} ({duels})");
+    }
     match total.judged().verdict {
         Some(Verdict::Undetected) if total.judged().confidence.is_some() => format!(
             "{server}: too few duels to call a gain of {} for {load}: {}",
@@ -138,6 +143,9 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
         _ => duels,
     };
     let judgement = compare.comparison.judged();
+    if let Some(both) = withdrawn(&compare.comparison) {
+        return format!("{b} is not called faster than {a} for {load}: {both} ({duels})");
+    }
     let estimate = &judgement.estimate;
     match judgement.verdict {
         Some(Verdict::Faster | Verdict::Slower) if judgement.was_called_earlier() => {
@@ -391,6 +399,7 @@ pub fn verdict(judgement: &Judgement) -> &'static str {
         Some(Verdict::Faster) => "faster",
         Some(Verdict::Slower) => "slower",
         Some(Verdict::NotWorthwhile) => "not worthwhile",
+        Some(Verdict::Undetected) if judgement.withdrawn => "not faster over all time",
         Some(Verdict::Undetected) => "undetected",
         None => "not judged yet",
     }
@@ -484,6 +493,11 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
             "Throughput",
             &(comparison.goal != Goal::Throughput).then_some(comparison.throughput.estimate),
             "beside the goal: not what was decided by",
+        ),
+        claim(
+            ALL_TIME,
+            &comparison.all_time.map(|found| found.estimate),
+            ALL_TIME_MEANS,
         ),
         claim(
             AS_MEASURED,
@@ -787,6 +801,7 @@ pub fn warnings(summary: &Summary) -> Vec<String> {
         Summary::Sweep(sweep) => (&sweep.warnings, sweep.complete, None),
     };
     let mut all: Vec<String> = older_builds(builds_of(summary)).collect();
+    all.extend(cautions(summary));
     all.extend(stored.iter().cloned());
     if let Some(replay) = comparison_of(summary).and_then(|comparison| comparison.replay.as_ref()) {
         all.extend(crate::replay::warnings(replay));

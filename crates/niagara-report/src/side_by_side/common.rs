@@ -4,6 +4,7 @@ use niagara_stats::{Estimate, IntervalEstimate, difference, student, widened};
 use niagara_store::{Comparison, Goal, RungOutcome, Screened, Summary, SweepSummary, TuneSummary};
 use serde::Serialize;
 
+use crate::all_time::ALL_TIME;
 use crate::wording;
 
 /// A ratio of B over A that a study came to.
@@ -61,7 +62,9 @@ pub(crate) fn main_figure(comparison: &Comparison) -> Figure {
 pub fn beside(comparison: &Comparison) -> Vec<Figure> {
     let throughput = (comparison.goal != Goal::Throughput)
         .then_some(("Throughput", &comparison.throughput.estimate));
+    let all_time = comparison.all_time.map(|found| found.estimate);
     let others = [
+        (ALL_TIME, &all_time),
         (
             "Server CPU per transaction",
             &comparison.cpu_per_transaction,

@@ -3,6 +3,7 @@
 use niagara_stats::Verdict;
 use niagara_store::{LadderRung, LadderSummary, RungOutcome};
 
+use crate::all_time::withdrawn;
 use crate::grid::Grid;
 use crate::ladder::Step;
 use crate::number;
@@ -25,7 +26,7 @@ pub fn headline(ladder: &LadderSummary) -> String {
         Some(total) => {
             let judged = total.judged();
             let found = number::estimate(&total.goal.figure(&judged.estimate));
-            let found = at_its_confidence(total, &found);
+            let found = withdrawn(total).unwrap_or_else(|| at_its_confidence(total, &found));
             let duels = fresh(&ladder.protocol, judged.duels);
             match judged.verdict {
                 Some(Verdict::Faster) => format!(

@@ -7,6 +7,7 @@ use niagara_store::{
 
 use super::interval_estimate;
 use super::parts::{confirmations, left, parts};
+use crate::all_time::withdrawn;
 use crate::grid::Grid;
 use crate::number;
 use crate::wording::{
@@ -30,7 +31,7 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     let comparison = &confirmed.comparison;
     let judgement = comparison.judged();
     let found = number::estimate(&comparison.goal.figure(&judgement.estimate));
-    let found = at_its_confidence(comparison, &found);
+    let found = withdrawn(comparison).unwrap_or_else(|| at_its_confidence(comparison, &found));
     let load = crate::wording::load(
         &matrix.workloads[confirmed.workload].name,
         confirmed.threads,

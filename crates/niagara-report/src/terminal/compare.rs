@@ -85,7 +85,10 @@ impl Screen<'_> {
             title: format!("{}, B over A", comparison.goal.title()),
             estimate: number::estimate(&comparison.goal.figure(&judged.estimate)),
             note: wording::verdict_on_goal(comparison),
-            paint: paint_of(&judged.estimate),
+            paint: match judged.withdrawn {
+                true => Paint::Plain,
+                false => paint_of(&judged.estimate),
+            },
         }]);
     }
 

@@ -80,7 +80,7 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         say_text!("{}", niagara_report::csv(&Report::load(&store)?));
         return Ok(ExitCode::SUCCESS);
     }
-    let Some(summary) = store.summary()? else {
+    let Some(summary) = store.summary_over_all_time()? else {
         bail!(
             "{} was stopped before there was anything to sum up ({} kept): the command that continues it is\n  {}",
             folder.display(),
