@@ -135,6 +135,7 @@ fn what_stands_still_now_and_then_is_not_called_faster() {
         (0.1, 40, standard(), 91, 0.01),
         (0.1, 20, standard(), 92, 0.08),
         (0.1, 12, LookPlan::one_sided(0.05), 93, 0.2),
+        (0.05, 12, LookPlan::one_sided(0.05), 94, 0.65),
     ] {
         let pair = Pair {
             effect: 1.01f64.ln(),
@@ -143,9 +144,8 @@ fn what_stands_still_now_and_then_is_not_called_faster() {
         };
         let faster = [Verdict::Faster];
         let [before, after] = pair.called(&mut quiet(seed), &plan, rounds, &faster);
-        // Over all time it serves 81 or 91 % of what A does.
+        // Over all time it serves 81 to 96 % of what A does.
         let told = format!("{still}, {couples} couples: {before} before, {after} after");
-        eprintln!("{told}");
         assert!(before > 0.35 && after <= most, "{told}");
     }
 }
