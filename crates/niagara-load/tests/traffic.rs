@@ -106,37 +106,42 @@ const SERVER: ([u8; 4], u16) = ([10, 0, 0, 1], 3306);
 fn packets(pieces: &[Piece], begins: bool) -> Vec<(u64, Vec<u8>)> {
     let mut numbers = [u32::MAX - 500, 7000];
     let mut all = Vec::new();
-    let mut packet = |at_us, to_server: bool, number: u32, syn: bool, fin: bool, bytes: &[u8]| {
-        let (from, to) = if to_server {
-            (CLIENT, SERVER)
-        } else {
-            (SERVER, CLIENT)
+    // `known` is the number up to which the sender has what the other side said.
+    let mut packet =
+        |at_us, to_server: bool, [number, known]: [u32; 2], syn: bool, fin: bool, bytes: &[u8]| {
+            let (from, to) = if to_server {
+                (CLIENT, SERVER)
+            } else {
+                (SERVER, CLIENT)
+            };
+            let mut builder = PacketBuilder::ethernet2([1; 6], [2; 6])
+                .ipv4(from.0, to.0, 64)
+                .tcp(from.1, to.1, number, 1000);
+            builder = match (syn, to_server) {
+                (true, true) => builder.syn(),
+                (true, false) => builder.syn().ack(known),
+                _ => builder.ack(known),
+            };
+            if fin {
+                builder = builder.fin();
+            }
+            let mut data = Vec::new();
+            builder.write(&mut data, bytes).expect("memory");
+            all.push((at_us, data));
         };
-        let mut builder = PacketBuilder::ethernet2([1; 6], [2; 6])
-            .ipv4(from.0, to.0, 64)
-            .tcp(from.1, to.1, number, 1000);
-        builder = match (syn, to_server) {
-            (true, true) => builder.syn(),
-            (true, false) => builder.syn().ack(1),
-            _ => builder.ack(1),
-        };
-        if fin {
-            builder = builder.fin();
-        }
-        let mut data = Vec::new();
-        builder.write(&mut data, bytes).expect("memory");
-        all.push((at_us, data));
-    };
     let first_us = pieces.first().expect("something was said").at_us;
     if begins {
-        packet(first_us - 20, true, numbers[0], true, false, b"");
+        packet(first_us - 20, true, [numbers[0], 0], true, false, b"");
         // Nobody answers at once.
-        packet(first_us - 15, true, numbers[0], true, false, b"");
-        packet(first_us - 10, false, numbers[1], true, false, b"");
+        packet(first_us - 15, true, [numbers[0], 0], true, false, b"");
+        let known = numbers[0].wrapping_add(1);
+        packet(first_us - 10, false, [numbers[1], known], true, false, b"");
         numbers = numbers.map(|number| number.wrapping_add(1));
     }
     for piece in pieces {
-        let number = &mut numbers[usize::from(!piece.to_server)];
+        let [place, other] = [usize::from(!piece.to_server), usize::from(piece.to_server)];
+        let known = numbers[other];
+        let number = &mut numbers[place];
         let chunks: Vec<(u32, &[u8])> = piece
             .bytes
             .chunks(40)
@@ -149,16 +154,30 @@ fn packets(pieces: &[Piece], begins: bool) -> Vec<(u64, Vec<u8>)> {
         // Each pair turned round, every third sent twice.
         for pair in chunks.chunks(2) {
             for (place, (at, chunk)) in pair.iter().rev().enumerate() {
-                packet(piece.at_us, piece.to_server, *at, false, false, chunk);
+                packet(
+                    piece.at_us,
+                    piece.to_server,
+                    [*at, known],
+                    false,
+                    false,
+                    chunk,
+                );
                 if place == 1 && at % 3 == 0 {
-                    packet(piece.at_us, piece.to_server, *at, false, false, chunk);
+                    packet(
+                        piece.at_us,
+                        piece.to_server,
+                        [*at, known],
+                        false,
+                        false,
+                        chunk,
+                    );
                 }
             }
         }
         *number = number.wrapping_add(piece.bytes.len() as u32);
     }
     let last_us = pieces.last().expect("something was said").at_us;
-    packet(last_us, true, numbers[0], false, true, b"");
+    packet(last_us, true, numbers, false, true, b"");
     all
 }
 
@@ -379,21 +398,39 @@ fn what_cannot_be_read_is_counted() {
         let (summary, _) = imported(folder.path(), name, &pcap(packets));
         summary.dropped
     };
-    // Not all of a packet was recorded.
-    let mut cut = recorded.clone();
-    let long = cut
-        .iter()
-        .position(|(_, data)| data.len() == 54 + 40)
-        .expect("a full one");
-    cut[long].1.truncate(60);
-    // Sent twice, it may come whole the second time: all that begin there are cut.
-    let (at, bytes) = (recorded[long].0, recorded[long].1.clone());
-    for packet in &mut cut {
-        if packet.0 == at && packet.1 == bytes {
+    // Not all of a packet was recorded: one of a statement, one of an answer.
+    let full = |(_, data): &&(u64, Vec<u8>)| {
+        data.len() == 54 + 40 && data.windows(10).any(|words| words == b"long long ")
+    };
+    let asked = recorded.iter().find(full).expect("in a statement");
+    let answered = recorded.iter().rfind(full).expect("in an answer");
+    for (name, long, is_known) in [
+        ("asked.pcap", asked, false),
+        ("answered.pcap", answered, true),
+    ] {
+        let mut cut = recorded.clone();
+        // Sent twice, it may come whole the second time.
+        for packet in cut.iter_mut().filter(|packet| *packet == long) {
             packet.1.truncate(60);
         }
+        let (summary, lines) = imported(folder.path(), name, &pcap(&cut));
+        let dropped = &summary.dropped;
+        assert_eq!(dropped.count(Cause::Gap), 1, "{name}: {dropped:?}");
+        let find = |words: &str| {
+            let mut lines = lines.iter();
+            lines.find(|line| {
+                let text = line["statement"].as_str();
+                text.is_some_and(|text| text.starts_with(words))
+            })
+        };
+        assert!(find("SELECT nothing").is_some(), "{name}");
+        let long = find("SELECT 'long");
+        assert_eq!(long.is_some(), is_known, "{name}");
+        assert!(
+            long.is_none_or(|long| long["rows_sent"].is_null()),
+            "{name}"
+        );
     }
-    assert_eq!(dropped("cut.pcap", &cut).count(Cause::LostPackets), 1);
     // The client wants TLS: the bit in its first packet, and nothing behind it.
     let mut tls = Vec::new();
     for piece in &pieces {
