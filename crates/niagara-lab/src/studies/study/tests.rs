@@ -5,6 +5,7 @@ use niagara_store::{CompareSummary, Ending, Goal, Phase, SliceRecord};
 use serde_json::json;
 
 use crate::questions::comparison::comparison;
+use crate::questions::failure_words::why_unmeasured;
 use crate::questions::sequential_test::{RunningTest, SequentialTest};
 use crate::studies::observer::Silent;
 use crate::studies::series::{Series, SeriesEnd};
@@ -449,7 +450,7 @@ fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
 fn a_side_that_fails_again_and_again_is_not_called_faster() {
     let sides = [Variant::base("a"), Variant::base("b")];
     let test = comparison_of(&sides);
-    let outcome = |failing: &dyn Fn(u32) -> Option<u8>| {
+    let of = |sign: f64, failing: &dyn Fn(u32) -> Option<u8>| {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut study = open(folder.path()).expect("new");
         let mut running = RunningTest::begin(&study, &test).expect("readable");
@@ -465,7 +466,7 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
             let record = match failing(seq) {
                 Some(side) => failed(seq, side),
                 None => DuelRecord {
-                    score: Some(0.10 + f64::from(seq) * 1e-3),
+                    score: Some(sign * (0.10 + f64::from(seq) * 1e-3)),
                     ..duel(seq)
                 },
             };
@@ -473,6 +474,7 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
         }
         running.outcome(SeriesEnd::Finished)
     };
+    let outcome = |failing: &dyn Fn(u32) -> Option<u8>| of(1.0, failing);
     let verdict = |failing: &dyn Fn(u32) -> Option<u8>| outcome(failing).judgement.verdict;
     assert_eq!(verdict(&|_| None), Some(Verdict::Faster));
     assert_eq!(
@@ -499,6 +501,39 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
     assert_eq!(at_last.judgement.verdict, Some(Verdict::Undetected));
     let failure = at_last.failure.expect("B failed");
     assert!(failure.starts_with("b could not"), "{failure}");
+    assert_eq!(at_last.failed_side, Some(1));
+    // Whatever is called A: it wins every duel that it survives, and dies in every second one.
+    let of_a = of(-1.0, &|seq| (seq % 2 == 1).then_some(0));
+    assert_eq!(of_a.judgement.verdict, Some(Verdict::Undetected));
+    assert!(
+        of_a.warnings
+            .iter()
+            .any(|text| text.starts_with("a was faster")),
+        "{:?}",
+        of_a.warnings
+    );
+    // That B loses and dies is no reason not to call it slower.
+    let of_b = of(-1.0, &|seq| (seq % 2 == 1).then_some(1));
+    assert_eq!(of_b.judgement.verdict, Some(Verdict::Slower));
+}
+
+/// A question of which the time ended behind a duel that a side did not survive was not left for want of time alone.
+#[test]
+fn a_duel_that_failed_before_the_time_ended_is_told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let study = open(folder.path()).expect("new");
+    let sides = [Variant::base("a"), Variant::base("b")];
+    let test = comparison_of(&sides);
+    let mut running = RunningTest::begin(&study, &test).expect("readable");
+    let told = |running: &RunningTest<'_>| why_unmeasured(&running.outcome(SeriesEnd::OutOfTime));
+    assert_eq!(told(&running), None);
+    running
+        .take(&study, failed(0, 1), &mut Silent)
+        .expect("room");
+    assert_eq!(
+        told(&running).as_deref(),
+        Some("the time ended after a duel that failed: b could not be measured: killed")
+    );
 }
 
 /// The slices of a duel of ten couples in which B serves `gain` times what A does and stands still in `still` of them.
