@@ -1,13 +1,15 @@
 //! Option files as a real server reads them.
 
-use std::collections::BTreeMap;
+mod variables;
+
 use std::fs;
 use std::path::Path;
-use std::process::Command;
 
-use anyhow::{Result, ensure};
+use anyhow::Result;
 use niagara_origin::configuration::{ConfigSource, StartConfiguration};
-use niagara_server::{Install, Runtime, command_line};
+use niagara_server::Install;
+
+use variables::assert_same;
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
@@ -110,32 +112,6 @@ fn a_study_of_other_content_is_another_study() -> Result<()> {
     Ok(())
 }
 
-/// The values that the server says it would have, when it is started by this command on an empty folder.
-fn variables(command: &str, datadir: &Path) -> Result<BTreeMap<String, String>> {
-    let output = Command::new("sh")
-        .arg("-c")
-        .arg(format!(
-            "{command} --user=root --datadir={} --verbose --help",
-            datadir.display()
-        ))
-        .output()?;
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    let (_, table) = text
-        .split_once("Variables (--variable-name=value)")
-        .unwrap_or_default();
-    let variables: BTreeMap<String, String> = table
-        .lines()
-        .filter_map(|line| line.split_once(' '))
-        .map(|(name, value)| (name.to_owned(), value.trim().to_owned()))
-        .collect();
-    ensure!(
-        variables.len() > 100,
-        "{command}: {}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    Ok(variables)
-}
-
 #[test]
 fn a_start_comes_to_what_the_server_makes_of_the_file() -> Result<()> {
     let folder = tempfile::tempdir()?;
@@ -167,35 +143,19 @@ fn a_start_comes_to_what_the_server_makes_of_the_file() -> Result<()> {
         at("conf.d/50-shop.1.cnf"),
         "[server]\ntmp_table_size = 64M\n",
     )?;
-    let start = read(&main, 4 << 30)?;
-    let install = Install::from_path(Path::new(SERVER))?;
-    let scratch = tempfile::tempdir()?;
-    let variables = |command: &str| variables(command, scratch.path());
-    let theirs = variables(&format!("{SERVER} --defaults-file={}", main.display()))?;
-    let ours = variables(&command_line(&install, &Runtime::default(), &start.config))?;
-    let differ = |name: &&String| theirs.get(*name) != ours.get(*name);
-    let different: Vec<&String> = theirs.keys().filter(differ).collect();
-    assert!(
-        different.is_empty(),
-        "{different:?}\n{:#?}",
-        different
-            .iter()
-            .map(|name| (&theirs[*name], ours.get(*name)))
-            .collect::<Vec<_>>()
-    );
-    // Which the file sets otherwise than nobody would.
-    let defaults = variables(&format!("{SERVER} --no-defaults"))?;
-    for name in [
-        "optimizer-switch",
-        "sort-buffer-size",
-        "key-buffer-size",
-        "join-buffer-size",
-        "tmp-table-size",
-        "long-query-time",
-        "userstat",
-    ] {
-        assert_ne!(theirs[name], defaults[name], "{name}");
-    }
+    let start = assert_same(
+        &Install::from_path(Path::new(SERVER))?,
+        &main,
+        &[
+            "optimizer-switch",
+            "sort-buffer-size",
+            "key-buffer-size",
+            "join-buffer-size",
+            "tmp-table-size",
+            "long-query-time",
+            "userstat",
+        ],
+    )?;
     let told = start.told().join("\n");
     for words in ["[mysqld1]", "init_connect", "innodb_nonsense"] {
         assert!(told.contains(words), "{words}: {told}");
@@ -233,13 +193,15 @@ fn nothing_of_the_original_wakes_and_no_secret_is_told() -> Result<()> {
     fs::write(
         &path,
         "[client]\npassword = S3cret\n[mysqld]\nenable-event-scheduler\ninnodb_data_file_path = ibdata1:12M;/disk2/ibdata2:12M:autoextend\n\
-         loose-authentication_ldap_simple_bind_root_pwd = S3cret\nloose-s3_access_key = S3cret\nreport-host = S3cret\n\
+         loose-authentication_ldap_simple_bind_root_pwd = S3cret\nloose-s3_access_key = S3cret\nreport-host = S3cret\ndefault-time-zone = Europe/Berlin\n\
          loose-wsrep_cluster_address = gcomm://S3cret\nwait_timeout\nperformance-schema-instrument='wait/%=OFF'\n\
          performance-schema-instrument='statement/%=ON'\n",
     )?;
     let start = read(&path, 4 << 30)?;
     let told = format!("{}\n{start:?}", start.told().join("\n"));
     assert!(!told.contains("S3cret"), "{told}");
+    // A zone is known where its tables are.
+    assert!(told.contains("named zones are in the original's data"));
     let names: Vec<&str> = start.config.keys().map(String::as_str).collect();
     assert_eq!(names, ["performance_schema_instrument"]);
     assert_eq!(

@@ -377,9 +377,23 @@ fn a_running_server_tells_its_isolation_level() -> Result<()> {
             ("transaction_isolation", "READ-COMMITTED"),
             ("character_set_server", "utf8mb4"),
             ("innodb_log_file_size", "100M"),
+            ("performance_schema", "ON"),
+            // Given twice.
+            (
+                "performance_schema_instrument",
+                "stage/%=ON;statement/sql/select=OFF",
+            ),
         ],
         &[],
     )?;
+    let enabled = |name: &str| {
+        let enabled = format!(
+            "SELECT MIN(enabled) FROM performance_schema.setup_instruments WHERE name LIKE '{name}'"
+        );
+        shop::value(&server, &enabled)
+    };
+    assert_eq!(enabled("stage/%")?, "YES");
+    assert_eq!(enabled("statement/sql/select")?, "NO");
     let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
     let running = running_config(&mut admin, "here")?;
     let value = |name: &str| {

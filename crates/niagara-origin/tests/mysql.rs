@@ -2,6 +2,7 @@
 //! copy.
 
 mod shop;
+mod variables;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -18,6 +19,7 @@ use niagara_server::archive::Apt;
 use niagara_server::{Cache, Cancel, Catalog, Config, ImageStore, Install, RunningServer, get};
 
 use shop::{Shop, assert_no_binary_log, output_of, value};
+use variables::assert_same;
 
 /// The catalogue's server.
 const MYSQL: &str = "mysql-9.7";
@@ -195,7 +197,7 @@ fn a_data_directory_of_mysql_comes_in() -> Result<()> {
     fs::create_dir(&scratch)?;
     let start = StartConfiguration::of(
         &ConfigSource::file(&path)?,
-        source.persisted.as_ref(),
+        Some(&source),
         &shop.install,
         1 << 30,
         &scratch,
@@ -346,4 +348,32 @@ fn a_running_server_tells_what_set_its_variables() -> Result<()> {
     assert_eq!(value("character_set_server"), Some("latin1"));
     assert_eq!(value("autocommit"), None);
     server.stop()
+}
+
+#[test]
+fn a_start_comes_to_what_the_server_makes_of_the_file() -> Result<()> {
+    let shop = Shop::new()?;
+    let path = shop.path("my.cnf");
+    fs::write(
+        &path,
+        "[mysqld]\noptimizer_switch = \"index_merge=off,mrr=on\"\noptimizer-switch=mrr=off,hash_join=off\n\
+         sql_mode = ANSI\nsql_mode = TRADITIONAL\nslow_query_log =\nlog_queries_not_using_indexes = ON\n\
+         disable-log-queries-not-using-indexes\nskip-innodb-adaptive-hash-index=0\nenable-log-slow-extra\n\
+         maximum-sort-buffer-size=8M\nsort_buffer_size = 4MB\nkey_buffer_size=16M\nhot.key_buffer_size=32M\n\
+         innodb-file-per-table = yes\nlong_query_time = 0.5\nloose-innodb_nonsense = 1\nloose-key_buffer = 1M\n\
+         loose-max_connections = 77\ninit_connect='SET @a=1 # no comment'\nskip-name-resolve\ndefault-time-zone='+01:00'\n\
+         transaction-isolation=READ-COMMITTED\nskip-log-bin\nold-alter-table\ninnodb_redo_log_capacity = 1G\n\
+         session_track_system_variables=\n[mysqld-8.0]\njoin_buffer_size = 9M\n[MYSQLD]\njoin_buffer_size = 1M\n",
+    )?;
+    let start = assert_same(
+        &shop.install,
+        &path,
+        &["optimizer-switch", "sort-buffer-size", "join-buffer-size"],
+    )?;
+    let told = start.told().join("\n");
+    for words in ["[mysqld-8.0]", "loose-key_buffer", "innodb_nonsense"] {
+        assert!(told.contains(words), "{words}: {told}");
+    }
+    assert!(!told.contains("differently"), "{told}");
+    Ok(())
 }

@@ -99,12 +99,13 @@ fn variants_are_compared_on_the_users_data_and_configuration() {
     assert!(origin["data"]["source"]["digest"].is_string(), "{origin:#}");
     assert_eq!(origin["machine"]["cpus"], 16);
     let events = store.events().expect("events");
-    assert!(
-        events
-            .iter()
-            .any(|event| event.text.contains("server_id=5")),
-        "{events:?}"
-    );
+    // What the start is without, and what the data are.
+    for words in ["server_id=5", "the data are the data directory"] {
+        assert!(
+            events.iter().any(|event| event.text.contains(words)),
+            "no {words} in {events:?}"
+        );
+    }
     for variant in store.variants().expect("variants") {
         assert!(format!("{variant:?}").contains("333"), "{variant:?}");
     }

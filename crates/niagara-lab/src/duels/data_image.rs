@@ -4,7 +4,9 @@ use std::fs;
 
 use anyhow::{Result, bail};
 use niagara_load::replay_before;
-use niagara_server::{Cache, Cancel, Config, Content, Image, ImageStore, Install, LOAD_DATABASE};
+use niagara_server::{
+    Cache, Cancel, Config, Image, ImageContent, ImageStore, Install, LOAD_DATABASE,
+};
 
 use crate::asking::origin::Data;
 use crate::duels::spec::Load;
@@ -98,7 +100,7 @@ pub(crate) fn image_behind(
             tell("settling: purge, clean shutdown");
             server.stop()?;
             let record = image.record()?;
-            Ok(Content {
+            Ok(ImageContent {
                 databases: record.databases,
                 without: record.without,
             })

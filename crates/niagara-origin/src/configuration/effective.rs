@@ -1,6 +1,6 @@
 //! What a server makes of option files: the server is asked, and the places come from our own reading of the same files.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use niagara_server::Install;
@@ -29,6 +29,15 @@ pub(crate) fn effective(
         .collect();
     let without = unread(&read.options, known, &install.name);
     read.remarks.extend(without);
+    let others = other_files(&known.files, file, &read.files);
+    read.remarks.extend(others.iter().map(|other| {
+        format!(
+            "{} is here too, which servers read beside {}: the start is without it; where your server has it, name a file that \
+             includes both (!include)",
+            other.display(),
+            file.display()
+        )
+    }));
     if same(&ours, &said) {
         return Ok((ours, read));
     }
@@ -39,6 +48,20 @@ pub(crate) fn effective(
         file.display()
     ));
     Ok((cut(&said, &ours, file), read))
+}
+
+/// Files that a server reads of its own beside `file`, where that is one of them, and that are there and were not `read`.
+fn other_files<'f>(own: &'f [PathBuf], file: &Path, read: &[PathBuf]) -> Vec<&'f PathBuf> {
+    // By what is behind links: one is often a link to the other.
+    let real = |path: &Path| path.canonicalize().ok();
+    let named = real(file);
+    if named.is_none() || own.iter().all(|path| real(path) != named) {
+        return Vec::new();
+    }
+    let read: Vec<PathBuf> = read.iter().filter_map(|path| real(path)).collect();
+    own.iter()
+        .filter(|path| real(path).is_some_and(|path| !read.contains(&path)))
+        .collect()
 }
 
 /// Whether our options are what the server prints. Passwords it prints as stars.
@@ -102,6 +125,31 @@ mod tests {
                 line: 7,
             },
         }
+    }
+
+    #[test]
+    fn other_files_that_a_server_reads_are_told() -> Result<()> {
+        let folder = tempfile::tempdir()?;
+        let at = |name: &str| folder.path().join(name);
+        for name in ["my.cnf", "mysql.cnf", "copy.cnf"] {
+            std::fs::write(at(name), "")?;
+        }
+        std::os::unix::fs::symlink(at("mysql.cnf"), at("link.cnf"))?;
+        let own = [
+            at("my.cnf"),
+            at("mysql.cnf"),
+            at("link.cnf"),
+            at("none.cnf"),
+        ];
+        let others = |file: &str, read: &[&str]| {
+            let read: Vec<PathBuf> = read.iter().map(|name| at(name)).collect();
+            other_files(&own, &at(file), &read).len()
+        };
+        assert_eq!(others("link.cnf", &["link.cnf"]), 1);
+        assert_eq!(others("my.cnf", &["my.cnf", "mysql.cnf"]), 0);
+        // A copy is what somebody has made of all.
+        assert_eq!(others("copy.cnf", &["copy.cnf"]), 0);
+        Ok(())
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The options that a server has, with their compiled-in defaults, as it prints them itself.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
 
 use niagara_server::{Install, normalise_variable};
 
@@ -26,11 +27,14 @@ const OF_KEY_CACHES: [&str; 6] = [
     "key_cache_file_hash_size",
 ];
 /// Names that a server has for another of its options: the same variable, whichever of them is given last. Levers know the second.
-const ALIASES: [(&str, &str); 8] = [
+const ALIASES: [(&str, &str); 11] = [
     ("log_slow_query", "slow_query_log"),
     ("log_slow_query_file", "slow_query_log_file"),
     ("log_slow_query_time", "long_query_time"),
     ("log_slow_min_examined_row_limit", "min_examined_row_limit"),
+    ("tmp_memory_table_size", "tmp_table_size"),
+    ("alter_algorithm", "old_alter_table"),
+    ("log_slave_updates", "log_replica_updates"),
     ("tx_isolation", "transaction_isolation"),
     ("tx_read_only", "transaction_read_only"),
     ("storage_engine", "default_storage_engine"),
@@ -68,6 +72,8 @@ pub(crate) enum Takes {
 pub(crate) struct KnownOptions {
     /// Groups of option files that it reads.
     pub groups: BTreeSet<String>,
+    /// Option files that it reads where none is named, in their order; those of a home folder aside.
+    pub files: Vec<PathBuf>,
     /// By name with underscores.
     options: BTreeMap<String, Takes>,
     /// Compiled-in values of variables, as it prints them.
@@ -99,8 +105,13 @@ impl KnownOptions {
 
     fn read(help: &str) -> Self {
         let mut known = Self::default();
-        let mut in_table = false;
+        let (mut in_table, mut is_files) = (false, false);
         for line in help.lines() {
+            if std::mem::take(&mut is_files) {
+                let named = line.split_whitespace().map(PathBuf::from);
+                known.files = named.filter(|path| path.is_absolute()).collect();
+            }
+            is_files = line.starts_with("Default options are read from the following files");
             if let Some(groups) = line.strip_prefix("The following groups are read: ") {
                 known.groups = groups.split_whitespace().map(str::to_owned).collect();
             } else if line.starts_with("Variables (--variable-name=value)") {
@@ -233,9 +244,13 @@ fn option_line(line: &str) -> Option<(String, Takes)> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::*;
 
     const HELP: &str = "mariadbd  Ver 10.11\n\
+        Default options are read from the following files in the given order:\n\
+        /etc/my.cnf /etc/mysql/my.cnf ~/.my.cnf \n\
         The following groups are read: mysqld server mariadb-10.11\n\n\
         \x20 -a, --ansi          Use ANSI SQL syntax instead of MySQL syntax. This mode\n\
         \x20                     --no-option is spoken of here\n\
@@ -266,6 +281,10 @@ mod tests {
         let known = known(true);
         assert!(known.groups.contains("mariadb-10.11") && known.groups.len() == 3);
         assert!(known.reads("MYSQLD") && !known.reads("mysqld1"));
+        assert_eq!(
+            known.files,
+            [Path::new("/etc/my.cnf"), Path::new("/etc/mysql/my.cnf")]
+        );
         let option = |name: &str| Known::Option(Prefix::None, name.to_owned());
         let after = |prefix, name: &str| Known::Option(prefix, name.to_owned());
         for (name, found) in [

@@ -18,6 +18,7 @@ use super::secret::shown_setting;
 use super::setting::{Setting, setting};
 use super::size::{number, shown};
 use super::source::{ConfigSource, SET_PERSIST};
+use crate::data::DataSource;
 use crate::data::elsewhere::is_plugin;
 
 /// Memory that is reserved whole when a server starts.
@@ -29,6 +30,8 @@ const BIG: [&str; 4] = [
 ];
 /// The same of key caches that have a name.
 const OF_A_KEY_CACHE: &str = ".key_buffer_size";
+/// The option of the time zone that sessions begin with.
+const TIME_ZONE: &str = "default_time_zone";
 /// What a size that does not fit here is rounded down to.
 const STEP: u64 = 128 << 20;
 
@@ -91,6 +94,11 @@ struct Given {
     origin: Option<String>,
 }
 
+/// Whether a time zone is an offset, such as `+01:00`.
+fn is_offset(zone: &str) -> bool {
+    zone.starts_with(['+', '-'])
+}
+
 /// What the data keep of SET PERSIST.
 fn given_by(persisted: Option<&Persisted>) -> impl Iterator<Item = Given> {
     persisted.into_iter().flat_map(|persisted| {
@@ -107,18 +115,19 @@ fn given_by(persisted: Option<&Persisted>) -> impl Iterator<Item = Given> {
 }
 
 impl StartConfiguration {
-    /// The configuration `source` as `install` takes it, with what the user's data keep of SET PERSIST; a server here may reserve
-    /// `room` bytes at its start. `scratch` is an empty folder.
+    /// The configuration `source` as `install` takes it on the user's `data`, with what these keep of SET PERSIST; a server here may
+    /// reserve `room` bytes at its start. `scratch` is an empty folder.
     ///
     /// # Errors
     /// Files that cannot be read or that the server refuses.
     pub fn of(
         source: &ConfigSource,
-        persisted: Option<&Persisted>,
+        data: Option<&DataSource>,
         install: &Install,
         room: u64,
         scratch: &Path,
     ) -> Result<Self> {
+        let persisted = data.and_then(|data| data.persisted.as_ref());
         let bare = KnownOptions::of(install, &install.verbose_help(&[], scratch)?);
         let mut start = Self {
             from: source.name(),
@@ -175,6 +184,9 @@ impl StartConfiguration {
             ));
         }
         start.take(given, &known, install);
+        if !data.is_some_and(DataSource::is_physical) {
+            start.leave_time_zone();
+        }
         start.fit(room);
         start.defaults = known.defaults;
         Ok(start)
@@ -314,6 +326,23 @@ impl StartConfiguration {
                 self.place_of("init_connect").unwrap_or(&self.from)
             ));
         }
+    }
+
+    /// Leaves out a time zone that is known by its name alone: what names mean is in tables of the original's data.
+    fn leave_time_zone(&mut self) {
+        let named = |zone: &String| !zone.eq_ignore_ascii_case("system") && !is_offset(zone);
+        let Some(zone) = self.config.get(TIME_ZONE).filter(|zone| named(zone)) else {
+            return;
+        };
+        self.left_out.push(LeftOut {
+            setting: format!("{TIME_ZONE}={zone}"),
+            place: self.places.get(TIME_ZONE).cloned().unwrap_or_default(),
+            reason: "named zones are in the original's data (--data, as files): times are this machine's here".to_owned(),
+        });
+        self.config.remove(TIME_ZONE);
+        self.places.remove(TIME_ZONE);
+        self.lines.remove(TIME_ZONE);
+        self.origins.remove(TIME_ZONE);
     }
 
     /// Sizes that two servers at once cannot have here.

@@ -8,8 +8,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use niagara_server::{
-    Cache, Cancel, Config, Content, Copying, Image, ImageStore, Install, Making, RunningServer,
-    copy_tree, keep_options, settle,
+    Cache, Cancel, Config, Copying, Image, ImageContent, ImageStore, Install, Making,
+    RunningServer, copy_tree, keep_options, settle,
 };
 
 use super::asleep::{databases, options, put_to_sleep};
@@ -115,7 +115,7 @@ pub fn image_of(
             server.keep_account()?;
             tell("settling: purge, clean shutdown");
             server.stop()?;
-            Ok(Content { databases, without })
+            Ok(ImageContent { databases, without })
         },
     )
 }

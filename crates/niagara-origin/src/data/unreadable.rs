@@ -34,7 +34,7 @@ pub(crate) fn unreadable(server: &RunningServer, cancel: &Cancel) -> Result<Vec<
     let mut admin = Admin::connect(&server.over_socket(""), TIMEOUT)?;
     // Those whose rows are elsewhere are told by themselves.
     let tables = admin.rows(&format!(
-        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type = 'BASE TABLE' \
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') \
          AND table_schema NOT IN ({}) AND (engine IS NULL OR engine NOT IN ({})) ORDER BY 1, 2",
         quoted(&SYSTEM),
         quoted(&ENGINES)

@@ -24,11 +24,11 @@ const MANIFEST: &str = "image.json";
 const FORM: &str = "2: zeros are holes";
 
 /// Makes a data directory; returns what it has of the user's.
-pub type Make<'m> = dyn FnMut(&Making<'_>, &mut dyn FnMut(&str)) -> Result<Content> + 'm;
+pub type Make<'m> = dyn FnMut(&Making<'_>, &mut dyn FnMut(&str)) -> Result<ImageContent> + 'm;
 
 /// What an image has of the user's.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Content {
+pub struct ImageContent {
     /// The databases.
     pub databases: Vec<String>,
     /// What it is without, in words.
@@ -128,7 +128,7 @@ impl ImageStore {
             settle(&server)?;
             server.stop()?;
             making.dig_holes()?;
-            Ok(Content::default())
+            Ok(ImageContent::default())
         })
     }
 
@@ -163,7 +163,7 @@ impl ImageStore {
             engine,
             work: work.path(),
         };
-        let Content { databases, without } = make(&making, progress)
+        let ImageContent { databases, without } = make(&making, progress)
             .with_context(|| format!("cannot make the dataset image {key} of {}", install.name))?;
         let manifest = ImageRecord {
             server: install.identity(),
