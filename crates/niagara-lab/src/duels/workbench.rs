@@ -144,10 +144,9 @@ impl Workbench {
         if let (Some(source), None) = (&self.origin.config, self.starts.get(server)) {
             let (install, _) = self.obtain(&Variant::base(server), observer)?;
             let scratch = self.cache.work_folder("config")?;
-            let data = self.origin.data.as_ref();
-            let persisted = data.and_then(|data| data.source.persisted.as_ref());
+            let data = self.origin.data.as_ref().map(|data| &data.source);
             let start =
-                StartConfiguration::of(source, persisted, &install, self.room()?, scratch.path())?;
+                StartConfiguration::of(source, data, &install, self.room()?, scratch.path())?;
             for line in start.told() {
                 observer.see(Event::Note(&line));
             }
