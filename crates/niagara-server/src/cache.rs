@@ -392,7 +392,11 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
         file.write_all(content)?;
         fs::rename(&part, path)
     };
-    write().with_context(|| format!("cannot write {}", path.display()))
+    write().with_context(|| {
+        // On a full disk half of it may be there.
+        let _ = fs::remove_file(&part);
+        format!("cannot write {}", path.display())
+    })
 }
 
 #[cfg(test)]
@@ -417,6 +421,16 @@ mod tests {
         drop(held);
         // What is free is had all the same.
         stopping.lock("image", &mut || {}).expect("it is free");
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_leaves_no_half() {
+        let folder = tempfile::tempdir().expect("a folder");
+        // No file takes the place of a folder.
+        fs::create_dir(folder.path().join("account.json")).expect("made");
+        let error = write_private(&folder.path().join("account.json"), b"{}");
+        assert!(error.expect_err("there is a folder").is::<std::io::Error>());
+        assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
     }
 
     #[test]
