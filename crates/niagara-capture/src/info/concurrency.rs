@@ -88,7 +88,7 @@ impl Timeline {
         let mut from = start;
         let mut bucket = at;
         while from < end {
-            let to = end.min((bucket as i64 + 1) * self.width);
+            let to = end.min((bucket as i64 + 1).saturating_mul(self.width));
             let busy = &mut self.buckets[bucket].busy_us;
             *busy = busy.saturating_add((to - from) as u64);
             from = to;
