@@ -9,8 +9,8 @@ use crate::servers;
 use crate::settings::Settings;
 use crate::tally::Tally;
 use niagara_load::{
-    CoalescingChoice, Driver, DriverOptions, GeneratorLimit, IgnoredErrors, LoadError, Pacing,
-    Retry, RunOptions, Schedule, ScriptThreads, SliceStats, give_up_after,
+    CoalescingChoice, Driver, DriverOptions, GENERATOR_BUSY, GeneratorLimit, IgnoredErrors,
+    LoadError, Pacing, Retry, RunOptions, Schedule, ScriptThreads, SliceStats, give_up_after,
 };
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -219,9 +219,11 @@ fn tell_limit(settings: &Settings, stats: &SliceStats, log: Log) {
 /// and what it does may be all there is to be measured.
 fn generator_warning(limit: Option<GeneratorLimit>, settings: &Settings) -> Option<String> {
     let limit = limit.filter(|limit| limit.loops < settings.threads as usize)?;
-    Some(format!(
-        "WARNING: {limit}. --niagara-loops=N says how many loops there are."
-    ))
+    let remedy = match limit.busiest_loop >= GENERATOR_BUSY {
+        true => "; --niagara-loops=N says how many loops there are",
+        false => "",
+    };
+    Some(format!("WARNING: {limit}{remedy}"))
 }
 
 /// Connects all threads; `give_up` ends what takes too long.

@@ -662,6 +662,36 @@ fn a_thread_that_is_free_takes_the_next_event_when_it_arrives() {
 }
 
 #[test]
+fn a_loop_of_the_scripts_own_begins_when_all_threads_are_there() {
+    let own = "function event() end\nfunction thread_init() print('init') end\n";
+    for (thread_run, events) in [
+        ("function thread_run() print('run') end", 0),
+        (
+            "ffi.cdef[[bool sb_more_events(int); void sb_event_start(int); void sb_event_stop(int);]]\n\
+             function thread_run(id)\n\
+             print('run')\n\
+             while ffi.C.sb_more_events(id) do ffi.C.sb_event_start(id) ffi.C.sb_event_stop(id) end\n\
+             end",
+            7,
+        ),
+    ] {
+        let alone = Alone::new(&format!("{own}{thread_run}"));
+        for program in BOTH {
+            let (code, stdout) = alone.run(program, "script.lua --events=7 --threads=2 run");
+            assert_eq!(code, Some(0), "{program}\n{stdout}");
+            let said: Vec<&str> = stdout
+                .lines()
+                .filter(|line| ["init", "Threads started!", "run"].contains(line))
+                .collect();
+            let order = ["init", "init", "Threads started!", "run", "run"];
+            assert_eq!(said, order, "{program}\n{stdout}");
+            let line = format!("total number of events:              {events}\n");
+            assert!(stdout.contains(&line), "{program}\n{stdout}");
+        }
+    }
+}
+
+#[test]
 fn a_run_that_fails_has_an_end_too() {
     let alone = Alone::new(
         "function event() error('it fails') end\n\

@@ -211,6 +211,12 @@ local api_event, rand_bits, GO_ON = api.event, api.rand_bits, STATUS.go_on
 
 -- More events, or no more?
 function N.more_events()
+   -- Where the script has a loop of its own, this was asked for it before.
+   local asked = N.asked
+   if asked ~= nil then
+      N.asked = nil
+      return asked
+   end
    local completed = N.completed or false
    N.completed = false
    -- sysbench draws the place of a latency in its histogram from the numbers of the thread: so that the next ones are the same.

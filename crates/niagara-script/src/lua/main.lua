@@ -231,7 +231,15 @@ function thread_run(id)
    end
 end
 
-function tasks.thread_run() thread_run(sysbench.tid) end
+local usual_run = thread_run
+
+function tasks.thread_run()
+   -- One of the script's own begins when all threads are there, whatever it does before its first event, or without any.
+   if thread_run ~= usual_run then
+      N.asked = N.more_events()
+   end
+   thread_run(sysbench.tid)
+end
 
 tasks["sysbench.cmdline.call_command"] = function(name)
    if not sysbench.cmdline.call_command(name) then
