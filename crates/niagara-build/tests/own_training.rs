@@ -255,7 +255,8 @@ fn a_capture_is_trained_on_data_that_were_given() {
     }
     let head = "-- MariaDB dump 10.19  Distrib 10.11.6-MariaDB, for debian-linux-gnu (x86_64)\n--\n\
                 -- Host: localhost    Database: sbtest\n";
-    fs::write(room.path("shop.sql"), format!("{head}{dump}")).expect("written");
+    let end = "-- Dump completed on 2026-11-23  8:09:10\n";
+    fs::write(room.path("shop.sql"), format!("{head}{dump}{end}")).expect("written");
     let data = room.path("shop.sql").display().to_string();
     let recipe = room.recipe("shop.capture", &[("pgo.data", &data)]);
     let log = room.trained(&recipe).expect("trained");
