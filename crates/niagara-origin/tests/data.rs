@@ -9,9 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_load::Admin;
-use niagara_origin::configuration::{
-    COMMAND_LINE, ConfigSource, SET_GLOBAL, StartConfiguration, running_config,
-};
+use niagara_origin::configuration::{COMMAND_LINE, SET_GLOBAL, running_config};
 use niagara_origin::data::{DataKind, DataSource, image_of};
 use niagara_server::{Cancel, Config, Install, RunningServer};
 
@@ -426,40 +424,5 @@ fn a_running_server_tells_its_isolation_level() -> Result<()> {
         level.map(|one| (one.value.as_str(), one.origin.as_str())),
         Some(("SERIALIZABLE", SET_GLOBAL))
     );
-    server.stop()
-}
-
-/// Plugins that options load are configuration; what a statement installed is in the data.
-#[test]
-fn a_running_server_tells_its_plugins() -> Result<()> {
-    let shop = Shop::new()?;
-    let server = shop.start_with(
-        &[("plugin_load_add", "locales;metadata_lock_info")],
-        &["INSTALL SONAME 'query_cache_info'"],
-    )?;
-    let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
-    let running = running_config(&mut admin, "here")?;
-    let mut settings = running.settings.iter();
-    let loaded = settings.find(|one| one.name == "plugin_load_add");
-    assert_eq!(
-        loaded.map(|one| one.value.as_str()),
-        Some("locales.so;metadata_lock_info.so")
-    );
-    assert_eq!(running.installed, ["query_cache_info.so"]);
-    let scratch = shop.path("scratch");
-    fs::create_dir(&scratch)?;
-    let start = StartConfiguration::of(
-        &ConfigSource::Running(running),
-        None,
-        &shop.install,
-        1 << 30,
-        &scratch,
-    )?;
-    assert_eq!(
-        start.config["plugin_load_add"],
-        "locales.so;metadata_lock_info.so"
-    );
-    let told = start.told().join("\n");
-    assert!(told.contains("query_cache_info.so"), "{told}");
     server.stop()
 }

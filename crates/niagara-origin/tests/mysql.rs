@@ -377,3 +377,35 @@ fn a_start_comes_to_what_the_server_makes_of_the_file() -> Result<()> {
     assert!(!told.contains("differently"), "{told}");
     Ok(())
 }
+
+/// Plugins that options load are configuration; what a statement installed is in the data.
+#[test]
+fn a_running_server_tells_its_plugins() -> Result<()> {
+    let shop = Shop::new()?;
+    let server = shop.start_with(
+        &[("plugin_load_add", "connection_control.so")],
+        &["INSTALL PLUGIN mysql_no_login SONAME 'mysql_no_login.so'"],
+    )?;
+    let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
+    let running = running_config(&mut admin, "here")?;
+    let mut settings = running.settings.iter();
+    let loaded = settings.find(|one| one.name == "plugin_load_add");
+    assert_eq!(
+        loaded.map(|one| one.value.as_str()),
+        Some("connection_control.so")
+    );
+    assert_eq!(running.installed, ["mysql_no_login.so"]);
+    let scratch = shop.path("scratch");
+    fs::create_dir(&scratch)?;
+    let start = StartConfiguration::of(
+        &ConfigSource::Running(running),
+        None,
+        &shop.install,
+        1 << 30,
+        &scratch,
+    )?;
+    assert_eq!(start.config["plugin_load_add"], "connection_control.so");
+    let told = start.told().join("\n");
+    assert!(told.contains("mysql_no_login.so"), "{told}");
+    server.stop()
+}
