@@ -28,9 +28,12 @@ impl Weighing {
     }
 
     /// The weighing of one duel: by the slope of `known`, the study's duels before it, and of its own couples; without
-    /// adjustment where the sides' own use of the machine differs.
+    /// adjustment where the sides' own use of the machine differs, and none where more was taken from one side.
     pub fn of(couples: &[Couple], mut known: TakenSlope, half: f64) -> Self {
-        if !half.is_finite() || taken::depends_on_side(couples) {
+        if !half.is_finite() || taken::is_more_from_one_side(couples) {
+            return Self::NONE;
+        }
+        if taken::depends_on_side(couples) {
             return Self { half, slope: 0.0 };
         }
         known.learn(couples);

@@ -58,7 +58,7 @@ pub use sample::{median, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use stability::{Stability, stability};
-pub use taken::{HALF_WEIGHT, TakenSlope, taken_difference, taken_more_from};
+pub use taken::{HALF_WEIGHT, TakenSlope, judged_as_measured, taken_difference, taken_more_from};
 pub use trimmed::trimmed;
 pub use unfit::{MachineDuel, MachineTrial, Unfit, unfit, unfit_by_trial};
 pub use warm_up::{WarmUp, warm_up_cut};
