@@ -1,8 +1,8 @@
 //! Everything a report is made from, read from the results.
 
 use niagara_store::{
-    DuelRecord, Ending, EventRecord, FOUGHT_ON, Goal, NODES_HELD, NodeAccount, Phase, RunTime,
-    SliceRecord, Store, StudyRecord, Summary, VariantRecord,
+    Comparison, DuelRecord, Ending, EventRecord, FOUGHT_ON, Goal, NODES_HELD, NodeAccount, Phase,
+    RunTime, SliceRecord, Store, StudyRecord, Summary, VariantRecord,
 };
 use serde::Serialize;
 
@@ -89,9 +89,14 @@ impl Report {
         self.scored(self.main_phase(), subject)
     }
 
-    /// Their scores.
-    pub(crate) fn main_scores(&self, goal: Goal) -> Vec<f64> {
-        gains(&self.main_duels(), goal)
+    /// Their scores, as they were judged.
+    pub(crate) fn main_scores(&self, comparison: &Comparison) -> Vec<f64> {
+        let duels = self.main_duels();
+        match (comparison.goal, comparison.as_measured) {
+            // Nothing was allowed for what others took.
+            (Goal::Throughput, Some(_)) => duels.iter().filter_map(|duel| duel.raw_score).collect(),
+            (goal, _) => gains(&duels, goal),
+        }
     }
 
     /// The scored duels of one question, in order.

@@ -20,6 +20,9 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     let Some(total) = &tune.total else {
         return format!("{server}: {}", without_total(tune, &load));
     };
+    if let Some(failure) = failed(total, &load) {
+        return format!("{server}: {failure}");
+    }
     let (found, duels) = found(total);
     match total.judged().verdict {
         Some(Verdict::Undetected) if total.judged().confidence.is_some() => format!(
@@ -131,6 +134,9 @@ pub(crate) fn units(protocol: &str) -> &'static str {
 pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
     let load = load(&compare.workload, compare.threads) + &circumstances(&compare.comparison);
+    if let Some(failure) = failed(&compare.comparison, &load) {
+        return failure;
+    }
     let (found, duels) = found(&compare.comparison);
     let duels = match compare.protocol.as_str() {
         "pair" => duels.replace("fresh duel", "pair"),
@@ -171,6 +177,20 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
         ),
         None => format!("{b} and {a} are not judged yet for {load}: {found} so far ({duels})"),
     }
+}
+
+/// What a comparison came to that ended because a side failed again and again, where it did and nothing was called before.
+pub(crate) fn failed(comparison: &Comparison, load: &str) -> Option<String> {
+    let failed = comparison.failed.as_ref()?;
+    let judged = comparison.judged();
+    if matches!(judged.verdict, Some(Verdict::Faster | Verdict::Slower)) {
+        return None;
+    }
+    Some(format!(
+        "{} for {load} ({} counted)",
+        failed.reason,
+        number::count(judged.duels, "fresh duel")
+    ))
 }
 
 /// How much better by the goal, in words: `19 % faster`, or `15 % less server CPU per transaction`.

@@ -5,8 +5,9 @@ mod fixture;
 use niagara_report::{Report, headline, markdown};
 use niagara_stats::{IntervalEstimate, Stability, Verdict};
 use niagara_store::{
-    Axis, Cell, CellOutcome, Confirmed, LadderRung, LadderSummary, MatrixSummary, MatrixWorkload,
-    MeasuredPart, MethodControl, NextPart, OnNodes, RungOutcome, Summary, Unevenness,
+    Axis, Cell, CellOutcome, Confirmed, FailedSide, LadderRung, LadderSummary, MatrixSummary,
+    MatrixWorkload, MeasuredPart, MethodControl, NextPart, OnNodes, RungOutcome, Summary,
+    Unevenness,
 };
 
 fn page(summary: &Summary) -> String {
@@ -80,7 +81,9 @@ fn a_curve_that_falls_is_said_to() {
     sweep.by_round.push(most);
     has(
         &told(&sweep),
-        &[": built over packaged × 1.10 (8 threads) to × 1.31 (64); patched"],
+        &[
+            ": built over packaged × 1.10 [1.05, 1.15] (8 threads) to × 1.31 [1.05, 1.15] (64); patched",
+        ],
     );
     // Of one variant, or before any ratio was measured.
     sweep.by_round.clear();
@@ -179,6 +182,7 @@ fn matrix(ratio: f64) -> MatrixSummary {
     let left = || CellOutcome::NotTried {
         reason: "not measured yet".into(),
         is_left: true,
+        failed: false,
     };
     let cell = |title: &str, levels: &[usize], outcome| Cell {
         levels: levels.to_vec(),
@@ -387,5 +391,60 @@ fn a_matrix_in_parts_tells_them_what_each_confirmed_and_what_comes_next() {
     has(
         &told(&whole),
         &["the best combination that was confirmed, PGO, is "],
+    );
+}
+
+/// A combination that crashed after some duels failed: it was neither cut short nor merely undetected.
+#[test]
+fn a_side_that_failed_is_told_as_failed_with_its_reason() {
+    let mut part = matrix(1.1);
+    let failed = FailedSide {
+        side: 1,
+        reason: "base + O3 could not be measured: signal 11".into(),
+    };
+    let CellOutcome::Measured { comparison } = &mut part.cells[0].outcome else {
+        panic!("measured");
+    };
+    comparison.failed = Some(failed.clone());
+    comparison.throughput.duels = 3;
+    comparison.throughput.confidence = Some(0.75);
+    part.cells[1].outcome = CellOutcome::NotTried {
+        reason: "base + PGO could not be measured: no such library".into(),
+        is_left: false,
+        failed: true,
+    };
+    has(
+        &page(&Summary::Matrix(Box::new(part.clone()))),
+        &[
+            "## Failed, or not measured",
+            "| -O3 | failed; × 1.10 [1.08, 1.12] at 75 % confidence |",
+            "| PGO | failed |",
+            "| -O3, oltp_read_only, 16 threads | base + O3 could not be measured: signal 11 |",
+            "| PGO, oltp_read_only, 16 threads | base + PGO could not be measured: no such library |",
+        ],
+    );
+    assert_eq!(
+        told(&part),
+        "mariadb-10.11: no combination was measured in all of its cells (1 of 3 cells measured, 2 failed)"
+    );
+    let mut climbed = ladder();
+    let RungOutcome::NotKept { claim } = &mut climbed.rungs[1].outcome else {
+        panic!("not kept");
+    };
+    claim.failed = Some(failed.clone());
+    has(
+        &page(&Summary::Ladder(Box::new(climbed))),
+        &[
+            "not kept: failed, n = ",
+            "Failed: base + O3 could not be measured: signal 11",
+        ],
+    );
+    let mut compare = fixture::compare();
+    compare.comparison.failed = Some(failed);
+    has(
+        &headline(&Summary::Compare(Box::new(compare))),
+        &[
+            "base + O3 could not be measured: signal 11 for oltp_read_write, 64 threads (32 fresh duels counted)",
+        ],
     );
 }

@@ -3,7 +3,8 @@
 use crate::{Cell, MatrixWorkload};
 
 /// Each combination of levels with the mean of its cells' log ratios of throughput over the baseline, in the order of the cells;
-/// `None` of one that was not measured in all of them. Where builds were trained on some workloads, cells of the others alone
+/// `None` of one that was not measured in all of them, or that ended one by failing: the duels that count are then those that it
+/// survived. Where builds were trained on some workloads, cells of the others alone
 /// count. Variants that stand beside the combinations are none.
 pub fn mean_gains<'a>(
     cells: &'a [Cell],
@@ -17,7 +18,7 @@ pub fn mean_gains<'a>(
     };
     let mut logs: Vec<(&str, Vec<Option<f64>>)> = Vec::new();
     for cell in cells.iter().filter(counts) {
-        let comparison = cell.comparison();
+        let comparison = cell.comparison().filter(|found| found.failed.is_none());
         let log = comparison.map(|found| found.throughput.estimate.ratio.ln());
         match logs.iter_mut().find(|(title, _)| *title == cell.title) {
             Some((_, own)) => own.push(log),

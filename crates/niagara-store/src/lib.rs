@@ -39,6 +39,6 @@ pub use study_summary::{
     ResourceCounters, RoundRatio, RungOutcome, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 pub use summary::{
-    CompareSummary, Comparison, NotTried, OnNodes, Rung, Screened, Searched, SearchedRange,
-    Summary, Together, TuneSummary,
+    CompareSummary, Comparison, FailedSide, NotTried, OnNodes, Rung, Screened, Searched,
+    SearchedRange, Summary, Together, TuneSummary,
 };

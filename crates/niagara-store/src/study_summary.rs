@@ -133,6 +133,9 @@ pub enum RungOutcome {
     NotTried {
         /// Why.
         reason: String,
+        /// Whether it was tried, and one side failed again and again before any duel counted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
     },
 }
 
@@ -285,10 +288,24 @@ pub enum CellOutcome {
         /// Whether a later part may measure it: it was not asked for, or the time ended before it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         is_left: bool,
+        /// Whether it was tried, and one side failed again and again before any duel counted.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        failed: bool,
     },
 }
 
 impl Cell {
+    /// Why it failed, where one side did again and again, whether or not duels counted before.
+    pub fn failure(&self) -> Option<&str> {
+        match &self.outcome {
+            CellOutcome::Measured { comparison } => {
+                let failed = comparison.failed.as_ref()?;
+                Some(&failed.reason)
+            }
+            CellOutcome::NotTried { reason, failed, .. } => failed.then_some(reason),
+        }
+    }
+
     /// Its comparison, where it was measured.
     pub fn comparison(&self) -> Option<&Comparison> {
         match &self.outcome {

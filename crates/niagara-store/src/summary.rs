@@ -39,13 +39,19 @@ pub struct Comparison {
     /// 99th percentile of latency, B over A, under closed load.
     #[serde(default)]
     pub latency_p99: Option<Estimate>,
-    /// Median share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during A's and
+    /// Mean share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during A's and
     /// during B's slices.
     #[serde(default)]
     pub taken: Option<[f64; 2]>,
     /// The machines that its duels were run on, where nodes of a cluster ran them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub nodes: Option<OnNodes>,
+    /// The side that failed again and again, where that ended it: its duels are then those that both sides survived.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub failed: Option<FailedSide>,
+    /// The side (0 is A) from which others took more CPU time than chance explains: its own doing, so that nothing is allowed for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub as_measured: Option<usize>,
     /// What keeps the figures from being the servers' own, where something does: the load generator was the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub caution: Option<String>,
@@ -62,6 +68,15 @@ pub struct Comparison {
     /// Of a capture: whether its replay is good enough to decide by, whose answers differ, and every digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplaySummary>,
+}
+
+/// A side that could not be measured to the end.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FailedSide {
+    /// 0 is A.
+    pub side: usize,
+    /// Which variant, and why, in a line.
+    pub reason: String,
 }
 
 /// The machines of a comparison.

@@ -4,7 +4,7 @@ mod common;
 
 use common::comparison;
 use niagara_stats::Estimate;
-use niagara_store::{Cell, CellOutcome, MatrixWorkload, best_combination, mean_gains};
+use niagara_store::{Cell, CellOutcome, FailedSide, MatrixWorkload, best_combination, mean_gains};
 
 fn workloads(trained: [bool; 2]) -> Vec<MatrixWorkload> {
     let workload = |trained| MatrixWorkload {
@@ -25,6 +25,7 @@ fn row(title: &str, levels: &[usize], ratios: [f64; 2]) -> Vec<Cell> {
         false => CellOutcome::NotTried {
             reason: "the time ended before it".into(),
             is_left: true,
+            failed: false,
         },
     };
     cells
@@ -63,4 +64,25 @@ fn the_highest_mean_gain_over_all_of_its_cells_is_the_best() {
         best_combination(&row("-O3", &[1], [0.9, 1.0]), &plain),
         None
     );
+}
+
+/// What is known of a combination that crashes is of the duels that it survived.
+#[test]
+fn a_combination_that_fails_in_a_cell_is_not_the_best() {
+    let mut cells = [row("-O3", &[1], [1.1, 1.1]), row("PGO", &[2], [1.5, 1.5])].concat();
+    let plain = workloads([false; 2]);
+    assert_eq!(best_combination(&cells, &plain), Some("PGO"));
+    let CellOutcome::Measured { comparison } = &mut cells[3].outcome else {
+        panic!("measured");
+    };
+    comparison.failed = Some(FailedSide {
+        side: 1,
+        reason: "PGO could not be measured: killed".into(),
+    });
+    assert_eq!(best_combination(&cells, &plain), Some("-O3"));
+    assert_eq!(
+        cells[3].failure(),
+        Some("PGO could not be measured: killed")
+    );
+    assert_eq!(cells[2].failure(), None);
 }

@@ -213,7 +213,8 @@ impl Observer for Terminal {
 fn disturbed(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Duel => {
-            "  disturbed: in more than half of its couples the machine waited for memory. It is repeated; end what takes the memory"
+            "  disturbed: in more than half of its couples the machine waited for memory, or neither side answered anything. It is \
+             repeated; end what takes the memory"
         }
         Protocol::Pair | Protocol::Trimmed | Protocol::Solo => {
             "  disturbed: in more than half of its slices others took the CPUs, or the machine waited for memory. It is repeated; end \

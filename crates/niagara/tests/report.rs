@@ -34,6 +34,8 @@ fn tuned(proven: bool) -> TuneSummary {
         taken: None,
         nodes: None,
         caution: None,
+        failed: None,
+        as_measured: None,
         stability: None,
         a: "mariadb-10.11".into(),
         b: "mariadb-10.11 + flush-neighbors-off".into(),

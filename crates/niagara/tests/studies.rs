@@ -105,7 +105,7 @@ build = { compiler = "gcc-99" }
     assert!(ladder.complete);
     assert_eq!(ladder.rungs.len(), 5);
     let reason = |index: usize| match &ladder.rungs[index].outcome {
-        RungOutcome::NotTried { reason } => reason.clone(),
+        RungOutcome::NotTried { reason, .. } => reason.clone(),
         other => panic!("{other:?}"),
     };
     assert_eq!(reason(0), "the compiler does it");
@@ -469,7 +469,9 @@ levels = [{ name = "1" }, { name = "0", config = { innodb_flush_neighbors = 0 } 
     for cell in &matrix.cells {
         match &cell.outcome {
             CellOutcome::Measured { comparison } => assert_eq!(comparison.throughput.duels, 2),
-            CellOutcome::NotTried { reason, is_left } => {
+            CellOutcome::NotTried {
+                reason, is_left, ..
+            } => {
                 assert!(!is_left);
                 assert!(
                     cell.title == "none" && reason.contains("numa"),

@@ -3,7 +3,7 @@
 use std::borrow::Borrow;
 
 use niagara_stats::{Couple, DuelScore, TakenSlope, Weighing, duel_score};
-use niagara_store::{Ending, SliceRecord};
+use niagara_store::{DuelRecord, Ending, SliceRecord};
 
 use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
 
@@ -50,6 +50,48 @@ impl Scores {
             throughput: judged.map(|judged| judged.score),
             raw: judged.map(|judged| judged.raw),
             ..scores
+        }
+    }
+
+    /// The same as it was measured: all couples of one weight, nothing adjusted.
+    fn as_measured(slices: &[SliceRecord]) -> Self {
+        Self::of(|figure| {
+            let score = duel_score(&couples_of(slices, figure), Weighing::NONE)?;
+            Some(score.score)
+        })
+    }
+}
+
+/// What the CPU time that others took has to do with a duel.
+#[derive(Debug)]
+pub(crate) struct WithoutAllowance {
+    /// How much more of the machine was left to B's slice than to A's, a difference of logarithms for each couple that counts.
+    pub differences: Vec<f64>,
+    /// What the duel comes to where nothing is allowed for it.
+    scores: Scores,
+}
+
+impl WithoutAllowance {
+    /// Of a duel with these slices.
+    pub(crate) fn of(slices: &[SliceRecord]) -> Self {
+        let couples = couples_of(slices, throughput);
+        let counted = couples.iter().filter(|couple| couple.counts());
+        Self {
+            differences: counted.map(niagara_stats::taken_difference).collect(),
+            scores: Scores::as_measured(slices),
+        }
+    }
+
+    /// The record of that duel, by these scores.
+    pub(crate) fn in_place_of(&self, record: &DuelRecord) -> DuelRecord {
+        let scores = &self.scores;
+        DuelRecord {
+            score: record.score.and(scores.throughput),
+            raw_score: record.raw_score.and(scores.raw),
+            cpu_score: record.cpu_score.and(scores.cpu),
+            latency_scores: record.latency_scores.and(scores.latency),
+            p99_score: record.p99_score.and(scores.p99),
+            ..record.clone()
         }
     }
 }

@@ -6,12 +6,13 @@ use niagara_stats::{
     Stability, heterogeneity, judge_beside, signed_rank, stability, taken_more_from,
 };
 use niagara_store::{
-    Comparison, DuelRecord, Goal, OnNodes, ReplayRecord, ReplaySummary, SliceRecord,
+    Comparison, DuelRecord, FailedSide, Goal, OnNodes, ReplayRecord, ReplaySummary, SliceRecord,
 };
 
 use crate::duels::score::{mean_difference, throughput};
 use crate::duels::spec::Protocol;
 use crate::questions::by_digest::replay_summary;
+use crate::questions::failure_words::in_short;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
@@ -80,6 +81,11 @@ pub(crate) fn comparison(
         latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
         taken: of_sides(&slices, outcome, |slice| slice.taken),
         nodes: on_nodes(study, test, outcome),
+        failed: outcome.failed_side.map(|side| FailedSide {
+            side,
+            reason: in_short(outcome.failure.as_deref().unwrap_or_default()),
+        }),
+        as_measured: outcome.as_measured,
         caution: limited_by_generator(&slices, test, outcome)
             .or_else(|| {
                 let begun_in = study.duel_settings().slice_seconds;
@@ -218,8 +224,8 @@ fn dropped_of_one_side(dropped: [u32; 2]) -> Option<String> {
     })
 }
 
-/// What a reader must know where others take more CPU time from one side than from the other, duel after duel: then that is
-/// the variant's own doing, of which the adjustment takes a part away.
+/// What a reader must know where others take more CPU time from one side than from the other: then that is the variant's own doing,
+/// and nothing is allowed for it.
 fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<String> {
     let of_duels: Vec<f64> = outcome
         .duels
@@ -230,11 +236,28 @@ fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<
             mean_difference(&own)
         })
         .collect();
-    let side = ["A", "B"][taken_more_from(&of_duels)?];
-    Some(format!(
-        "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, and \
-         throughput as measured, without allowing for it, is the figure to go by"
-    ))
+    let sides = ["A", "B"];
+    let measured = "what stands here is as it was measured";
+    let more = taken_more_from(&of_duels);
+    match (outcome.as_measured, more) {
+        (Some(side), Some(more)) if side == more => Some(format!(
+            "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, so \
+             nothing is allowed for it, and {measured}",
+            side = sides[side]
+        )),
+        (Some(side), _) => Some(format!(
+            "others took more CPU time from {side} than from the other side, over all slices by more than chance does it: that may be \
+             {side}'s own doing, or some starts', so nothing is allowed for it, and {measured}",
+            side = sides[side.min(1)]
+        )),
+        // Of results from before that was asked.
+        (None, Some(side)) => Some(format!(
+            "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, \
+             and throughput as measured, without allowing for it, is the figure to go by",
+            side = sides[side]
+        )),
+        (None, None) => None,
+    }
 }
 
 /// How far the fresh starts of either side lie apart, by what its undisturbed slices did in the middle. Of duels alone: by the

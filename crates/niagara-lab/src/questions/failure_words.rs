@@ -19,17 +19,21 @@ pub(crate) fn in_short(reason: &str) -> String {
     }
 }
 
-/// Why a question has no figure although it was asked: a side that could not be measured, or nothing but disturbed duels;
-/// `None` where there was no time for one, or a stop.
+/// Why a question has no figure although it was asked: a side that could not be measured, nothing but disturbed duels, or an end
+/// behind a duel that a side did not survive; `None` where there was no time for one, or a stop.
 pub(crate) fn why_unmeasured(tested: &TestOutcome) -> Option<String> {
     let disturbed = tested.duels.iter();
     let disturbed = disturbed.filter(|duel| duel.ending == Ending::Disturbed);
     match (&tested.failure, disturbed.count()) {
         (Some(reason), _) => Some(in_short(reason)),
-        (None, 0) => None,
         (None, _) if tested.interrupted => None,
+        (None, 0) => {
+            let reason = in_short(tested.last_failure.as_deref()?);
+            Some(format!("the time ended after a duel that failed: {reason}"))
+        }
         (None, count) => Some(format!(
-            "every duel that there was time for was too disturbed to count ({}): try a quieter machine, or a larger --disturbance",
+            "every duel that there was time for was too disturbed to count ({}): try a machine on which nothing else takes the memory or \
+             the CPUs, or --disturbance 100%, by which everything counts",
             counted(count as u64, "duel")
         )),
     }

@@ -465,6 +465,7 @@ impl Climb<'_> {
                         .cannot
                         .clone()
                         .unwrap_or_else(|| "not yet: the ladder was stopped before it".to_owned()),
+                    failed: false,
                 },
             });
         }
@@ -580,6 +581,7 @@ fn outcome_of(
                 None if tested.interrupted => "stopped before it was measured".to_owned(),
                 None => "the time ended before it: give a longer --budget".to_owned(),
             },
+            failed: tested.failure.is_some(),
         });
     }
     let claim = Box::new(comparison(study, test, tested)?);
@@ -603,6 +605,7 @@ impl Trial {
             change: String::new(),
             outcome: RungOutcome::NotTried {
                 reason: reason.to_owned(),
+                failed: false,
             },
             interrupted: false,
         }

@@ -158,6 +158,7 @@ fn not_to_be_had(reason: String) -> CellOutcome {
     CellOutcome::NotTried {
         reason,
         is_left: false,
+        failed: false,
     }
 }
 
@@ -305,6 +306,7 @@ impl<'a> Filling<'a> {
         Some(tried.cloned().unwrap_or_else(|| CellOutcome::NotTried {
             reason: LEFT.to_owned(),
             is_left: true,
+            failed: false,
         }))
     }
 
@@ -401,6 +403,7 @@ impl<'a> Filling<'a> {
             let outcome = CellOutcome::NotTried {
                 reason: "its load was not set up".to_owned(),
                 is_left: false,
+                failed: false,
             };
             take(self, outcome);
             return Ok(false);
@@ -450,6 +453,7 @@ impl<'a> Filling<'a> {
         if !tested.duels.iter().any(|duel| duel.score.is_some()) {
             return Ok(CellOutcome::NotTried {
                 is_left: tested.failure.is_none(),
+                failed: tested.failure.is_some(),
                 reason: why_unmeasured(tested).unwrap_or_else(|| {
                     "the time ended before it: give a longer --budget, or ask for it again"
                         .to_owned()
@@ -499,6 +503,7 @@ impl<'a> Filling<'a> {
                 outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
                     reason: "not yet: the study was stopped before it".to_owned(),
                     is_left: true,
+                    failed: false,
                 }),
             })
             .collect()

@@ -31,6 +31,7 @@ pub(crate) mod sequential_test;
 pub(crate) mod sound_build;
 pub(crate) mod suspects;
 pub(crate) mod sweep;
+pub(crate) mod sweep_failures;
 pub(crate) mod sweep_set_up;
 pub(crate) mod tune;
 pub(crate) mod tune_options;

@@ -83,16 +83,19 @@ impl Earlier {
                     outcome: CellOutcome::NotTried {
                         reason: CUT_SHORT.to_owned(),
                         is_left: true,
+                        failed: false,
                     },
                     ..cell
                 },
                 false => cell,
             });
-        // One that was stopped within its duels, or whose time ended before it could call anything, stands for nothing.
+        // One that was stopped within its duels, or whose time ended before it could call anything, stands for nothing; one in which a
+        // side failed was tried.
         let is_judged = |confirmed: &Confirmed| {
             let judged = confirmed.comparison.judged();
             let needed = LookPlan::fewest_duels(judged.alpha).filter(|_| fewest > 0);
-            judged.verdict.is_some() && judged.duels >= needed.unwrap_or(0)
+            let failed = confirmed.comparison.failed.is_some();
+            failed || (judged.verdict.is_some() && judged.duels >= needed.unwrap_or(0))
         };
         let confirmed = summary.confirmed.filter(is_judged);
         // What was proven stays proven, and is not spent on again: its check alone is made up for.
@@ -136,10 +139,13 @@ impl Earlier {
         found.map(|cell| &cell.outcome)
     }
 
-    /// The same, where it was measured.
+    /// The same, where it was measured to the end: one that failed is tried again where it is asked for, as what could not be had is.
     pub(crate) fn measured(&self, title: &str, place: (usize, u32)) -> Option<&CellOutcome> {
         let outcome = self.outcome(title, place);
-        outcome.filter(|outcome| matches!(outcome, CellOutcome::Measured { .. }))
+        outcome.filter(|outcome| match outcome {
+            CellOutcome::Measured { comparison } => comparison.failed.is_none(),
+            CellOutcome::NotTried { .. } => false,
+        })
     }
 
     /// Whether a combination was confirmed there, or could not be.
@@ -166,9 +172,10 @@ impl Earlier {
 }
 
 /// Whether a part ended within a cell, so that it is measured anew when it is asked for again. What decides that is the clock or a stop, never
-/// what its duels showed.
+/// what its duels showed; one that a side ended by failing came to its end.
 pub(crate) fn is_cut_short(cell: &Cell, fewest: usize) -> bool {
-    cell.comparison().is_some_and(|comparison| {
+    let comparison = cell.comparison().filter(|_| cell.failure().is_none());
+    comparison.is_some_and(|comparison| {
         let judged = comparison.judged();
         judged.verdict.is_none() || judged.duels < fewest
     })

@@ -5,10 +5,12 @@ use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{
     ErrorBudget, Judgement, LookPlan, Rule, Verdict, derive_seed, detectable_in,
-    judge_final_on_nodes, judge_on_nodes, standard_deviation,
+    judge_final_on_nodes, judge_on_nodes, judged_as_measured, standard_deviation,
 };
 use niagara_store::{DuelRecord, Ending, Goal, Phase};
 
+use crate::duels::score::WithoutAllowance;
+use crate::duels::spec::Protocol;
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::series::{DuelRequest, Series, SeriesEnd};
@@ -60,6 +62,12 @@ pub(crate) struct TestOutcome {
     pub interrupted: bool,
     /// Why a side could not be measured to the end, where that ended it.
     pub failure: Option<String>,
+    /// Which one that is; 0 is A.
+    pub failed_side: Option<usize>,
+    /// Why a side failed last, whether or not that ended it.
+    pub last_failure: Option<String>,
+    /// The side (0 is A) from which others took more CPU time than chance explains, so that nothing is allowed for it.
+    pub as_measured: Option<usize>,
     /// What a reader must know about it.
     pub warnings: Vec<String>,
 }
@@ -100,11 +108,27 @@ fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
     })
 }
 
+/// Whether a test asks over all of its duels if others took more CPU time from one side: decided once, and kept with the study.
+fn asks_for_side(study: &Study, test: &SequentialTest<'_>) -> Result<bool> {
+    // By the other protocols nothing is allowed for, and with a --disturbance of 100 % neither.
+    let allows =
+        study.protocol() == Protocol::Duel && study.duel_settings().half_weight().is_finite();
+    if !allows {
+        return Ok(false);
+    }
+    let key = checkpoint::asks_for_side(test.phase, test.subject);
+    // Of results from before this was asked: judged as they were then.
+    study.recall_or(&key, || Ok(!study.has_recalled()))
+}
+
 /// A test under way: its duels so far, and what they mean.
 pub(crate) struct RunningTest<'a> {
     test: &'a SequentialTest<'a>,
     plan: LookPlan,
     duels: Vec<DuelRecord>,
+    /// Of each of them, in the same order, what it shows where nothing is allowed for; none where that is not asked.
+    without_allowance: Vec<WithoutAllowance>,
+    asks_for_side: bool,
     /// The machine of each of their scores, by number.
     last_nodes: Vec<usize>,
     attempts: u64,
@@ -112,6 +136,8 @@ pub(crate) struct RunningTest<'a> {
     failures_in_a_row: [u32; 2],
     /// By side: how often it failed, and its last reason.
     failures: [(u32, String); 2],
+    /// The side that failed last.
+    last_failed: Option<usize>,
     /// Duels for which the budget was exceeded.
     over_budget: usize,
     /// The budget is exceeded for the next one.
@@ -217,12 +243,17 @@ impl Series for RunningTest<'_> {
             Ending::Failed { side, reason } => {
                 let side = usize::from(*side).min(1);
                 self.failures_in_a_row[side] += 1;
+                self.last_failed = Some(side);
                 let failures = &mut self.failures[side];
                 failures.0 += 1;
                 failures.1.clone_from(reason);
             }
             Ending::Scored | Ending::Disturbed => {
                 self.failures_in_a_row = [0; 2];
+                if self.asks_for_side {
+                    let slices = study.store().slices(Some(record.seq))?;
+                    self.without_allowance.push(WithoutAllowance::of(&slices));
+                }
                 self.duels.push(record);
                 // It may be told how far this came before the next look.
                 self.last_nodes = self.nodes(study);
@@ -252,10 +283,13 @@ impl<'a> RunningTest<'a> {
             test,
             plan: look_plan(study, test)?,
             duels: Vec::new(),
+            without_allowance: Vec::new(),
+            asks_for_side: asks_for_side(study, test)?,
             last_nodes: Vec::new(),
             attempts: 0,
             failures_in_a_row: [0; 2],
             failures: Default::default(),
+            last_failed: None,
             over_budget: 0,
             is_beyond_budget: false,
         })
@@ -289,9 +323,27 @@ impl<'a> RunningTest<'a> {
         study.nodes().numbers(scored)
     }
 
+    /// The side from which others took more CPU time than chance explains, over all duels so far.
+    fn taken_from(&self) -> Option<usize> {
+        let duels = self.without_allowance.iter();
+        let differences: Vec<Vec<f64>> = duels.map(|duel| duel.differences.clone()).collect();
+        judged_as_measured(&differences)
+    }
+
+    /// The duels as they are judged: where others took more CPU time from one side that is the variant's own doing, and no duel has
+    /// anything allowed for it.
+    fn counted(&self) -> Vec<DuelRecord> {
+        if self.taken_from().is_none() {
+            return self.duels.clone();
+        }
+        let duels = self.duels.iter().zip(&self.without_allowance);
+        duels.map(|(duel, of)| of.in_place_of(duel)).collect()
+    }
+
     fn scores(&self) -> Vec<f64> {
-        let gains = self.duels.iter();
-        gains.filter_map(|duel| self.test.goal.gain(duel)).collect()
+        let goal = self.test.goal;
+        let counted = self.counted();
+        counted.iter().filter_map(|duel| goal.gain(duel)).collect()
     }
 
     /// What it came to by the last look.
@@ -318,20 +370,34 @@ impl<'a> RunningTest<'a> {
             ));
         }
         let mut judgement = judge_final_on_nodes(&scores, &self.last_nodes, &self.plan, &test.rule);
-        // Duels that B did not survive are among no scores: what the others say is not what it is worth.
-        let unsound = self.has_failed() || self.failures[1].0 >= MAX_FAILURES;
-        if judgement.verdict == Some(Verdict::Faster) && unsound {
+        // Duels that a side did not survive are among no scores: what the others say is not what it is worth. Whatever is called A,
+        // neither is called better that ended the comparison so, or that failed again and again, nor where the other one ended it.
+        let better = match judgement.verdict {
+            Some(Verdict::Faster) => Some(1),
+            Some(Verdict::Slower) => Some(0),
+            _ => None,
+        };
+        let unsound = |better: &usize| match (*better, self.failed_side()) {
+            // That A is better than one that fails as well is no claim that anything hangs on.
+            (0, Some(1)) => false,
+            (_, Some(_)) => true,
+            (better, None) => self.failures[better].0 >= MAX_FAILURES,
+        };
+        if let Some(better) = better.filter(unsound) {
             judgement.verdict = Some(Verdict::Undetected);
             warnings.push(format!(
                 "{} was faster in the duels that both sides survived; as others were not survived, nothing is claimed",
-                test.b.label()
+                [test.a, test.b][better].label()
             ));
         }
         TestOutcome {
             judgement,
-            duels: self.duels.clone(),
+            duels: self.counted(),
             interrupted: false,
             failure: None,
+            failed_side: None,
+            last_failure: self.last_failed.map(|side| self.why_failed(side)),
+            as_measured: self.taken_from(),
             warnings,
         }
     }
@@ -383,15 +449,17 @@ impl<'a> RunningTest<'a> {
     }
 
     fn failed(&self) -> TestOutcome {
-        let test = self.test;
-        let last = self.failed_side().map(|side| {
-            let (_, reason) = &self.failures[side];
-            let label = [test.a, test.b][side].label();
-            format!("{label} could not be measured: {reason}")
-        });
         let mut outcome = self.judged();
-        outcome.failure = last;
+        outcome.failed_side = self.failed_side();
+        outcome.failure = outcome.failed_side.map(|side| self.why_failed(side));
         outcome
+    }
+
+    /// Which variant could not be measured, and why at last.
+    fn why_failed(&self, side: usize) -> String {
+        let (_, reason) = &self.failures[side];
+        let label = [self.test.a, self.test.b][side].label();
+        format!("{label} could not be measured: {reason}")
     }
 }
 

@@ -25,6 +25,7 @@ use crate::questions::breakdown::{breakdown, together};
 use crate::questions::build_note::{Noted, build_notes};
 use crate::questions::by_round::round_ratios;
 use crate::questions::failure_words::in_short;
+use crate::questions::sweep_failures::{failed_now_and_then, given_up};
 use crate::questions::unevenness::unevenness;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
@@ -312,18 +313,15 @@ impl<'a> Run<'a> {
                 threads,
                 variant: lane,
             };
-            if let Some((failed, reason)) = self.failed.get(&point) {
-                let reason = match self.interleaved && usize::from(*failed) != index {
-                    true => format!("not measured, for the other side could not be: {reason}"),
-                    false => reason.clone(),
-                };
-                failures.insert(threads, reason);
-            }
             let of_point: Vec<Measured<'_>> = scored(study, point)
                 .filter_map(|duel| {
                     Measured::of(duel, side as u8, by_duel.get(&duel.seq)?, counters)
                 })
                 .collect();
+            if let Some((failed, reason)) = self.failed.get(&point) {
+                let by_other = self.interleaved && usize::from(*failed) != index;
+                failures.insert(threads, given_up(reason, of_point.len(), by_other));
+            }
             starts.extend(of_point.iter().map(|measured| Start {
                 threads: f64::from(threads),
                 throughput: measured.tps,
@@ -494,11 +492,35 @@ impl<'a> Run<'a> {
                 warnings.push(format!("{} at {threads}: {reason}", curve.title));
             }
         }
+        warnings.extend(self.survived(study, curves));
         warnings.extend(law_misses(curves));
         warnings.extend(self.not_profiled.iter().cloned());
         let benches = &mut self.options.benches.values();
         warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
         warnings
+    }
+
+    /// The points that were measured to the end although starts of theirs failed: what counts are those that survived.
+    fn survived(&self, study: &Study, curves: &[SweepCurve]) -> Vec<String> {
+        let mut told = Vec::new();
+        for (index, curve) in curves.iter().enumerate() {
+            for point in &curve.points {
+                if curve.failures.contains_key(&point.threads) {
+                    continue;
+                }
+                let (variant, side) = match self.interleaved {
+                    true => (0, index),
+                    false => (index, 0),
+                };
+                let threads = point.threads;
+                let subject = Point { threads, variant }.subject();
+                let starts = study.done().iter().filter(|duel| duel.subject == subject);
+                let words = failed_now_and_then(starts, side);
+                let threads = counted(u64::from(threads), "thread");
+                told.extend(words.map(|words| format!("{} at {threads}: {words}", curve.title)));
+            }
+        }
+        told
     }
 
     /// The points that no start counts for although they were not given up, each with the reason.

@@ -156,6 +156,11 @@ pub(crate) fn looks(phase: Phase, subject: &str) -> Checkpoint<LookPlan> {
     Checkpoint::named(format!("looks {phase:?} {subject}"))
 }
 
+/// Whether the test of a phase and a subject asks, over all of its duels, if others took more CPU time from one side.
+pub(crate) fn asks_for_side(phase: Phase, subject: &str) -> Checkpoint<bool> {
+    Checkpoint::named(format!("asks for side {phase:?} {subject}"))
+}
+
 /// Duels after which the time of a question ended.
 pub(crate) fn ended(phase: Phase, subject: &str) -> Checkpoint<u64> {
     Checkpoint::named(format!("ended {phase:?} {subject}"))

@@ -287,7 +287,7 @@ fn bare_page(report: &Report, headline: &str) -> Markup {
 /// The duels behind one comparison: scores, throughput over time, latency.
 fn evidence(report: &Report, comparison: &Comparison, title: &str) -> Markup {
     let duels = report.main_duels();
-    let scores = report.main_scores(comparison.goal);
+    let scores = report.main_scores(comparison);
     let looks = chart::looks(&scores, comparison.judged());
     let over_time = chart::throughput(&duels, &report.slices);
     let latencies = Latencies::of(&duels, &report.slices);

@@ -1,6 +1,6 @@
 //! The checks on the method and on the final variant.
 
-use niagara_store::{FinalCheck, MethodControl};
+use niagara_store::{Comparison, FinalCheck, MethodControl};
 
 use crate::grid::Grid;
 use crate::wording::{judged_in_words, verdict};
@@ -15,6 +15,10 @@ pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
     let several = controls.iter().any(|one| one.part != controls[0].part);
     for control in controls {
         let (result, words) = match &control.comparison {
+            Some(Comparison {
+                failed: Some(failed),
+                ..
+            }) => ("failed".to_owned(), failed.reason.clone()),
             Some(comparison) => {
                 let judged = comparison.judged();
                 let words = format!("{}, n = {}", verdict(judged), judged.duels);

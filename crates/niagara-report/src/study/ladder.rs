@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::ladder::Step;
 use crate::number;
 use crate::wording::{
-    at_its_confidence, better, fresh, judged_in_words, load, units, verdict_on_goal,
+    at_its_confidence, better, failed, fresh, judged_in_words, load, units, verdict_on_goal,
 };
 
 pub fn headline(ladder: &LadderSummary) -> String {
@@ -27,6 +27,9 @@ pub fn headline(ladder: &LadderSummary) -> String {
             let found = number::estimate(&total.goal.figure(&judged.estimate));
             let found = at_its_confidence(total, &found);
             let duels = fresh(&ladder.protocol, judged.duels);
+            if let Some(failure) = failed(total, &load) {
+                return format!("{}: {rungs}, their total: {failure}", ladder.server);
+            }
             match judged.verdict {
                 Some(Verdict::Faster) => format!(
                     "{} is {} with {rungs} for {load}: {found}, proven by {duels}",
@@ -158,7 +161,7 @@ fn today(ladder: &LadderSummary) -> Option<Grid> {
         if rung.why.is_none() && rung.change.is_empty() && reason.is_none() {
             continue;
         }
-        let not_tried = reason.map(|reason| format!("Not tried: {reason}"));
+        let not_tried = reason.map(|(word, reason)| format!("{word}: {reason}"));
         let text: Vec<String> = rung.why.clone().into_iter().chain(not_tried).collect();
         words.rows.push(vec![
             rung.title.clone(),
@@ -173,16 +176,26 @@ fn one_line(text: &str) -> String {
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
-fn reason(rung: &LadderRung) -> Option<&str> {
+/// Why a rung was not measured to its end, and the word for it.
+fn reason(rung: &LadderRung) -> Option<(&'static str, &str)> {
     match &rung.outcome {
-        RungOutcome::NotTried { reason } => Some(reason),
-        _ => None,
+        RungOutcome::NotTried { reason, failed } => Some(match failed {
+            true => ("Failed", reason),
+            false => ("Not tried", reason),
+        }),
+        RungOutcome::Kept { claim } | RungOutcome::NotKept { claim } => {
+            let failed = claim.failed.as_ref()?;
+            Some(("Failed", &failed.reason))
+        }
     }
 }
 
 fn standing(rung: &LadderRung) -> String {
     match &rung.outcome {
         RungOutcome::Kept { claim } => format!("kept, n = {}", claim.judged().duels),
+        RungOutcome::NotKept { claim } if claim.failed.is_some() => {
+            format!("not kept: failed, n = {}", claim.judged().duels)
+        }
         // Ctrl-C ended it between two looks.
         RungOutcome::NotKept { claim } if claim.judged().verdict.is_none() => {
             format!("stopped before a verdict, n = {}", claim.judged().duels)
@@ -192,6 +205,7 @@ fn standing(rung: &LadderRung) -> String {
             verdict_on_goal(claim),
             claim.judged().duels
         ),
+        RungOutcome::NotTried { failed: true, .. } => "failed".to_owned(),
         RungOutcome::NotTried { .. } => "not tried".to_owned(),
     }
 }

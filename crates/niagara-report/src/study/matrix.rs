@@ -10,16 +10,17 @@ use super::parts::{confirmations, left, parts};
 use crate::grid::Grid;
 use crate::number;
 use crate::wording::{
-    at_its_confidence, better_than, fresh, judged_by, judged_in_words, units, verdict_on_goal,
+    at_its_confidence, better_than, failed, fresh, judged_by, judged_in_words, units,
+    verdict_on_goal,
 };
 
 pub fn headline(matrix: &MatrixSummary) -> String {
-    let measured = matrix
-        .cells
-        .iter()
-        .filter(|cell| cell.comparison().is_some())
-        .count();
-    let cells = format!("{measured} of {} cells measured", matrix.cells.len());
+    let measured = measured_cells(matrix);
+    let mut cells = format!("{measured} of {} cells measured", matrix.cells.len());
+    let failures = matrix.cells.iter().filter_map(Cell::failure).count();
+    if failures > 0 {
+        cells += &format!(", {failures} failed");
+    }
     let Some(confirmed) = &matrix.confirmed else {
         return format!(
             "{}: {}",
@@ -36,6 +37,12 @@ pub fn headline(matrix: &MatrixSummary) -> String {
         confirmed.threads,
     );
     let duels = fresh(&matrix.protocol, judgement.duels);
+    if let Some(failure) = failed(comparison, &load) {
+        return format!(
+            "{}: the combination that looked best, {}, failed: {failure} ({cells})",
+            matrix.server, confirmed.title
+        );
+    }
     match judgement.verdict {
         Some(Verdict::Faster) => format!(
             "{}: {}, {}, is {} the baseline for {load}: {found}, proven by {duels} ({cells})",
@@ -54,6 +61,14 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     }
 }
 
+/// How many cells were measured to the end.
+fn measured_cells(matrix: &MatrixSummary) -> usize {
+    let cells = matrix.cells.iter();
+    cells
+        .filter(|cell| cell.comparison().is_some() && cell.failure().is_none())
+        .count()
+}
+
 /// What the combination that was proven is called: a later one may look better by its cells, and not be confirmed, or not yet.
 fn which_best(matrix: &MatrixSummary, proven: &str) -> &'static str {
     match best_combination(&matrix.cells, &matrix.workloads) {
@@ -64,7 +79,7 @@ fn which_best(matrix: &MatrixSummary, proven: &str) -> &'static str {
 
 /// The finding of a matrix in which nothing was confirmed; `cells` says how many were measured.
 fn without_confirmation(matrix: &MatrixSummary, cells: &str) -> String {
-    let measured = matrix.cells.iter().filter_map(Cell::comparison).count();
+    let measured = measured_cells(matrix);
     if !matrix.complete || measured == 0 {
         return format!("{cells}, nothing confirmed yet");
     }
@@ -203,9 +218,13 @@ fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
     (!grid.rows.is_empty()).then_some(grid)
 }
 
-/// What was not measured and why: a row for a combination where that is so of all of its cells.
+/// What was not measured, or not to the end, and why: a row for a combination where that is so of all of its cells.
 fn not_measured(matrix: &MatrixSummary) -> Option<Grid> {
-    let mut grid = Grid::new("Not measured", &[("Cell", false), ("Why", false)]);
+    let heading = match matrix.cells.iter().any(|cell| cell.failure().is_some()) {
+        true => "Failed, or not measured",
+        false => "Not measured",
+    };
+    let mut grid = Grid::new(heading, &[("Cell", false), ("Why", false)]);
     grid.long = true;
     for title in titles(matrix) {
         let cells: Vec<&Cell> = (matrix.cells.iter())
@@ -241,21 +260,23 @@ fn place(matrix: &MatrixSummary, cell: &Cell) -> String {
     )
 }
 
-/// Why a cell was not measured, in a line; `None` of one that was.
+/// Why a cell was not measured to the end, in a line; `None` of one that was.
 fn reason(cell: &Cell) -> Option<&str> {
-    match &cell.outcome {
-        CellOutcome::NotTried { reason, .. } => Some(reason.lines().next().unwrap_or_default()),
-        CellOutcome::Measured { .. } => None,
-    }
+    let reason = match &cell.outcome {
+        CellOutcome::NotTried { reason, .. } => Some(reason.as_str()),
+        CellOutcome::Measured { .. } => cell.failure(),
+    };
+    Some(reason?.lines().next().unwrap_or_default())
 }
 
-/// The combinations of which something was measured; all, as long as that is none.
+/// The combinations of which something was measured, or that failed; all, as long as that is none.
 fn measured_titles(matrix: &MatrixSummary) -> Vec<&str> {
     let mut all = titles(matrix);
-    if matrix.cells.iter().any(|cell| cell.comparison().is_some()) {
+    let was_tried = |cell: &Cell| cell.comparison().is_some() || cell.failure().is_some();
+    if matrix.cells.iter().any(was_tried) {
         all.retain(|title| {
             let mut own = matrix.cells.iter().filter(|cell| cell.title == *title);
-            own.any(|cell| cell.comparison().is_some())
+            own.any(was_tried)
         });
     }
     all
@@ -287,7 +308,11 @@ fn cell<'a>(
 
 fn in_words(cell: &Cell) -> String {
     match cell.comparison() {
+        None if cell.failure().is_some() => "failed".to_owned(),
         None => "not measured".to_owned(),
+        Some(comparison) if comparison.failed.is_some() => {
+            format!("failed; {}", judged_in_words(comparison))
+        }
         Some(comparison) => {
             let judgement = comparison.judged();
             let mark = match judgement.verdict {

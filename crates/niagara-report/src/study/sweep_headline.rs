@@ -24,8 +24,8 @@ pub fn headline(sweep: &SweepSummary) -> String {
     format!("{workload}: {}", parts.join("; "))
 }
 
-/// `own build over mariadb-10.11 × 1.20 (1 thread) to × 1.31 (16)` for each variant but the first, with its interval where there is
-/// one thread count; nothing where no ratio was measured.
+/// `own build over mariadb-10.11 × 1.20 [1.15, 1.25] (1 thread) to × 1.31 [1.26, 1.36] (16)` for each variant but the first; nothing
+/// where no ratio was measured.
 fn over_the_first(sweep: &SweepSummary) -> Vec<String> {
     let Some(first) = sweep.curves.first() else {
         return Vec::new();
@@ -64,11 +64,12 @@ fn range(ratios: &[(u32, &IntervalEstimate)]) -> Option<String> {
         a.1.value.total_cmp(&b.1.value)
     };
     let (least, most) = (ratios.iter().min_by(sorted)?, ratios.iter().max_by(sorted)?);
+    let told = |ratio: &IntervalEstimate| interval_over("one start", ratio, three_digits);
     Some(format!(
         "{} ({}) to × {} ({})",
-        three_digits(least.1.value),
+        told(least.1),
         threads(least.0),
-        three_digits(most.1.value),
+        told(most.1),
         most.0
     ))
 }

@@ -116,6 +116,8 @@ pub fn comparison(duels: usize, estimate: Estimate) -> Comparison {
         taken: None,
         nodes: None,
         caution: None,
+        failed: None,
+        as_measured: None,
         stability: Some(Stability {
             sides: [interval(0.03, 0.02, 0.06), interval(0.02, 0.01, 0.04)],
             ratio: interval(0.67, 0.3, f64::INFINITY),

@@ -2,7 +2,7 @@ use super::*;
 
 use niagara_load::WorkloadSpec;
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, DuelRecord, SliceRecord, StudyRecord};
+use niagara_store::{Comparison, DuelRecord, FailedSide, SliceRecord, StudyRecord};
 use serde_json::json;
 
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe};
@@ -78,6 +78,7 @@ fn not_tried(title: &str, is_left: bool) -> Cell {
         outcome: CellOutcome::NotTried {
             reason: "why".to_owned(),
             is_left,
+            failed: false,
         },
         ..cell(title, 1.0, 8)
     }
@@ -218,6 +219,31 @@ fn a_cell_within_which_a_part_ended_is_measured_anew() {
     assert_eq!(begun(&[], left).adds, 2);
 }
 
+/// It is no matter of time: it is told as failed, with its reason, and tried again by whoever asks for it again.
+#[test]
+fn a_cell_that_a_side_ended_by_failing_was_not_cut_short() {
+    let why = "LTO could not be measured: signal 11";
+    let mut crashed = cell("LTO", 1.2, 3);
+    let CellOutcome::Measured { comparison } = &mut crashed.outcome else {
+        panic!("measured");
+    };
+    comparison.failed = Some(FailedSide {
+        side: 1,
+        reason: why.to_owned(),
+    });
+    assert!(is_cut_short(&cell("LTO", 1.2, 3), 6));
+    assert!(!is_cut_short(&crashed, 6));
+    let cells = vec![cell("O3", 1.1, 8), crashed, cell("PGO", 1.0, 8)];
+    let (_, matrix) = study(&[]);
+    assert_eq!(next_part(&matrix, &cells, 6, command), None);
+    let left = earlier(cells, None);
+    let kept = left.cells.iter().find(|cell| cell.title == "LTO");
+    assert_eq!(kept.and_then(Cell::failure), Some(why));
+    assert_eq!(left.to_confirm(&[THREADS], 0.05), Some("O3"));
+    assert_eq!(begun(&["LTO"], left.clone()).adds, 1);
+    assert_eq!(begun(&["O3"], left).adds, 0);
+}
+
 #[test]
 fn a_confirmation_that_was_not_brought_to_its_end_stands_for_nothing() {
     let of = |verdict, complete| {
@@ -236,6 +262,13 @@ fn a_confirmation_that_was_not_brought_to_its_end_stands_for_nothing() {
     // Of three duels it could not have called anything; where cells never can either, that is all there is.
     let mut few = confirmed("O3", Some(Verdict::Undetected));
     few.comparison.throughput.duels = 3;
+    let mut crashed = few.clone();
+    crashed.comparison.failed = Some(FailedSide {
+        side: 1,
+        reason: "killed".to_owned(),
+    });
+    let tried = Earlier::of(summary(Vec::new(), Some(crashed), true), 0.0, Vec::new(), 6);
+    assert!(tried.is_confirmed("O3", (0, THREADS)));
     for (fewest, stands) in [(6, false), (0, true)] {
         let summary = summary(Vec::new(), Some(few.clone()), true);
         let left = Earlier::of(summary, 0.0, Vec::new(), fewest);

@@ -5,6 +5,7 @@ use niagara_store::{CompareSummary, Ending, Goal, Phase, SliceRecord};
 use serde_json::json;
 
 use crate::questions::comparison::comparison;
+use crate::questions::failure_words::why_unmeasured;
 use crate::questions::sequential_test::{RunningTest, SequentialTest};
 use crate::studies::observer::Silent;
 use crate::studies::series::{Series, SeriesEnd};
@@ -400,7 +401,7 @@ fn comparison_of(sides: &[Variant; 2]) -> SequentialTest<'_> {
 }
 
 /// A duel that B did not survive, or A.
-fn failed(seq: u32, side: u8) -> DuelRecord {
+pub(crate) fn failed(seq: u32, side: u8) -> DuelRecord {
     DuelRecord {
         score: None,
         ending: Ending::Failed {
@@ -449,7 +450,7 @@ fn a_comparison_that_failed_is_tried_again_by_the_same_command() {
 fn a_side_that_fails_again_and_again_is_not_called_faster() {
     let sides = [Variant::base("a"), Variant::base("b")];
     let test = comparison_of(&sides);
-    let outcome = |failing: &dyn Fn(u32) -> Option<u8>| {
+    let of = |sign: f64, failing: &dyn Fn(u32) -> Option<u8>| {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let mut study = open(folder.path()).expect("new");
         let mut running = RunningTest::begin(&study, &test).expect("readable");
@@ -465,7 +466,7 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
             let record = match failing(seq) {
                 Some(side) => failed(seq, side),
                 None => DuelRecord {
-                    score: Some(0.10 + f64::from(seq) * 1e-3),
+                    score: Some(sign * (0.10 + f64::from(seq) * 1e-3)),
                     ..duel(seq)
                 },
             };
@@ -473,6 +474,7 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
         }
         running.outcome(SeriesEnd::Finished)
     };
+    let outcome = |failing: &dyn Fn(u32) -> Option<u8>| of(1.0, failing);
     let verdict = |failing: &dyn Fn(u32) -> Option<u8>| outcome(failing).judgement.verdict;
     assert_eq!(verdict(&|_| None), Some(Verdict::Faster));
     assert_eq!(
@@ -499,6 +501,134 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
     assert_eq!(at_last.judgement.verdict, Some(Verdict::Undetected));
     let failure = at_last.failure.expect("B failed");
     assert!(failure.starts_with("b could not"), "{failure}");
+    assert_eq!(at_last.failed_side, Some(1));
+    // Whatever is called A: it wins every duel that it survives, and dies in every second one.
+    let of_a = of(-1.0, &|seq| (seq % 2 == 1).then_some(0));
+    assert_eq!(of_a.judgement.verdict, Some(Verdict::Undetected));
+    assert!(
+        of_a.warnings
+            .iter()
+            .any(|text| text.starts_with("a was faster")),
+        "{:?}",
+        of_a.warnings
+    );
+    // That B loses and dies is no reason not to call it slower.
+    let of_b = of(-1.0, &|seq| (seq % 2 == 1).then_some(1));
+    assert_eq!(of_b.judgement.verdict, Some(Verdict::Slower));
+}
+
+/// A question of which the time ended behind a duel that a side did not survive was not left for want of time alone.
+#[test]
+fn a_duel_that_failed_before_the_time_ended_is_told() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let study = open(folder.path()).expect("new");
+    let sides = [Variant::base("a"), Variant::base("b")];
+    let test = comparison_of(&sides);
+    let mut running = RunningTest::begin(&study, &test).expect("readable");
+    let told = |running: &RunningTest<'_>| why_unmeasured(&running.outcome(SeriesEnd::OutOfTime));
+    assert_eq!(told(&running), None);
+    running
+        .take(&study, failed(0, 1), &mut Silent)
+        .expect("room");
+    assert_eq!(
+        told(&running).as_deref(),
+        Some("the time ended after a duel that failed: b could not be measured: killed")
+    );
+}
+
+/// Forty slices of a duel: of all couples but the first two B's is as fast as A's; in those two others take a third of the CPUs, from B.
+fn provoked(duel: u32) -> Vec<SliceRecord> {
+    let slice = |couple: u32, side: u8| {
+        let taken = match (side, couple) {
+            (1, 0 | 1) => 0.34,
+            // What is taken from either is never quite the same.
+            _ => 0.01 * f64::from((duel + (1 + u32::from(side)) * couple) % 3),
+        };
+        SliceRecord {
+            duel,
+            couple,
+            side,
+            first: side == 0,
+            started_unix_ms: 0,
+            seconds: 1.0,
+            transactions: (1000.0 * (1.0 - taken)) as u64,
+            queries: 1000,
+            errors: BTreeMap::new(),
+            latency_us: [1000; 5],
+            server_cpu_seconds: 1.0,
+            client_cpu_seconds: 0.1,
+            transactions_whole: 1000,
+            client_context_switches: 0,
+            server_context_switches: 0,
+            steal: 0.0,
+            taken,
+            generator_busy: 0.0,
+            disturbed: false,
+            histogram: String::new(),
+        }
+    };
+    let couples = (0..20).map(|couple| [slice(couple, 0), slice(couple, 1)]);
+    couples.collect::<Vec<_>>().concat()
+}
+
+/// What B provokes in a few slices of each duel no duel tells from chance; all of them do, and then nothing is allowed for it.
+#[test]
+fn what_one_side_provokes_now_and_then_is_allowed_for_nowhere() {
+    let sides = [Variant::base("a"), Variant::base("b")];
+    let test = comparison_of(&sides);
+    let outcome = |disturbance: f64, known: &dyn Fn(&Study)| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let duel_settings = DuelSettings {
+            couples: 20,
+            slice_seconds: 1.0,
+            ramp_seconds: 0.0,
+            warm_up_seconds: LONGEST,
+            disturbance,
+        };
+        let mut study = Study::for_tests(folder.path(), 600.0, duel_settings).expect("new");
+        variants(&study.store);
+        known(&study);
+        let mut running = RunningTest::begin(&study, &test).expect("readable");
+        for seq in 0..8 {
+            let record = DuelRecord {
+                // As allowed for, and as measured.
+                score: Some(0.001),
+                raw_score: Some(-0.02),
+                ..duel(seq)
+            };
+            study.store.add_duel(&record, &provoked(seq)).expect("room");
+            study.next = seq as usize + 1;
+            running.take(&study, record, &mut Silent).expect("readable");
+        }
+        let outcome = running.outcome(SeriesEnd::Finished);
+        let told = comparison(&study, &test, &outcome).expect("readable");
+        (outcome, told)
+    };
+    let (outcome_found, told) = outcome(0.05, &|_| {});
+    assert_eq!(
+        (outcome_found.as_measured, told.as_measured),
+        (Some(1), Some(1))
+    );
+    // By its own slices: neither score that the record has.
+    for found in &outcome_found.duels {
+        assert_eq!(found.score, found.raw_score);
+        let score = found.score.expect("scored");
+        assert!(score.abs() < 0.02 && score != 0.001, "{score}");
+    }
+    let caution = told.caution.expect("told");
+    assert!(
+        caution.contains("from B") && caution.contains("as it was measured"),
+        "{caution}"
+    );
+    // Where nothing is allowed for, and in results from before it was asked, duels count as they are.
+    let before = |study: &Study| {
+        let key = checkpoint::asks_for_side(Phase::Compare, "");
+        study.keep(&key, &false).expect("room");
+    };
+    for (found, _) in [outcome(1.0, &|_| {}), outcome(0.05, &before)] {
+        assert_eq!(found.as_measured, None);
+        assert!(found.duels.iter().all(|duel| duel.score == Some(0.001)));
+    }
 }
 
 /// What a comparison came to so far.
