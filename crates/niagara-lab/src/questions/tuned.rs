@@ -265,8 +265,11 @@ impl Tuned {
             if control.effect.ratio.ln().abs() > alarm * control.std_err {
                 alarms.push(format!(
                     "the negative control, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
-                     else moves these figures, distrust the small ones",
-                    control.effect.ratio, control.effect.low, control.effect.high
+                     else moves these figures, or it is the one tuning in {:.0} in which chance does; distrust the small ones",
+                    control.effect.ratio,
+                    control.effect.low,
+                    control.effect.high,
+                    ALARM.recip()
                 ));
             }
         }

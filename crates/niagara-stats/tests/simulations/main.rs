@@ -1,6 +1,7 @@
 //! The promises of the protocol, kept on simulated machines. All seeds are fixed; where a rate is held against its
 //! limit, three binomial standard errors are allowed.
 
+mod controls;
 mod foldover;
 mod machine;
 mod nodes;
