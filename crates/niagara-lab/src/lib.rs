@@ -38,13 +38,15 @@ pub use client_host::{
     ClientHost, ClientHostOptions, ClientHostRecord, RemoteShell, SSH_VARIABLE, own_hash,
     remark as client_host_remark,
 };
-pub use duels::duel_plan::{NoiseSource, duel_seconds, expected_sd, unit_seconds};
+pub use duels::duel_plan::{
+    NoiseSource, duel_seconds, expected_sd, unit_seconds, warmed_up_unit_seconds,
+};
 pub use duels::spec::{DuelSettings, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
 pub use fleet::{
     BuiltOnNodes, FleetOptions, NodeOptions, ServerRecipe, build_on_nodes, work_on_node,
 };
-pub use profile::{ProfileOptions, ShortProfile, View, profile};
+pub use profile::{ProfileOptions, ShortProfile, View, profile, sweep_profile_seconds};
 pub use questions::compare::compare_plan;
 pub use questions::couples::couples_of;
 pub use questions::ladder::rung_errors;

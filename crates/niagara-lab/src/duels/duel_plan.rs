@@ -75,6 +75,21 @@ pub fn unit_seconds(protocol: Protocol, duel_settings: &DuelSettings, couples: u
     }
 }
 
+/// The same where it is known that a start is warmed up for as long as `duel_settings` say: where loads differ within a study (a matrix,
+/// a sweep) no shorter time is learned, and elsewhere once it was.
+pub fn warmed_up_unit_seconds(
+    protocol: Protocol,
+    duel_settings: &DuelSettings,
+    couples: u32,
+) -> f64 {
+    let warm_up = duel_settings.warm_up_seconds;
+    let beyond = match protocol {
+        Protocol::Duel => warm_up - warm_up.min(TYPICAL_WARM_UP),
+        Protocol::Pair | Protocol::Trimmed | Protocol::Solo => 0.0,
+    };
+    unit_seconds(protocol, duel_settings, couples) + 2.0 * beyond
+}
+
 /// Seconds of one couple with its changes of side.
 pub fn couple_seconds(duel_settings: &DuelSettings) -> f64 {
     2.0 * (duel_settings.slice_seconds + duel_settings.ramp_seconds + HAND_OVER_SECONDS)
@@ -135,6 +150,28 @@ mod tests {
         // What counts is the time under load.
         let (short, _) = expected_sd(None, &of_seconds(0.25), 56);
         assert!((short - sd).abs() < 1e-12, "{short}");
+    }
+
+    #[test]
+    fn a_warm_up_that_is_fixed_takes_its_time() {
+        let duel_settings = DuelSettings {
+            couples: 40,
+            slice_seconds: 0.1,
+            ramp_seconds: 0.0,
+            warm_up_seconds: 3.0,
+            disturbance: 0.05,
+        };
+        // A start, twice three seconds, forty couples of 0.28 s.
+        let fixed = warmed_up_unit_seconds(Protocol::Duel, &duel_settings, 40);
+        assert!((fixed - 18.2).abs() < 1e-9, "{fixed}");
+        let learned = unit_seconds(Protocol::Duel, &duel_settings, 40);
+        assert!((learned - 13.7).abs() < 1e-9, "{learned}");
+        for protocol in [Protocol::Pair, Protocol::Trimmed, Protocol::Solo] {
+            assert_eq!(
+                warmed_up_unit_seconds(protocol, &duel_settings, 6),
+                unit_seconds(protocol, &duel_settings, 6)
+            );
+        }
     }
 
     #[test]

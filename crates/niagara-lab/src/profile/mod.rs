@@ -33,8 +33,8 @@ use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 
 use costs::{Switch, Watched, watch};
-pub use short::ShortProfile;
 pub(crate) use short::{NO_TIME_FOR_A_PROFILE, look, seconds_each};
+pub use short::{ShortProfile, sweep_profile_seconds};
 use stage::Stage;
 
 /// One view of a server.

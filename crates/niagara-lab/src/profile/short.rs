@@ -44,6 +44,12 @@ pub(crate) fn seconds_each(budget_seconds: f64, profiles: usize) -> Option<f64> 
     (each * profiles <= budget_seconds * MAX_SHARE).then_some(each)
 }
 
+/// Seconds that a sweep of so many variants keeps for their profiles out of a budget.
+pub fn sweep_profile_seconds(budget_seconds: f64, variants: usize) -> f64 {
+    let each = seconds_each(budget_seconds, variants);
+    each.map_or(0.0, |each| each * variants as f64)
+}
+
 /// Takes the profile of `subject` in about `seconds`, its start included, and keeps it, unless it is kept already. What
 /// went wrong, or that there are no seconds for it, comes back as a warning: a study is none the worse for it.
 ///

@@ -17,7 +17,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::duels::arena::unix_ms;
-use crate::duels::duel_plan::unit_seconds;
+use crate::duels::duel_plan::{unit_seconds, warmed_up_unit_seconds};
 use crate::duels::score::learn_taken;
 use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 use crate::duels::warm_up::WarmUpPlan;
@@ -442,7 +442,11 @@ impl Study {
     }
 
     fn planned_seconds(&self, couples: u32) -> f64 {
-        unit_seconds(self.protocol, &self.duel_settings(), couples)
+        let seconds = match self.warm_up.is_settled() {
+            true => warmed_up_unit_seconds,
+            false => unit_seconds,
+        };
+        seconds(self.protocol, &self.duel_settings(), couples)
     }
 
     /// What was decided earlier under this key.

@@ -8,10 +8,11 @@ use niagara_fleet::Plan;
 use niagara_lab::{
     CONTROL_COUNT, DuelSettings, History, NoiseSource, PartsSoFar, Protocol, Question,
     ServerRecipe, StudyDescription, client_host_remark, control_duels, couples_of, expected_sd,
-    recipes_of, rung_errors, unit_seconds,
+    recipes_of, rung_errors, sweep_profile_seconds, unit_seconds, warmed_up_unit_seconds,
 };
 use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable_in, detectable_of_starts};
+use niagara_store::Goal;
 use serde::Serialize;
 
 use crate::announcement::words;
@@ -52,6 +53,8 @@ pub struct RunPlan {
     pub results: Option<PathBuf>,
     /// How variants meet: `duel`, `pair`, `trimmed`, `solo`.
     pub protocol: String,
+    /// What decides.
+    pub goal: Goal,
     /// Whether anything is compared: of one variant that is swept there are levels alone.
     pub compares: bool,
     /// Duels (pairs, fresh starts) of a question at the most.
@@ -98,6 +101,8 @@ pub struct TimePlan {
     pub seconds_at_most: f64,
     /// Those of the budget that the controls take.
     pub control_seconds: f64,
+    /// Those that are kept for profiles of a sweep's variants.
+    pub profile_seconds: f64,
 }
 
 /// The plan of `study` on a machine with this history, of a matrix after these parts of it; `forecasts` tells what builds take, one after
@@ -153,7 +158,12 @@ pub fn plan(
     let budget_seconds = study.budget.as_secs_f64();
     let is_job = study.workloads[0].load.workload.is_job();
     let time = (!is_job).then(|| {
-        let duel_seconds = unit_seconds(study.protocol, &duel_settings, duel_settings.couples);
+        let seconds = match study.question {
+            // Their loads differ, so that every start is warmed up for the longest time.
+            Question::Matrix(_) | Question::Sweep { .. } => warmed_up_unit_seconds,
+            _ => unit_seconds,
+        };
+        let duel_seconds = seconds(study.protocol, &duel_settings, duel_settings.couples);
         let most = questions * duels_each;
         let has_controls = matches!(
             study.question,
@@ -167,12 +177,19 @@ pub fn plan(
         // Each has its share of the time like everything else.
         let of_each = budget_seconds / (questions + CONTROL_COUNT) as f64;
         let control_seconds = controls_at_most.min(CONTROL_COUNT as f64 * of_each);
-        let open = budget_seconds - control_seconds;
+        let profile_seconds = match &study.question {
+            Question::Sweep { variants } if study.profile => {
+                sweep_profile_seconds(budget_seconds, variants.len())
+            }
+            _ => 0.0,
+        };
+        let open = budget_seconds - control_seconds - profile_seconds;
         TimePlan {
             duels_in_budget: ((open / duel_seconds) as usize).min(most),
             duel_seconds,
-            seconds_at_most: duel_seconds * most as f64 + controls_at_most,
+            seconds_at_most: duel_seconds * most as f64 + controls_at_most + profile_seconds,
             control_seconds,
+            profile_seconds,
         }
     });
     let (sd, noise) = noise_of(study, &duel_settings, history);
@@ -199,6 +216,7 @@ pub fn plan(
         there: so_far.map_or(0, |so_far| so_far.there),
         results: so_far.map(|so_far| so_far.folder.clone()),
         protocol: study.protocol.to_string(),
+        goal: study.goal,
         compares: !matches!(&study.question, Question::Sweep { variants } if variants.len() < 2),
         duels_each,
         fewest_duels: fewest_duels(study, questions),
@@ -277,14 +295,16 @@ fn noise_of(
 }
 
 /// The smallest difference that a question shows 4 times in 5, by the looks that it will be judged at; `None` where
-/// its share of the time is too short for a verdict, or there is none by this protocol.
+/// its share of the time is too short for a verdict, there is none by this protocol, or nothing is known of the noise of its goal.
 fn detectable_of(
     study: &StudyDescription,
     sd: f64,
     questions: usize,
     time: &TimePlan,
 ) -> Option<f64> {
-    if study.protocol == Protocol::Trimmed || questions == 0 {
+    // Of the noise of other goals nothing is known before their first duels.
+    let is_known = study.goal == Goal::Throughput && study.protocol != Protocol::Trimmed;
+    if !is_known || questions == 0 {
         return None;
     }
     // Points have intervals of their own, and nothing is tested before the end. One variant is compared with nothing.
@@ -446,6 +466,10 @@ impl RunPlan {
             None if !self.compares => {
                 "  one variant alone: nothing is compared, each point has its interval".to_owned()
             }
+            None if self.goal != Goal::Throughput => format!(
+                "  the smallest difference it can show in the {} is not known before its first {unit}",
+                self.goal.title().to_lowercase()
+            ),
             None if self.time.is_none() => {
                 "  the smallest difference it can show is not known before the first jobs".to_owned()
             }
@@ -575,6 +599,61 @@ mod tests {
         // Three are measured each alone, two together.
         let [two, three] = [sweep("\"a\", \"b\""), sweep("\"base\", \"a\", \"b\"")];
         assert!(two.detectable < three.detectable, "{two:?} {three:?}");
+        // Six starts of each in six rounds: six ratios, with five degrees of freedom.
+        let time = three.time.expect("starts");
+        assert_eq!(time.duels_in_budget, 36);
+        let ratio_sd = 2f64.sqrt() * ASSUMED_START_SD;
+        let shown = three.detectable.expect("time enough");
+        assert!(
+            (shown / (3.514 * ratio_sd / 6f64.sqrt()) - 1.0).abs() < 0.002,
+            "{shown}"
+        );
+    }
+
+    /// Every start of a sweep and of a matrix is warmed up for the longest time, and profiles come behind a sweep.
+    #[test]
+    fn a_plan_counts_the_warm_up_and_the_profiles_that_there_will_be() {
+        let lines = |kind: &str| format!("kind = \"{kind}\"\nwarm_up = \"3s\"\nbudget = \"30m\"\n");
+        let sweep = |variants: &str| {
+            plan_of(&format!(
+                "{}sweep = [{variants}]\nthreads = [1, 8]\nduels = 6\n\
+                 [variants.a]\nconfig = {{ x = 1 }}\n[variants.b]\nconfig = {{ x = 2 }}\n",
+                lines("sweep")
+            ))
+            .time
+            .expect("starts")
+        };
+        let compare = plan_of(&format!("{}a = \"base\"\nb = \"base\"\n", lines("compare")));
+        let learned = unit_seconds(Protocol::Duel, &settings(), 40);
+        let two = sweep("\"a\", \"b\"");
+        assert!((two.duel_seconds - learned - 4.5).abs() < 1e-9, "{two:?}");
+        assert!(compare.time.expect("duels").duel_seconds >= learned);
+        assert_eq!(two.profile_seconds, 40.0);
+        assert_eq!(sweep("\"base\", \"a\", \"b\"").profile_seconds, 60.0);
+    }
+
+    #[test]
+    fn nothing_is_promised_of_a_goal_whose_noise_nobody_knows() {
+        let plan = plan_of(
+            "kind = \"compare\"\na = \"base\"\nb = \"base\"\ngoal = \"cpu\"\nbudget = \"30m\"\n",
+        );
+        assert_eq!(plan.detectable, None);
+        assert!(
+            plan.text().contains("is not known before its first duels"),
+            "{}",
+            plan.text()
+        );
+    }
+
+    /// Of duels of a read-only load, by the defaults.
+    fn settings() -> DuelSettings {
+        DuelSettings {
+            couples: 40,
+            slice_seconds: 0.1,
+            ramp_seconds: 0.0,
+            warm_up_seconds: 3.0,
+            disturbance: 0.05,
+        }
     }
 
     #[test]
