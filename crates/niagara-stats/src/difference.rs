@@ -17,15 +17,16 @@ pub fn difference(first: &Estimate, second: &Estimate) -> Estimate {
     Estimate::from_log(centre, centre - below, centre + above)
 }
 
-/// An interval at 1 − `alpha` made as wide as one of `family` intervals has to be that hold together at 1 − `alpha`
-/// (Bonferroni). `std_err`, the standard error of the logarithm, tells how many degrees of freedom the interval was made
-/// with (its half-width is Student's t times the standard error); without it the widths are those of a normal distribution.
-pub fn widened(estimate: &Estimate, alpha: f64, family: usize, std_err: Option<f64>) -> Estimate {
-    if family < 2 {
+/// An interval at 1 − `own_alpha` made as wide as one at 1 − `alpha` has to be: of a family of intervals that hold together at 1 − α each
+/// has α over their number (Bonferroni). One that is as wide already stays. `std_err`, the standard error of the logarithm, tells how
+/// many degrees of freedom the interval was made with (its half-width is Student's t times the standard error); without it the widths
+/// are those of a normal distribution.
+pub fn widened(estimate: &Estimate, own_alpha: f64, alpha: f64, std_err: Option<f64>) -> Estimate {
+    if own_alpha.is_nan() || own_alpha <= alpha {
         return *estimate;
     }
-    let p = 1.0 - alpha / 2.0;
-    let p_each = 1.0 - alpha / (2.0 * family as f64);
+    let p = 1.0 - own_alpha / 2.0;
+    let p_each = 1.0 - alpha / 2.0;
     let (low, middle, high) = (estimate.low.ln(), estimate.ratio.ln(), estimate.high.ln());
     let df = std_err
         .filter(|std_err| *std_err > 0.0)
@@ -97,18 +98,23 @@ mod tests {
 
     #[test]
     fn a_family_is_widened_by_its_own_distribution() {
-        assert_eq!(widened(&of(0.1, 0.02), 0.05, 1, None), of(0.1, 0.02));
+        assert_eq!(widened(&of(0.1, 0.02), 0.05, 0.05, None), of(0.1, 0.02));
         // z(1 − 0.05/20) / z(0.975) = 2.80703 / 1.95996.
-        let wide = widened(&of(0.1, 0.02), 0.05, 10, None);
+        let wide = widened(&of(0.1, 0.02), 0.05, 0.005, None);
         assert!(((wide.high.ln() - 0.1) / 0.02 - 1.43219).abs() < 1e-4);
+        // Of 90 %, as beside a claim of a gain: z(1 − 0.05/20) / z(0.95) = 2.80703 / 1.64485.
+        let wide = widened(&of(0.1, 0.02), 0.1, 0.005, None);
+        assert!(((wide.high.ln() - 0.1) / 0.02 - 1.70655).abs() < 1e-4);
+        // One that holds for more already.
+        assert_eq!(widened(&of(0.1, 0.02), 0.001, 0.005, None), of(0.1, 0.02));
         // With four degrees of freedom: t(0.9975, 4) / t(0.975, 4) = 5.59757 / 2.77645.
-        let four = widened(&of(0.1, 2.776_445 * 0.01), 0.05, 10, Some(0.01));
+        let four = widened(&of(0.1, 2.776_445 * 0.01), 0.05, 0.005, Some(0.01));
         assert!(
             ((four.high.ln() - 0.1) / 0.01 - 5.597_57).abs() < 1e-3,
             "{four:?}"
         );
         // Narrower than a normal distribution allows: a rounded 1.96 of one.
-        let normal = widened(&of(0.1, 0.0195), 0.05, 10, Some(0.01));
+        let normal = widened(&of(0.1, 0.0195), 0.05, 0.005, Some(0.01));
         assert!(((normal.high.ln() - 0.1) / 0.0195 - 1.43219).abs() < 1e-4);
     }
 

@@ -15,6 +15,8 @@ pub struct Figure {
     pub title: String,
     /// B over A, with its interval.
     pub estimate: Estimate,
+    /// Probability with which the interval misses the truth, on either side.
+    pub alpha: f64,
     /// Standard error of its logarithm, where the interval is Student's.
     pub std_err: Option<f64>,
     /// `screened, n = 24`.
@@ -40,6 +42,16 @@ pub struct Common {
     pub differs: bool,
 }
 
+/// What the interval of a screened effect leaves out.
+const SCREENED: f64 = 0.05;
+
+/// What the interval of a comparison leaves out on both sides together.
+pub(crate) fn left_out(comparison: &Comparison) -> f64 {
+    let judged = comparison.judged();
+    let confidence = judged.confidence.map(|confidence| 1.0 - confidence);
+    confidence.unwrap_or(judged.alpha)
+}
+
 /// What the study decided by.
 pub(crate) fn main_figure(comparison: &Comparison) -> Figure {
     let judged = comparison.judged();
@@ -47,6 +59,7 @@ pub(crate) fn main_figure(comparison: &Comparison) -> Figure {
         key: comparison.goal.name().to_owned(),
         title: comparison.goal.title().to_owned(),
         estimate: comparison.goal.figure(&judged.estimate),
+        alpha: left_out(comparison),
         std_err: None,
         standing: format!(
             "{}, n = {}",
@@ -81,6 +94,8 @@ pub fn beside(comparison: &Comparison) -> Vec<Figure> {
             key: title.to_owned(),
             title: title.to_owned(),
             estimate: *estimate,
+            // By the critical value of the judgement's last look.
+            alpha: comparison.judged().alpha,
             std_err: None,
             standing: String::new(),
             kept: None,
@@ -129,6 +144,7 @@ fn swept(sweep: &SweepSummary) -> Vec<Figure> {
             low: ratio.low,
             high: ratio.high,
         },
+        alpha: sweep.alpha,
         std_err: std_err(ratio, n, sweep.alpha),
         standing: format!("n = {n}"),
         kept: None,
@@ -184,6 +200,7 @@ fn levers(tune: &TuneSummary) -> Vec<Figure> {
         key: screened.lever.clone(),
         title: screened.title.clone(),
         estimate: screened.effect,
+        alpha: SCREENED,
         std_err: Some(screened.std_err).filter(|std_err| std_err.is_finite()),
         standing,
         kept,
@@ -211,18 +228,20 @@ fn levers(tune: &TuneSummary) -> Vec<Figure> {
         .collect()
 }
 
-/// The figures that both lists have, in the order of the first, and the titles of those that only one has. `alpha` is shared
-/// by a family of `family` figures.
+/// The figures that both lists have, in the order of the first, and the titles of those that only one has. Each difference is judged
+/// at `alpha`; without one by the two intervals as they are.
 pub fn common(
     [first, second]: [&[Figure]; 2],
-    alpha: f64,
-    family: usize,
+    alpha: Option<f64>,
 ) -> (Vec<Common>, [Vec<String>; 2]) {
     let pairs = paired(first, second);
     let found = pairs
         .iter()
         .map(|(one, other)| {
-            let [a, b] = [one, other].map(|f| widened(&f.estimate, alpha, family, f.std_err));
+            let [a, b] = [one, other].map(|f| {
+                let alpha = alpha.unwrap_or(f.alpha);
+                widened(&f.estimate, f.alpha, alpha, f.std_err)
+            });
             let difference = difference(&a, &b);
             Common {
                 title: one.title.clone(),

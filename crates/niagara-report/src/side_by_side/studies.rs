@@ -81,14 +81,14 @@ impl SideBySide {
             if same_goal {
                 let figures = [first, second].map(common::main_figure);
                 let [a, b] = figures.each_ref().map(std::slice::from_ref);
-                total = common::common([a, b], ALPHA, 1).0.pop();
+                total = common::common([a, b], None).0.pop();
                 // With too few duels to call anything, their difference calls nothing either.
                 if let Some(total) = &mut total {
                     let few = |c: &Comparison| c.judged().confidence.is_some();
                     total.differs &= !few(first) && !few(second);
                 }
                 total_alpha = [first, second]
-                    .map(left_out)
+                    .map(common::left_out)
                     .into_iter()
                     .fold(0.0, f64::max);
             }
@@ -104,9 +104,10 @@ impl SideBySide {
         let family = common::paired(&beside[0], &beside[1]).len()
             + common::paired(&parts[0], &parts[1]).len();
         let [first, second] = &beside;
-        let (beside, _) = common::common([first, second], ALPHA, family);
+        let alpha = Some(ALPHA / family.max(1) as f64);
+        let (beside, _) = common::common([first, second], alpha);
         let [first, second] = &parts;
-        let (parts, only_in) = common::common([first, second], ALPHA, family);
+        let (parts, only_in) = common::common([first, second], alpha);
         let warnings = warnings(reports, same_kind, goals, &studies);
         SideBySide {
             format: FORMAT,
@@ -125,14 +126,6 @@ impl SideBySide {
             figures: figures(reports),
         }
     }
-}
-
-/// What the interval of a comparison leaves out on both sides together.
-fn left_out(comparison: &Comparison) -> f64 {
-    let judged = comparison.judged();
-    judged
-        .confidence
-        .map_or(judged.alpha, |confidence| 1.0 - confidence)
 }
 
 fn in_short(report: &Report, name: &str) -> StudyInShort {
