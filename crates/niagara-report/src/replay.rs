@@ -65,7 +65,8 @@ fn note(replay: &ReplaySummary, shown: usize) -> String {
     };
     format!(
         "Mean time per execution, each ratio with its own 95 % interval, from {}; share of all time on A. Slower and \
-         faster are called so that all of them together are wrong with a probability of {} at most (Holm).{rest}",
+         faster are called so that all of them together are wrong with a probability of {} at most (Holm), as if the duels' number had been \
+         fixed beforehand.{rest}",
         number::count(replay.duels, "duel"),
         replay.alpha
     )

@@ -98,7 +98,7 @@ pub fn pairs(pairs: &[[Vec<StepTime>; 2]], alpha: f64) -> String {
         format!("medians of {count} pairs; ratios have intervals from {fewest} pairs on\n")
     } else {
         format!(
-            "medians of {count} pairs; the intervals of all {} ratios hold together at {percent:.0} %\n",
+            "medians of {count} pairs; the intervals of all {} ratios hold together at {percent:.0} %, as if {count} pairs had been fixed beforehand\n",
             names.len() + 1
         )
     };

@@ -111,11 +111,9 @@ pub fn outcome(state: &State) -> Option<String> {
     }
     let out = standing_out(&state.levers);
     let mut text = format!(
-        "{} of {} levers: {} {} out from chance",
+        "{}, levers: {}",
         state.stage,
-        state.levers.len(),
-        out.len(),
-        stands(out.len())
+        beside_chance(state, out.len())
     );
     let strongest: Vec<String> = out
         .iter()
@@ -256,11 +254,21 @@ fn narrowing(state: &State, frame: &Frame, room: usize) -> Vec<String> {
     chart(gain(state, "B over A"), &rows, frame)
 }
 
-fn stands(levers: usize) -> &'static str {
-    match levers {
-        1 => "stands",
-        _ => "stand",
-    }
+/// Share of the levers' intervals that leave out 1 where no lever does anything: they are of 95 %, each on its own.
+const BY_CHANCE: f64 = 0.05;
+
+/// `7 of 40 lie clear of × 1, about 2 would by chance`: intervals of levers.
+fn beside_chance(state: &State, found: usize) -> String {
+    let levers = state.levers.len();
+    let expected = match (BY_CHANCE * levers as f64).round() as usize {
+        0 => "hardly one".to_owned(),
+        some => format!("about {some}"),
+    };
+    let lie = match found {
+        1 => "lies",
+        _ => "lie",
+    };
+    format!("{found} of {levers} {lie} clear of × 1, {expected} would by chance")
 }
 
 /// At most `most` of the steps, the first and the newest among them, evenly spread.
@@ -298,12 +306,10 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
         })
         .collect();
     let mut lines = chart("levers so far, 95 % intervals", &rows, frame);
-    let stand_out = standing_out(&state.levers).len();
     let more = state.levers.len().saturating_sub(rows.len());
     let text = format!(
-        "{stand_out} of {} {} out from chance so far{}",
-        state.levers.len(),
-        stands(stand_out),
+        "{}{}",
+        beside_chance(state, standing_out(&state.levers).len()),
         match more {
             0 => String::new(),
             1 => "; one more is not shown".to_owned(),
