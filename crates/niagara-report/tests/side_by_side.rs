@@ -232,3 +232,22 @@ fn a_study_that_was_stopped_before_it_knew_anything() {
     );
     assert!(!both.markdown().contains("NaN"));
 }
+
+/// A tuning claims a gain alone, at 5 %: what stands beside its total has intervals of 90 %.
+#[test]
+fn what_stands_beside_a_claim_of_a_gain_is_widened_from_what_its_interval_leaves_out() {
+    let width = |alpha: f64| {
+        let tuned = |mut tune: TuneSummary| {
+            let total = tune.total.as_mut().expect("a total");
+            total.throughput.alpha = alpha;
+            tuned(tune)
+        };
+        let reports = [tuned(fixture::tune()), tuned(fixture::tune())];
+        let both = beside(&reports);
+        let of = &both.beside[0].difference;
+        of.high.ln() - of.low.ln()
+    };
+    // z(0.975) / z(0.95): both are made as wide as the family of differences asks for.
+    let ratio = width(0.1) / width(0.05);
+    assert!((ratio - 1.95996 / 1.64485).abs() < 1e-4, "{ratio}");
+}

@@ -11,7 +11,7 @@ use niagara_lab::{
     recipes_of, rung_errors, sweep_profile_seconds, unit_seconds, warmed_up_unit_seconds,
 };
 use niagara_report::number;
-use niagara_stats::{ErrorBudget, detectable_in, detectable_of_starts};
+use niagara_stats::{ErrorBudget, detectable_by, detectable_in, detectable_of_starts};
 use niagara_store::Goal;
 use serde::Serialize;
 
@@ -75,6 +75,9 @@ pub struct RunPlan {
     pub builds: Vec<BuildPlan>,
     /// Smallest difference that a question shows 4 times in 5 when the time is shared evenly, as a fraction.
     pub detectable: Option<f64>,
+    /// Of a ladder and a matrix: the smallest difference that its total, or its confirmation, shows 4 times in 5 should what comes before
+    /// it leave it no more than its first look, which is reserved.
+    pub detectable_at_last: Option<f64>,
     /// Where the noise that this goes by is from.
     pub noise: NoiseSource,
     /// Smallest gain that is worth the trouble, as a fraction.
@@ -194,6 +197,7 @@ pub fn plan(
     });
     let (sd, noise) = noise_of(study, &duel_settings, history);
     let detectable = time.and_then(|time| detectable_of(study, sd, questions, &time));
+    let detectable_at_last = detectable.and_then(|_| detectable_at_last(study, sd));
     let nodes_worth_having = time.map(|time| nodes_of(study, questions, duels_each, &time));
     let recipes = recipes_of(study, &|row| match so_far {
         Some(so_far) => so_far.is_wanted(row),
@@ -233,6 +237,7 @@ pub fn plan(
             })
             .collect(),
         detectable,
+        detectable_at_last,
         noise,
         min_effect: study.min_effect,
     }
@@ -319,6 +324,18 @@ fn detectable_of(
     let share = (study.budget.as_secs_f64() - time.control_seconds) / questions as f64;
     let looks = errors.plan((share / time.duel_seconds) as usize);
     detectable_in(share, time.duel_seconds, sd, &looks)
+}
+
+/// The smallest difference that the duels of a first look show, of the question that comes last and has what the others leave.
+fn detectable_at_last(study: &StudyDescription, sd: f64) -> Option<f64> {
+    if !matches!(
+        study.question,
+        Question::Ladder { .. } | Question::Matrix(_)
+    ) {
+        return None;
+    }
+    let errors = ErrorBudget::two_sided(study.alpha, study.duels);
+    detectable_by(errors.fewest_duels()?, sd, &errors)
 }
 
 /// The error probability that each of a study's questions has; of a ladder that of a rung, of which there are all but one.
@@ -479,6 +496,16 @@ impl RunPlan {
             ),
             None => "  the time is too short for a verdict on each: a longer --budget, or fewer of them".to_owned(),
         });
+        if let Some(effect) = self.detectable_at_last {
+            let last = match self.kind.as_str() {
+                "ladder" => "the total",
+                _ => "the confirmation",
+            };
+            lines.push(format!(
+                "  {last} has what the others leave of the time, {unit} for a first look at the least, which show {:.1} % or more",
+                effect * 100.0
+            ));
+        }
         lines.join("\n")
     }
 }
@@ -544,6 +571,15 @@ mod tests {
         let (sd, _) = expected_sd(None, &duel_settings, 20);
         assert_eq!(ten.detectable, detectable_in(share, seconds, sd, &looks));
         assert!(shown(&ten) > 1.1 * shown(&one), "{one:?} {ten:?}");
+        // The total's first look is all that is kept for it: six duels, at 5 % two-sided.
+        let errors = ErrorBudget::two_sided(0.05, 16);
+        assert_eq!(ten.detectable_at_last, detectable_by(6, sd, &errors));
+        assert!(ten.detectable_at_last > one.detectable, "{ten:?}");
+        let text = ten.text();
+        assert!(
+            text.contains("the total has what the others leave"),
+            "{text}"
+        );
         // Too few duels for an error probability of 0.5 % each.
         assert_eq!(ladder(10, 30).detectable, None);
     }
