@@ -27,7 +27,7 @@ pub enum Cause {
     Command,
     /// A prepare or a close of which the slow log does not say the statement.
     UnnamedPrepared,
-    /// What the server did by itself, or for replication.
+    /// What the server did by itself, inside of a procedure (its CALL does it again), or for replication.
     Internal,
     /// A login that was refused.
     RefusedLogin,
@@ -79,7 +79,9 @@ impl Cause {
             Cause::UnnamedPrepared => {
                 "prepares and closes of which the log does not say the statement"
             }
-            Cause::Internal => "the server's own statements and replication",
+            Cause::Internal => {
+                "the server's own statements, those inside of procedures, and replication"
+            }
             Cause::RefusedLogin => "refused logins",
             Cause::Throttled => {
                 "kept out of the log by log_throttle_queries_not_using_indexes, as it says"

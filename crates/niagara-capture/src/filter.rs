@@ -6,7 +6,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::dropped::Cause;
 use crate::error::CaptureError;
-use crate::file::{CaptureReader, CaptureWriter, Dictionary, Event, NameId, Summary, TemplateId};
+use crate::file::{
+    CaptureReader, CaptureWriter, Dictionary, Event, EventKind, NameId, Summary, TemplateId,
+    Transaction,
+};
 
 /// What is kept: what fits everything that is asked for.
 #[derive(Debug, Clone, Default)]
@@ -42,16 +45,23 @@ pub fn filter(
     let mut copied = Copied::default();
     let mut left_out = 0;
     let mut sessions = HashSet::new();
+    let mut begun = Begun::default();
     reader.for_each(|event, dictionary| {
         if stop.load(Ordering::Relaxed) {
             return Err(CaptureError::Stopped);
         }
-        if !filter.keeps(event, dictionary) {
+        let is_kept = filter.keeps(event, dictionary);
+        let transaction = begun.see(event, is_kept);
+        if !is_kept {
             left_out += 1;
             return Ok(());
         }
         sessions.insert(event.place.session);
-        copied.write(event, dictionary, &mut writer)
+        let event = Event {
+            transaction,
+            ..*event
+        };
+        copied.write(&event, dictionary, &mut writer)
     })?;
     if left_out > 0 {
         summary.dropped.add_without_place(Cause::Filtered, left_out);
@@ -94,6 +104,35 @@ impl Filter {
         self.digests
             .iter()
             .any(|wanted| number.starts_with(&wanted.to_ascii_lowercase()))
+    }
+}
+
+/// Sessions whose transaction under way is kept from its beginning on: what is left of others belongs to none, or it would be
+/// taken for a part of the next one that is kept.
+#[derive(Default)]
+struct Begun(HashSet<u64>);
+
+impl Begun {
+    /// The transaction of an event, as far as it is kept.
+    fn see(&mut self, event: &Event<'_>, is_kept: bool) -> Transaction {
+        let (session, transaction) = (event.place.session, event.transaction);
+        let ends_it = match event.kind {
+            EventKind::Prepare | EventKind::Database => false,
+            _ => !transaction.inside,
+        };
+        if ends_it || (transaction.first && !is_kept) {
+            self.0.remove(&session);
+        } else if transaction.first {
+            self.0.insert(session);
+        }
+        let is_begun = self.0.contains(&session);
+        if transaction.last {
+            self.0.remove(&session);
+        }
+        match is_begun {
+            true => transaction,
+            false => Transaction::default(),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use niagara_capture::log::ReadOptions;
 use niagara_capture::trace::{
     Action, CommitOrder, CompileOptions, LeftOutCause, NONE, Trace, compile,
 };
-use niagara_capture::{Import, import};
+use niagara_capture::{Filter, Import, filter, import};
 use std::fmt::Write as _;
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -332,4 +332,102 @@ fn a_part_and_its_complement_are_the_capture() {
         },
     );
     assert!(error.expect_err("nothing").to_string().contains("remedy"));
+}
+
+#[test]
+fn a_session_does_not_go_back_where_the_clock_does() {
+    let mut log = Log::new();
+    log.add(1, "shop", 5_000_000, 10, "SELECT 1")
+        // The server's clock was set back by three seconds.
+        .add(1, "", 2_000_000, 10, "SELECT 2")
+        .add(1, "", 2_500_000, 10, "SELECT 3")
+        .add(2, "", 2_600_000, 10, "SELECT 4");
+    let trace = log.compile(CommitOrder::Normal);
+    // By the order of their beginnings: the other one comes first.
+    let of = |session| {
+        let mut all = Vec::new();
+        let begins = |unit: &niagara_capture::trace::Unit| unit.is_first && unit.session == session;
+        let mut place = trace.units.iter().position(begins);
+        while let Some(unit) = place {
+            all.extend(texts(&trace, unit));
+            let next = trace.units[unit].next;
+            place = (next != NONE).then_some(next as usize);
+        }
+        all
+    };
+    let all: Vec<Vec<String>> = (0..trace.sessions).map(of).collect();
+    assert!(
+        all.iter()
+            .any(|texts| texts[..] == ["SELECT 1", "SELECT 2", "SELECT 3"]),
+        "{all:?}"
+    );
+    assert!(trace.units.is_sorted_by_key(|unit| unit.start_us));
+}
+
+#[test]
+fn what_is_left_of_a_transaction_is_no_part_of_the_next_one() {
+    let mut log = Log::new();
+    for turn in 0..3 {
+        let at = turn * 1000;
+        log.add(1, "shop", at, 10, "BEGIN")
+            .add(1, "", at + 100, 10, "UPDATE t SET a = 1 WHERE id = 7")
+            .add(1, "", at + 200, 10, "SELECT a FROM t")
+            .add(1, "", at + 300, 10, "COMMIT");
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let whole = log.import(folder.path());
+    let part = folder.path().join("part.capture");
+    let digests = niagara_capture::info::info(&whole)
+        .expect("a capture")
+        .digests;
+    let of = |text: &str| {
+        let found = digests.iter().find(|digest| digest.text.starts_with(text));
+        found.expect("a digest").digest.clone()
+    };
+    let units = |texts: &[&str]| {
+        let wanted = Filter {
+            digests: texts.iter().map(|text| of(text)).collect(),
+            ..Filter::default()
+        };
+        filter(&whole, &part, true, &wanted, &AtomicBool::new(false)).expect("a capture");
+        let trace = compile(&part, CompileOptions::default()).expect("a trace");
+        trace.units.len()
+    };
+    assert_eq!(units(&["update"]), 3);
+    assert_eq!(units(&["update", "select"]), 6);
+    assert_eq!(units(&["begin", "update"]), 3);
+    assert_eq!(units(&["begin", "update", "select", "commit"]), 3);
+}
+
+#[test]
+fn a_database_that_is_chosen_in_a_transaction_does_not_end_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let log = folder.path().join("general.log");
+    let lines = [
+        "Connect\troot@localhost on shop using Socket",
+        "Query\tBEGIN",
+        "Query\tUPDATE t SET a = 1",
+        "Init DB\tother",
+        "Query\tUPDATE t SET a = 2",
+        "Query\tCOMMIT",
+        "Query\tSELECT 1",
+    ];
+    let mut text = String::new();
+    for (second, line) in lines.iter().enumerate() {
+        writeln!(text, "2023-11-14T22:13:{second:02}.000000Z\t    7 {line}").expect("a string");
+    }
+    std::fs::write(&log, text).expect("a file");
+    let output = folder.path().join("a.capture");
+    let order = Import {
+        files: vec![log],
+        read: ReadOptions::default(),
+        output: output.clone(),
+        replace: true,
+        counted: None,
+    };
+    import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
+    let trace = compile(&output, CompileOptions::default()).expect("a trace");
+    let steps: Vec<u32> = trace.units.iter().map(|unit| unit.steps).collect();
+    assert_eq!(steps, [0, 5, 1]);
+    assert_eq!(trace.steps[2].action, Action::Database);
 }

@@ -200,11 +200,15 @@ impl Tracker {
         place: Place,
     ) -> Result<(), CaptureError> {
         let (session, _) = self.sessions.get(current.thread);
+        let transaction = match kind {
+            EventKind::Database => session.transaction.around(),
+            _ => Transaction::default(),
+        };
         let event = Event {
             kind,
             class: Class::Empty,
             place,
-            transaction: Transaction::default(),
+            transaction,
             measured: Measured {
                 duration_us: current.entry.duration_us,
                 ..Measured::default()

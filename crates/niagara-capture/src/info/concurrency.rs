@@ -88,8 +88,9 @@ impl Timeline {
         let mut from = start;
         let mut bucket = at;
         while from < end {
-            let to = end.min((bucket as i64 + 1) * self.width);
-            self.buckets[bucket].busy_us += (to - from) as u64;
+            let to = end.min((bucket as i64 + 1).saturating_mul(self.width));
+            let busy = &mut self.buckets[bucket].busy_us;
+            *busy = busy.saturating_add((to - from) as u64);
             from = to;
             bucket += 1;
         }
@@ -113,7 +114,8 @@ impl Timeline {
     /// What was seen.
     pub fn result(self, has_durations: bool) -> Concurrency {
         let (width, span, first) = (self.width, self.span, self.first);
-        let busy: u64 = self.buckets.iter().map(|bucket| bucket.busy_us).sum();
+        let busy = self.buckets.iter().map(|bucket| bucket.busy_us);
+        let busy = busy.fold(0, u64::saturating_add);
         let intervals: Vec<Interval> = self
             .buckets
             .into_iter()

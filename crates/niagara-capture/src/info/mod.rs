@@ -150,7 +150,7 @@ pub fn info(path: &Path) -> Result<Info, CaptureError> {
     Ok(tally.result(
         summary,
         reader.dictionary(),
-        (last - first).max(0) as f64 / 1e6,
+        last.saturating_sub(first).max(0) as f64 / 1e6,
     ))
 }
 
@@ -170,7 +170,7 @@ impl Tally {
         let duration = measured.duration_us.unwrap_or(0);
         let class = &mut self.classes[event.class as usize];
         class.0 += 1;
-        class.1 += duration;
+        class.1 = class.1.saturating_add(duration);
         let Some(template) = event.template else {
             return;
         };
@@ -181,9 +181,9 @@ impl Tally {
         let digest = &mut self.digests[number];
         digest.count += 1;
         digest.prepared += u64::from(event.kind == EventKind::Execute);
-        digest.time_us += duration;
+        digest.time_us = digest.time_us.saturating_add(duration);
         digest.max_us = digest.max_us.max(duration);
-        digest.lock_us += measured.lock_us.unwrap_or(0);
+        digest.lock_us = digest.lock_us.saturating_add(measured.lock_us.unwrap_or(0));
         for (sum, rows) in digest.rows.iter_mut().zip([
             measured.rows_sent,
             measured.rows_examined,
@@ -198,7 +198,8 @@ impl Tally {
     }
 
     fn result(self, summary: Summary, dictionary: &Dictionary, seconds: f64) -> Info {
-        let time: u64 = self.digests.iter().map(|digest| digest.time_us).sum();
+        let times = self.digests.iter().map(|digest| digest.time_us);
+        let time = times.fold(0, u64::saturating_add);
         let count: u64 = self.digests.iter().map(|digest| digest.count).sum();
         let by_time = summary.has_durations && time > 0;
         let share = |digest: &DigestTally| {

@@ -40,7 +40,7 @@ impl TransactionCounter {
         if event.kind == EventKind::Disconnect || transaction.first {
             self.lost += u64::from(self.open.remove(&session).is_some());
         }
-        if !transaction.inside {
+        if !transaction.inside || !event.kind.is_statement() {
             return;
         }
         if self.open.len() >= MAX_OPEN && !self.open.contains_key(&session) {

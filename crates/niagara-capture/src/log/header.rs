@@ -22,7 +22,7 @@ pub(super) struct Header {
     pub has_user: bool,
     /// `# Query_time` was there.
     pub has_times: bool,
-    /// Of replication.
+    /// Of replication, or of a procedure that a statement of its own has called.
     pub internal: bool,
     /// Where the statement begins.
     pub length: usize,
@@ -170,6 +170,8 @@ impl Header {
             }
             b"Start" => self.start_us = parse_iso(value),
             b"End" => self.end_us = parse_iso(value).or(self.end_us),
+            // What a procedure does is done again by its CALL.
+            b"Stored_routine" => self.internal = true,
             b"Log_slow_rate_limit" => parsed.sampled = parse_count(value).unwrap_or(1).max(1),
             _ => {}
         }

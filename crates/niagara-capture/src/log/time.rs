@@ -86,7 +86,10 @@ pub(super) fn parse_local(text: &[u8], zone: &TimeZone) -> Option<i64> {
     Some(stamp.as_second())
 }
 
-/// `0.000231` seconds in microseconds.
+/// More than any statement takes, in microseconds: servers whose clock was set back write how long it was below zero.
+const BELOW_ZERO: u64 = 1 << 53;
+
+/// `0.000231` seconds in microseconds; 0 for what is below zero.
 pub(super) fn parse_seconds(text: &[u8]) -> Option<u64> {
     let (whole, fraction) = match memchr::memchr(b'.', text) {
         Some(at) => (&text[..at], &text[at + 1..]),
@@ -101,7 +104,7 @@ pub(super) fn parse_seconds(text: &[u8]) -> Option<u64> {
         micros = micros.checked_add(u64::from(digit - b'0') * scale)?;
         scale /= 10;
     }
-    Some(micros)
+    Some(if micros < BELOW_ZERO { micros } else { 0 })
 }
 
 /// A count. Counters that wrapped below zero (MySQL after a reset of the session) are no count.
@@ -133,6 +136,7 @@ mod tests {
         assert_eq!(parse_local(b"269922 20:33:21", &TimeZone::UTC), None);
         assert_eq!(parse_seconds(b"2.200236"), Some(2_200_236));
         assert_eq!(parse_seconds(b"7"), Some(7_000_000));
+        assert_eq!(parse_seconds(b"18446744073709.550781"), Some(0));
         assert_eq!(parse_seconds(b"x"), None);
         assert_eq!(parse_count(b"18446744073709550129"), None);
         assert_eq!(parse_count(b"17"), Some(17));

@@ -29,6 +29,9 @@ const SAME_GREETING_US: i64 = 10_000_000;
 /// No packet is of a later time than this, the year 2255, in microseconds since 1970: sums of times stay numbers.
 const LATEST_US: i64 = 9_000_000_000_000_000;
 
+/// Packets of several queues and interfaces are out of order by no more than this, in microseconds.
+const DISORDER_US: i64 = 2_000_000;
+
 /// Whether a file begins as recorded traffic does.
 pub(crate) fn is_pcap(first: &[u8]) -> bool {
     let magic = first.first_chunk::<4>();
@@ -154,6 +157,8 @@ pub struct PcapReader {
     /// The packet at hand, from 1.
     line: u64,
     last_us: i64,
+    /// By how much the clock was set back so far.
+    set_back_us: i64,
     threads: u64,
     ready: VecDeque<Told>,
     is_over: bool,
@@ -187,6 +192,7 @@ impl PcapReader {
             file,
             line: 0,
             last_us: 0,
+            set_back_us: 0,
             threads: connections,
             ready: VecDeque::new(),
             is_over: false,
@@ -265,21 +271,37 @@ impl PcapReader {
             }
             Err(_) => return self.end(true, dropped),
         };
-        if let Some((interface, at_us, data)) = found {
+        if let Some((interface, said_us, data)) = found {
+            let (data, bytes) = (is_known(interface.link).then(|| data.to_vec()), data.len());
             self.line += 1;
-            self.last_us = at_us;
-            if is_known(interface.link) {
-                let data = data.to_vec();
-                if let Some(segment) = segment(interface.link, &data) {
-                    self.segment(&segment, at_us, dropped);
+            let at_us = self.time(said_us);
+            match &data {
+                Some(data) => {
+                    if let Some(segment) = segment(interface.link, data) {
+                        self.segment(&segment, at_us, dropped);
+                    }
                 }
-            } else {
-                let (bytes, line) = (data.len(), self.line);
-                dropped.add(Cause::UnknownLink, 1, bytes, || place(&self.file, line));
+                None => {
+                    let line = self.line;
+                    dropped.add(Cause::UnknownLink, 1, bytes, || place(&self.file, line));
+                }
             }
         }
         self.packets.consume(length);
         Ok(())
+    }
+
+    /// The time of a packet that says this one: a clock that is set back goes on, so that what took a moment does not end
+    /// before it began. Packets out of order by less keep theirs.
+    fn time(&mut self, said_us: i64) -> i64 {
+        let mut at_us = said_us.saturating_add(self.set_back_us);
+        if at_us < self.last_us.saturating_sub(DISORDER_US) {
+            self.set_back_us += self.last_us - at_us;
+            at_us = self.last_us;
+        }
+        let at_us = at_us.min(LATEST_US);
+        self.last_us = self.last_us.max(at_us);
+        at_us
     }
 
     /// The file is over; `is_cut`: in the middle of a packet.
@@ -525,5 +547,26 @@ fn record<'b>(
             Some((interface, interface.micros(units), &packet.data[..length]))
         }
         PcapBlockOwned::NG(_) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_of_a_second_are_powers_of_ten_or_of_two() {
+        for (option, units) in [
+            (6, 1_000_000),
+            (9, 1_000_000_000),
+            (0, 1),
+            (0x80 | 20, 1 << 20),
+            (0x80 | 63, 1 << 63),
+            // More than can be counted: what is usual.
+            (20, 1_000_000),
+            (0xff, 1_000_000),
+        ] {
+            assert_eq!(resolution(option), units, "{option}");
+        }
     }
 }

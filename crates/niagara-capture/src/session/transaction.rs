@@ -68,6 +68,14 @@ impl TransactionState {
         }
     }
 
+    /// Of a command that is no statement: whether it is inside of one.
+    pub fn around(&self) -> Transaction {
+        Transaction {
+            inside: self.open && !self.chained,
+            ..Transaction::default()
+        }
+    }
+
     /// A statement that is not kept has left the session so.
     pub fn stands(&mut self, standing: Option<Standing>) {
         if let Some(standing) = standing {

@@ -104,7 +104,7 @@ const VOLATILE: [&[u8]; 17] = [
 ];
 
 /// The words of a digest's text: names and keywords, without what stands between them.
-pub(super) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
+pub(crate) fn words(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     text.split(|&b| !super::byte::is_word(b))
         .filter(|word| !word.is_empty())
 }

@@ -16,6 +16,7 @@ mod word;
 
 pub use account::Concern;
 pub use boundary::Boundary;
+pub(crate) use class::words;
 pub use class::{Class, Traits, classify};
 pub(crate) use cut::{COMMENT, LITERAL};
 pub use cut::{Cut, restore};

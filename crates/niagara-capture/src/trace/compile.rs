@@ -241,9 +241,21 @@ fn rows_of(class: Class, sent: Option<u64>, affected: Option<u64>) -> u32 {
     }
 }
 
+/// A session does one thing after another, whatever the server's clock, or that of the recording, was set to meanwhile.
+fn never_back(drafts: &mut [Draft]) {
+    let mut last: HashMap<u32, u64> = HashMap::new();
+    for draft in drafts {
+        let last = last.entry(draft.session).or_default();
+        *last = draft.start_us.max(*last);
+        draft.start_us = *last;
+        draft.end_us = draft.end_us.max(*last);
+    }
+}
+
 impl Trace {
     /// Puts units in the order of their beginnings, and sessions in that of their first units.
     fn lay_out(&mut self, mut drafts: Vec<Draft>) {
+        never_back(&mut drafts);
         // Within a session they are in their order already, which a stable sort keeps.
         drafts.sort_by_key(|draft| (draft.start_us, draft.session));
         let mut numbers: HashMap<u32, (u32, u32)> = HashMap::new();
@@ -316,6 +328,6 @@ fn sessions_at_once(units: &[Unit], sessions: u32) -> u32 {
         let end = &mut ends[unit.session as usize];
         *end = unit.end_us.max(*end);
     }
-    changes.extend(ends.into_iter().map(|end| (end + 1, -1)));
+    changes.extend(ends.into_iter().map(|end| (end.saturating_add(1), -1)));
     most(&mut changes)
 }

@@ -22,7 +22,7 @@ impl Draft {
         if self.steps.is_empty() {
             self.start_us = step.start_us;
         }
-        self.end_us = self.end_us.max(step.start_us + took);
+        self.end_us = self.end_us.max(step.start_us.saturating_add(took));
         self.steps.push(step);
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::limits::MAX_STATEMENT;
-use crate::sql::{Class, Traits};
+use crate::sql::{Class, Traits, words};
 
 /// Why a statement of a capture is not replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -56,14 +56,37 @@ impl LeftOutCause {
     }
 }
 
-/// A digest's text has no literals and no comments: a semicolon separates statements, or ends the last.
+/// A digest's text has no literals and no comments: a semicolon separates statements, or ends the last; but for the bodies of
+/// procedures and the like, which are one statement.
 fn is_several(digest: &[u8]) -> bool {
+    if has_body(digest) {
+        return false;
+    }
     let mut rest = digest.splitn(2, |&byte| byte == b';');
     rest.next();
     rest.next().is_some_and(|rest| {
         rest.iter()
             .any(|byte| !byte.is_ascii_whitespace() && *byte != b';')
     })
+}
+
+/// `CREATE PROCEDURE … BEGIN …; … END`, `BEGIN NOT ATOMIC …; … END`.
+fn has_body(digest: &[u8]) -> bool {
+    let head = digest.split(|&byte| byte == b';').next();
+    let mut words = words(head.unwrap_or_default());
+    match words.next() {
+        // Other things may have these names.
+        Some(b"create" | b"alter") => words
+            .take_while(|word| !matches!(*word, b"table" | b"view" | b"index" | b"database"))
+            .any(|word| {
+                matches!(
+                    word,
+                    b"procedure" | b"function" | b"trigger" | b"event" | b"package"
+                )
+            }),
+        Some(b"begin") => words.next() == Some(b"not"),
+        _ => false,
+    }
 }
 
 /// `SET a = ?, GLOBAL b = ?`: a global variable that is not the first one.
@@ -159,6 +182,19 @@ mod tests {
             ("execute s using @a", Some(LeftOutCause::SqlPrepared)),
             ("select ?; select ?", Some(LeftOutCause::Several)),
             ("select ?;", None),
+            (
+                "create procedure p(a int) begin select ?; select a; end",
+                None,
+            ),
+            (
+                "create definer = a@b trigger t after insert on x for each row begin set @a = ?; set @b = ?; end",
+                None,
+            ),
+            ("begin not atomic select ?; select ?; end", None),
+            (
+                "create table event(a int); insert into event values(...)",
+                Some(LeftOutCause::Several),
+            ),
             ("insert into t values(...)", None),
         ] {
             let traits = classify(digest.as_bytes());

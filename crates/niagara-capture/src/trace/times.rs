@@ -77,7 +77,7 @@ pub(super) fn spread(known: &[Known], seconds: Seconds) -> Vec<i64> {
             true => one.start_us,
             false => (moment - after(one)).max(earliest),
         };
-        free.insert(one.session, start + one.duration_us);
+        free.insert(one.session, start.saturating_add(one.duration_us));
         starts.push(start);
     }
     starts

@@ -9,8 +9,10 @@ impl Conversation {
         let count = statements.len() as u64;
         let failed = heard.error.is_some_and(|error| error != 0);
         let each_us = heard.duration_us.map(|duration| duration / count.max(1));
-        let affected = heard
-            .rows_affected
+        // What they sent (RETURNING) nobody can share out.
+        let sent = heard.rows_sent.filter(|&rows| rows == 0);
+        let affected = sent
+            .and(heard.rows_affected)
             .filter(|rows| rows.is_multiple_of(count.max(1)))
             .map(|rows| rows / count.max(1));
         let told = if failed { 1 } else { statements.len() };
@@ -21,7 +23,7 @@ impl Conversation {
                 user: heard.user.clone(),
                 start_us: heard.start_us.saturating_add(step * place as i64),
                 duration_us: if failed { heard.duration_us } else { each_us },
-                rows_sent: heard.rows_sent.filter(|&rows| rows == 0),
+                rows_sent: sent,
                 rows_affected: if failed {
                     heard.rows_affected
                 } else {

@@ -227,3 +227,20 @@ fn an_answer_that_is_not_understood_costs_itself() {
     assert_eq!(known, [0, 1, 2, 4, 6, 7, 8, 9], "{told:#?}");
     assert_eq!(dropped.count(Cause::Gap), 2, "{dropped:?}");
 }
+
+#[test]
+fn a_clock_that_is_set_back_goes_on() {
+    let mut wire = Wire::new();
+    let mut link = Link::new(41_007);
+    link.log_in(&mut wire, PLAIN);
+    link.ask(&mut wire, &query("SELECT 1"), &rows(1));
+    link.client(&mut wire, &query("SELECT 2"));
+    wire.set_back(3_600_000_000);
+    link.server(&mut wire, &rows(1));
+    link.client(&mut wire, &query("SELECT 3"));
+    wire.wait(500_000);
+    link.server(&mut wire, &rows(1));
+    let times = super::times(&wire.bytes);
+    assert!(times.is_sorted(), "{times:?}");
+    assert_eq!(times[3].1, Some(500_100));
+}

@@ -53,6 +53,11 @@ impl Wire {
     pub(super) fn wait(&mut self, micros: u64) {
         self.at_us += micros;
     }
+
+    /// The clock is set back.
+    pub(super) fn set_back(&mut self, micros: u64) {
+        self.at_us -= micros;
+    }
 }
 
 /// A connection: where both ends are.

@@ -29,7 +29,7 @@ pub fn say_summary(path: &Path, summary: &Summary) {
 /// How long the capture is.
 pub fn span(summary: &Summary) -> String {
     match (summary.first_us, summary.last_us) {
-        (Some(first), Some(last)) => duration((last - first).max(0) as f64 / 1e6),
+        (Some(first), Some(last)) => duration(last.saturating_sub(first).max(0) as f64 / 1e6),
         _ => "no time at all".to_owned(),
     }
 }
