@@ -420,7 +420,6 @@ impl Conversation {
                 acknowledged,
                 at_us: now_us,
                 segment: self.gaps.segments,
-                is_behind_hole: std::mem::take(&mut self.gaps.is_behind_hole),
             });
         }
         true
@@ -485,11 +484,8 @@ impl Conversation {
         let Some(sent) = self.waiting.pop() else {
             return false;
         };
-        let is_found = self.find_answer(&sent);
+        self.find_answer(&sent);
         self.command(sent);
-        if !is_found {
-            self.finish(false);
-        }
         true
     }
 
