@@ -230,9 +230,6 @@ pub fn hold_against_all_time(judgement: &mut Judgement, all_time: Option<&AllTim
     }
 }
 
-/// Sign flips drawn for a single look beyond what is enumerated.
-const SINGLE_LOOK_SIMS: usize = 100_000;
-
 /// The interval of a question that is asked once, of these scores, with this two-sided error probability; `None` where
 /// so few scores have none.
 pub fn interval_once(scores: &[f64], alpha: f64) -> Option<Estimate> {
@@ -242,8 +239,10 @@ pub fn interval_once(scores: &[f64], alpha: f64) -> Option<Estimate> {
         let deviations = normal::quantile(1.0 - alpha / 2.0);
         Some((deviations * signed_rank_sd(n)).ceil() as u32)
     } else {
-        let plan = LookPlan::generate(alpha, &[n], SINGLE_LOOK_SIMS, 1);
-        plan.looks.first().and_then(|look| look.critical)
+        LookPlan::single(alpha, n)
+            .looks
+            .first()
+            .and_then(|look| look.critical)
     }?;
     let walsh = walsh_averages(scores);
     let (low, high) = interval_of(&walsh, critical);

@@ -21,8 +21,12 @@ pub enum Bound {
     Spend(f64),
 }
 
-/// The critical values of looks at ascending numbers of scores, each at most [`MAX_DUELS`].
+/// The critical values of looks at ascending numbers of scores, each at most [`MAX_DUELS`]. A single look's is exact, and so are those
+/// of looks at few scores; later ones are simulated.
 pub(crate) fn criticals(looks: &[(usize, Bound)], sims: usize, seed: u64) -> Vec<Option<u32>> {
+    if let &[(n, bound)] = looks {
+        return vec![exact(n).critical(bound, 0.0)];
+    }
     let few = looks.partition_point(|look| look.0 <= EXACT_TO);
     let (mut found, mut spent) = (Vec::with_capacity(looks.len()), 0.0);
 
@@ -63,6 +67,28 @@ pub(crate) fn criticals(looks: &[(usize, Bound)], sims: usize, seed: u64) -> Vec
         found.push(critical);
     }
     found
+}
+
+/// The distribution of W after `n` scores, by adding one rank after the other: W = Σ ±r, every sign a fair coin (Wilcoxon, *Biometrics
+/// Bulletin* 1, 1945).
+fn exact(n: usize) -> Tail {
+    let last = n * (n + 1) / 2;
+    // By the sum of the ranks that are positive.
+    let mut masses = vec![0.0; last + 1];
+    masses[0] = 1.0;
+    let mut reached = 0;
+    for rank in 1..=n {
+        reached += rank;
+        for sum in (0..=reached).rev() {
+            let with = if sum >= rank { masses[sum - rank] } else { 0.0 };
+            masses[sum] = 0.5 * (masses[sum] + with);
+        }
+    }
+    let mut tail = Tail::new(n);
+    for (positive, mass) in masses.into_iter().enumerate() {
+        tail.add(2 * positive as i32 - last as i32, mass);
+    }
+    tail
 }
 
 /// The probabilities of the states of n + 1 signs from those of n.
@@ -224,6 +250,37 @@ mod tests {
         // Exactly: 0.0176 of 0.0182 allowed; three binomial standard errors.
         assert!(crossed < 0.05 * 16.0 / 44.0 + 3.0 * 0.00021, "{crossed}");
         assert!(crossed > 0.016, "{crossed}");
+    }
+
+    #[test]
+    fn a_single_look_is_exact_whatever_it_is_at() {
+        for n in [1, 2, 6, 12] {
+            let mut by_states = Tail::new(n);
+            for state in 0..1 << n {
+                by_states.add(w_of(state, n), 0.5f64.powi(n as i32));
+            }
+            let found = exact(n);
+            let pairs = found.at.iter().zip(&by_states.at);
+            assert!(
+                pairs
+                    .clone()
+                    .all(|(one, other)| (one - other).abs() < 1e-15)
+            );
+        }
+        for n in [44, MAX_DUELS] {
+            let found = exact(n);
+            let variance: f64 = (0..)
+                .zip(&found.at)
+                .map(|(w, p)| f64::from(w * w) * p)
+                .sum();
+            let expected = crate::signed_rank::signed_rank_sd(n).powi(2);
+            assert!((variance / expected - 1.0).abs() < 1e-9, "{n}");
+            assert!((found.at.iter().sum::<f64>() - 1.0).abs() < 1e-12, "{n}");
+        }
+        // The tables of the signed-rank test: of 20 scores a sum of 52 is significant at 5 %, two-sided, W = 210 − 2·52; of 50, 434.
+        let critical = |n| criticals(&[(n, Bound::Spend(0.05))], 0, 0)[0];
+        assert_eq!(critical(20), Some(210 - 2 * 52));
+        assert_eq!(critical(50), Some(1275 - 2 * 434));
     }
 
     #[test]

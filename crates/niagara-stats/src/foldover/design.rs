@@ -98,19 +98,21 @@ fn sign_rows(columns: usize, effects: usize, duels: usize, rng: &mut ChaCha8Rng)
         } else {
             smallest
         };
-        rows.extend(shuffled(order, columns, rng));
+        rows.extend(shuffled(
+            hadamard(order).unwrap_or_default(),
+            order,
+            columns,
+            rng,
+        ));
     }
     let left = duels - rows.len();
     if left > 0 {
-        let candidates = (0..CANDIDATES).map(|_| {
-            let mut rest = shuffled(smallest, columns, rng);
-            rest.truncate(left);
-            let mut all = rows.clone();
-            all.extend(rest);
-            all
-        });
+        let matrix = hadamard(smallest).unwrap_or_default();
+        let so_far = products(&rows, columns);
+        let candidates = (0..CANDIDATES).map(|_| shuffled(matrix.clone(), left, columns, rng));
+        let best = candidates.min_by_key(|rest| imbalance(&so_far, rest));
         // There are candidates, so there is a best one.
-        rows = candidates.min_by_key(|all| imbalance(all)).unwrap_or(rows);
+        rows.extend(best.unwrap_or_default());
     }
     rows
 }
@@ -132,17 +134,22 @@ fn order_to(most: usize) -> usize {
         .unwrap_or(1)
 }
 
-/// All rows of a Hadamard matrix in random order, in random columns of random sign.
-fn shuffled(order: usize, columns: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<i8>> {
-    let mut matrix = hadamard(order).unwrap_or_default();
+/// As many rows of a Hadamard matrix in random order, in random columns of random sign.
+fn shuffled(
+    mut matrix: Vec<Vec<i8>>,
+    rows: usize,
+    columns: usize,
+    rng: &mut ChaCha8Rng,
+) -> Vec<Vec<i8>> {
     matrix.shuffle(rng);
-    let mut places: Vec<usize> = (0..order).collect();
+    let mut places: Vec<usize> = (0..matrix.len()).collect();
     places.shuffle(rng);
     let flips: Vec<i8> = (0..columns)
         .map(|_| if rng.random::<bool>() { 1 } else { -1 })
         .collect();
     matrix
         .iter()
+        .take(rows)
         .map(|row| {
             let chosen = places.iter().map(|&place| row[place]);
             chosen.zip(&flips).map(|(x, flip)| x * flip).collect()
@@ -150,15 +157,28 @@ fn shuffled(order: usize, columns: usize, rng: &mut ChaCha8Rng) -> Vec<Vec<i8>> 
         .collect()
 }
 
-/// Sum of the squared products of all pairs of columns: 0 where they are orthogonal.
-fn imbalance(rows: &[Vec<i8>]) -> i64 {
-    let columns = rows.first().map_or(0, Vec::len);
-    (0..columns)
-        .flat_map(|j| (0..j).map(move |k| (j, k)))
-        .map(|(j, k)| {
-            let product: i64 = rows.iter().map(|row| i64::from(row[j] * row[k])).sum();
-            product * product
-        })
+/// The products of all pairs of columns, those with the ones before it after each other: 0 where they are orthogonal.
+fn products(rows: &[Vec<i8>], columns: usize) -> Vec<i32> {
+    let mut products = vec![0; columns * columns.saturating_sub(1) / 2];
+    for row in rows {
+        let pairs = row.iter().enumerate();
+        let of_row = pairs.flat_map(|(j, x)| row[..j].iter().map(move |y| i32::from(x * y)));
+        products
+            .iter_mut()
+            .zip(of_row)
+            .for_each(|(sum, of)| *sum += of);
+    }
+    products
+}
+
+/// Sum of the squared products of all pairs of columns when the `rest` follows the rows whose products are these.
+fn imbalance(so_far: &[i32], rest: &[Vec<i8>]) -> i64 {
+    let columns = rest.first().map_or(0, Vec::len);
+    let of_rest = products(rest, columns);
+    so_far
+        .iter()
+        .zip(of_rest)
+        .map(|(before, more)| i64::from(before + more).pow(2))
         .sum()
 }
 
@@ -217,7 +237,7 @@ fn balanced_pairs(count: usize, duels: usize, rng: &mut ChaCha8Rng) -> Vec<[usiz
     drawn
 }
 
-/// An orthonormal basis (by rows, each as long as there are duels) of the space that the columns of signs span.
+/// An orthonormal basis of the space that the columns of signs span: for each duel, what every vector of the basis has there.
 fn orthonormal(signs: &[Vec<i8>]) -> Vec<Vec<f64>> {
     let columns = signs.first().map_or(0, Vec::len);
     let mut basis: Vec<Vec<f64>> = Vec::with_capacity(columns);
@@ -227,7 +247,9 @@ fn orthonormal(signs: &[Vec<i8>]) -> Vec<Vec<f64>> {
             signs.iter().map(|row| f64::from(row[column])).collect(),
         );
     }
-    basis
+    (0..signs.len())
+        .map(|duel| basis.iter().map(|q| q[duel]).collect())
+        .collect()
 }
 
 /// log det of the information that is left about the choices when the two-level factors have taken theirs
@@ -245,14 +267,11 @@ fn information(basis: &[Vec<f64>], counts: &[usize], choices: &[Vec<[usize; 2]>]
             );
         }
     }
-    let along: Vec<Vec<f64>> = contrasts
-        .iter()
-        .map(|z| basis.iter().map(|q| dot(q, z)).collect())
-        .collect();
+    let along: Vec<Vec<f64>> = contrasts.iter().map(|z| onto(basis, z)).collect();
     let n = contrasts.len();
     let mut left: Vec<Vec<f64>> = (0..n)
         .map(|i| {
-            (0..n)
+            (0..=i)
                 .map(|j| dot(&contrasts[i], &contrasts[j]) - dot(&along[i], &along[j]))
                 .collect()
         })
@@ -273,6 +292,17 @@ fn information(basis: &[Vec<f64>], counts: &[usize], choices: &[Vec<[usize; 2]>]
         }
     }
     log_det
+}
+
+/// The products of a contrast with every vector of the basis.
+fn onto(basis: &[Vec<f64>], contrast: &[f64]) -> Vec<f64> {
+    let mut products = vec![0.0; basis.first().map_or(0, Vec::len)];
+    for (at_duel, z) in basis.iter().zip(contrast).filter(|(_, z)| **z != 0.0) {
+        for (product, q) in products.iter_mut().zip(at_duel) {
+            *product += q * z;
+        }
+    }
+    products
 }
 
 #[cfg(test)]

@@ -196,11 +196,18 @@ pub(super) fn normal_equations(
     let mut normal = vec![vec![0.0; count]; count];
     let mut right = vec![0.0; count];
     for (row, score) in rows.iter().zip(scores) {
-        for i in 0..count {
+        // Most contrasts of a few levels among many are 0.
+        for i in (0..count).filter(|&i| row[i] != 0.0) {
             right[i] += row[i] * score;
-            for j in 0..count {
-                normal[i][j] += row[i] * row[j];
+            for (sum, x) in normal[i][..=i].iter_mut().zip(row) {
+                *sum += row[i] * x;
             }
+        }
+    }
+    for i in 0..count {
+        let (above, below) = normal.split_at_mut(i);
+        for (j, row) in above.iter_mut().enumerate() {
+            row[i] = below[0][j];
         }
     }
     (normal, right)
