@@ -10,6 +10,7 @@ mod fit;
 mod interactions;
 mod projection;
 mod ruinous;
+mod unsteady;
 mod weights;
 
 pub use design::{design, design_among, design_order};
@@ -17,6 +18,7 @@ pub use few::{Expected, strongest_beside};
 pub use fit::{Effect, Fit, Interaction, effects};
 pub use interactions::interactions;
 pub use ruinous::ruinous;
+pub use unsteady::{Unsteady, unsteady};
 pub use weights::weights;
 
 use serde::{Deserialize, Serialize};

@@ -41,8 +41,9 @@ pub use difference::{difference, widened};
 pub use duel_score::{DuelScore, Weighing, duel_score};
 pub use estimate::Estimate;
 pub use foldover::{
-    Effect, Expected, Factor, Fit, Interaction, Observation, Pair, Row, design, design_among,
-    design_order, effects, interactions, ruinous, strongest_beside, weights,
+    Effect, Expected, Factor, Fit, Interaction, Observation, Pair, Row, Unsteady, design,
+    design_among, design_order, effects, interactions, ruinous, strongest_beside, unsteady,
+    weights,
 };
 pub use holm::{holm, p_of_zero_mean};
 pub use interval_estimate::IntervalEstimate;

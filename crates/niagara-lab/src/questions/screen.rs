@@ -4,10 +4,11 @@
 use anyhow::{Result, bail};
 use niagara_load::counted;
 use niagara_stats::{
-    Estimate, Expected, Factor, Fit, Observation, Row, ScreenedEffect, derive_seed, design_among,
-    effects, interactions, ruinous, strongest_beside, student, weights,
+    DuelTotals, Estimate, Expected, Factor, Fit, Observation, Row, ScreenedEffect, Unsteady,
+    derive_seed, design_among, effects, interactions, ruinous, strongest_beside, student, unsteady,
+    weights,
 };
-use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together};
+use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together, duel_totals};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
@@ -98,6 +99,8 @@ pub(crate) struct Screening {
     pub effects: Vec<Option<Screened>>,
     /// Levers that do something together beyond their sum, by index of the candidates.
     pub together: Vec<([usize; 2], Together)>,
+    /// Levers with which the server stood still now and then, by index of the candidate.
+    pub unsteady: Vec<(usize, Unsteady)>,
     pub set_aside: Vec<(usize, NotTried)>,
     pub residual_sd: Option<f64>,
     /// Degrees of freedom of that: duels beyond the effects that were fitted.
@@ -133,6 +136,8 @@ pub(crate) struct RunningScreening<'a> {
     /// The variance of each observation's score that its couples tell of; none where they do not, or something else than throughput is
     /// screened for.
     own_variances: Vec<Option<f64>>,
+    /// What each observation's duel came to over all time; none where something else than throughput is screened for.
+    totals: Vec<Option<DuelTotals>>,
     /// Duels of which one side failed.
     failed: u32,
     /// Those before any duel was scored for which no lever is to blame.
@@ -245,7 +250,7 @@ impl Series for RunningScreening<'_> {
                         self.throughput.push(throughput);
                     }
                     self.observations.push(Observation::new(row, score));
-                    self.learn_own_variance(study, record.seq)?;
+                    self.learn_from_slices(study, &record)?;
                     self.set_aside_ruinous(study)?;
                     self.show(observer);
                 }
@@ -313,6 +318,7 @@ impl<'a> RunningScreening<'a> {
             observations: Vec::new(),
             throughput: Vec::new(),
             own_variances: Vec::new(),
+            totals: Vec::new(),
             failed: 0,
             failed_at_first: 0,
             last_failure: String::new(),
@@ -392,18 +398,22 @@ impl<'a> RunningScreening<'a> {
         effects(&self.shapes, &self.observations, &pairs).with_noise_at_least(own_sd)
     }
 
-    /// Keeps the variance of the last observation's score that its couples tell of, and weighs all of them anew. Of goals other than
-    /// throughput it is not known.
-    fn learn_own_variance(&mut self, study: &Study, duel: u32) -> Result<()> {
-        let variance = match self.options.goal {
+    /// Keeps what the slices of the last observation's duel tell beside its score, and weighs all observations anew by the variance that
+    /// their couples have. Of goals other than throughput neither is known.
+    fn learn_from_slices(&mut self, study: &Study, duel: &DuelRecord) -> Result<()> {
+        let (variance, totals) = match self.options.goal {
             Goal::Throughput => {
-                let slices = study.store().slices(Some(duel))?;
-                let score = score_again(duel, &slices, &study.duel_settings());
+                let slices = study.store().slices(Some(duel.seq))?;
+                let score = score_again(duel.seq, &slices, &study.duel_settings());
                 let score = score.filter(|score| score.used > 1);
-                score.map(|score| score.couple_sd.powi(2) / score.used as f64)
+                let variance = score.map(|score| score.couple_sd.powi(2) / score.used as f64);
+                // At a rate that is given, what comes late was held up before.
+                let totals = duel_totals(duel, &slices).filter(|_| study.rate().is_none());
+                (variance, totals)
             }
-            Goal::Cpu | Goal::P95 | Goal::P99 => None,
+            Goal::Cpu | Goal::P95 | Goal::P99 => (None, None),
         };
+        self.totals.push(totals);
         self.own_variances.push(variance);
         let all = weights(&self.own_variances, self.options.couples);
         for (observation, weight) in self.observations.iter_mut().zip(all) {
@@ -430,17 +440,28 @@ impl<'a> RunningScreening<'a> {
     /// judging is better spent on further screening.
     fn is_anything_promising(&self) -> bool {
         let (fit, _) = self.fit_or_strongest();
+        let (unsteady, worthwhile) = (self.unsteady(), self.options.worthwhile);
         fit.effects.iter().any(|effect| {
             let index = self.factors[effect.factor].levels[effect.level - 1];
+            let screened = ScreenedEffect {
+                log_effect: effect.log_effect,
+                std_err: effect.std_err,
+                prior: self.candidates[index].prior_of(self.options.goal),
+            };
+            let costs = unsteady.iter().find(|(known, _)| *known == index);
             self.candidates[index].lever.role() == Role::Lever
                 && !self.is_aside(index)
-                && ScreenedEffect {
-                    log_effect: effect.log_effect,
-                    std_err: effect.std_err,
-                    prior: self.candidates[index].prior_of(self.options.goal),
-                }
-                .is_sure(self.options.worthwhile)
+                && screened.is_sure(worthwhile)
+                && !costs.is_some_and(|(_, costs)| costs.outweighs(&screened, worthwhile))
         })
+    }
+
+    /// Levers with which the server stood still now and then.
+    fn unsteady(&self) -> Vec<(usize, Unsteady)> {
+        let rows = self.observations.iter().map(|observation| &observation.row);
+        let found = unsteady(&self.shapes, rows.zip(self.totals.iter().copied()));
+        let index = |one: &Unsteady| self.factors[one.factor].levels[one.level - 1];
+        found.into_iter().map(|one| (index(&one), one)).collect()
     }
 
     /// Largest standard error among the levers in the field; `None` while one is not estimable.
@@ -605,6 +626,7 @@ impl<'a> RunningScreening<'a> {
         Screening {
             effects: found,
             together,
+            unsteady: self.unsteady(),
             strongest_only,
             residual_sd: fit.residual_sd.is_finite().then_some(fit.residual_sd),
             residual_df: fit.residual_df,

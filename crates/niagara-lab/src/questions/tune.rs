@@ -83,7 +83,7 @@ impl Measuring for Tuning<'_> {
     fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         let plan = self.plan(study)?;
         self.screen(study, &plan, observer)?;
-        let promoted = self.promoted(study)?;
+        let promoted = self.promoted(study, observer)?;
         let found = |tuning: &Self, without: &[usize]| match without.is_empty() {
             true => promoted.clone(),
             false => tuning.found.newly_promoted(tuning.options, without),
@@ -305,12 +305,20 @@ impl<'a> Tuning<'a> {
     }
 
     /// The levers that continue, best first; of an exclusive choice only the best.
-    fn promoted(&self, study: &Study) -> Result<Vec<usize>> {
+    fn promoted(&mut self, study: &Study, observer: &mut dyn Observer) -> Result<Vec<usize>> {
         let ids = study.recall_or(&checkpoint::promoted(), || {
             let promoted = self.found.newly_promoted(self.options, &[]);
             Ok(self.found.ids(&promoted))
         })?;
-        Ok(self.found.places(&ids))
+        let promoted = self.found.places(&ids);
+        for (index, text) in self.found.left_for_standing_still(self.options) {
+            // One that went further before this was looked at goes on as it began.
+            if !promoted.contains(&index) {
+                observer.see(Event::Note(&text));
+                self.found.warnings.push(text);
+            }
+        }
+        Ok(promoted)
     }
 
     /// The time that is left before the total goes into a search over the ranges that matter; the levers that remain after

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 use niagara_load::counted;
-use niagara_stats::{Bond, Prospect, ScreenedEffect, Verdict, promote, student};
+use niagara_stats::{Bond, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student};
 use niagara_store::{
-    Comparison, Deployment, FinalCheck, NotTried, Rung, SameAnswers, Screened, Searched, Together,
-    TuneSummary,
+    Comparison, Deployment, FinalCheck, Goal, NotTried, Rung, SameAnswers, Screened, Searched,
+    Together, TuneSummary,
 };
 
 use crate::client_host::ClientHost;
@@ -174,8 +174,53 @@ impl Tuned {
             .map_or(&[], |screening| &screening.together)
     }
 
-    /// What the screening promotes of all candidates but these, best first.
+    /// What the screening promotes of all candidates but these, best first: none with which the server stood still so much that over all
+    /// time nothing of its gain is left.
     pub(crate) fn newly_promoted(&self, options: &TuneOptions, without: &[usize]) -> Vec<usize> {
+        let mut without = without.to_vec();
+        without.extend(self.standing_still(options).map(|(index, _)| index));
+        self.promoted_of_the_rest(options, &without)
+    }
+
+    /// What would be promoted if medians were all, and stands still instead; with what is told of it.
+    pub(crate) fn left_for_standing_still(&self, options: &TuneOptions) -> Vec<(usize, String)> {
+        let by_median = self.promoted_of_the_rest(options, &[]);
+        self.standing_still(options)
+            .filter(|(index, _)| by_median.contains(index))
+            .map(|(index, costs)| {
+                let text = format!(
+                    "{} was left out before anything was proven: in {} of its duels the server stood still more with it, in {} more without it. In \
+                     the median slice it gains, over all time that costs {:.0} %",
+                    self.candidates[index].lever.title(),
+                    costs.with,
+                    costs.without,
+                    100.0 * -costs.log_cost.exp_m1()
+                );
+                (index, text)
+            })
+            .collect()
+    }
+
+    /// Candidates whose standstills cost what they gain.
+    fn standing_still(&self, options: &TuneOptions) -> impl Iterator<Item = (usize, Unsteady)> {
+        let unsteady = self.screening.iter().flat_map(|found| &found.unsteady);
+        unsteady.copied().filter(|(index, costs)| {
+            let effect = self.screened_effect(*index, options.goal);
+            effect.is_some_and(|effect| costs.outweighs(&effect, options.rule.min_effect))
+        })
+    }
+
+    /// What the screening and earlier measurements say of a candidate.
+    fn screened_effect(&self, index: usize, goal: Goal) -> Option<ScreenedEffect> {
+        let screened = self.effect(index)?;
+        Some(ScreenedEffect {
+            log_effect: screened.effect.ratio.ln(),
+            std_err: screened.std_err,
+            prior: self.candidates[index].prior_of(goal),
+        })
+    }
+
+    fn promoted_of_the_rest(&self, options: &TuneOptions, without: &[usize]) -> Vec<usize> {
         let factors = factors(&self.candidates);
         let candidates = &self.candidates;
         let excluded_by = |index: usize| -> Vec<usize> {
@@ -186,15 +231,11 @@ impl Tuned {
         let prospects: Vec<Prospect> = self
             .screened(Role::Lever)
             .filter(|(index, _)| !without.contains(index))
-            .filter_map(|(index, screened)| {
+            .filter_map(|(index, _)| {
                 Some(Prospect {
                     index,
                     factor: factors.iter().position(|f| f.levels.contains(&index))?,
-                    effect: ScreenedEffect {
-                        log_effect: screened.effect.ratio.ln(),
-                        std_err: screened.std_err,
-                        prior: candidates[index].prior_of(options.goal),
-                    },
+                    effect: self.screened_effect(index, options.goal)?,
                     apart: excluded_by(index),
                 })
             })

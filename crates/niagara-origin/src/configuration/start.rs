@@ -94,6 +94,21 @@ struct Given {
     origin: Option<String>,
 }
 
+/// The size to which those above it are lowered so that all together have `room`; `None` where they have it as they are.
+fn most_of_each(sizes: &[f64], room: f64) -> Option<f64> {
+    let mut ascending = sizes.to_vec();
+    ascending.sort_by(f64::total_cmp);
+    let mut left = room;
+    for (place, size) in ascending.iter().enumerate() {
+        let share = left / (ascending.len() - place) as f64;
+        if *size > share {
+            return Some(share);
+        }
+        left -= size;
+    }
+    None
+}
+
 /// Whether a time zone is an offset, such as `+01:00`.
 fn is_offset(zone: &str) -> bool {
     zone.starts_with(['+', '-'])
@@ -345,22 +360,29 @@ impl StartConfiguration {
         self.origins.remove(TIME_ZONE);
     }
 
-    /// Sizes that two servers at once cannot have here.
+    /// Sizes that two servers at once cannot have here, together: the largest are lowered, to the same.
     fn fit(&mut self, room: u64) {
-        let names: Vec<String> = self.config.keys().cloned().collect();
         let is_big = |name: &str| BIG.contains(&name) || name.ends_with(OF_A_KEY_CACHE);
-        for name in names.iter().filter(|name| is_big(name)) {
-            let Some(value) = self.config.get(name) else {
+        let sizes: Vec<(String, f64)> = self
+            .config
+            .iter()
+            .filter(|(name, _)| is_big(name))
+            .filter_map(|(name, value)| Some((name.clone(), number(value)?)))
+            // Smaller ones are within what the room leaves of the machine's memory.
+            .filter(|(_, bytes)| *bytes >= STEP as f64)
+            .collect();
+        let bytes: Vec<f64> = sizes.iter().map(|(_, bytes)| *bytes).collect();
+        let Some(most) = most_of_each(&bytes, room as f64) else {
+            return;
+        };
+        let here = ((most as u64) / STEP).max(1) * STEP;
+        for (name, bytes) in sizes {
+            if bytes <= here as f64 {
                 continue;
-            };
-            let here = (room / STEP).max(1) * STEP;
-            if number(value).is_some_and(|bytes| bytes > here as f64) {
-                let lowered = Lowered {
-                    yours: value.clone(),
-                    here: shown(here),
-                };
-                self.config.insert(name.clone(), lowered.here.clone());
-                self.lowered.insert(name.clone(), lowered);
+            }
+            let here = shown(here);
+            if let Some(yours) = self.config.insert(name.clone(), here.clone()) {
+                self.lowered.insert(name, Lowered { yours, here });
             }
         }
     }
@@ -414,5 +436,45 @@ impl StartConfiguration {
             )
         }));
         lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_large_shares_what_the_rest_leaves() {
+        assert_eq!(most_of_each(&[4.0], 4.0), None);
+        assert_eq!(most_of_each(&[64.0], 4.0), Some(4.0));
+        assert_eq!(most_of_each(&[3.0, 3.0], 4.0), Some(2.0));
+        assert_eq!(most_of_each(&[64.0, 1.0, 3.0], 4.0), Some(1.5));
+        assert_eq!(most_of_each(&[], 4.0), None);
+    }
+
+    #[test]
+    fn caches_of_several_engines_fit_together() {
+        let start = |settings: &[(&str, &str)], room: u64| {
+            let mut start = StartConfiguration::default();
+            for (name, value) in settings {
+                start.config.insert((*name).to_owned(), (*value).to_owned());
+            }
+            start.fit(room);
+            start
+        };
+        let pools = [
+            ("innodb_buffer_pool_size", "12G"),
+            ("key_buffer_size", "16M"),
+            ("rocksdb_block_cache_size", "3G"),
+        ];
+        assert_eq!(start(&pools, 15 << 30).lowered, BTreeMap::new());
+        let eight = start(&pools, 8 << 30);
+        assert_eq!(eight.config["innodb_buffer_pool_size"], "5G");
+        assert_eq!(eight.config["rocksdb_block_cache_size"], "3G");
+        let four = start(&pools, 4 << 30);
+        assert_eq!(four.config["innodb_buffer_pool_size"], "2G");
+        assert_eq!(four.config["rocksdb_block_cache_size"], "2G");
+        assert_eq!(four.config["key_buffer_size"], "16M");
+        assert_eq!(four.lowered["rocksdb_block_cache_size"].yours, "3G");
     }
 }

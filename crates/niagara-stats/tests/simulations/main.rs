@@ -13,6 +13,7 @@ mod sequential;
 mod short_screening;
 mod standstill;
 mod steal;
+mod unsteady;
 
 /// The largest rate that `rounds` trials may show where the true one is `limit`.
 fn at_most(limit: f64, rounds: usize) -> f64 {
