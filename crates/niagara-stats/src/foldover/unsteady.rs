@@ -9,8 +9,7 @@ use crate::promotion::ScreenedEffect;
 
 /// Probability at which chance alone is no longer believed to have put the standstills on the side with a level. It is asked of those that
 /// would be promoted, where an error costs the gain of one that is innocent: in simulations of machines that stand still by
-/// themselves at most 3 of 100 final variants lose one by it, and of levers that lose 4 % and more over all time but gain in
-/// their median slice one of six and fewer is kept (`tests/simulations/unsteady.rs`).
+/// themselves at most 3 of 100 final variants lose one by it (`tests/simulations/unsteady.rs`).
 const BY_CHANCE: f64 = 0.05;
 
 /// A level whose side stood still more often than the side without it, beyond chance.
