@@ -455,12 +455,12 @@ impl Tuned {
 mod tests {
     use niagara_load::WorkloadSpec;
     use niagara_server::{Cache, Cancel, Catalog};
-    use niagara_stats::Rule;
-    use niagara_store::Goal;
+    use niagara_stats::{Estimate, Rule};
     use serde_json::json;
 
     use super::*;
     use crate::duels::spec::Load;
+    use crate::lever::{Change, load};
 
     fn proven() -> Comparison {
         let judged = json!({
@@ -475,20 +475,10 @@ mod tests {
         serde_json::from_value(content).expect("a comparison")
     }
 
-    #[test]
-    fn what_was_proven_is_handed_over_once_it_was_checked() {
-        let folder = tempfile::tempdir().expect("a temporary folder");
-        let load = Load {
-            workload: WorkloadSpec::default(),
-            engine: "InnoDB".to_owned(),
-            threads: 1,
-        };
-        let cache = Cache::at(folder.path()).expect("a cache");
-        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-        let bench = Workbench::new(cache, catalog, load, Cancel::default());
-        let options = TuneOptions {
+    fn options(candidates: Vec<Candidate>) -> TuneOptions {
+        TuneOptions {
             base: Variant::base("s"),
-            candidates: Vec::new(),
+            candidates,
             not_applicable: Vec::new(),
             goal: Goal::Throughput,
             rate: None,
@@ -502,7 +492,88 @@ mod tests {
             machine: String::new(),
             profile: None,
             noise: None,
+        }
+    }
+
+    /// A lever that is in force or not, as screened: × 1.06 [1.04, 1.08].
+    fn screened(id: &str) -> (Candidate, Screened) {
+        let mut levers = load(&[]).expect("the shipped levers").into_iter();
+        let lever = levers
+            .find(|lever| lever.id() == id)
+            .expect("a shipped lever");
+        let screened = Screened {
+            lever: id.to_owned(),
+            title: lever.title().to_owned(),
+            change: String::new(),
+            effect: Estimate::from_log_std_err(1.06f64.ln(), 0.01, 2.0),
+            std_err: 0.01,
+            duels: 36,
         };
+        let candidate = Candidate {
+            lever,
+            change: Change::default(),
+            span: None,
+            prior: None,
+        };
+        (candidate, screened)
+    }
+
+    #[test]
+    fn what_stands_still_is_promoted_only_where_its_gain_is_more_than_that_costs() {
+        let (candidates, effects): (Vec<Candidate>, Vec<Screened>) =
+            ["io-capacity-high", "malloc=jemalloc", "transport=unix"]
+                .map(screened)
+                .into_iter()
+                .unzip();
+        let options = options(candidates);
+        let mut tuned = Tuned::new(&options);
+        let stands_still = |factor, log_cost| {
+            let costs = Unsteady {
+                factor,
+                level: 1,
+                with: 9,
+                without: 1,
+                log_cost,
+            };
+            (factor, costs)
+        };
+        tuned.screening = Some(Screening {
+            effects: effects.into_iter().map(Some).collect(),
+            together: Vec::new(),
+            unsteady: vec![stands_still(0, -0.2), stands_still(1, -0.02)],
+            set_aside: Vec::new(),
+            residual_sd: Some(0.03),
+            residual_df: 10.0,
+            scored: 36,
+            strongest_only: false,
+            failed: 0,
+            stopped: false,
+        });
+        let mut promoted = tuned.newly_promoted(&options, &[]);
+        promoted.sort_unstable();
+        assert_eq!(promoted, [1, 2]);
+        let told = tuned.left_for_standing_still(&options);
+        let [(0, text)] = &told[..] else {
+            panic!("{told:?}");
+        };
+        assert!(
+            text.contains("in 9 of its duels") && text.contains("costs 18 %"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn what_was_proven_is_handed_over_once_it_was_checked() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let load = Load {
+            workload: WorkloadSpec::default(),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        let cache = Cache::at(folder.path()).expect("a cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let bench = Workbench::new(cache, catalog, load, Cancel::default());
+        let options = options(Vec::new());
         let mut tuned = Tuned::new(&options);
         tuned.total = Some(proven());
         let unchecked = tuned.deployment(&bench, &options);
