@@ -521,7 +521,7 @@ mod tests {
     #[test]
     fn what_stands_still_is_promoted_only_where_its_gain_is_more_than_that_costs() {
         let (candidates, effects): (Vec<Candidate>, Vec<Screened>) =
-            ["io-capacity-high", "malloc=jemalloc", "transport=unix"]
+            ["io-capacity-high", "log-spin", "native-aio-off"]
                 .map(screened)
                 .into_iter()
                 .unzip();
