@@ -57,6 +57,11 @@ fn distance(from: u32, to: u32) -> i64 {
     i64::from(to.wrapping_sub(from) as i32)
 }
 
+/// Whether the second number is behind the first.
+pub(super) fn is_behind(first: u32, second: u32) -> bool {
+    distance(first, second) > 0
+}
+
 impl Stream {
     /// The next byte has this number.
     pub(super) fn begin(&mut self, sequence: u32) {
@@ -115,6 +120,13 @@ impl Stream {
     /// Whether what comes before this number is not all here.
     pub(super) fn lacks(&self, number: u32) -> bool {
         self.next.is_none_or(|next| distance(next, number) > 0)
+    }
+
+    /// Whether the byte of this number is behind the one that is read next; also where it is not known where that is.
+    pub(super) fn is_unread(&self, number: u32) -> bool {
+        let unread = self.bytes().len() as i64;
+        self.next
+            .is_none_or(|next| distance(next, number) > -unread)
     }
 
     /// Whether the byte of this number was read.

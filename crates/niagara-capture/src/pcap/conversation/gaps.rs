@@ -9,6 +9,7 @@ use super::waiting::Sent;
 use super::{Conversation, LATE_EOF, State};
 use crate::dropped::Cause;
 use crate::pcap::framing::Packet;
+use crate::pcap::stream::is_behind;
 
 /// What is missing is awaited for so many segments of its connection, or for so long, in microseconds: recordings of
 /// several queues or interfaces are out of order by far less.
@@ -24,6 +25,11 @@ pub(super) struct Gaps {
     hole: Option<(i64, u64)>,
     /// The gap before the next command is counted.
     is_counted: bool,
+    /// The next command that is read is the first one behind a hole.
+    pub is_behind_hole: bool,
+    /// What was sent by who had received no more than this may have waited behind something that is lost, whose answer comes
+    /// first; none: whatever it was.
+    unsure: Option<Option<u32>>,
 }
 
 impl Conversation {
@@ -69,6 +75,7 @@ impl Conversation {
         self.count_gap();
         let ahead = self.to_server.give_up();
         self.seek(Seeking::default());
+        self.gaps.is_behind_hole = true;
         for one in ahead {
             self.client_sends(one.sequence, one.acknowledged, &one.bytes, one.at_us);
             self.read(one.at_us);
@@ -113,17 +120,33 @@ impl Conversation {
 
     /// Whether something is missing of the answers to what was sent before the first command that waits.
     fn is_answer_missing(&self, now_us: i64, all: bool) -> bool {
-        let Some(first) = self.waiting.first() else {
-            return false;
-        };
-        let lacks = first
-            .acknowledged
-            .is_some_and(|number| self.to_client.lacks(number));
-        lacks && (all || self.is_late(first.at_us, first.segment, now_us))
+        let has_all = |number| !self.to_client.lacks(number);
+        self.waiting
+            .first_with_more(has_all)
+            .is_some_and(|sent| all || self.is_late(sent.at_us, sent.segment, now_us))
     }
 
-    /// Goes on where the answer to this command begins, the first one that has none.
-    pub(super) fn find_answer(&mut self, sent: &Sent) {
+    /// Goes on where the answer to this command begins, the first one that has none; false: nobody knows where that is.
+    pub(super) fn find_answer(&mut self, sent: &Sent) -> bool {
+        if sent.is_behind_hole {
+            self.gaps.unsure = Some(None);
+        }
+        // Who has received more has waited for it.
+        let has_waited = match (self.gaps.unsure, sent.acknowledged) {
+            (None, _) => true,
+            (Some(None), Some(number)) => self.to_client.is_unread(number),
+            (Some(Some(before)), Some(number)) => is_behind(before, number),
+            (Some(_), None) => false,
+        };
+        if !has_waited {
+            if self.gaps.unsure == Some(None) {
+                self.gaps.unsure = Some(sent.acknowledged);
+            }
+            self.to_client.forget();
+            self.framing[1].forget();
+            return false;
+        }
+        self.gaps.unsure = None;
         let skipped = sent
             .acknowledged
             .and_then(|number| self.to_client.skip_to(number));
@@ -135,6 +158,7 @@ impl Conversation {
             }
         }
         self.gaps.is_counted = false;
+        true
     }
 
     /// A packet is none of the answer that is awaited: it may be the first of the next one.

@@ -420,6 +420,7 @@ impl Conversation {
                 acknowledged,
                 at_us: now_us,
                 segment: self.gaps.segments,
+                is_behind_hole: std::mem::take(&mut self.gaps.is_behind_hole),
             });
         }
         true
@@ -484,8 +485,11 @@ impl Conversation {
         let Some(sent) = self.waiting.pop() else {
             return false;
         };
-        self.find_answer(&sent);
+        let is_found = self.find_answer(&sent);
         self.command(sent);
+        if !is_found {
+            self.finish(false);
+        }
         true
     }
 

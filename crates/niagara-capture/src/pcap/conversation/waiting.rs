@@ -21,6 +21,8 @@ pub(super) struct Sent {
     pub at_us: i64,
     /// How many segments its connection had then.
     pub segment: u64,
+    /// It is the first one behind a hole in what the client sent.
+    pub is_behind_hole: bool,
 }
 
 /// Commands in the order in which they were sent.
@@ -44,6 +46,15 @@ impl Waiting {
 
     pub(super) fn first(&self) -> Option<&Sent> {
         self.commands.front()
+    }
+
+    /// The first one that was sent by who had received more than this.
+    pub(super) fn first_with_more(&self, has_all: impl Fn(u32) -> bool) -> Option<&Sent> {
+        // Clients receive more and more.
+        let place = self
+            .commands
+            .partition_point(|sent| sent.acknowledged.is_none_or(&has_all));
+        self.commands.get(place)
     }
 
     pub(super) fn is_empty(&self) -> bool {

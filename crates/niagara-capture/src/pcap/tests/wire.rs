@@ -81,6 +81,14 @@ impl Link {
         }
     }
 
+    /// Of another client.
+    pub(super) fn from(self, client: [u8; 4]) -> Link {
+        Link {
+            client: (client, self.client.1),
+            ..self
+        }
+    }
+
     /// The same connection as it is seen behind a translation of addresses.
     pub(super) fn translated(&self) -> Link {
         Link {
