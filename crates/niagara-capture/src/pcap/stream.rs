@@ -84,6 +84,11 @@ impl Stream {
         self.next.is_some()
     }
 
+    /// The number of the byte that is due.
+    pub(super) fn next_number(&self) -> Option<u32> {
+        self.next
+    }
+
     /// Whether some bytes are missing before others.
     pub(super) fn has_hole(&self) -> bool {
         !self.ahead.is_empty()
@@ -120,20 +125,6 @@ impl Stream {
     /// Whether what comes before this number is not all here.
     pub(super) fn lacks(&self, number: u32) -> bool {
         self.next.is_none_or(|next| distance(next, number) > 0)
-    }
-
-    /// Whether the byte of this number is behind the one that is read next; also where it is not known where that is.
-    pub(super) fn is_unread(&self, number: u32) -> bool {
-        let unread = self.bytes().len() as i64;
-        self.next
-            .is_none_or(|next| distance(next, number) > -unread)
-    }
-
-    /// Whether the byte of this number was read.
-    pub(super) fn has_read(&self, number: u32) -> bool {
-        let unread = self.bytes().len() as i64;
-        self.next
-            .is_some_and(|next| distance(next, number) < -unread)
     }
 
     /// Takes the bytes of a segment. `acknowledged`: what its sender had received.

@@ -2,7 +2,8 @@
 //!
 //! TCP sends what is missing again, and a recording may have it in disorder: so it is waited for. Once the receiver says that
 //! it has it, it will not be sent again. A client that sends a command says how much it has received: the answer to that
-//! command begins behind it, whatever was lost before.
+//! command begins behind it, whatever was lost before. A client that does not wait may have sent something before it that is
+//! lost, and whose answer comes first: then what is answered is not known, until it has received more.
 
 use super::seek::Seeking;
 use super::waiting::Sent;
@@ -27,9 +28,11 @@ pub(super) struct Gaps {
     is_counted: bool,
     /// The next command that is read is the first one behind a hole.
     pub is_behind_hole: bool,
-    /// What was sent by who had received no more than this may have waited behind something that is lost, whose answer comes
-    /// first; none: whatever it was.
-    unsure: Option<Option<u32>>,
+    /// The client does not wait for answers, as far as was seen.
+    is_impatient: bool,
+    /// What an impatient one sends before it has received more than this may be behind something that is lost, whose answer
+    /// comes first.
+    unsure: Option<u32>,
 }
 
 impl Conversation {
@@ -73,8 +76,9 @@ impl Conversation {
             return false;
         }
         self.count_gap();
+        let behind = self.to_server.next_number();
         let ahead = self.to_server.give_up();
-        self.seek(Seeking::default());
+        self.seek(Seeking::behind(behind));
         self.gaps.is_behind_hole = true;
         for one in ahead {
             self.client_sends(one.sequence, one.acknowledged, &one.bytes, one.at_us);
@@ -128,28 +132,26 @@ impl Conversation {
 
     /// Goes on where the answer to this command begins, the first one that has none; false: nobody knows where that is.
     pub(super) fn find_answer(&mut self, sent: &Sent) -> bool {
-        if sent.is_behind_hole {
-            self.gaps.unsure = Some(None);
-        }
-        // Who has received more has waited for it.
+        // Behind a hole, what was received before tells who has waited.
         let has_waited = match (self.gaps.unsure, sent.acknowledged) {
+            _ if sent.is_behind_hole => !self.gaps.is_impatient,
             (None, _) => true,
-            (Some(None), Some(number)) => self.to_client.is_unread(number),
-            (Some(Some(before)), Some(number)) => is_behind(before, number),
+            (Some(before), Some(number)) => is_behind(before, number),
             (Some(_), None) => false,
         };
         if !has_waited {
-            if self.gaps.unsure == Some(None) {
-                self.gaps.unsure = Some(sent.acknowledged);
+            if sent.is_behind_hole {
+                self.gaps.unsure = sent.acknowledged;
             }
-            self.to_client.forget();
-            self.framing[1].forget();
+            self.last_number = None;
             return false;
         }
         self.gaps.unsure = None;
         let skipped = sent
             .acknowledged
             .and_then(|number| self.to_client.skip_to(number));
+        // It was sent before the answer to the one before was received.
+        self.gaps.is_impatient |= skipped.is_none() && sent.acknowledged.is_some();
         if let Some(skipped @ 1..) = skipped {
             self.framing[1].forget();
             // Something was said that no command is known for.

@@ -273,11 +273,9 @@ impl Conversation {
             return;
         }
         if let Some(seeking) = &mut self.seeking {
-            // What was sent once more has an answer that was read.
-            let is_old = acknowledged.is_some_and(|number| self.to_client.has_read(number));
             // Who leaves a connection that was never read says nothing of it.
             let is_goodbye = !seeking.is_joined && seek::is_goodbye(bytes);
-            if is_old || !(is_goodbye || seek::begins_command(bytes)) {
+            if seeking.is_old(sequence) || !(is_goodbye || seek::begins_command(bytes)) {
                 let closed = seeking.note(0, bytes);
                 self.close(closed);
                 return;
