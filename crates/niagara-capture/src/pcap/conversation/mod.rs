@@ -88,8 +88,8 @@ enum Then {
     Execute(u32),
     /// Rows of a cursor on this statement.
     Fetch(u32),
-    /// Each of these was executed.
-    Bulk(Vec<Vec<u8>>),
+    /// It is many executions, of which the text has the values.
+    Bulk,
     /// The session is as a fresh one.
     Reset,
     /// It is another user's.
