@@ -35,6 +35,14 @@ impl Wire {
         }
     }
 
+    /// The file after this one.
+    pub(super) fn next_file(&self) -> Wire {
+        Wire {
+            at_us: self.at_us,
+            ..Wire::new()
+        }
+    }
+
     /// A packet, 100 µs after the one before.
     pub(super) fn record(&mut self, packet: &[u8]) {
         self.at_us += 100;
