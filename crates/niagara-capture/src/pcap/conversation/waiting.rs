@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::gaps::Hole;
+
 /// Bytes of commands that may wait: the longest one, and some more.
 const MAX_WAITING: usize = 96 << 20;
 /// What is kept beside each, in bytes.
@@ -21,8 +23,17 @@ pub(super) struct Sent {
     pub at_us: i64,
     /// How many segments its connection had then.
     pub segment: u64,
-    /// It is the first one behind a hole in what the client sent.
-    pub is_behind_hole: bool,
+    /// The number behind its last byte.
+    pub end: Option<u32>,
+    /// It is the first one that has an answer behind this hole in what the client sent.
+    pub hole_before: Option<Hole>,
+}
+
+impl Sent {
+    /// Whether the server answers it: not what is sent ahead for an execution, nor the end of a statement, nor a goodbye.
+    pub(super) fn has_answer(&self) -> bool {
+        !matches!(self.body.first(), None | Some(0x01 | 0x18 | 0x19))
+    }
 }
 
 /// Commands in the order in which they were sent.

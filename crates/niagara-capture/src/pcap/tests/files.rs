@@ -33,6 +33,7 @@ fn files_of_the_same_time_are_recordings_of_their_own() {
     for (wire, sql) in [(&mut first, "SELECT 1"), (&mut second, "SELECT 2")] {
         // The same ends, and other connections for all that is known.
         let mut link = Link::new(45_002);
+        link.server(wire, &rows(1)[20..]);
         link.ask(wire, &query(sql), &rows(1));
         wire.wait(10_000_000);
         link.ask(wire, &query(sql), &rows(1));
