@@ -48,6 +48,9 @@ pub enum Cause {
     /// A stretch of a connection of which packets, or parts of them, were not recorded, or not understood. Reading goes on
     /// behind it.
     Gap,
+    /// An answer that may belong to one command or to another: behind a gap, and where the recording of a connection begins. The
+    /// command is kept, without its duration, rows and error.
+    UncertainAnswer,
     /// A connection that was recorded before: at another interface, or on the other side of a proxy.
     Twice,
     /// A packet of a kind of link that is not known.
@@ -99,6 +102,10 @@ impl Cause {
             Cause::Gap => {
                 "gaps in connections: packets not recorded, not whole or not understood (what was asked in them is lost, what was \
                  answered in them is not known)"
+            }
+            Cause::UncertainAnswer => {
+                "answers that may belong to several commands: behind gaps, above all of clients that do not wait for them, and of connections \
+                 that were there before (the commands are kept, without duration, rows and error)"
             }
             Cause::Twice => {
                 "connections that were recorded twice (at several interfaces, or before and behind a proxy)"

@@ -8,7 +8,7 @@ use common::{logs, options};
 use niagara_capture::dropped::Dropped;
 use niagara_capture::log::{Item, LogReader, Probe};
 use niagara_capture::sql::{
-    Class, Concern, Cut, SqlMode, classify, digest_text, effect_of, restore,
+    Charset, Class, Concern, Cut, SqlMode, classify, digest_text, effect_of, restore,
 };
 use rand::seq::IndexedRandom;
 use rand::{Rng, RngExt, SeedableRng};
@@ -151,7 +151,8 @@ fn any_bytes_are_a_statement() {
         let mode = SqlMode {
             ansi_quotes: random.random(),
             no_backslash_escapes: random.random(),
-            double_byte: random.random(),
+            charset: [Charset::Plain, Charset::Gbk, Charset::Big5, Charset::Sjis]
+                [random.random_range(0..4)],
         };
         statement(&text, mode);
     }

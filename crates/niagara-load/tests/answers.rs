@@ -136,6 +136,33 @@ fn other_contents_are_found_where_the_number_of_rows_is_the_same() {
     );
 }
 
+/// What procedures write is found by what is asked afterwards, whatever rows they return.
+#[test]
+fn procedures_that_return_rows_are_called() {
+    let server = Server::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let statements = [
+        (1, "CALL tags(2, 'called')"),
+        (1, "SELECT tag FROM item WHERE id = 2"),
+    ];
+    let capture = capture(folder.path(), &statements);
+    let mut root = server.root();
+    let create = "CREATE PROCEDURE shop.tags(which INT, word CHAR(10)) BEGIN
+           SELECT id, name FROM item;
+           UPDATE item SET tag = word WHERE id = which;
+           SELECT COUNT(*) FROM item;
+         END";
+    fill(&server);
+    root.query_drop(create).expect("a procedure");
+    let long = Duration::from_secs(60);
+    let never = AtomicBool::new(false);
+    collect_answers(&server.unix(), &capture, None, long, &never, &mut |_, _| {}).expect("answers");
+    let tag: Option<String> = root
+        .query_first("SELECT tag FROM shop.item WHERE id = 2")
+        .expect("a row");
+    assert_eq!(tag.as_deref(), Some("called"));
+}
+
 /// A lock that outlasts its transaction holds others up for seconds, not for ever.
 #[test]
 fn a_pass_comes_to_its_end_and_ends_where_its_time_does() {

@@ -207,3 +207,59 @@ fn a_regression_on_one_side_shows_in_its_digest() {
         assert_eq!((a.count, a.rows, a.errors), (b.count, b.rows, b.errors));
     }
 }
+
+/// What returns rows and is no SELECT: a server lets only those call it who take several results.
+#[test]
+fn procedures_that_return_rows_are_called() {
+    let server = Server::start();
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut root = server.root();
+    for statement in [
+        "CREATE DATABASE IF NOT EXISTS sbtest",
+        "USE sbtest",
+        "CREATE TABLE item (id INT PRIMARY KEY)",
+        "INSERT INTO item VALUES (1), (2), (3), (4), (5), (6), (7), (8), (9)",
+        "CREATE PROCEDURE up_to(last INT) BEGIN
+           SELECT id FROM item WHERE id <= last;
+           SELECT COUNT(*) FROM item;
+         END",
+    ] {
+        root.query_drop(statement).expect("a statement");
+    }
+    let log = slow_log(&server, folder.path(), || {
+        let mut session = server.root();
+        session.query_drop("USE sbtest").expect("a database");
+        for last in 1..=9 {
+            session
+                .query_drop(format!("CALL up_to({last})"))
+                .expect("a procedure");
+            session
+                .exec_drop("CALL up_to(?)", (last,))
+                .expect("a prepared call of it");
+        }
+    });
+    let workload = CaptureWorkload::open(&capture(&log)).expect("a capture");
+    let trace = workload.trace().expect("a trace");
+    let calls: Vec<usize> = (0..trace.digests.len())
+        .filter(|&place| trace.digests[place].text.starts_with("call"))
+        .collect();
+    assert_eq!(calls.len(), 1, "{:?}", trace.digests);
+    let spec = WorkloadSpec::of(workload);
+    for io in [IoChoice::Auto, IoChoice::Epoll] {
+        let options = DriverOptions {
+            io,
+            ..DriverOptions::default()
+        };
+        let mut driver = Driver::connect(&[server.unix()], &spec, &options).expect("a driver");
+        while driver.segments_left(0).expect("a capture") > 0 {
+            driver
+                .slice(0, &SliceOptions::default())
+                .expect("a segment");
+        }
+        let tally = driver.replayed(0).expect("a capture");
+        let digest = &tally.digests[calls[0]];
+        // Of each call the rows up to its number, and their count; twice.
+        let rows = 2 * (1..=9).map(|last| last + 1).sum::<u64>();
+        assert_eq!((digest.count, digest.errors, digest.rows), (18, 0, rows));
+    }
+}

@@ -1,7 +1,8 @@
 //! Makes a capture from recorded traffic.
 
 use std::io::Read;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use super::track::Tracker;
 use super::{Import, Progress, STEP};
@@ -9,7 +10,7 @@ use crate::dropped::Dropped;
 use crate::error::CaptureError;
 use crate::file::{CaptureWriter, Order, Source, Summary};
 use crate::log::{Dialect, Input, LogKind, Meaning};
-use crate::pcap::{PcapReader, is_pcap};
+use crate::pcap::{PcapReader, first_us, is_pcap};
 
 /// Whether the files are recorded traffic.
 ///
@@ -34,80 +35,135 @@ pub(super) fn is_traffic(import: &Import) -> Result<bool, CaptureError> {
     }
 }
 
-/// Imports files of recorded traffic, in the order in which they were given: a connection ends with its file.
+/// Imports files of recorded traffic, in the order of their times: a connection goes on in the next one.
 pub(super) fn import(
     import: &Import,
     writer: CaptureWriter,
     stop: &AtomicBool,
-    mut progress: impl FnMut(Progress<'_>),
+    progress: impl FnMut(Progress<'_>),
 ) -> Result<Summary, CaptureError> {
-    let mut tracker = Tracker::new(writer, LogKind::Traffic);
-    let mut dropped = Dropped::default();
-    let mut sources = Vec::new();
-    let mut entries = 0_u64;
-    let (mut before, mut threads) = (0, 0);
-    let inputs: Result<Vec<Input>, CaptureError> =
-        import.files.iter().map(|path| Input::open(path)).collect();
-    let inputs = inputs?;
+    let inputs = inputs(import)?;
     let total = inputs.iter().map(|input| input.length).sum();
+    let mut importing = Importing {
+        tracker: Tracker::new(writer, LogKind::Traffic),
+        dropped: Dropped::default(),
+        sources: Vec::new(),
+        stop,
+        progress,
+        entries: 0,
+        before: 0,
+        total,
+    };
+    let mut reader: Option<PcapReader> = None;
     for input in inputs {
-        let (path, length) = (input.path.clone(), input.length);
-        let read = input.counter();
+        let (path, length, read) = (input.path.clone(), input.length, input.counter());
         let file = path.display().to_string();
-        let mut reader = PcapReader::new(input, file.clone(), import.read.mode, threads)
-            .map_err(CaptureError::file("read", &path))?;
-        let mut source = Source {
-            file: file.clone(),
-            kind: LogKind::Traffic,
-            dialect: Dialect::Mysql,
-            version: None,
-            seconds_mean: Meaning::Start,
-            entries: 0,
-            bytes: 0,
-        };
-        while let Some(told) = reader
-            .next(&mut dropped)
-            .map_err(CaptureError::file("read", &path))?
-        {
-            let entry = told.entry();
-            let mode = told.mode();
-            source.entries += 1;
-            source.bytes += entry.length as u64;
-            let change = tracker.entry(&entry, mode, &file, &mut dropped)?;
-            change.apply_to_traffic(&mut reader);
-            entries += 1;
-            if entries.is_multiple_of(STEP) {
-                if stop.load(Ordering::Relaxed) {
-                    return Err(CaptureError::Stopped);
-                }
-                progress(Progress {
-                    file: &path,
-                    read: before + read.load(Ordering::Relaxed),
-                    total,
-                    entries,
-                });
+        let failed = || CaptureError::file("read", &path);
+        match &mut reader {
+            Some(reader) => reader.go_on_with(input, file.clone()).map_err(failed())?,
+            None => {
+                let mode = import.read.mode;
+                reader = Some(PcapReader::new(input, file.clone(), mode).map_err(failed())?);
             }
         }
-        source.version = reader.version().map(str::to_owned);
-        if source
-            .version
-            .as_ref()
-            .is_some_and(|version| version.contains("MariaDB"))
-        {
-            source.dialect = Dialect::Mariadb;
+        importing.sources.push(source(file));
+        if let Some(reader) = &mut reader {
+            importing.read(reader, &path, &read)?;
         }
-        threads = reader.connections();
-        before += length;
-        sources.push(source);
+        importing.before += length;
+    }
+    if let (Some(reader), Some(last)) = (&mut reader, import.files.last()) {
+        reader.finish(&mut importing.dropped);
+        importing.read(reader, last, &AtomicU64::new(0))?;
     }
     if stop.load(Ordering::Relaxed) {
         return Err(CaptureError::Stopped);
     }
-    tracker.finish(Summary {
-        sources,
-        dropped,
+    importing.tracker.finish(Summary {
+        sources: importing.sources,
+        dropped: importing.dropped,
         counted: import.counted,
         order: Order::Completion,
         ..Summary::default()
     })
+}
+
+/// The files, in the order of their times: rotated ones have names that sort otherwise.
+fn inputs(import: &Import) -> Result<Vec<Input>, CaptureError> {
+    let mut inputs = Vec::new();
+    for path in &import.files {
+        let first_us = first_us(Input::open(path)?);
+        inputs.push((first_us, Input::open(path)?));
+    }
+    inputs.sort_by_key(|(first_us, _)| *first_us);
+    Ok(inputs.into_iter().map(|(_, input)| input).collect())
+}
+
+fn source(file: String) -> Source {
+    Source {
+        file,
+        kind: LogKind::Traffic,
+        dialect: Dialect::Mysql,
+        version: None,
+        seconds_mean: Meaning::Start,
+        entries: 0,
+        bytes: 0,
+    }
+}
+
+/// An import under way.
+struct Importing<'a, P> {
+    tracker: Tracker,
+    dropped: Dropped,
+    sources: Vec<Source>,
+    stop: &'a AtomicBool,
+    progress: P,
+    entries: u64,
+    /// Bytes of the files before this one, and of all.
+    before: u64,
+    total: u64,
+}
+
+impl<P: FnMut(Progress<'_>)> Importing<'_, P> {
+    /// Takes what the reader tells, up to the end of this file, of which so much was `read`.
+    fn read(
+        &mut self,
+        reader: &mut PcapReader,
+        path: &Path,
+        read: &AtomicU64,
+    ) -> Result<(), CaptureError> {
+        while let Some(told) = reader
+            .next(&mut self.dropped)
+            .map_err(CaptureError::file("read", path))?
+        {
+            let entry = told.entry();
+            let Some(source) = self.sources.last_mut() else {
+                continue;
+            };
+            source.entries += 1;
+            source.bytes += entry.length as u64;
+            let change =
+                (self.tracker).entry(&entry, told.mode(), &source.file, &mut self.dropped)?;
+            change.apply_to_traffic(reader);
+            self.entries += 1;
+            if self.entries.is_multiple_of(STEP) {
+                if self.stop.load(Ordering::Relaxed) {
+                    return Err(CaptureError::Stopped);
+                }
+                (self.progress)(Progress {
+                    file: path,
+                    read: self.before + read.load(Ordering::Relaxed),
+                    total: self.total,
+                    entries: self.entries,
+                });
+            }
+        }
+        if let (Some(source), Some(version)) = (self.sources.last_mut(), reader.version()) {
+            source.version = Some(version.to_owned());
+            if version.contains("MariaDB") {
+                source.dialect = Dialect::Mariadb;
+            }
+        }
+        Ok(())
+    }
 }

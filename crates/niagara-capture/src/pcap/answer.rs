@@ -97,8 +97,6 @@ impl Status {
 pub(super) enum Took {
     /// More of it follows.
     More,
-    /// More of it follows once the client has sent a file.
-    File,
     /// It was the last one.
     Last,
     /// It is none of this answer, or not the protocol.
@@ -120,8 +118,6 @@ pub(super) struct Answer {
     pub error: u32,
     /// Of a prepare: the statement's number, and how many parameters it has.
     pub prepared: Option<(u32, u16)>,
-    /// The server has just asked for a file of the client's.
-    asks_file: bool,
     /// Of the session at its end, where the answer says it.
     pub status: Option<Status>,
 }
@@ -141,7 +137,6 @@ impl Answer {
             rows_affected: 0,
             error: 0,
             prepared: None,
-            asks_file: false,
             status: None,
         }
     }
@@ -173,10 +168,8 @@ impl Answer {
         if self.expected != Expected::Login {
             self.next_number = Some(numbers.1.wrapping_add(1));
         }
-        // What follows a file has a number behind the file's.
         match self.read(packet, length) {
             Some(true) => Took::Last,
-            Some(false) if std::mem::take(&mut self.asks_file) => Took::File,
             Some(false) => Took::More,
             None => Took::Wrong,
         }
@@ -246,8 +239,7 @@ impl Answer {
             }
             0 => self.ok(packet),
             0xfb => {
-                self.asks_file = true;
-                // The numbers go on with those of the file.
+                // The client sends a file, and the numbers go on with those of it.
                 self.next_number = None;
                 Some(false)
             }
@@ -524,7 +516,7 @@ mod tests {
     #[test]
     fn a_file_of_the_clients_comes_between() {
         let mut answer = Answer::new(Expected::Result, 1, UNKNOWN);
-        assert_eq!(answer.packet((1, 1), b"\xfb/tmp/x", 7), Took::File);
+        assert_eq!(answer.packet((1, 1), b"\xfb/tmp/x", 7), Took::More);
         assert_eq!(answer.packet((4, 4), OK, OK.len()), Took::Last);
         assert_eq!(answer.rows_affected, 1);
     }

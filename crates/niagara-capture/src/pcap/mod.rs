@@ -17,4 +17,4 @@ mod tests;
 
 pub use reader::PcapReader;
 
-pub(crate) use reader::is_pcap;
+pub(crate) use reader::{first_us, is_pcap};

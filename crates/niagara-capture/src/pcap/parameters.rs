@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::field::Fields;
-use crate::sql::{Inside, Scanner, SqlMode};
+use crate::sql::{Charset, Inside, Scanner, SqlMode};
 
 /// A parameter's type as the protocol numbers it, with a bit that says it has no sign.
 pub(super) type Type = u16;
@@ -68,7 +68,7 @@ pub(super) fn bytes_as_sql(bytes: &[u8], kind: Type, mode: SqlMode, out: &mut Ve
         0 | 246 if is_decimal(bytes) => out.extend_from_slice(bytes),
         // Where the second byte of a character may be a quote or a backslash, bytes that are no characters are not safe in
         // quotes.
-        249..=252 | 255 if mode.double_byte => {
+        249..=252 | 255 if mode.charset != Charset::Plain => {
             out.extend_from_slice(b"x'");
             out.extend_from_slice(hex::encode(bytes).as_bytes());
             out.push(b'\'');
@@ -148,18 +148,20 @@ fn time(
 /// A string literal.
 fn quote(text: &[u8], mode: SqlMode, out: &mut Vec<u8>) {
     out.push(b'\'');
-    let mut bytes = text.iter();
-    while let Some(&byte) = bytes.next() {
-        match byte {
-            b'\'' => out.extend_from_slice(b"''"),
-            b'\\' if !mode.no_backslash_escapes => out.extend_from_slice(b"\\\\"),
+    let mut rest = text;
+    while let Some(&byte) = rest.first() {
+        let length = match byte {
+            b'\'' | b'\\' => 1,
             // The second byte of a character is none of these, whatever it looks like.
-            0x81..=0xfe if mode.double_byte => {
-                out.push(byte);
-                out.extend(bytes.next());
-            }
-            byte => out.push(byte),
+            _ => mode.charset.length(rest),
+        };
+        match byte {
+            b'\'' => out.push(byte),
+            b'\\' if !mode.no_backslash_escapes => out.push(byte),
+            _ => {}
         }
+        out.extend_from_slice(&rest[..length]);
+        rest = &rest[length..];
     }
     out.push(b'\'');
 }

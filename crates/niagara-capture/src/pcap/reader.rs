@@ -164,9 +164,16 @@ pub struct PcapReader {
     is_over: bool,
 }
 
+/// Packets of a file.
+fn packets_of(
+    source: impl Read + Send + 'static,
+) -> io::Result<Box<dyn PcapReaderIterator + Send>> {
+    create_reader(BUFFER, Filling(source))
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))
+}
+
 impl PcapReader {
-    /// Reads `source`, in which strings are those of this mode; `file` names it in what is dropped. Connections are numbered
-    /// from behind `connections`.
+    /// Reads `source`, in which strings are those of this mode; `file` names it in what is dropped.
     ///
     /// # Errors
     /// It is none of the formats, or cannot be read.
@@ -174,12 +181,9 @@ impl PcapReader {
         source: impl Read + Send + 'static,
         file: String,
         mode: SqlMode,
-        connections: u64,
     ) -> io::Result<PcapReader> {
-        let packets = create_reader(BUFFER, Filling(source))
-            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error.to_string()))?;
         Ok(PcapReader {
-            packets,
+            packets: packets_of(source)?,
             has_blocks: false,
             interfaces: Vec::new(),
             followed: HashMap::new(),
@@ -193,15 +197,43 @@ impl PcapReader {
             line: 0,
             last_us: 0,
             set_back_us: 0,
-            threads: connections,
+            threads: 0,
             ready: VecDeque::new(),
             is_over: false,
         })
     }
 
-    /// The number of the last connection.
-    pub fn connections(&self) -> u64 {
-        self.threads
+    /// Goes on with the next file of the recording.
+    ///
+    /// # Errors
+    /// As of [`new`](PcapReader::new).
+    pub fn go_on_with(
+        &mut self,
+        source: impl Read + Send + 'static,
+        file: String,
+    ) -> io::Result<()> {
+        self.packets = packets_of(source)?;
+        self.has_blocks = false;
+        self.interfaces.clear();
+        self.file = file;
+        self.line = 0;
+        self.is_over = false;
+        Ok(())
+    }
+
+    /// Nothing more is recorded: what is left of the connections [comes next](PcapReader::next).
+    pub fn finish(&mut self, dropped: &mut Dropped) {
+        self.is_over = true;
+        let mut all: Vec<Ends> = self.followed.keys().copied().collect();
+        all.sort_unstable();
+        for ends in all {
+            if let Some(mut followed) = self.followed.remove(&ends) {
+                followed.conversation.stop(self.last_us);
+                self.tell(&mut followed, dropped);
+            }
+        }
+        self.ends.clear();
+        self.held = 0;
     }
 
     /// The version of the first server that greeted.
@@ -228,7 +260,7 @@ impl PcapReader {
         Some(&mut followed.conversation)
     }
 
-    /// What comes next; what is not kept is counted in `dropped`. None at the end.
+    /// What comes next; what is not kept is counted in `dropped`. None at the end of the file.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -274,6 +306,12 @@ impl PcapReader {
         if let Some((interface, said_us, data)) = found {
             let (data, bytes) = (is_known(interface.link).then(|| data.to_vec()), data.len());
             self.line += 1;
+            if self.line == 1 && self.is_before(said_us) {
+                // Recorded at the same time as the file before, elsewhere: none of its connections goes on here.
+                self.finish(dropped);
+                self.is_over = false;
+                (self.last_us, self.set_back_us) = (said_us, 0);
+            }
             let at_us = self.time(said_us);
             match &data {
                 Some(data) => {
@@ -291,11 +329,16 @@ impl PcapReader {
         Ok(())
     }
 
+    /// Whether this time of a packet is before what was recorded so far.
+    fn is_before(&self, said_us: i64) -> bool {
+        said_us.saturating_add(self.set_back_us) < self.last_us.saturating_sub(DISORDER_US)
+    }
+
     /// The time of a packet that says this one: a clock that is set back goes on, so that what took a moment does not end
     /// before it began. Packets out of order by less keep theirs.
     fn time(&mut self, said_us: i64) -> i64 {
         let mut at_us = said_us.saturating_add(self.set_back_us);
-        if at_us < self.last_us.saturating_sub(DISORDER_US) {
+        if self.is_before(said_us) {
             self.set_back_us += self.last_us - at_us;
             at_us = self.last_us;
         }
@@ -309,14 +352,6 @@ impl PcapReader {
         self.is_over = true;
         if is_cut {
             dropped.add(Cause::CutTail, 1, 0, || place(&self.file, self.line));
-        }
-        let mut all: Vec<Ends> = self.followed.keys().copied().collect();
-        all.sort_unstable();
-        for ends in all {
-            if let Some(mut followed) = self.followed.remove(&ends) {
-                followed.conversation.stop(self.last_us);
-                self.tell(&mut followed, dropped);
-            }
         }
         Ok(())
     }
@@ -503,6 +538,34 @@ fn is_too_short(data: &[u8]) -> bool {
         return false;
     };
     u32::from_le_bytes(length).min(u32::from_be_bytes(length)) < 12
+}
+
+/// When the first packet of a file was recorded, in microseconds since 1970; none where there is none.
+pub(crate) fn first_us(source: impl Read + Send + 'static) -> Option<i64> {
+    let mut packets = packets_of(source).ok()?;
+    let mut interfaces = Vec::new();
+    let mut has_blocks = false;
+    loop {
+        match packets.next() {
+            Ok((length, block)) => {
+                has_blocks |= matches!(block, PcapBlockOwned::NG(_));
+                if let Some((_, at_us, _)) = record(block, &mut interfaces) {
+                    return Some(at_us);
+                }
+                packets.consume(length);
+            }
+            Err(PcapError::Incomplete(_)) => {
+                let held = packets.data().len();
+                if packets.refill().is_err() || packets.data().len() == held {
+                    return None;
+                }
+            }
+            Err(_) => return None,
+        }
+        if has_blocks && is_too_short(packets.data()) {
+            return None;
+        }
+    }
 }
 
 /// The packet of a block, how its interface records, and its time; none of blocks that are none.

@@ -43,6 +43,8 @@ pub(super) struct Stream {
     read: usize,
     /// What the sender had received when it sent what is ready, in the order of the bytes.
     marks: VecDeque<Mark>,
+    /// What the sender had received when it sent the byte before the one that is read next; none: not known.
+    before: Option<u32>,
     /// What came before its time, by its distance from the first number.
     ahead: BTreeMap<u64, Ahead>,
     ahead_bytes: usize,
@@ -55,6 +57,11 @@ pub(super) struct Stream {
 /// How far one number is behind another; negative: before it. Numbers wrap: a distance of half of them is the past.
 fn distance(from: u32, to: u32) -> i64 {
     i64::from(to.wrapping_sub(from) as i32)
+}
+
+/// Whether the second number is behind the first.
+pub(super) fn is_behind(first: u32, second: u32) -> bool {
+    distance(first, second) > 0
 }
 
 impl Stream {
@@ -77,6 +84,17 @@ impl Stream {
     /// Whether it is known where it is.
     pub(super) fn has_begun(&self) -> bool {
         self.next.is_some()
+    }
+
+    /// As [`begin`](Stream::begin), behind a byte whose sender had received so much.
+    pub(super) fn begin_behind(&mut self, sequence: u32, had: Option<u32>) {
+        self.begin(sequence);
+        self.before = had;
+    }
+
+    /// The number of the byte that is due.
+    pub(super) fn next_number(&self) -> Option<u32> {
+        self.next
     }
 
     /// Whether some bytes are missing before others.
@@ -115,13 +133,6 @@ impl Stream {
     /// Whether what comes before this number is not all here.
     pub(super) fn lacks(&self, number: u32) -> bool {
         self.next.is_none_or(|next| distance(next, number) > 0)
-    }
-
-    /// Whether the byte of this number was read.
-    pub(super) fn has_read(&self, number: u32) -> bool {
-        let unread = self.bytes().len() as i64;
-        self.next
-            .is_some_and(|next| distance(next, number) < -unread)
     }
 
     /// Takes the bytes of a segment. `acknowledged`: what its sender had received.
@@ -212,8 +223,25 @@ impl Stream {
         self.marks.front()?.acknowledged
     }
 
+    /// What the sender had received when it sent the byte before that one, where it said so and that byte is known.
+    pub(super) fn acknowledged_before(&self) -> Option<u32> {
+        self.before
+    }
+
+    /// The number of the byte that is read next.
+    pub(super) fn number(&self) -> Option<u32> {
+        let unread = self.bytes().len() as u32;
+        self.next.map(|next| next.wrapping_sub(unread))
+    }
+
     /// So many of them were read.
     pub(super) fn consume(&mut self, count: usize) {
+        if count == 0 {
+            return;
+        }
+        let end = self.position - self.bytes().len() as u64 + count as u64;
+        let marks = self.marks.iter().take_while(|mark| mark.position < end);
+        self.before = marks.last().and_then(|mark| mark.acknowledged);
         self.read = (self.read + count).min(self.ready.len());
         if self.read == self.ready.len() && self.ready.capacity() > LARGE {
             self.ready = Vec::new();
@@ -243,6 +271,9 @@ impl Stream {
         self.marks.clear();
         self.position += missing.unsigned_abs();
         self.next = Some(number);
+        self.before = (self.ahead.range(..self.position).rev())
+            .find(|(place, ahead)| *place + ahead.bytes.len() as u64 >= self.position)
+            .and_then(|(_, ahead)| ahead.acknowledged);
         self.close_up();
         Some(unread + missing.unsigned_abs())
     }
@@ -355,8 +386,17 @@ mod tests {
         assert_eq!(stream.acknowledged(), Some(50));
         stream.consume(1);
         assert_eq!(stream.acknowledged(), Some(60));
+        assert_eq!(stream.acknowledged_before(), Some(50));
         stream.consume(6);
         stream.take(9, Some(70), b"j", 0);
         assert_eq!(stream.acknowledged(), Some(70));
+        assert_eq!(stream.acknowledged_before(), Some(60));
+        assert_eq!(stream.number(), Some(9));
+        // Over a hole: the byte before is there, or it is not.
+        stream.take(12, Some(80), b"mno", 0);
+        assert_eq!(stream.skip_to(14), Some(5));
+        assert_eq!(stream.acknowledged_before(), Some(80));
+        assert_eq!(stream.skip_to(20), Some(6));
+        assert_eq!(stream.acknowledged_before(), None);
     }
 }

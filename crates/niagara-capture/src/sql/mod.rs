@@ -21,6 +21,6 @@ pub use class::{Class, Traits, classify};
 pub(crate) use cut::{COMMENT, LITERAL};
 pub use cut::{Cut, restore};
 pub use digest::{Digest, digest_text};
-pub use mode::{SqlMode, UnknownMode};
+pub use mode::{Charset, SqlMode, UnknownMode};
 pub(crate) use scan::{Inside, Scanner};
 pub use word::{Effect, effect_of};

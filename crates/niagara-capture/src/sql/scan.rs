@@ -1,7 +1,7 @@
 //! Whether a place in a statement is code, a comment, or inside of quotes.
 
 use super::byte::{is_dash_comment, is_executable};
-use super::mode::SqlMode;
+use super::mode::{Charset, SqlMode};
 
 /// What surrounds a place in a statement.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -140,12 +140,11 @@ pub(super) fn find_close(
     let identifier = quote == b'`' || (quote == b'"' && mode.ansi_quotes);
     let escapes = !mode.no_backslash_escapes && !identifier;
     while at < end {
-        if mode.double_byte {
+        if mode.charset != Charset::Plain {
             match text[at] {
                 byte if byte == quote => return Ok(at),
                 b'\\' if escapes => at += 2,
-                0x81..=0xfe => at += 2,
-                _ => at += 1,
+                _ => at += mode.charset.length(&text[at..]),
             }
             continue;
         }
@@ -220,5 +219,13 @@ mod tests {
         let gbk = plain.with_character_set(b"GBK");
         assert_eq!(at_end(b"select '\xbf\\'", gbk), Inside::Code);
         assert_eq!(at_end(b"select '\xbf\\'", plain), Inside::Quotes(b'\''));
+        // What is no character of two bytes hides nothing: half a one, a letter of one byte.
+        assert_eq!(at_end(b"select '\xbf'", gbk), Inside::Code);
+        let sjis = plain.with_character_set(b"sjis");
+        assert_eq!(at_end(b"select '\xb1'", sjis), Inside::Code);
+        assert_eq!(at_end(b"select '\x95\\'", sjis), Inside::Code);
+        let big5 = plain.with_character_set(b"big5");
+        assert_eq!(at_end(b"select '\xa5\\'", big5), Inside::Code);
+        assert_eq!(at_end(b"select '\x85\\'", big5), Inside::Quotes(b'\''));
     }
 }

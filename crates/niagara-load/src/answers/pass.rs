@@ -162,7 +162,7 @@ impl Passing<'_> {
             NONE => None,
             place => std::str::from_utf8(self.trace.text(place)).ok(),
         };
-        Session::connect(self.endpoint, database, CONNECT_TIMEOUT)
+        Session::connect_for_several_results(self.endpoint, database, CONNECT_TIMEOUT)
             .map_err(|error| error.at(self.endpoint))
     }
 

@@ -145,6 +145,18 @@ impl Session {
         Self::open(endpoint, database, timeout, |login| login.wanting_bulk())
     }
 
+    /// As [`connect`](Self::connect), for statements of which nobody knows whether they call procedures: [`answer`](Self::answer)
+    /// and its like read answers of several results.
+    pub(crate) fn connect_for_several_results(
+        endpoint: &Endpoint,
+        database: Option<&str>,
+        timeout: Duration,
+    ) -> Result<Self, SessionError> {
+        Self::open(endpoint, database, timeout, |login| {
+            login.wanting_several_results()
+        })
+    }
+
     /// As [`connect`](Self::connect), for the connection of a script: its texts may be several statements, and answers several results.
     pub(crate) fn connect_for_script(
         endpoint: &Endpoint,
@@ -152,7 +164,7 @@ impl Session {
         timeout: Duration,
     ) -> Result<Self, SessionError> {
         Self::open(endpoint, database, timeout, |login| {
-            login.wanting_several_results()
+            login.wanting_several_statements()
         })
     }
 

@@ -17,7 +17,7 @@ const NULL: u8 = 0xfb;
 /// What an answer was, in numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct AnswerDigest {
-    /// Rows that came, or that it said were changed.
+    /// Rows that came, or that it said were changed, in all its results.
     pub rows: u64,
     /// Of all rows, in whatever order they came.
     pub set: u64,
@@ -46,6 +46,15 @@ impl AnswerDigestReader {
         }
     }
 
+    /// A result is over with this packet; what the answer was, unless another result follows.
+    fn result_end(&mut self, kind: Packet, payload: &[u8]) -> Option<AnswerDigest> {
+        if !self.sequence.has_more_results(kind, payload) {
+            return Some(self.digest);
+        }
+        self.sequence.restart();
+        None
+    }
+
     /// Takes the next packet; what the answer was when it was the last one.
     pub(crate) fn packet(&mut self, payload: &[u8]) -> Result<Option<AnswerDigest>, ExchangeError> {
         let first = *payload
@@ -56,21 +65,23 @@ impl AnswerDigestReader {
             Packet::Ok => {
                 let mut fields = Fields::new(payload);
                 fields.u8()?;
-                self.digest.rows = fields.lenenc()?;
-                return Ok(Some(self.digest));
+                self.digest.rows = self.digest.rows.saturating_add(fields.lenenc()?);
+                return Ok(self.result_end(Packet::Ok, payload));
             }
             Packet::ColumnCount => {
                 let columns = self.sequence.count(payload)?;
-                // Results without rows differ by their width.
-                self.digest.set = columns;
-                self.digest.sequence = columns;
+                // Results without rows differ by their width. Those of one answer are told apart.
+                let begin = |before| xxh3_64_with_seed(&columns.to_le_bytes(), before);
+                self.digest.set = begin(self.digest.set);
+                self.digest.sequence = begin(self.digest.sequence);
+                self.inexact.clear();
             }
             Packet::Column => {
                 self.inexact.push(INEXACT.contains(&column_type(payload)?));
                 self.sequence.column();
             }
             Packet::ColumnsEnd => self.sequence.columns_end(),
-            Packet::End => return Ok(Some(self.digest)),
+            Packet::End => return Ok(self.result_end(Packet::End, payload)),
             Packet::Row => {
                 let hash = self.row(payload)?;
                 let digest = &mut self.digest;
@@ -180,6 +191,30 @@ mod tests {
         assert_eq!(of("0.1234567891234567"), of("0.123456789123457"));
         assert_eq!(of("1e3"), of("1000"));
         assert_ne!(of("1000.0001"), of("1000"));
+    }
+
+    #[test]
+    fn several_results_are_one_answer() {
+        let more = [0xfe, 0, 0, 8, 0];
+        let end = [0xfe, 0, 0, 2, 0];
+        let ok = [0, 1, 0, 2, 0, 0, 0];
+        let read = |first: &[&[u8]], second: &[&[u8]]| {
+            let mut reader = AnswerDigestReader::new(0);
+            for (rows, ends) in [(first, &more), (second, &more)] {
+                for packet in [&[1][..], &column(253), &end] {
+                    assert_eq!(reader.packet(packet), Ok(None));
+                }
+                for row in rows.iter().copied().chain([&ends[..]]) {
+                    assert_eq!(reader.packet(row), Ok(None));
+                }
+            }
+            reader.packet(&ok).unwrap().unwrap()
+        };
+        let one = read(&[b"\x01a", b"\x01b"], &[b"\x01c"]);
+        assert_eq!(one.rows, 4);
+        assert_eq!(one.set, read(&[b"\x01b", b"\x01a"], &[b"\x01c"]).set);
+        // The same rows, shared out otherwise.
+        assert_ne!(one.set, read(&[b"\x01a"], &[b"\x01b", b"\x01c"]).set);
     }
 
     #[test]

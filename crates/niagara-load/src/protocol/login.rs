@@ -43,8 +43,8 @@ enum State {
     Authenticating { plugin: Plugin, nonce: Vec<u8> },
 }
 
-/// All that is asked for where an answer may be several results.
-const SEVERAL_RESULTS: u32 =
+/// All that is asked for where a text may be several statements.
+const SEVERAL_STATEMENTS: u32 =
     capability::MULTI_STATEMENTS | capability::MULTI_RESULTS | capability::PS_MULTI_RESULTS;
 
 /// A login under way.
@@ -54,7 +54,8 @@ pub(crate) struct Login<'a> {
     channel: Channel,
     encryption: Encryption,
     wants_bulk: bool,
-    wants_several_results: bool,
+    /// Capabilities that are asked for beside the usual ones.
+    wanted: u32,
     capabilities: u32,
     state: State,
     packets: u32,
@@ -67,7 +68,7 @@ impl<'a> Login<'a> {
             channel,
             encryption,
             wants_bulk: false,
-            wants_several_results: false,
+            wanted: 0,
             capabilities: 0,
             state: State::Greeting,
             packets: 0,
@@ -81,9 +82,16 @@ impl<'a> Login<'a> {
         self
     }
 
-    /// Asks for answers of [several results](capability::MULTI_RESULTS), and for texts of several statements.
+    /// Asks for answers of [several results](capability::MULTI_RESULTS), to statements in text form. Without it a server refuses to
+    /// call a procedure that returns rows.
     pub(crate) fn wanting_several_results(mut self) -> Self {
-        self.wants_several_results = true;
+        self.wanted |= capability::MULTI_RESULTS;
+        self
+    }
+
+    /// Asks for texts of [several statements](capability::MULTI_STATEMENTS), and for answers of several results to whatever is sent.
+    pub(crate) fn wanting_several_statements(mut self) -> Self {
+        self.wanted |= SEVERAL_STATEMENTS;
         self
     }
 
@@ -158,9 +166,7 @@ impl<'a> Login<'a> {
         if self.wants_bulk && greeting.takes_bulk {
             self.capabilities &= !capability::LONG_PASSWORD;
         }
-        if self.wants_several_results {
-            self.capabilities |= greeting.capabilities & SEVERAL_RESULTS;
-        }
+        self.capabilities |= greeting.capabilities & self.wanted;
         if encrypts {
             self.state = State::Encrypting(greeting);
             Ok(Step::Encrypt(handshake::tls_request(self.capabilities)))

@@ -67,7 +67,7 @@ pub(crate) struct ResponseReader {
     continued: bool,
     /// The last complete answer had rows, or said that rows were changed.
     touched: bool,
-    /// Rows of the last complete answer: those that came, or those that it said were changed.
+    /// Rows of the last complete answer, in all its results: those that came, or those that it said were changed.
     rows: u64,
     /// Rows of the answer at hand so far.
     counted: u64,
@@ -80,14 +80,11 @@ pub(crate) struct ResponseReader {
     /// Whether the rows of the answer at hand go into `answer`.
     keeps_rows: bool,
     answer: Answer,
-    /// Answers may be several results: what is known of an answer is known of its first one.
+    /// Answers may be several results: rows are counted in all of them, what else is known of an answer is known of its first one.
     several: bool,
     /// The result at hand is not the first one of its answer.
     is_later: bool,
 }
-
-/// Among the flags of a status: another result follows.
-const MORE_RESULTS: u16 = 1 << 3;
 
 impl ResponseReader {
     /// For a connection that agreed on `capabilities`.
@@ -140,14 +137,14 @@ impl ResponseReader {
         ServerError::parse(&self.kept)
     }
 
-    /// Whether the last complete answer was a result set, or the OK of a statement that changed rows.
+    /// Whether the last complete answer was a result set, or the OK of a statement that changed rows; or had one among its results.
     #[inline]
     pub(crate) fn touched(&self) -> bool {
         self.touched
     }
 
-    /// Rows of the last complete answer: of a result set those that came, else those that it said were changed; 0 of an
-    /// error.
+    /// Rows of the last complete answer: of a result set those that came, else those that it said were changed, together where it has
+    /// several results; 0 of an error.
     #[inline]
     pub(crate) fn rows(&self) -> u64 {
         self.rows
@@ -273,10 +270,16 @@ impl ResponseReader {
         part.is_kept() || self.several && part == Part::Of(Packet::End)
     }
 
-    /// A result is complete: so is the answer, unless its last packet, which was kept, says that another one follows. Nothing is kept of
-    /// that.
-    fn result_end(&mut self, is_eof: bool) -> Progress {
-        if !self.several || self.status(is_eof).unwrap_or(0) & MORE_RESULTS == 0 {
+    /// A result of so many rows is complete: so is the answer, unless the packet that ends it, which was kept, says that another one
+    /// follows. Nothing is kept of that.
+    fn result_end(&mut self, kind: Packet, rows: u64, touched: bool) -> Progress {
+        let before = match self.is_later {
+            true => (self.rows, self.touched),
+            false => (0, false),
+        };
+        self.rows = before.0.saturating_add(rows);
+        self.touched = before.1 || touched;
+        if !self.several || !self.sequence.has_more_results(kind, &self.kept) {
             return Progress::Done;
         }
         self.is_later = true;
@@ -286,40 +289,23 @@ impl ResponseReader {
         Progress::More
     }
 
-    /// The status that the packet that was kept has: an EOF, or else an OK.
-    fn status(&self, is_eof: bool) -> Result<u16, ProtocolError> {
-        let mut fields = Fields::new(self.kept.get(1..).unwrap_or_default());
-        if is_eof {
-            // The number of warnings.
-            fields.u16()?;
-        } else {
-            // The numbers of rows, and of the last insertion.
-            fields.lenenc()?;
-            fields.lenenc()?;
-        }
-        fields.u16()
-    }
-
     fn packet_end(&mut self) -> Result<Progress, ProtocolError> {
         match std::mem::replace(&mut self.part, Part::Header) {
             Part::Of(Packet::Ok) => {
+                // After the first byte: the number of rows.
+                let rows = self.kept.get(1..).unwrap_or_default();
+                let changed = Fields::new(rows).lenenc().unwrap_or(0);
                 if !self.is_later {
-                    // After the first byte: the number of rows.
-                    let rows = self.kept.get(1..).unwrap_or_default();
-                    self.changed = Fields::new(rows).lenenc().unwrap_or(0);
-                    self.rows = self.changed;
+                    self.changed = changed;
                     self.has_rows = false;
-                    self.touched = self.changed > 0;
                 }
-                return Ok(self.result_end(false));
+                return Ok(self.result_end(Packet::Ok, changed, changed > 0));
             }
             Part::Of(Packet::End) => {
                 if !self.is_later {
-                    self.touched = true;
-                    self.rows = self.counted;
                     self.has_rows = true;
                 }
-                return Ok(self.result_end(!self.sequence.ends_with_ok()));
+                return Ok(self.result_end(Packet::End, self.counted, true));
             }
             Part::Of(Packet::Error) => {
                 self.rows = 0;
@@ -453,7 +439,7 @@ mod tests {
     }
 
     #[test]
-    fn of_several_results_the_first_one_is_told_and_all_are_read() {
+    fn of_several_results_all_are_counted_and_the_first_one_is_told() {
         const MORE_OK: &[u8] = &[0, 1, 0, 8, 0, 0, 0];
         const MORE_END: &[u8] = &[0xfe, 0, 0, 8, 0, 0, 0];
         const MORE_EOF: &[u8] = &[0xfe, 0, 0, 8, 0];
@@ -471,12 +457,14 @@ mod tests {
             OK,
         ]);
         let old = packets(&[&[1], COLUMN, EOF, ROW, ROW, MORE_EOF, OK]);
-        for (kind, bytes) in [(MODERN, &of_procedure), (OLD, &old)] {
+        // Rows that came, and one that was changed.
+        for (kind, bytes, rows) in [(MODERN, &of_procedure, 4), (OLD, &old, 3)] {
             let several = kind | capability::MULTI_RESULTS;
             assert_eq!(read(several, bytes), Ok(Progress::Done));
             let mut reader = ResponseReader::new(several);
             assert_eq!(reader.feed(bytes), Ok(Progress::Done));
-            assert_eq!((reader.rows(), reader.changed()), (2, None));
+            assert_eq!((reader.rows(), reader.changed()), (rows, None));
+            assert!(reader.touched());
             // The next answer is its own.
             assert_eq!(reader.feed(&packets(&[OK])), Ok(Progress::Done));
             assert_eq!((reader.rows(), reader.changed()), (1, Some(1)));

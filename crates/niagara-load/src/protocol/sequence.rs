@@ -6,6 +6,9 @@ use super::{ProtocolError, capability};
 /// Columns of a result; servers of the family allow no more in a table.
 const MAX_COLUMNS: u64 = 4096;
 
+/// Among the flags of a status: another result follows.
+const MORE_RESULTS: u16 = 1 << 3;
+
 /// A packet of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Packet {
@@ -54,6 +57,25 @@ impl Sequence {
     /// Whether result sets end with an OK rather than an EOF.
     pub(super) fn ends_with_ok(&self) -> bool {
         self.deprecate_eof
+    }
+
+    /// Whether the packet that ends a result, an [`Ok`](Packet::Ok) or an [`End`](Packet::End) that begins so, says that another
+    /// result follows.
+    pub(super) fn has_more_results(&self, kind: Packet, payload: &[u8]) -> bool {
+        let status = |payload: &[u8]| {
+            let mut fields = Fields::new(payload);
+            if kind == Packet::End && !self.ends_with_ok() {
+                // The number of warnings.
+                fields.u16()?;
+            } else {
+                // The numbers of rows, and of the last insertion.
+                fields.lenenc()?;
+                fields.lenenc()?;
+            }
+            fields.u16()
+        };
+        let status = payload.get(1..).map(status).and_then(Result::ok);
+        status.unwrap_or(0) & MORE_RESULTS != 0
     }
 
     /// The next packet is the first one of another answer.

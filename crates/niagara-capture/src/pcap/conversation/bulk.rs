@@ -1,11 +1,23 @@
 //! Many executions in one command, with one answer (MariaDB's COM_STMT_BULK_EXECUTE).
 
 use super::{Conversation, Heard};
+use crate::dropped::Cause;
 
 impl Conversation {
-    /// Tells of each of `statements`, which were executed as `heard`: the time is shared out evenly, and rows where they come
+    /// Tells of each of the executions that `heard` has the values of: the time is shared out evenly, and rows where they come
     /// out even. One that failed has undone them all, or nobody knows which: it is told once.
-    pub(super) fn tell_bulk(&mut self, heard: Heard, statements: Vec<Vec<u8>>) {
+    pub(super) fn tell_bulk(&mut self, heard: Heard) {
+        // Only now, so that nobody holds them who waits for an answer.
+        let statements = match self.statements.execute_all(&heard.text, heard.mode) {
+            Ok(statements) => statements,
+            Err(cause) => {
+                self.dropped.push((cause, heard.length));
+                return;
+            }
+        };
+        if statements.is_empty() {
+            self.dropped.push((Cause::UnknownPrepared, heard.length));
+        }
         let count = statements.len() as u64;
         let failed = heard.error.is_some_and(|error| error != 0);
         let each_us = heard.duration_us.map(|duration| duration / count.max(1));

@@ -59,7 +59,10 @@ impl Conversation {
                 (Command::Prepare, text, Expected::Prepare, Then::Prepare)
             }
             0x17 => self.execution(body, length),
-            0xfa => self.executions(body, length),
+            0xfa => {
+                let values = body.to_vec();
+                (Command::Execute, values, Expected::Result, Then::Bulk)
+            }
             0x1f => (
                 Command::ResetConnection,
                 Vec::new(),
@@ -113,19 +116,6 @@ impl Conversation {
             Ok((statement, text)) => {
                 let then = Then::Execute(statement);
                 (Command::Execute, text, Expected::Result, then)
-            }
-            Err(cause) => {
-                self.dropped.push((cause, length));
-                (Command::Other, Vec::new(), Expected::Result, Then::Pass)
-            }
-        }
-    }
-
-    fn executions(&mut self, body: &[u8], length: usize) -> Asked {
-        match self.statements.execute_all(body, self.mode) {
-            Ok(texts) => {
-                let then = Then::Bulk(texts);
-                (Command::Execute, Vec::new(), Expected::Result, then)
             }
             Err(cause) => {
                 self.dropped.push((cause, length));

@@ -43,7 +43,7 @@ impl Conversation {
             }
             Then::Execute(_) => self.heard.push(heard),
             Then::Fetch(statement) => self.fetched(statement, &heard, &answer),
-            Then::Bulk(statements) => self.tell_bulk(heard, statements),
+            Then::Bulk => self.tell_bulk(heard),
             Then::Reset if failed => self.dropped.push((Cause::Command, heard.length)),
             Then::Reset => {
                 self.statements.clear();

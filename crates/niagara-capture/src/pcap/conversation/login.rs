@@ -277,6 +277,7 @@ fn with_charset(mode: SqlMode, collation: u64) -> SqlMode {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sql::Charset;
 
     #[test]
     fn what_a_server_offers_is_behind_its_version() {
@@ -296,14 +297,16 @@ mod tests {
     #[test]
     fn character_sets_of_two_bytes_are_known_by_their_collations() {
         let mode = SqlMode::default();
-        for (collation, double) in [
-            (28, true),
-            (249, true),
-            (33, false),
-            (255, false),
-            (0, false),
+        for (collation, charset) in [
+            (28, Charset::Gbk),
+            (249, Charset::Gbk),
+            (84, Charset::Big5),
+            (95, Charset::Sjis),
+            (33, Charset::Plain),
+            (255, Charset::Plain),
+            (0, Charset::Plain),
         ] {
-            assert_eq!(with_charset(mode, collation).double_byte, double);
+            assert_eq!(with_charset(mode, collation).charset, charset);
         }
     }
 }

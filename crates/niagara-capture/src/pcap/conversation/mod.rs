@@ -13,7 +13,7 @@ mod prepared;
 mod seek;
 mod waiting;
 
-use gaps::Gaps;
+use gaps::{Gaps, Hole};
 use login::{COMPRESS, ZSTD};
 use prepared::Statements;
 use seek::{Closed, Seeking};
@@ -88,8 +88,8 @@ enum Then {
     Execute(u32),
     /// Rows of a cursor on this statement.
     Fetch(u32),
-    /// Each of these was executed.
-    Bulk(Vec<Vec<u8>>),
+    /// It is many executions, of which the text has the values.
+    Bulk,
     /// The session is as a fresh one.
     Reset,
     /// It is another user's.
@@ -134,8 +134,8 @@ pub(super) struct Conversation {
     waiting: Waiting,
     /// The number of the last packet of the last answer.
     last_number: Option<u8>,
-    /// The client sends what is in a file.
-    sends_file: bool,
+    /// The client's last packet has the greatest number: one that has the least continues a file.
+    is_in_file: bool,
     statements: Statements,
     cursor: Option<Cursor>,
     /// When the last answer was complete.
@@ -176,7 +176,7 @@ impl Conversation {
             pending: None,
             waiting: Waiting::default(),
             last_number: None,
-            sends_file: false,
+            is_in_file: false,
             statements: Statements::default(),
             cursor: None,
             free_us: i64::MIN,
@@ -273,20 +273,22 @@ impl Conversation {
             return;
         }
         if let Some(seeking) = &mut self.seeking {
-            // What was sent once more has an answer that was read.
-            let is_old = acknowledged.is_some_and(|number| self.to_client.has_read(number));
             // Who leaves a connection that was never read says nothing of it.
             let is_goodbye = !seeking.is_joined && seek::is_goodbye(bytes);
-            if is_old || !(is_goodbye || seek::begins_command(bytes)) {
+            if seeking.is_old(sequence) || !(is_goodbye || seek::begins_command(bytes)) {
                 let closed = seeking.note(0, bytes);
                 self.close(closed);
                 return;
             }
+            if let (false, Some(number)) = (self.to_client.has_begun(), acknowledged) {
+                let had = seeking.had_before(number);
+                self.to_client.begin_behind(number, had);
+            }
+            let length = seeking.passed_over(sequence);
             self.seeking = None;
             self.to_server.begin(sequence);
-            if let (false, Some(number)) = (self.to_client.has_begun(), acknowledged) {
-                self.to_client.begin(number);
-            }
+            let end = sequence;
+            self.gaps.goes_on_behind(Hole { end, length });
         }
         self.to_server.take(sequence, acknowledged, bytes, at_us);
     }
@@ -299,12 +301,15 @@ impl Conversation {
             && !bytes.is_empty()
         {
             if !seek::is_greeting(bytes) {
+                let end = segment.sequence.wrapping_add(bytes.len() as u32);
+                seeking.says(end, segment.acknowledged);
                 let closed = seeking.note(1, bytes);
                 self.close(closed);
                 return;
             }
             // Only the request to connect was not recorded.
             self.seeking = None;
+            self.gaps = Gaps::default();
             self.state = State::Greeting;
             self.to_client.begin(segment.sequence);
             if let Some(number) = segment.acknowledged {
@@ -335,7 +340,8 @@ impl Conversation {
         if let State::Verdict { login } = std::mem::replace(&mut self.state, State::Commands) {
             self.heard.push(login.heard);
         }
-        self.sends_file = false;
+        self.is_in_file = false;
+        self.gaps.lose();
         self.seeking = Some(seeking);
     }
 
@@ -345,6 +351,7 @@ impl Conversation {
         // Nobody has asked for it, as far as was recorded.
         let unasked = self.pending.is_none() && self.waiting.is_empty();
         if unasked && self.to_client.bytes().len() > MAX_UNASKED {
+            self.gaps.lose();
             self.to_client.forget();
             self.framing[1].forget();
         }
@@ -378,7 +385,8 @@ impl Conversation {
                 true
             }
             State::Verdict { .. } => self.verdict(now_us) || self.client_packet(now_us),
-            State::Commands => self.answer(now_us) || self.turn() || self.client_packet(now_us),
+            // What was asked says what an answer can be the answer to.
+            State::Commands => self.client_packet(now_us) || self.answer(now_us) || self.turn(),
         }
     }
 
@@ -401,32 +409,34 @@ impl Conversation {
             return false;
         };
         let (first, number) = packet.numbers;
-        if self.sends_file {
-            // Until it sends nothing. Its numbers come to 0, too; but who has an answer to it has sent all of it.
-            let is_command = first == 0 && packet.length > 0 && self.pending.is_none();
-            self.sends_file = packet.length > 0 && !is_command;
-            if !is_command {
-                self.framing[0].over(packet, &mut self.to_server);
-                return true;
-            }
+        // Only a command begins to count anew: what belongs to a login does not, nor does a file, whose numbers come to 0, too.
+        let is_command = first == 0 && packet.length > 0 && !self.is_in_file;
+        self.is_in_file = number == u8::MAX && packet.length > 0;
+        if !is_command {
+            self.framing[0].over(packet, &mut self.to_server);
+            return true;
         }
         let body = self.take_packet(0, packet);
-        // Only a command begins to count anew; what belongs to a login does not.
-        if first == 0 && !body.is_empty() {
-            self.waiting.push(Sent {
-                length: packet.length,
-                body,
-                number,
-                acknowledged,
-                at_us: now_us,
-                segment: self.gaps.segments,
-            });
-        }
+        let mut sent = Sent {
+            length: packet.length,
+            body,
+            number,
+            acknowledged,
+            at_us: now_us,
+            segment: self.gaps.segments,
+            end: self.to_server.number(),
+            hole_before: None,
+        };
+        self.gaps.asks(&mut sent);
+        self.waiting.push(sent);
         true
     }
 
     /// Reads a packet of the answer that is awaited.
     fn answer(&mut self, now_us: i64) -> bool {
+        if self.gaps.is_blind() {
+            return self.leave_answers();
+        }
         if self.pass_over_late_eof() {
             return true;
         }
@@ -436,6 +446,9 @@ impl Conversation {
         let Some(packet) = self.framing[1].next(&mut self.to_client) else {
             return false;
         };
+        if self.gaps.is_too_early(self.to_client.acknowledged()) {
+            return true;
+        }
         let bytes = self.framing[1].bytes(packet, &self.to_client);
         let took = pending.answer.packet(packet.numbers, bytes, packet.length);
         if took == Took::Wrong {
@@ -445,10 +458,8 @@ impl Conversation {
         pending.last_us = now_us;
         self.last_number = Some(packet.numbers.1);
         self.framing[1].over(packet, &mut self.to_client);
-        match took {
-            Took::File => self.sends_file = true,
-            Took::Last => self.finish(true),
-            Took::More | Took::Wrong => {}
+        if took == Took::Last && !self.is_interrupted() {
+            self.finish(true);
         }
         true
     }
@@ -484,8 +495,11 @@ impl Conversation {
         let Some(sent) = self.waiting.pop() else {
             return false;
         };
-        self.find_answer(&sent);
+        let is_found = self.find_answer(&sent);
         self.command(sent);
+        if !is_found {
+            self.leave_answer();
+        }
         true
     }
 

@@ -3,6 +3,8 @@
 //! A segment that begins with a command has a length that fits it, the number 0 and a known code. TLS and the compressed
 //! protocol have heads of their own.
 
+use crate::pcap::stream::is_behind;
+
 /// Segments of one direction that say what it is, where the other direction was not recorded.
 const ENOUGH: u8 = 4;
 /// A command that goes on in the next segment fills its own: to this length at least, in bytes.
@@ -17,6 +19,10 @@ const MAX_PACKET: usize = 0xff_ffff;
 pub(super) struct Seeking {
     /// The connection was there before the recording.
     pub is_joined: bool,
+    /// What comes before this number was sent before: it is sent once more.
+    behind: Option<u32>,
+    /// The last that the server said: the number behind it, and what the server had received then.
+    said: Option<(u32, Option<u32>)>,
     /// Its client has sent something that is no goodbye.
     pub has_asked: bool,
     /// Segments by direction (0: to the server) that are TLS, or compressed.
@@ -38,6 +44,35 @@ impl Seeking {
             is_joined: true,
             ..Seeking::default()
         }
+    }
+
+    /// Of one in which something is missing from this number on.
+    pub(super) fn behind(number: Option<u32>) -> Seeking {
+        Seeking {
+            behind: number,
+            ..Seeking::default()
+        }
+    }
+
+    /// Whether a segment of the client's with this number was sent before.
+    pub(super) fn is_old(&self, number: u32) -> bool {
+        self.behind.is_some_and(|behind| is_behind(number, behind))
+    }
+
+    /// How many bytes of the client's were passed over up to this number; none: all before the recording.
+    pub(super) fn passed_over(&self, number: u32) -> Option<u32> {
+        self.behind.map(|behind| number.wrapping_sub(behind))
+    }
+
+    /// The server said something that ends before the number `end`; it had received so much.
+    pub(super) fn says(&mut self, end: u32, had: Option<u32>) {
+        self.said = Some((end, had));
+    }
+
+    /// What the server had received when it said what ends before this number; none: that was not recorded.
+    pub(super) fn had_before(&self, number: u32) -> Option<u32> {
+        let (_, had) = self.said.filter(|(end, _)| *end == number)?;
+        had
     }
 
     /// A segment in which no command begins; what it says of the connection.

@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use super::gaps::Hole;
+
 /// Bytes of commands that may wait: the longest one, and some more.
 const MAX_WAITING: usize = 96 << 20;
 /// What is kept beside each, in bytes.
@@ -21,6 +23,17 @@ pub(super) struct Sent {
     pub at_us: i64,
     /// How many segments its connection had then.
     pub segment: u64,
+    /// The number behind its last byte.
+    pub end: Option<u32>,
+    /// It is the first one that has an answer behind this hole in what the client sent.
+    pub hole_before: Option<Hole>,
+}
+
+impl Sent {
+    /// Whether the server answers it: not what is sent ahead for an execution, nor the end of a statement, nor a goodbye.
+    pub(super) fn has_answer(&self) -> bool {
+        !matches!(self.body.first(), None | Some(0x01 | 0x18 | 0x19))
+    }
 }
 
 /// Commands in the order in which they were sent.
@@ -44,6 +57,15 @@ impl Waiting {
 
     pub(super) fn first(&self) -> Option<&Sent> {
         self.commands.front()
+    }
+
+    /// The first one that was sent by who had received more than this.
+    pub(super) fn first_with_more(&self, has_all: impl Fn(u32) -> bool) -> Option<&Sent> {
+        // Clients receive more and more.
+        let place = self
+            .commands
+            .partition_point(|sent| sent.acknowledged.is_none_or(&has_all));
+        self.commands.get(place)
     }
 
     pub(super) fn is_empty(&self) -> bool {

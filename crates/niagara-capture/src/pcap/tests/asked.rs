@@ -343,3 +343,44 @@ fn a_backslash_is_what_the_server_says_it_is() {
     // Rows say it is off already.
     assert!(executed[2].starts_with(r"'a\\' "), "{executed:?}");
 }
+
+#[test]
+fn passwords_of_accounts_are_in_no_capture() {
+    let mut wire = Wire::new();
+    let mut link = Link::new(43_011);
+    link.log_in(&mut wire, PLAIN);
+    let done = packet(1, &ok(0, AUTOCOMMIT));
+    for sql in [
+        "SET PASSWORD = 'hunter2'",
+        "SELECT 1; ALTER USER joe IDENTIFIED BY 'hunter2'",
+        "SELECT 1 /* SET PASSWORD = 'hunter2' */",
+    ] {
+        link.ask(&mut wire, &query(sql), &done);
+        link.ask(&mut wire, &prepare(sql), &packet(1, &error(1295)));
+    }
+    // In the values of an execution.
+    link.ask(&mut wire, &prepare("SELECT PASSWORD(?)"), &prepared(1, 1));
+    let with_text = packet(0, b"\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x07hunter2");
+    link.ask(&mut wire, &with_text, &rows(1));
+    link.ask(&mut wire, &query("SELECT 'kept'"), &rows(1));
+    let folder = tempfile::tempdir().unwrap();
+    let (path, output) = (
+        folder.path().join("a.pcap"),
+        folder.path().join("a.capture"),
+    );
+    std::fs::write(&path, &wire.bytes).unwrap();
+    let job = crate::Import {
+        files: vec![path],
+        read: crate::log::ReadOptions::default(),
+        output: output.clone(),
+        replace: true,
+        counted: None,
+    };
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let summary = crate::import(&job, &stop, |_| {}).unwrap();
+    assert_eq!(summary.dropped.count(Cause::Account), 8);
+    let mut all = Vec::new();
+    crate::export(&output, &mut all, true, &output).unwrap();
+    let all = String::from_utf8(all).unwrap();
+    assert!(all.contains("'kept'") && !all.contains("hunter2"), "{all}");
+}

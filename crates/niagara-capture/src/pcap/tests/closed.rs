@@ -177,3 +177,20 @@ fn a_proxy_says_first_whom_it_speaks_for() {
         assert!(dropped.is_empty(), "{dropped:?}");
     }
 }
+
+#[test]
+fn connections_whose_end_nobody_recorded_make_room() {
+    let mut wire = Wire::new();
+    // More than are followed at a time.
+    for client in 0..70_000_u32 {
+        let [_, a, b, c] = client.to_be_bytes();
+        let mut link = Link::new(42_400).from([11, a, b, c]);
+        link.connect(&mut wire);
+    }
+    let mut link = Link::new(42_401);
+    link.log_in(&mut wire, PLAIN);
+    link.ask(&mut wire, &query("SELECT 1"), &rows(1));
+    let (told, dropped) = read(&wire.bytes).unwrap();
+    assert_eq!(told.len(), 2, "{told:#?}");
+    assert!(dropped.is_empty(), "{dropped:?}");
+}

@@ -1,8 +1,10 @@
 //! Recordings, made up: a small one in both formats, and what became of it by chance; what goes wrong on the way; all that
 //! clients ask for.
 
+mod all;
 mod asked;
 mod closed;
+mod files;
 mod gaps;
 mod order;
 mod wire;
@@ -14,6 +16,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::PcapReader;
 use crate::dropped::{Cause, Dropped};
+use crate::log::{Entry, Stamp};
 use crate::sql::SqlMode;
 
 const RECORDED: [&[u8]; 2] = [
@@ -23,21 +26,43 @@ const RECORDED: [&[u8]; 2] = [
 
 /// What is told, as words; and what was dropped.
 fn read(bytes: &[u8]) -> Option<(Vec<String>, Dropped)> {
-    let source = Cursor::new(bytes.to_vec());
-    let mut reader = PcapReader::new(source, "x.pcap".into(), SqlMode::default(), 0).ok()?;
-    let mut dropped = Dropped::default();
-    let mut all = Vec::new();
-    while let Some(told) = reader.next(&mut dropped).expect("memory can be read") {
-        let entry = told.entry();
-        all.push(format!(
+    read_files(&[bytes])
+}
+
+/// The same of several files, one after another.
+fn read_files(files: &[&[u8]]) -> Option<(Vec<String>, Dropped)> {
+    told(files, |entry| {
+        format!(
             "{:?} {} {:?} {:?}",
             entry.command,
             String::from_utf8_lossy(entry.text),
             entry.rows_sent,
             entry.error
-        ));
+        )
+    })
+}
+
+/// Everything that is told, by what `take` takes of it.
+fn told<T>(files: &[&[u8]], take: impl Fn(&Entry<'_>) -> T) -> Option<(Vec<T>, Dropped)> {
+    let mut sources = files.iter().map(|bytes| Cursor::new(bytes.to_vec()));
+    let mode = SqlMode::default();
+    let mut reader = PcapReader::new(sources.next()?, "x.pcap".into(), mode).ok()?;
+    let mut dropped = Dropped::default();
+    let mut all = Vec::new();
+    let mut is_over = false;
+    loop {
+        while let Some(told) = reader.next(&mut dropped).expect("memory can be read") {
+            all.push(take(&told.entry()));
+        }
+        match sources.next() {
+            Some(source) => reader.go_on_with(source, "y.pcap".into()).ok()?,
+            None if is_over => return Some((all, dropped)),
+            None => {
+                reader.finish(&mut dropped);
+                is_over = true;
+            }
+        }
     }
-    Some((all, dropped))
 }
 
 #[test]
@@ -63,7 +88,7 @@ fn a_recording_of_both_formats() {
 fn the_version_is_told_without_what_is_said_for_replicas() {
     let source = Cursor::new(RECORDED[0].to_vec());
     let mut reader =
-        PcapReader::new(source, "x.pcap".into(), SqlMode::default(), 0).expect("recorded traffic");
+        PcapReader::new(source, "x.pcap".into(), SqlMode::default()).expect("recorded traffic");
     let mut dropped = Dropped::default();
     while reader
         .next(&mut dropped)
@@ -105,8 +130,10 @@ fn a_recording_cut_anywhere_gives_what_is_whole() {
 #[test]
 fn recordings_changed_at_random_are_read_without_a_panic() {
     let mut random = ChaCha8Rng::seed_from_u64(11);
-    for turn in 0..2_000 {
-        let mut bytes = RECORDED[turn % 2].to_vec();
+    let all = all::everything();
+    for turn in 0..3_000 {
+        let recorded = [RECORDED[0], RECORDED[1], &all];
+        let mut bytes = recorded[turn % 3].to_vec();
         for _ in 0..random.random_range(1..8) {
             let at = random.random_range(0..bytes.len());
             match random.random_range(0..4) {
@@ -126,22 +153,9 @@ fn recordings_changed_at_random_are_read_without_a_panic() {
     }
 }
 
-/// Everything that is told, by what `take` takes of it.
-fn told<T>(bytes: &[u8], take: impl Fn(&crate::log::Entry<'_>) -> T) -> (Vec<T>, Dropped) {
-    let source = Cursor::new(bytes.to_vec());
-    let mut reader =
-        PcapReader::new(source, "x.pcap".into(), SqlMode::default(), 0).expect("recorded traffic");
-    let mut dropped = Dropped::default();
-    let mut all = Vec::new();
-    while let Some(told) = reader.next(&mut dropped).expect("memory can be read") {
-        all.push(take(&told.entry()));
-    }
-    (all, dropped)
-}
-
 /// As [`read`], with the user before each.
 fn read_with_users(bytes: &[u8]) -> (Vec<String>, Dropped) {
-    told(bytes, |entry| {
+    let told = told(&[bytes], |entry| {
         format!(
             "{}: {:?} {} {:?} {:?}",
             String::from_utf8_lossy(entry.user),
@@ -150,23 +164,24 @@ fn read_with_users(bytes: &[u8]) -> (Vec<String>, Dropped) {
             entry.rows_sent,
             entry.error
         )
-    })
+    });
+    told.expect("recorded traffic")
 }
 
 /// The start of each in microseconds, and its duration.
 fn times(bytes: &[u8]) -> Vec<(i64, Option<u64>)> {
-    told(bytes, |entry| match entry.stamp {
-        crate::log::Stamp::Exact(start) => (start, entry.duration_us),
+    let told = told(&[bytes], |entry| match entry.stamp {
+        Stamp::Exact(start) => (start, entry.duration_us),
         other => panic!("{other:?}"),
-    })
-    .0
+    });
+    told.expect("recorded traffic").0
 }
 
 /// How the session stands after each: in a transaction, with autocommit.
 fn standing(bytes: &[u8]) -> Vec<Option<(bool, bool)>> {
-    told(bytes, |entry| {
+    let told = told(&[bytes], |entry| {
         let standing = entry.standing?;
         Some((standing.in_transaction, standing.autocommit))
-    })
-    .0
+    });
+    told.expect("recorded traffic").0
 }

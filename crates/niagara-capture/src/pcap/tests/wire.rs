@@ -35,6 +35,14 @@ impl Wire {
         }
     }
 
+    /// The file after this one.
+    pub(super) fn next_file(&self) -> Wire {
+        Wire {
+            at_us: self.at_us,
+            ..Wire::new()
+        }
+    }
+
     /// A packet, 100 µs after the one before.
     pub(super) fn record(&mut self, packet: &[u8]) {
         self.at_us += 100;
@@ -68,6 +76,8 @@ pub(super) struct Link {
     server_next: u32,
     /// What is sent now is not recorded.
     pub lost: bool,
+    /// What client and server have received where it is not all that was sent.
+    pub received: [Option<u32>; 2],
 }
 
 impl Link {
@@ -78,6 +88,20 @@ impl Link {
             client_next: 0xffff_fff0 - u32::from(port),
             server_next: u32::from(port) * 7919,
             lost: false,
+            received: [None; 2],
+        }
+    }
+
+    /// The numbers of what client and server send next.
+    pub(super) fn numbers(&self) -> [u32; 2] {
+        [self.client_next, self.server_next]
+    }
+
+    /// Of another client.
+    pub(super) fn from(self, client: [u8; 4]) -> Link {
+        Link {
+            client: (client, self.client.1),
+            ..self
         }
     }
 
@@ -92,18 +116,19 @@ impl Link {
 
     /// A segment; `flags`: SYN 1, FIN 2.
     fn segment(&mut self, from_client: bool, flags: u8, bytes: &[u8]) -> Vec<u8> {
+        let [client_has, server_has] = self.received;
         let (from, to, next, ack) = match from_client {
             true => (
                 self.client,
                 self.server,
                 &mut self.client_next,
-                self.server_next,
+                client_has.unwrap_or(self.server_next),
             ),
             false => (
                 self.server,
                 self.client,
                 &mut self.server_next,
-                self.client_next,
+                server_has.unwrap_or(self.client_next),
             ),
         };
         let mut builder = PacketBuilder::ethernet2([1; 6], [2; 6])

@@ -51,8 +51,8 @@ pub(crate) fn open<'s>(
         _ => false,
     };
     if !is_plain {
-        let session =
-            Session::connect(endpoint, database, timeout).map_err(|error| error.to_string())?;
+        let session = Session::connect_for_several_results(endpoint, database, timeout)
+            .map_err(|error| error.to_string())?;
         let (stream, capabilities, out) = session.into_parts();
         let stream = stream
             .into_nonblocking()
@@ -78,7 +78,7 @@ pub(crate) fn open<'s>(
             .into_nonblocking()
             .map_err(|error| error.to_string())?,
         inbox: Inbox::default(),
-        login: Login::new(account, channel, Encryption::Never),
+        login: Login::new(account, channel, Encryption::Never).wanting_several_results(),
         out: Vec::with_capacity(ROOM),
     }))
 }
