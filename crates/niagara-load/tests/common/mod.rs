@@ -89,6 +89,66 @@ fn initialize(binary: &Path, is_mariadb: bool, data: &str, log: &Path) -> Option
     Some(())
 }
 
+/// Starts the server on a port that the kernel chose, and logs in; `None` where another process took that port meanwhile.
+fn launch(
+    binary: &Path,
+    data: &str,
+    directory: &Path,
+    arguments: &[&str],
+) -> Option<(Child, u16, mysql::Conn)> {
+    let log = directory.join("log");
+    let socket = directory.join("sock");
+    let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+        .port();
+    let output = File::create(&log).expect("a file in a new folder");
+    let mut command = Command::new(binary);
+    command
+        .args([
+            "--no-defaults",
+            "--user=root",
+            "--bind-address=127.0.0.1",
+            data,
+        ])
+        .arg(temporary_tables(&log))
+        .arg(format!("--port={port}"))
+        .arg(format!("--socket={}", socket.display()))
+        .arg(format!("--pid-file={}", directory.join("pid").display()))
+        .args(arguments)
+        .stdout(output.try_clone().expect("a file handle"))
+        .stderr(output);
+    if binary.ends_with("mysqld") {
+        command.args(["--mysqlx=OFF", "--secure-file-priv=NULL"]);
+    }
+    let mut process = command.spawn().expect("the server can be started");
+    let deadline = Instant::now() + Duration::from_secs(60);
+    loop {
+        let options = mysql::OptsBuilder::new()
+            .user(Some("root"))
+            .prefer_socket(false)
+            .socket(Some(socket.display().to_string()));
+        let refused = match mysql::Conn::new(options) {
+            Ok(root) => return Some((process, port, root)),
+            Err(error) => error,
+        };
+        let told = || std::fs::read_to_string(&log).unwrap_or_default();
+        if !matches!(process.try_wait(), Ok(None)) {
+            assert!(
+                told().contains("Address already in use"),
+                "the server ended:\n{}",
+                told()
+            );
+            return None;
+        }
+        if Instant::now() >= deadline {
+            let _ = process.kill();
+            panic!("{refused}\n{}", told());
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 impl Server {
     pub fn start() -> Server {
         Self::start_with(&[])
@@ -111,62 +171,14 @@ impl Server {
             );
             std::fs::remove_dir_all(directory.path().join("data")).expect("a folder of ours");
         }
-        let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .and_then(|listener| listener.local_addr())
-            .expect("a free port")
-            .port();
-        let output = File::create(&log).expect("a file in a new folder");
-        let mut command = Command::new(&binary);
-        command
-            .args([
-                "--no-defaults",
-                "--user=root",
-                "--bind-address=127.0.0.1",
-                &data,
-            ])
-            .arg(temporary_tables(&log))
-            .arg(format!("--port={port}"))
-            .arg(format!(
-                "--socket={}",
-                directory.path().join("sock").display()
-            ))
-            .arg(format!(
-                "--pid-file={}",
-                directory.path().join("pid").display()
-            ))
-            .args(arguments)
-            .stdout(output.try_clone().expect("a file handle"))
-            .stderr(output);
-        if !is_mariadb {
-            command.args(["--mysqlx=OFF", "--secure-file-priv=NULL"]);
-        }
-        let process = command.spawn().expect("the server can be started");
-        let mut server = Server {
+        // Tests beside this one may have taken its port before the server does.
+        let launched = (0..5).find_map(|_| launch(&binary, &data, directory.path(), arguments));
+        let (process, port, mut root) = launched.expect("a port that nobody takes meanwhile");
+        let server = Server {
             process,
             directory,
             port,
             is_mariadb,
-        };
-        let deadline = Instant::now() + Duration::from_secs(60);
-        let mut root = loop {
-            let options = mysql::OptsBuilder::new()
-                .user(Some("root"))
-                .prefer_socket(false)
-                .socket(Some(server.socket().display().to_string()));
-            match mysql::Conn::new(options) {
-                Ok(root) => break root,
-                Err(error) => assert!(
-                    Instant::now() < deadline,
-                    "{error}\n{}",
-                    std::fs::read_to_string(&log).unwrap_or_default()
-                ),
-            }
-            assert!(
-                matches!(server.process.try_wait(), Ok(None)),
-                "the server ended:\n{}",
-                std::fs::read_to_string(&log).unwrap_or_default()
-            );
-            std::thread::sleep(Duration::from_millis(50));
         };
         for host in ["localhost", "127.0.0.1"] {
             root.query_drop(format!(
