@@ -4,7 +4,7 @@
 use crate::all_time::AllTime;
 use crate::evidence::Evidence;
 use crate::looks::{Look, LookPlan};
-use crate::sign_flips::MAX_DUELS;
+use crate::sign_flips::{Bound, MAX_DUELS, critical_once};
 use crate::signed_rank::{interval_of, middle, signed_rank_sd, signed_rank_sum, walsh_averages};
 use crate::{Estimate, Judgement, Verdict, normal};
 
@@ -239,10 +239,7 @@ pub fn interval_once(scores: &[f64], alpha: f64) -> Option<Estimate> {
         let deviations = normal::quantile(1.0 - alpha / 2.0);
         Some((deviations * signed_rank_sd(n)).ceil() as u32)
     } else {
-        LookPlan::single(alpha, n)
-            .looks
-            .first()
-            .and_then(|look| look.critical)
+        critical_once(n, Bound::Spend(alpha))
     }?;
     let walsh = walsh_averages(scores);
     let (low, high) = interval_of(&walsh, critical);

@@ -25,7 +25,7 @@ pub enum Bound {
 /// of looks at few scores; later ones are simulated.
 pub(crate) fn criticals(looks: &[(usize, Bound)], sims: usize, seed: u64) -> Vec<Option<u32>> {
     if let &[(n, bound)] = looks {
-        return vec![exact(n).critical(bound, 0.0)];
+        return vec![critical_once(n, bound)];
     }
     let few = looks.partition_point(|look| look.0 <= EXACT_TO);
     let (mut found, mut spent) = (Vec::with_capacity(looks.len()), 0.0);
@@ -67,6 +67,11 @@ pub(crate) fn criticals(looks: &[(usize, Bound)], sims: usize, seed: u64) -> Vec
         found.push(critical);
     }
     found
+}
+
+/// The critical value of the only look, at `n` scores: exact.
+pub(crate) fn critical_once(n: usize, bound: Bound) -> Option<u32> {
+    exact(n).critical(bound, 0.0)
 }
 
 /// The distribution of W after `n` scores, by adding one rank after the other: W = Σ ±r, every sign a fair coin (Wilcoxon, *Biometrics

@@ -1,10 +1,13 @@
 //! A machine whose speed wanders, and what a load generator would see of two servers on it.
 
-use niagara_stats::{Couple, DuelScore, Weighing, duel_score};
+use niagara_stats::{Batch, Couple, DuelScore, DuelTotals, Weighing, duel_score};
 use rand::RngExt;
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal, StudentT};
+
+/// What a side serves in a slice in which it stands still, of what it serves otherwise.
+const STILL: f64 = 0.02;
 
 pub struct Machine {
     rng: ChaCha8Rng,
@@ -69,5 +72,37 @@ impl Machine {
             })
             .collect();
         duel_score(&couples, Weighing::NONE).expect("nothing is dropped")
+    }
+
+    /// A duel of two sides this much faster than another server, restarts included, each of which stands still in such a share of its
+    /// slices.
+    pub fn duel_with_standstills(
+        &mut self,
+        log_effects: [f64; 2],
+        still: [f64; 2],
+        couples: usize,
+    ) -> (DuelScore, DuelTotals) {
+        let mut sides = [Vec::new(), Vec::new()];
+        let couples: Vec<Couple> = (0..couples)
+            .map(|_| {
+                let first = usize::from(self.coin());
+                let mut rates = [0.0; 2];
+                for side in [first, 1 - first] {
+                    rates[side] = self.slice(log_effects[side]);
+                    if self.uniform() < still[side] {
+                        rates[side] *= STILL;
+                    }
+                    sides[side].push(Batch {
+                        transactions: rates[side],
+                        seconds: 1.0,
+                    });
+                }
+                Couple::undisturbed(rates[0], rates[1])
+            })
+            .collect();
+        let score = duel_score(&couples, Weighing::NONE).expect("nothing is dropped");
+        let [a, b] = &sides;
+        let totals = DuelTotals::of(score.score, [a, b]).expect("several slices a side");
+        (score, totals)
     }
 }

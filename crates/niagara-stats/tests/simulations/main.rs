@@ -5,6 +5,7 @@ mod controls;
 mod foldover;
 mod machine;
 mod nodes;
+mod prospects;
 mod published;
 mod race;
 mod ruinous;

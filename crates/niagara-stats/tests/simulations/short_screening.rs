@@ -7,6 +7,7 @@ use niagara_stats::{
 };
 
 use crate::machine::Machine;
+use crate::prospects::prospects;
 
 /// A lever that nobody knows anything of.
 const UNKNOWN: f64 = 0.0;
@@ -195,21 +196,7 @@ fn more_duels_are_worth_more_than_longer_ones() {
 
 /// What is promoted of levers of which nothing is known, factor by factor.
 fn promoted(fit: &Fit) -> Vec<usize> {
-    let prospects: Vec<Prospect> = fit
-        .effects
-        .iter()
-        .map(|effect| Prospect {
-            index: effect.factor,
-            factor: effect.factor,
-            effect: ScreenedEffect {
-                log_effect: effect.log_effect,
-                std_err: effect.std_err,
-                prior: None,
-            },
-            apart: Vec::new(),
-        })
-        .collect();
-    promote(&prospects, &[], 0.005)
+    promote(&prospects(fit), &[], 0.005)
 }
 
 /// Screenings of 26 levers with this many duels, some of which are far off: the mean log gain of what is promoted.

@@ -1,15 +1,11 @@
 //! A side that stands still now and then: its median slice does not show it, all transactions over all time do.
 
 use niagara_stats::{
-    AllTime, Batch, Couple, DuelTotals, Judgement, LookPlan, Rule, Verdict, Weighing, duel_score,
-    hold_against_all_time, judge,
+    AllTime, DuelTotals, Judgement, LookPlan, Rule, Verdict, hold_against_all_time, judge,
 };
 
 use crate::at_most;
 use crate::machine::Machine;
-
-/// What a side serves in a slice in which it stands still, of what it serves otherwise.
-const STILL: f64 = 0.02;
 
 /// Two servers that stand still in a share of their slices.
 #[derive(Clone, Copy)]
@@ -24,27 +20,8 @@ struct Pair {
 impl Pair {
     fn duel(&self, machine: &mut Machine) -> DuelTotals {
         let effects = [machine.restart(), self.effect + machine.restart()];
-        let mut sides = [Vec::new(), Vec::new()];
-        let couples: Vec<Couple> = (0..self.couples)
-            .map(|_| {
-                let first = usize::from(machine.coin());
-                let mut rates = [0.0; 2];
-                for side in [first, 1 - first] {
-                    rates[side] = machine.slice(effects[side]);
-                    if machine.uniform() < self.still[side] {
-                        rates[side] *= STILL;
-                    }
-                    sides[side].push(Batch {
-                        transactions: rates[side],
-                        seconds: 1.0,
-                    });
-                }
-                Couple::undisturbed(rates[0], rates[1])
-            })
-            .collect();
-        let score = duel_score(&couples, Weighing::NONE).expect("nothing is dropped");
-        let [a, b] = &sides;
-        DuelTotals::of(score.score, [a, b]).expect("several slices a side")
+        let (_, totals) = machine.duel_with_standstills(effects, self.still, self.couples);
+        totals
     }
 
     /// Fights until there is a verdict: the judgement by the median slice, and as it is held against all time.

@@ -1,14 +1,12 @@
 //! Screenings in which one lever makes its side stand still now and then, and screenings on machines that do so by themselves.
 
 use niagara_stats::{
-    Batch, Couple, DuelTotals, Factor, Observation, Prospect, Row, ScreenedEffect, Weighing,
-    design, duel_score, effects, promote, unsteady, weights,
+    DuelTotals, Factor, Observation, Row, design, effects, promote, unsteady, weights,
 };
 
 use crate::machine::Machine;
+use crate::prospects::prospects;
 
-/// What a side serves in a slice in which it stands still, of what it serves otherwise.
-const STILL: f64 = 0.02;
 /// Place of the lever that stands still, where one does; its median slice is faster.
 const UNSTEADY: usize = 5;
 /// Log gain from which a lever is worth promoting.
@@ -60,22 +58,8 @@ impl Screenings {
             let rows = observations.iter().map(|observation| &observation.row);
             let found = unsteady(&factors, rows.zip(totals));
             let own_sd = 0.03;
-            let fit = effects(&factors, &observations, &[]);
-            let prospects: Vec<Prospect> = fit
-                .with_noise_at_least(own_sd)
-                .effects
-                .iter()
-                .map(|effect| Prospect {
-                    index: effect.factor,
-                    factor: effect.factor,
-                    effect: ScreenedEffect {
-                        log_effect: effect.log_effect,
-                        std_err: effect.std_err,
-                        prior: None,
-                    },
-                    apart: Vec::new(),
-                })
-                .collect();
+            let fit = effects(&factors, &observations, &[]).with_noise_at_least(own_sd);
+            let prospects = prospects(&fit);
             let by_median = promote(&prospects, &[], WORTHWHILE);
             let is_out = |lever: usize| {
                 let prospect = prospects.iter().find(|prospect| prospect.index == lever);
@@ -111,7 +95,7 @@ impl Screenings {
                 .map(|row| {
                     let (score, variance, totals) = self.duel(&row, machine);
                     variances.push(Some(variance));
-                    (Observation::new(row, score), totals)
+                    (Observation::new(row, score), Some(totals))
                 })
                 .unzip();
         for (observation, weight) in observations.iter_mut().zip(weights(&variances, 2)) {
@@ -120,36 +104,17 @@ impl Screenings {
         (observations, totals)
     }
 
-    fn duel(&self, row: &Row, machine: &mut Machine) -> (f64, f64, Option<DuelTotals>) {
+    fn duel(&self, row: &Row, machine: &mut Machine) -> (f64, f64, DuelTotals) {
         let sides = [&row.a, &row.b].map(|side| {
             let effects = side.iter().enumerate();
             let effect = effects.map(|(lever, level)| gain(lever) * *level as f64);
             let extra = self.unsteady * side[UNSTEADY] as f64;
             (effect.sum::<f64>() + machine.restart(), self.anyhow + extra)
         });
-        let mut slices = [Vec::new(), Vec::new()];
-        let couples: Vec<Couple> = (0..2)
-            .map(|_| {
-                let first = usize::from(machine.coin());
-                let mut rates = [0.0; 2];
-                for side in [first, 1 - first] {
-                    let (effect, still) = sides[side];
-                    rates[side] = machine.slice(effect);
-                    if machine.uniform() < still {
-                        rates[side] *= STILL;
-                    }
-                    slices[side].push(Batch {
-                        transactions: rates[side],
-                        seconds: 1.0,
-                    });
-                }
-                Couple::undisturbed(rates[0], rates[1])
-            })
-            .collect();
-        let score = duel_score(&couples, Weighing::NONE).expect("nothing is dropped");
-        let [a, b] = &slices;
+        let [a, b] = sides;
+        let (score, totals) = machine.duel_with_standstills([a.0, b.0], [a.1, b.1], 2);
         let variance = score.couple_sd.powi(2) / score.used as f64;
-        (score.score, variance, DuelTotals::of(score.score, [a, b]))
+        (score.score, variance, totals)
     }
 }
 
