@@ -41,6 +41,7 @@ pub use client_host::{
 pub use duels::duel_plan::{
     NoiseSource, duel_seconds, expected_sd, unit_seconds, warmed_up_unit_seconds,
 };
+pub use duels::log_syncs::log_syncs;
 pub use duels::spec::{DuelSettings, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
 pub use fleet::{

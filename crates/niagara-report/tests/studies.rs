@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use niagara_report::{Report, headline, markdown};
+use niagara_report::{Report, headline, html, markdown};
 use niagara_stats::{IntervalEstimate, Stability, Verdict};
 use niagara_store::{
     Axis, Cell, CellOutcome, Confirmed, FailedSide, LadderRung, LadderSummary, MatrixSummary,
@@ -10,10 +10,14 @@ use niagara_store::{
     Unevenness,
 };
 
-fn page(summary: &Summary) -> String {
+fn report(summary: &Summary) -> Report {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = fixture::store(&folder.path().join("results.db"), summary, 2, 0.27);
-    markdown(&Report::load(&store).expect("just written"))
+    Report::load(&store).expect("just written")
+}
+
+fn page(summary: &Summary) -> String {
+    markdown(&report(summary))
 }
 
 fn interval(value: f64, low: f64, high: f64) -> IntervalEstimate {
@@ -189,6 +193,7 @@ fn matrix(ratio: f64) -> MatrixSummary {
         title: title.into(),
         workload: 0,
         threads: 16,
+        trained: false,
         outcome,
     };
     MatrixSummary {
@@ -257,6 +262,47 @@ fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
     has(
         &page(&Summary::Matrix(Box::new(few))),
         &["at 50 % confidence"],
+    );
+}
+
+#[test]
+fn combinations_trained_with_the_load_that_they_are_measured_with_are_marked() {
+    let mut crossed = matrix(1.1);
+    crossed.workloads.push(MatrixWorkload {
+        name: "commit".into(),
+        ..crossed.workloads[0].clone()
+    });
+    let of_commit = crossed.cells.clone().into_iter();
+    let of_commit = of_commit.map(|cell| Cell {
+        workload: 1,
+        ..cell
+    });
+    crossed.cells.extend(of_commit);
+    let words = |matrix: &MatrixSummary| page(&Summary::Matrix(Box::new(matrix.clone())));
+    has(&words(&crossed), &["commit: throughput over the baseline"]);
+    crossed.workloads[0].trained = true;
+    // As a summary says it that is from before combinations were told apart.
+    has(
+        &words(&crossed),
+        &[
+            "oltp_read_only, trained on: throughput over the baseline",
+            "commit, held out: throughput over the baseline",
+        ],
+    );
+    crossed.cells[0].trained = true;
+    let text = words(&crossed);
+    has(
+        &text,
+        &[
+            "oltp_read_only, not held out: throughput over the baseline",
+            "| -O3, trained with it | × 1.10",
+            "| the package | × 1.40",
+        ],
+    );
+    assert_eq!(text.matches("trained with it").count(), 1, "{text}");
+    has(
+        &html(&report(&Summary::Matrix(Box::new(crossed)))),
+        &["oltp_read_only, not held out", "-O3, trained with it, 16"],
     );
 }
 

@@ -20,7 +20,7 @@ fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
 }
 
 /// What a tuning without builds says of them.
-const BUILDS: &str = "none tried; a server built from source brought × 1.60 [1.53, 1.63] elsewhere over gcc with the package's flags, 16 threads (docs/results/compiler-matrix.md): add --with-builds";
+const BUILDS: &str = "none tried; a server built from source brought × 1.38 [1.37, 1.39] elsewhere over the package of 10.11.19, 16 threads (docs/results/compiler-matrix.md): add --with-builds";
 
 /// All that is printed at the end of a study, whose slices are kept.
 fn ending(summary: &Summary, width: usize, verbose: bool) -> String {

@@ -252,7 +252,7 @@ pub struct MatrixWorkload {
     pub name: String,
     /// One line, threads aside.
     pub one_line: String,
-    /// Whether builds were trained with it.
+    /// Whether some build of the matrix was trained with it.
     pub trained: bool,
 }
 
@@ -267,6 +267,9 @@ pub struct Cell {
     pub workload: usize,
     /// Connections.
     pub threads: u32,
+    /// Whether the combination's own build was trained with the workload.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub trained: bool,
     /// What came of it.
     #[serde(flatten)]
     pub outcome: CellOutcome,
@@ -522,7 +525,7 @@ pub struct Breakdown {
     pub row_lock_waits: Option<f64>,
     /// Deadlocks per transaction.
     pub deadlocks: Option<f64>,
-    /// Syncs of the log per transaction.
+    /// Syncs of the log per transaction, or of all of InnoDB's files where the server counts those alone.
     pub log_syncs: Option<f64>,
     /// Share of the time in which all tasks that could run waited for I/O.
     pub io_pressure: Option<f64>,

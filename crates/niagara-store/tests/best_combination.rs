@@ -34,6 +34,7 @@ fn row(title: &str, levels: &[usize], ratios: [f64; 2]) -> Vec<Cell> {
             title: title.into(),
             workload,
             threads: 8,
+            trained: false,
             outcome: outcome(ratio),
         })
         .collect()

@@ -31,35 +31,42 @@ pub fn recipes_of(
     };
     let mut found: Vec<ServerRecipe> = Vec::new();
     for recipes in variants {
-        let mut build: Option<Recipe> = None;
-        // Was read by the same function when the question was, so it is valid.
-        let mut set = |key: &str, value: &str| {
-            let _ = build.get_or_insert_default().set(key, value);
-        };
-        for recipe in &recipes {
-            for item in &recipe.items {
-                if let Item::Build { key, value } = item {
-                    set(key, value);
-                }
-            }
-        }
-        for (key, value) in recipes.iter().flat_map(|recipe| &recipe.change.build) {
-            set(key, value);
-        }
-        let Some(recipe) = build.map(|recipe| recipe.normal()) else {
-            continue;
-        };
-        let server = recipes
-            .iter()
-            .rev()
-            .find_map(|recipe| recipe.server.clone());
-        let made = ServerRecipe {
-            server: server.unwrap_or_else(|| study.server.clone()),
-            recipe,
-        };
-        if !found.contains(&made) {
+        if let Some(made) = recipe_of(study, &recipes)
+            && !found.contains(&made)
+        {
             found.push(made);
         }
     }
     found
+}
+
+/// What a variant is built by that `recipes` make, one after the other; `None` where they name no build.
+pub(crate) fn recipe_of(
+    study: &StudyDescription,
+    recipes: &[&VariantRecipe],
+) -> Option<ServerRecipe> {
+    let mut build: Option<Recipe> = None;
+    // Was read by the same function when the question was, so it is valid.
+    let mut set = |key: &str, value: &str| {
+        let _ = build.get_or_insert_default().set(key, value);
+    };
+    for recipe in recipes {
+        for item in &recipe.items {
+            if let Item::Build { key, value } = item {
+                set(key, value);
+            }
+        }
+    }
+    for (key, value) in recipes.iter().flat_map(|recipe| &recipe.change.build) {
+        set(key, value);
+    }
+    let recipe = build?.normal();
+    let server = recipes
+        .iter()
+        .rev()
+        .find_map(|recipe| recipe.server.clone());
+    Some(ServerRecipe {
+        server: server.unwrap_or_else(|| study.server.clone()),
+        recipe,
+    })
 }

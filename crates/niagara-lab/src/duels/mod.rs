@@ -7,6 +7,7 @@ pub(crate) mod duel;
 pub(crate) mod duel_plan;
 pub(crate) mod histogram;
 pub(crate) mod job;
+pub(crate) mod log_syncs;
 pub(crate) mod replayed;
 pub(crate) mod resource_counters;
 pub(crate) mod score;

@@ -2,6 +2,8 @@
 
 use niagara_store::{Breakdown, ResourceCounters};
 
+use crate::duels::log_syncs::log_syncs;
+
 /// With less than this share of the CPUs idle they are what everybody waits for.
 const NO_CPU_LEFT: f64 = 0.08;
 /// A share of the connections' time in row locks that is worth naming first.
@@ -82,7 +84,7 @@ pub(crate) fn breakdown(counters: &ResourceCounters) -> Option<Breakdown> {
         switches: counters.switches.map(|count| each(count as f64)),
         row_lock_waits: innodb_counter("Innodb_row_lock_waits").map(each),
         deadlocks: counted("Innodb_deadlocks").map(|count| each(count as f64)),
-        log_syncs: counted("Innodb_os_log_fsyncs").map(|count| each(count as f64)),
+        log_syncs: log_syncs(&counters.status).map(|(_, count)| each(count as f64)),
         io_pressure: counters
             .io_stall_seconds
             .map(|seconds| (seconds / counters.seconds).clamp(0.0, 1.0)),
@@ -269,6 +271,9 @@ mod tests {
         assert_eq!(breakdown(&slow).expect("time").bound, "log");
         slow.status.remove("Innodb_os_log_fsyncs");
         assert_eq!(breakdown(&slow).expect("time").bound, "disk");
+        // As MariaDB counts them.
+        slow.status.insert("Innodb_data_fsyncs".to_owned(), 800);
+        assert_eq!(breakdown(&slow).expect("time").bound, "log");
     }
 
     #[test]

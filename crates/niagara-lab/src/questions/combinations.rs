@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
-use niagara_load::WorkloadSpec;
 use niagara_server::file_digest;
 use niagara_store::{Axis, MatrixWorkload};
 
 use crate::asking::level_sets::MatrixQuestion;
-use crate::asking::recipes_of::recipes_of;
+use crate::asking::recipes_of::recipe_of;
 use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
+use crate::fleet::ServerRecipe;
 use crate::questions::matrix::{Combination, LEFT, MatrixOptions, MatrixPart};
 use crate::questions::parts::PartOpening;
 use crate::studies::observer::Observer;
@@ -41,13 +41,19 @@ pub(crate) fn combinations(
             levels: set.levels.clone(),
             is_left: set.is_left,
             variants: Vec::new(),
+            trained: Vec::new(),
         })
         .collect();
     let mut benches = BTreeMap::new();
+    // Also those that this part does not build: what a workload is to a combination is the same in all parts.
+    let builds: Vec<Option<ServerRecipe>> = (sets.iter())
+        .map(|set| recipe_of(study, &matrix.recipes(set)))
+        .collect();
     for workload in 0..study.workloads.len() {
+        let spec = &study.workloads[workload].load.workload;
         let mut first = set_up.bench(study.load(workload, study.threads[0]));
         let start = set_up.variant_for_any_threads(&matrix.start, &mut first, observer)?;
-        for (set, combination) in sets.iter().zip(&mut combinations) {
+        for ((set, build), combination) in sets.iter().zip(&builds).zip(&mut combinations) {
             let made = if part.rows.contains(&set.title) {
                 let (recipe, on) = match set.beside {
                     Some(index) => (matrix.beside[index].clone(), &set_up.base),
@@ -57,6 +63,11 @@ pub(crate) fn combinations(
             } else {
                 Err(LEFT.to_owned())
             };
+            let named_by_levers = made.as_ref().ok().and_then(|made| made.build.as_ref());
+            let by_the_file = build.iter().map(|made| &made.recipe);
+            let mut recipes = by_the_file.chain(named_by_levers);
+            let trained = recipes.any(|recipe| recipe.is_trained_on(spec));
+            combination.trained.push(trained);
             combination.variants.push(made);
         }
         // What was made for one thread count is there for the others too: the same servers, the same data.
@@ -119,12 +130,6 @@ impl Combinations {
         part: MatrixPart<'a>,
     ) -> Result<MatrixOptions<'a>> {
         let study = set_up.study;
-        // Also those that this part does not build: what a workload is to the matrix is the same in all of its parts.
-        let recipes = recipes_of(study, &|_| true);
-        let trains = |workload: &WorkloadSpec| {
-            let mut recipes = recipes.iter();
-            recipes.any(|made| made.recipe.is_trained_on(workload))
-        };
         // What the parts have in common stands in the words, what is of a part beside it.
         let mut about = study.words();
         if !part.record.earlier.parts.is_empty()
@@ -145,8 +150,7 @@ impl Combinations {
                     name: workload.name.clone(),
                     one_line: without_threads(&workload.load),
                     trained: workload.trained
-                        || trains(&workload.load.workload)
-                        || self.trains_on(index, &workload.load.workload),
+                        || (self.combinations.iter()).any(|combination| combination.trained[index]),
                 })
                 .collect(),
             threads: study.threads.clone(),
@@ -163,14 +167,5 @@ impl Combinations {
             machine: set_up.inventory.machine()?,
             part,
         })
-    }
-
-    /// Whether some build of this matrix had its profile from the workload.
-    fn trains_on(&self, place: usize, workload: &WorkloadSpec) -> bool {
-        self.combinations
-            .iter()
-            .filter_map(|combination| combination.variants[place].as_ref().ok())
-            .filter_map(|variant| variant.build.as_ref())
-            .any(|recipe| recipe.is_trained_on(workload))
     }
 }

@@ -67,6 +67,8 @@ pub(crate) struct Combination {
     pub is_left: bool,
     /// By workload: the variant, or why there is none here.
     pub variants: Vec<Result<Variant, String>>,
+    /// By workload: whether its build was trained with it.
+    pub trained: Vec<bool>,
 }
 
 /// What is filled in.
@@ -500,6 +502,7 @@ impl<'a> Filling<'a> {
                 title: combinations[place.combination].title.clone(),
                 workload: place.workload,
                 threads: place.threads,
+                trained: combinations[place.combination].trained[place.workload],
                 outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
                     reason: "not yet: the study was stopped before it".to_owned(),
                     is_left: true,

@@ -6,6 +6,7 @@ use niagara_store::{Cell, MatrixSummary};
 
 use super::row_chart::{Mark, Row, domain, interval, rows_in_both_sizes};
 use crate::number;
+use crate::study::TRAINED_WITH_IT;
 
 /// The measured cells of one workload; `None` when there are none.
 pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
@@ -27,8 +28,9 @@ pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
             let called = matches!(judgement.verdict, Some(Verdict::Faster | Verdict::Slower));
             Some(Row {
                 title: format!(
-                    "{}, {}",
+                    "{}{}, {}",
                     cell.title,
+                    if cell.trained { TRAINED_WITH_IT } else { "" },
                     number::count(cell.threads as usize, "thread")
                 ),
                 detail: String::new(),

@@ -51,9 +51,7 @@ pub fn charts(summary: &Summary) -> Markup {
                         section {
                             h2 {
                                 (workload.name)
-                                @if matrix.workloads.iter().any(|other| other.trained) {
-                                    @if workload.trained { ", trained on" } @else { ", held out" }
-                                }
+                                (crate::study::kind_of_load(matrix, index))
                             }
                             figure {
                                 (cells)

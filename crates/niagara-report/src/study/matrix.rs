@@ -105,17 +105,12 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
         .next()
         .map_or(Goal::default(), |found| found.goal);
     let goal = judged_by(goal).to_lowercase();
-    let any_trained = matrix.workloads.iter().any(|workload| workload.trained);
     // Held-out workloads first: they are what counts.
     let mut order: Vec<usize> = (0..matrix.workloads.len()).collect();
     order.sort_by_key(|&index| matrix.workloads[index].trained);
     for index in order {
         let workload = &matrix.workloads[index];
-        let kind = match (any_trained, workload.trained) {
-            (false, _) => String::new(),
-            (true, true) => ", trained on".to_owned(),
-            (true, false) => ", held out".to_owned(),
-        };
+        let kind = kind(matrix, index);
         let columns: Vec<String> = matrix
             .threads
             .iter()
@@ -128,7 +123,12 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             &all,
         );
         for title in measured_titles(matrix) {
-            let mut row = vec![title.to_owned()];
+            let mut cells = matrix.cells.iter().filter(|cell| cell.workload == index);
+            let mark = match cells.any(|cell| cell.title == title && cell.trained) {
+                true => TRAINED_WITH_IT,
+                false => "",
+            };
+            let mut row = vec![format!("{title}{mark}")];
             for &threads in &matrix.threads {
                 row.push(cell(matrix, title, index, threads).map_or(String::new(), in_words));
             }
@@ -151,6 +151,25 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
     grids.extend(parts(matrix));
     grids.extend(not_measured(matrix));
     grids
+}
+
+/// What stands behind a combination whose build was trained with the load that it is measured with.
+pub(crate) const TRAINED_WITH_IT: &str = ", trained with it";
+
+/// What stands behind a load's name where builds of the matrix were trained. Which of them were trained with it is said at their rows.
+pub(crate) fn kind(matrix: &MatrixSummary, workload: usize) -> &'static str {
+    if !matrix.workloads.iter().any(|other| other.trained) {
+        return "";
+    }
+    if !matrix.workloads[workload].trained {
+        return ", held out";
+    }
+    let is_marked = |cell: &Cell| cell.workload == workload && cell.trained;
+    match matrix.cells.iter().any(is_marked) {
+        true => ", not held out",
+        // The study's file calls it so, or the summary is from before builds were told apart.
+        false => ", trained on",
+    }
 }
 
 /// Whether starts were on several machines, whose differences would be in the spread of either side.

@@ -243,7 +243,8 @@ fn where_time_goes(curve: &SweepCurve) -> Grid {
     }
     grid.notes.push(
         "Of the machine's CPU time, and of the connections' time: what the kernel and the server count. “Elsewhere” is \
-         the network, the load generator's turn, the log, and locks inside of the server."
+         the network, the load generator's turn, the log, and locks inside of the server. Syncs are those of the binary \
+         log's groups or of InnoDB's log, or of all of InnoDB's files where the server counts those alone (MariaDB)."
             .to_owned(),
     );
     for point in &curve.points {

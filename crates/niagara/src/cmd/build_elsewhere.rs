@@ -39,12 +39,13 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .iter()
         .flat_map(|lever| lever.measured())
         .filter(|figure| self::branch(&figure.server) == branch);
-    // The nearest first: the same workload, then the same server; of those the largest.
+    // The nearest first: the same workload, then the same server; of those the one that is known best. The largest would be the luckiest.
     let nearness = |figure: &Measured| (figure.workload == workload, figure.server == tune.server);
+    let width = |figure: &Measured| (figure.high / figure.low).ln();
     let figure = figures.max_by(|x, y| {
         nearness(x)
             .cmp(&nearness(y))
-            .then(x.ratio.total_cmp(&y.ratio))
+            .then(width(y).total_cmp(&width(x)))
     })?;
     // What was measured is named where it was not this server under this workload.
     let of = match nearness(figure) {

@@ -67,6 +67,7 @@ fn cell(title: &str, ratio: f64, duels: usize) -> Cell {
         title: title.to_owned(),
         workload: 0,
         threads: THREADS,
+        trained: false,
         outcome: CellOutcome::Measured {
             comparison: Box::new(comparison(ratio, duels, Some(Verdict::Undetected))),
         },
