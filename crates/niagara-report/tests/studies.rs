@@ -281,15 +281,21 @@ fn combinations_trained_with_the_load_that_they_are_measured_with_are_marked() {
     let words = |matrix: &MatrixSummary| page(&Summary::Matrix(Box::new(matrix.clone())));
     has(&words(&crossed), &["commit: throughput over the baseline"]);
     crossed.workloads[0].trained = true;
-    // As a summary says it that is from before combinations were told apart.
-    has(
-        &words(&crossed),
-        &[
-            "oltp_read_only, trained on: throughput over the baseline",
-            "commit, held out: throughput over the baseline",
-        ],
-    );
-    crossed.cells[0].trained = true;
+    // As a summary says it that is from before combinations were told apart, and where all of them were trained alike.
+    let alike = [
+        "oltp_read_only, trained on: throughput over the baseline",
+        "commit, held out: throughput over the baseline",
+        "| -O3 | × 1.10",
+    ];
+    has(&words(&crossed), &alike);
+    let trained = |matrix: &mut MatrixSummary, which: &[usize]| {
+        for (index, cell) in matrix.cells.iter_mut().enumerate() {
+            cell.trained = which.contains(&index);
+        }
+    };
+    trained(&mut crossed, &[0, 1, 2]);
+    has(&words(&crossed), &alike);
+    trained(&mut crossed, &[0]);
     let text = words(&crossed);
     has(
         &text,

@@ -284,7 +284,7 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
     let text = told(&["build-clang-pgo-lto", "build-pgo-lto"]);
     for words in [
         "builds: none tried; a server built from source brought × 1.",
-        "] elsewhere with mariadb-10.11, oltp_point_select over the package of 10.11.19, 16 threads (",
+        "] elsewhere with mariadb-10.11, oltp_read_only over the package of 10.11.19, 16 threads (",
         "docs/results/compiler-matrix.md): `scripts/setup builds` once, then --with-builds (--build-budget, 1h unless given)",
     ] {
         assert!(text.contains(words), "{words}\n{text}");

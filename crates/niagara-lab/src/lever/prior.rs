@@ -129,7 +129,8 @@ mod tests {
             lever.expected_gain(&levers, Family::Mariadb, "oltp_read_only")
         };
         let base = gain("build-clang-pgo-lto");
-        assert!((base - 1.6_f64.ln()).abs() < 1e-12);
+        let measured = (1.6_f64.ln() + 1.381_f64.ln()) / 2.0;
+        assert!((base - measured).abs() < 1e-12);
         assert!(gain("build-clang-pgo-lto-patched") > base);
         assert!(gain("build-clang-pgo-lto-patched-bolt") > gain("build-clang-pgo-lto-patched"));
         assert!(gain("build-clang-pgo") < base);

@@ -6,7 +6,7 @@ use niagara_store::{Cell, MatrixSummary};
 
 use super::row_chart::{Mark, Row, domain, interval, rows_in_both_sizes};
 use crate::number;
-use crate::study::TRAINED_WITH_IT;
+use crate::study::trained_mark;
 
 /// The measured cells of one workload; `None` when there are none.
 pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
@@ -30,7 +30,7 @@ pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
                 title: format!(
                     "{}{}, {}",
                     cell.title,
-                    if cell.trained { TRAINED_WITH_IT } else { "" },
+                    trained_mark(matrix, cell),
                     number::count(cell.threads as usize, "thread")
                 ),
                 detail: String::new(),

@@ -123,11 +123,9 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             &all,
         );
         for title in measured_titles(matrix) {
-            let mut cells = matrix.cells.iter().filter(|cell| cell.workload == index);
-            let mark = match cells.any(|cell| cell.title == title && cell.trained) {
-                true => TRAINED_WITH_IT,
-                false => "",
-            };
+            let mut own = matrix.cells.iter();
+            let own = own.find(|cell| cell.workload == index && cell.title == title);
+            let mark = own.map_or("", |cell| trained_mark(matrix, cell));
             let mut row = vec![format!("{title}{mark}")];
             for &threads in &matrix.threads {
                 row.push(cell(matrix, title, index, threads).map_or(String::new(), in_words));
@@ -153,23 +151,34 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
     grids
 }
 
-/// What stands behind a combination whose build was trained with the load that it is measured with.
-pub(crate) const TRAINED_WITH_IT: &str = ", trained with it";
-
-/// What stands behind a load's name where builds of the matrix were trained. Which of them were trained with it is said at their rows.
+/// What stands behind a load's name where builds of the matrix were trained. Where some were trained with this load and others were not,
+/// rows say which.
 pub(crate) fn kind(matrix: &MatrixSummary, workload: usize) -> &'static str {
     if !matrix.workloads.iter().any(|other| other.trained) {
         return "";
     }
-    if !matrix.workloads[workload].trained {
-        return ", held out";
+    match matrix.workloads[workload].trained {
+        false => ", held out",
+        true if is_trained_in_part(matrix, workload) => ", not held out",
+        true => ", trained on",
     }
-    let is_marked = |cell: &Cell| cell.workload == workload && cell.trained;
-    match matrix.cells.iter().any(is_marked) {
-        true => ", not held out",
-        // The study's file calls it so, or the summary is from before builds were told apart.
-        false => ", trained on",
+}
+
+/// What stands behind the combination of `cell` where its build was trained with the load that it is measured with, and others were not.
+pub(crate) fn trained_mark(matrix: &MatrixSummary, cell: &Cell) -> &'static str {
+    match cell.trained && is_trained_in_part(matrix, cell.workload) {
+        true => ", trained with it",
+        false => "",
     }
+}
+
+/// Whether some of the combinations were trained with the load, and others were not.
+fn is_trained_in_part(matrix: &MatrixSummary, workload: usize) -> bool {
+    let has = |trained: bool| {
+        let mut cells = matrix.cells.iter();
+        cells.any(|cell| cell.workload == workload && cell.trained == trained)
+    };
+    has(true) && has(false)
 }
 
 /// Whether starts were on several machines, whose differences would be in the spread of either side.

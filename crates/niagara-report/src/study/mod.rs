@@ -13,7 +13,7 @@ use niagara_store::{About, Summary};
 use crate::grid::Grid;
 
 pub use ladder::steps as ladder_steps;
-pub(crate) use matrix::{TRAINED_WITH_IT, kind as kind_of_load};
+pub(crate) use matrix::{kind as kind_of_load, trained_mark};
 pub(crate) use parts::left;
 
 /// The tables of a study of a file, and those of a replay; `tune` and `compare` have forms of their own for the rest.
