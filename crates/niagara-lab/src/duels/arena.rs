@@ -11,7 +11,9 @@ use niagara_load::{
     CoalescingChoice, Conditions, Driver, DriverOptions, Endpoint, LoadError, LoadGenerator,
     Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
 };
-use niagara_server::machine::{DisturbanceMeter, Thresholds, disturbed};
+use niagara_server::machine::{
+    DisturbanceMeter, Interval, Thresholds, disturbed, without_unaccounted,
+};
 use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
 
 use crate::duels::histogram;
@@ -36,6 +38,8 @@ pub(crate) struct Arena<'a> {
     generator: Option<Box<dyn LoadGenerator>>,
     meter: DisturbanceMeter,
     thresholds: Thresholds,
+    /// What the machine did in each slice.
+    metered: Vec<Interval>,
     load_time: Duration,
     counter_readers: BTreeMap<usize, CounterReader>,
     /// Of a capture: by seat, what the server had counted before the load.
@@ -105,6 +109,7 @@ impl<'a> Arena<'a> {
             spec,
             meter: DisturbanceMeter::new(pids).map_err(|error| trouble_of(error, &seats))?,
             thresholds: thresholds(spec.duel_settings.disturbance, seats.len() > 1),
+            metered: Vec::new(),
             seats,
             generator: Some(generator),
             load_time: Duration::ZERO,
@@ -307,13 +312,23 @@ impl<'a> Arena<'a> {
             client_context_switches: stats.client_context_switches,
             server_context_switches: switches,
             steal: interval.steal,
-            taken: (interval.steal + interval.foreign).min(1.0),
+            taken: taken(&interval),
             generator_busy: stats.busiest_loop(),
             disturbed: disturbed(&interval, &self.thresholds),
             histogram: histogram::encode(&stats.latency)?,
         };
+        self.metered.push(interval);
         observer.see(Event::Slice(&record));
         Ok(record)
+    }
+
+    /// Judges the slices of a server that was alone anew, when all are there: what others took of its time, without what nobody took.
+    pub(crate) fn judge_again(&self, slices: &mut [SliceRecord]) {
+        let net = without_unaccounted(&self.metered);
+        for (slice, interval) in slices.iter_mut().zip(&net) {
+            slice.taken = taken(interval);
+            slice.disturbed = disturbed(interval, &self.thresholds);
+        }
     }
 
     /// After the last slice: whether the servers still hold what the workload says they must. A server that does not is
@@ -488,6 +503,11 @@ fn segments(lengths: &DuelSettings) -> SegmentLengths {
         each: Duration::from_secs_f64(lengths.slice_seconds),
         at_least: couples + warm_up_segments(lengths).min(couples / (WARM_UP_SHARE - 1) + 1),
     }
+}
+
+/// Share of all CPU time that others took.
+fn taken(interval: &Interval) -> f64 {
+    (interval.steal + interval.foreign).min(1.0)
 }
 
 /// What makes a slice useless. In a duel that is waiting for memory alone: CPU time that others take is weighed. Windows of

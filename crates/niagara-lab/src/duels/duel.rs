@@ -331,6 +331,7 @@ fn solo(
             }
             slices.push(arena.slice(0, window, true, observer)?);
         }
+        arena.judge_again(&mut slices);
         let disturbed = slices.iter().filter(|slice| slice.disturbed).count();
         let counters = arena.end_counters()?;
         arena.check_data()?;

@@ -24,7 +24,9 @@ mod tools;
 pub use cpu::{Cpu, Place, online_cpus};
 pub use cpu_list::{format_cpu_list, parse_cpu_list};
 pub use disk::Disk;
-pub use disturbance::{DisturbanceMeter, Interval, Sample, Thresholds, disturbed};
+pub use disturbance::{
+    DisturbanceMeter, Interval, Sample, Thresholds, disturbed, without_unaccounted,
+};
 pub use fingerprint::Fingerprint;
 pub use limits::{Limits, status_mask};
 pub use memory::{HugePool, Memory};
