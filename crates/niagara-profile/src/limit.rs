@@ -359,6 +359,16 @@ mod tests {
             ),
         ];
         assert_eq!(first(commit, &[]), ["disk"]);
+        // MariaDB's sleeps where its answer would be sent; one that waits for a client to read is no disk's.
+        let sending = |innermost: &'static str, layer| {
+            let functions = ["net_send_ok", "net_real_write", innermost];
+            vec![busy(), seen(&functions, layer, true, 9.0)]
+        };
+        assert_eq!(first(sending("pthread_cond_wait", "locks"), &[]), ["disk"]);
+        assert_eq!(
+            first(sending("vio_write", "network-write"), &[]),
+            ["network"]
+        );
         let memory = vec![
             busy(),
             seen(&["alloc_root", "malloc"], "memory", false, 2.0),

@@ -323,8 +323,8 @@ fn unseen(e: &Estimate) -> String {
 
 /// The workload's name and the connections: `oltp_read_only, 32 threads`.
 pub fn load(workload: &str, threads: u32) -> String {
-    let name = workload.split(',').next().unwrap_or_default().trim();
-    format!("{name}, {}", number::count(threads as usize, "thread"))
+    let threads = number::count(threads as usize, "thread");
+    format!("{}, {threads}", niagara_store::load_name(workload))
 }
 
 /// What a reader must know about the protocol, where it is not the default.

@@ -1,7 +1,7 @@
 //! A sweep in a sentence: of several variants each over the first, of one how far it scales.
 
 use niagara_stats::IntervalEstimate;
-use niagara_store::{SweepCurve, SweepPoint, SweepSummary};
+use niagara_store::{SweepCurve, SweepPoint, SweepSummary, load_name};
 
 use super::{interval_estimate, interval_over, three_digits};
 use crate::number;
@@ -10,7 +10,7 @@ use crate::number;
 const COLLAPSED: f64 = 0.8;
 
 pub fn headline(sweep: &SweepSummary) -> String {
-    let workload = sweep.workload.split(',').next().unwrap_or_default();
+    let workload = load_name(&sweep.workload);
     let mut parts = over_the_first(sweep);
     if parts.is_empty() {
         parts.extend(sweep.curves.iter().filter_map(how_far));

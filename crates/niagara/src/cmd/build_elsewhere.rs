@@ -1,7 +1,7 @@
 //! What a tuning without builds says at its end: what a build brought where one was measured, and the command.
 
 use niagara_lab::lever::{Lever, Measured};
-use niagara_store::TuneSummary;
+use niagara_store::{TuneSummary, load_name};
 
 /// The factor whose levels are servers built from source.
 const BUILDS: &str = "build";
@@ -33,7 +33,7 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     if !tune.complete || left_out.is_empty() || tried.any(|screened| is_build(&screened.lever)) {
         return None;
     }
-    let (workload, _) = tune.workload.split_once(',')?;
+    let workload = load_name(&tune.workload);
     let branch = branch(&tune.server);
     let figures = builds
         .iter()
