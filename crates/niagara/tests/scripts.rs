@@ -663,13 +663,14 @@ fn a_thread_that_is_free_takes_the_next_event_when_it_arrives() {
 
 #[test]
 fn a_loop_of_the_scripts_own_begins_when_all_threads_are_there() {
-    let own = "function event() end\nfunction thread_init() print('init') end\n";
+    // Two threads print at once: a line's own end is written apart from it, so each word brings ends of its own.
+    let own = "function event() end\nfunction thread_init() print('\\ninit\\n') end\n";
     for (thread_run, events) in [
-        ("function thread_run() print('run') end", 0),
+        ("function thread_run() print('\\nrun\\n') end", 0),
         (
             "ffi.cdef[[bool sb_more_events(int); void sb_event_start(int); void sb_event_stop(int);]]\n\
              function thread_run(id)\n\
-             print('run')\n\
+             print('\\nrun\\n')\n\
              while ffi.C.sb_more_events(id) do ffi.C.sb_event_start(id) ffi.C.sb_event_stop(id) end\n\
              end",
             7,
