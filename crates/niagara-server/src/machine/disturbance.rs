@@ -437,30 +437,27 @@ mod tests {
             sample.cpu.busy = busy;
             sample
         };
+        let between = |samples: [Sample; 3]| -> Vec<Interval> {
+            let pairs = samples.windows(2);
+            pairs.map(|pair| pair[1].since(&pair[0])).collect()
+        };
         // Two seconds of two CPUs: ours used 0.7 s in each, 1.18 s of each were idle, and 0.12 s are nowhere. Ticks saw one of ours
         // less in the first second and one more in the other.
-        let samples = [
+        let seconds = between([
             at(0, 10.0, 5.0, 3.0),
             at(1, 11.18, 5.6, 3.7),
             at(2, 12.36, 6.4, 4.4),
-        ];
-        let seconds: Vec<Interval> = samples
-            .windows(2)
-            .map(|pair| pair[1].since(&pair[0]))
-            .collect();
+        ]);
         let is_disturbed = |interval: &Interval| disturbed(interval, &Thresholds::default());
         assert!(seconds.iter().all(is_disturbed), "{seconds:?}");
         let net = without_unaccounted(&seconds);
         assert!(!net.iter().any(is_disturbed), "{net:?}");
         // What a process took beside them stays: ticks see it.
-        let beside: Vec<Interval> = [
+        let beside = between([
             at(0, 10.0, 5.0, 3.0),
             at(1, 10.88, 5.9, 3.7),
             at(2, 11.76, 7.0, 4.4),
-        ]
-        .windows(2)
-        .map(|pair| pair[1].since(&pair[0]))
-        .collect();
+        ]);
         let net = without_unaccounted(&beside);
         assert!(net.iter().all(is_disturbed), "{net:?}");
         assert!((net[0].foreign_cpu_seconds - 0.3).abs() < 1e-9, "{net:?}");
