@@ -95,12 +95,12 @@ lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 
-# Unit tests and the integration tests against real servers: both are `cargo test`. Two halves at once: a test of servers waits for them
-# most of the time. All are compiled before, so that neither waits for the other's compiler.
+# Unit tests and the integration tests against real servers: both are `cargo test`. Two halves at once, each with half as many tests again
+# as there are CPUs: a load runs for its time, however many share the machine. All are compiled before, so that neither waits for the other's compiler.
 unit:
 	$(CARGO) test --workspace --locked --no-run
 	@echo "tests in two halves at once; each is shown when it has ended, some ten minutes from now"
-	$(MAKE) --no-print-directory --jobs 2 --output-sync=target HALVES=yes unit-a-to-o unit-p-to-z
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((($$(nproc) * 3 + 1) / 2))} $(MAKE) --no-print-directory --jobs 2 --output-sync=target HALVES=yes unit-a-to-o unit-p-to-z
 
 unit-a-to-o:
 	$(CARGO) test --workspace --locked --no-fail-fast --test '[a-o]*'
