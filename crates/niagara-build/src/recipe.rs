@@ -226,12 +226,17 @@ impl Recipe {
     }
 
     /// The recipe of the server that counts for this one's profile, which the profile is known by: neither LTO nor the linker nor
-    /// what is only linked in has a say in what is counted, but for two rounds, where inlining goes across files. Everything
-    /// else has.
+    /// what is only linked in has a say in what is counted, but for two rounds, where inlining goes across files; nor has a flag that
+    /// says how a profile is used. Everything else has.
     pub(crate) fn counted(&self) -> Recipe {
-        let mut recipe = self.clone();
-        recipe.bolt = None;
-        recipe.bolt_profile = None;
+        let mut recipe = self.before_bolt();
+        for flags in [
+            &mut recipe.flags,
+            &mut recipe.c_flags,
+            &mut recipe.cxx_flags,
+        ] {
+            flags.retain(|flag| flag != PARTIAL_TRAINING);
+        }
         if !self.has_two_rounds() {
             recipe.lto = Lto::None;
             recipe = recipe.objects();
@@ -428,6 +433,10 @@ const WITH_OPERAND: [&str; 17] = [
     "-z",
 ];
 
+/// What the training never ran is compiled as if there were no profile: said to the compiler that uses a profile, and nothing to the
+/// one that builds the counting server (gcc's manual).
+const PARTIAL_TRAINING: &str = "-fprofile-partial-training";
+
 /// Flags that hand one word on to another program: a flag with an operand goes there as two of them, `-Xclang -mllvm -Xclang -x`.
 const HANDED_ON: [&str; 4] = ["-Xclang", "-Xlinker", "-Xassembler", "-Xpreprocessor"];
 
@@ -575,6 +584,19 @@ mod tests {
             recipe(&[("flags", handed_on)]).normal().flags.join(" "),
             "-Xclang -mllvm -Xclang -a -Xclang -mllvm -Xclang -b -O2"
         );
+    }
+
+    #[test]
+    fn what_says_how_a_profile_is_used_is_not_counted_again() {
+        let plain = [("lto", "thin"), ("flags", "-O3"), ("pgo", "report")];
+        let sparing = recipe(&[
+            plain[0],
+            ("flags", "-O3 -fprofile-partial-training"),
+            plain[2],
+        ]);
+        assert_eq!(sparing.counted(), recipe(&plain).counted());
+        assert_ne!(sparing.keyed(), recipe(&plain).keyed());
+        assert_eq!(sparing.counted().flags, ["-O3"]);
     }
 
     #[test]
