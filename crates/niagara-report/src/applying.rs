@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, DeployBuild, Deployment, FinalCheck, Rung, SameAnswers, Summary};
+use niagara_store::{
+    BuildCheck, Comparison, DeployBuild, Deployment, FinalCheck, Rung, SameAnswers, Summary,
+};
 
 use crate::number;
 use crate::terminal::is_unchecked;
-use crate::wording::{Standing, capital, checks_told, comparison_of};
+use crate::wording::{Standing, builds_of, capital, checks_told, comparison_of};
 
 /// The heading above these lines, in every form of the report.
 pub const HEADING: &str = "What it costs to apply, and what it risks";
@@ -45,12 +47,36 @@ pub(crate) fn conditions_of(summary: &Summary) -> Option<String> {
     Some(found.conditions(found.deployment?))
 }
 
+/// What was checked of what is handed over: a built server itself, and the variant that it is part of.
+pub(crate) fn checks_of(summary: &Summary, deployment: &Deployment) -> Vec<FinalCheck> {
+    let checks = summary.checks();
+    let built = deployment.built.as_ref().filter(|_| !checks.is_empty());
+    let note = built.and_then(|built| {
+        let mut notes = builds_of(summary).iter();
+        notes.find(|note| note.recipe == built.one_line)
+    });
+    let of_build = note.map(|note| {
+        let (passed, words) = match &note.check {
+            BuildCheck::Passed(figures) => (Some(true), figures),
+            BuildCheck::Failed(finding) => (Some(false), finding),
+            BuildCheck::Unknown(command) => (None, command),
+        };
+        FinalCheck {
+            part: "the build".to_owned(),
+            passed,
+            words: words.clone(),
+            broken: false,
+        }
+    });
+    of_build.into_iter().chain(checks.iter().cloned()).collect()
+}
+
 /// What a study came to, as far as it can be applied.
 struct Found<'a> {
     deployment: Option<&'a Deployment>,
     /// The comparison that it rests on.
     proof: Option<&'a Comparison>,
-    checks: &'a [FinalCheck],
+    checks: Vec<FinalCheck>,
     /// Levers with their risks, for results whose deployment did not keep them.
     rungs: &'a [Rung],
     /// Where it holds, in words: the workload.
@@ -68,10 +94,10 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn of(summary: &'a Summary) -> Option<Self> {
         let proof = comparison_of(summary);
-        let found = |deployment, workload: &str| Self {
+        let found = |deployment: Option<&'a Deployment>, workload: &str| Self {
             deployment,
             proof,
-            checks: summary.checks(),
+            checks: deployment.map_or(Vec::new(), |deployment| checks_of(summary, deployment)),
             rungs: &[],
             workload: workload.to_owned(),
             client_host: client_host(summary),
@@ -262,7 +288,7 @@ impl<'a> Found<'a> {
                 ),
             };
         }
-        checks_told(self.checks)
+        checks_told(&self.checks)
     }
 
     /// What the levers risk, those with a risk by name; `in_short`: of a built server only what holds for every one.
@@ -495,7 +521,7 @@ mod tests {
         Found {
             deployment: None,
             proof: None,
-            checks: &[],
+            checks: Vec::new(),
             rungs: &[],
             workload: "oltp_read_only, 8 threads".to_owned(),
             client_host: None,

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use niagara_report::{DeployInput, Files, Report, Sides, View, csv, html, json, markdown};
+use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, json, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{BuildCheck, BuildNote, CompareSummary, Releases, Summary};
 
@@ -164,6 +164,53 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     assert!(niagara_report::keeps_deployed(&old));
     let old = at_the_end_without_deploy(&old);
     assert!(!old.contains("not checked yet"), "{old}");
+}
+
+/// Whoever installs a built server sees at first whether it was checked itself, on the screen, in the report and in deploy/.
+#[test]
+fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
+    let Summary::Tune(mut tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    let one_line = "clang, LTO thin, PGO on mixed";
+    let deployment = tune.deployment.as_mut().expect("handed over");
+    deployment.built = Some(niagara_store::DeployBuild {
+        prefix: "/builds/1/prefix".into(),
+        binary: "usr/sbin/mariadbd".into(),
+        one_line: one_line.to_owned(),
+        recipe: "{}".to_owned(),
+        releases: None,
+        sha256: None,
+    });
+    let note = |of: &str, recipe: &str, check| BuildNote {
+        of: of.to_owned(),
+        recipe: recipe.to_owned(),
+        trained_on: Vec::new(),
+        measured_on_training: false,
+        releases: None,
+        check,
+    };
+    let figures = "crash recovery: 13 kills; regression suite: 904 tests passed";
+    tune.builds = vec![
+        note("A", "gcc", BuildCheck::Failed("main.select".to_owned())),
+        note(
+            "final variant",
+            one_line,
+            BuildCheck::Passed(figures.to_owned()),
+        ),
+    ];
+    let summary = Summary::Tune(tune);
+    let screen = at_the_end_without_deploy(&summary);
+    assert!(
+        screen.contains("The build, same answers: passed."),
+        "{screen}"
+    );
+    let files = deploy(&DeployInput::of(&summary).expect("handed over"));
+    let (_, readme) = files.into_iter().next().expect("the README comes first");
+    for text in [markdown(&report(&summary)), html(&report(&summary)), readme] {
+        let told = format!("The build: passed ({figures}); same answers: passed (");
+        assert!(text.contains(&told), "{text}");
+    }
 }
 
 fn at_the_end_without_deploy(summary: &Summary) -> String {

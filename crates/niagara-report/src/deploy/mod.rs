@@ -9,7 +9,7 @@ use niagara_store::{
     Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary,
 };
 
-use crate::applying::{conditions_of, risk_of};
+use crate::applying::{checks_of, conditions_of, risk_of};
 use crate::headline;
 use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
 use crate::wording::{claim_effect, rung_effect, rung_estimate};
@@ -125,7 +125,7 @@ impl DeployInput {
             rungs,
             variant: variant.clone(),
             risk: risk_of(summary),
-            checks: summary.checks().to_vec(),
+            checks: checks_of(summary, variant),
             conditions: conditions_of(summary),
         })
     }
