@@ -229,17 +229,19 @@ impl Recipe {
     /// what is only linked in has a say in what is counted, but for two rounds, where inlining goes across files; nor has a flag that
     /// says how a profile is used. Everything else has.
     pub(crate) fn counted(&self) -> Recipe {
-        let mut recipe = self.before_bolt();
+        let mut recipe = match self.has_two_rounds() {
+            true => self.before_bolt(),
+            false => Recipe {
+                lto: Lto::None,
+                ..self.objects()
+            },
+        };
         for flags in [
             &mut recipe.flags,
             &mut recipe.c_flags,
             &mut recipe.cxx_flags,
         ] {
             flags.retain(|flag| flag != PARTIAL_TRAINING);
-        }
-        if !self.has_two_rounds() {
-            recipe.lto = Lto::None;
-            recipe = recipe.objects();
         }
         recipe
     }

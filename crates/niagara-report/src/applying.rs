@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use niagara_stats::Verdict;
 use niagara_store::{
-    BuildCheck, Comparison, DeployBuild, Deployment, FinalCheck, Rung, SameAnswers, Summary,
+    BuildCheck, BuildNote, Comparison, DeployBuild, Deployment, FinalCheck, Rung, SameAnswers,
+    Summary,
 };
 
 use crate::number;
@@ -48,13 +49,10 @@ pub(crate) fn conditions_of(summary: &Summary) -> Option<String> {
 }
 
 /// What was checked of what is handed over: a built server itself, and the variant that it is part of.
-pub(crate) fn checks_of(summary: &Summary, deployment: &Deployment) -> Vec<FinalCheck> {
+pub(crate) fn checks_of(summary: &Summary) -> Vec<FinalCheck> {
     let checks = summary.checks();
-    let built = deployment.built.as_ref().filter(|_| !checks.is_empty());
-    let note = built.and_then(|built| {
-        let mut notes = builds_of(summary).iter();
-        notes.find(|note| note.recipe == built.one_line)
-    });
+    let note = BuildNote::of_what_is_handed_over(builds_of(summary));
+    let note = note.filter(|_| !checks.is_empty());
     let of_build = note.map(|note| {
         let (passed, words) = match &note.check {
             BuildCheck::Passed(figures) => (Some(true), figures),
@@ -94,10 +92,10 @@ struct Found<'a> {
 impl<'a> Found<'a> {
     fn of(summary: &'a Summary) -> Option<Self> {
         let proof = comparison_of(summary);
-        let found = |deployment: Option<&'a Deployment>, workload: &str| Self {
+        let found = |deployment, workload: &str| Self {
             deployment,
             proof,
-            checks: deployment.map_or(Vec::new(), |deployment| checks_of(summary, deployment)),
+            checks: checks_of(summary),
             rungs: &[],
             workload: workload.to_owned(),
             client_host: client_host(summary),

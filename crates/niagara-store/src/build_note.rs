@@ -22,6 +22,20 @@ pub struct BuildNote {
     pub check: BuildCheck,
 }
 
+impl BuildNote {
+    /// What the last variant of a ladder or a tuning is called.
+    pub const FINAL: &str = "final variant";
+    /// What the confirmed combination of a matrix is called.
+    pub const BEST: &str = "best combination";
+
+    /// The note of what a study hands over, where that has a built server.
+    pub fn of_what_is_handed_over(notes: &[BuildNote]) -> Option<&BuildNote> {
+        notes
+            .iter()
+            .find(|note| [Self::FINAL, Self::BEST].contains(&note.of.as_str()))
+    }
+}
+
 /// What `niagara server check` says of a built server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "outcome", content = "says", rename_all = "kebab-case")]

@@ -12,11 +12,6 @@ use crate::variants::variant::Variant;
 use niagara_check::{CheckOptions, CheckRecord, Outcome, Standing, Subject, check, standing};
 use niagara_server::{Cancelled, DiskFull};
 
-/// The name of a ladder's last variant among the notes.
-pub(crate) const FINAL: &str = "final variant";
-/// The name of a matrix's confirmed combination among the notes.
-pub(crate) const BEST: &str = "best combination";
-
 /// A variant whose server may be built.
 pub(crate) struct Noted<'a> {
     /// The name that people know it by.
@@ -210,9 +205,7 @@ fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Re
 /// What is said at the top of a report of a final variant whose build is not known to be correct; nothing of one that is,
 /// and of a packaged server.
 pub(crate) fn not_recommended(notes: &[BuildNote]) -> Option<String> {
-    let last = notes
-        .iter()
-        .find(|note| [FINAL, BEST].contains(&note.of.as_str()))?;
+    let last = BuildNote::of_what_is_handed_over(notes)?;
     let of = &last.of;
     match &last.check {
         BuildCheck::Passed(_) => None,
@@ -286,9 +279,9 @@ mod tests {
         assert_eq!(not_recommended(&[]), None);
         let wrong = || BuildCheck::Failed("regression suite: main.select".to_owned());
         assert_eq!(not_recommended(&[note("start", wrong())]), None);
-        let passed = note(FINAL, BuildCheck::Passed("10 kills".to_owned()));
+        let passed = note(BuildNote::FINAL, BuildCheck::Passed("10 kills".to_owned()));
         assert_eq!(not_recommended(&[passed]), None);
-        let said = not_recommended(&[note(FINAL, wrong())]).expect("it failed");
+        let said = not_recommended(&[note(BuildNote::FINAL, wrong())]).expect("it failed");
         assert!(said.contains("main.select"), "{said}");
         let compared = [
             note("A", wrong()),
@@ -298,7 +291,7 @@ mod tests {
         let said = wrong_build(&compared, "A").expect("it failed");
         assert!(said.contains("main.select"), "{said}");
         let unknown = BuildCheck::Unknown("niagara server check PATH".to_owned());
-        let said = not_recommended(&[note(FINAL, unknown)]).expect("nobody knows");
+        let said = not_recommended(&[note(BuildNote::FINAL, unknown)]).expect("nobody knows");
         assert!(said.contains("niagara server check PATH"), "{said}");
     }
 }

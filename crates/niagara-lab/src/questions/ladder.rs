@@ -3,8 +3,8 @@
 use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
-    About, Comparison, Deployment, FinalCheck, Goal, LadderRung, LadderSummary, MethodControl,
-    Phase, RungOutcome, SameAnswers, Summary,
+    About, BuildNote, Comparison, Deployment, FinalCheck, Goal, LadderRung, LadderSummary,
+    MethodControl, Phase, RungOutcome, SameAnswers, Summary,
 };
 
 use crate::asking::question::RungRecipe;
@@ -12,7 +12,7 @@ use crate::asking::resolve::resolve_or_reason;
 use crate::client_host::ClientHost;
 use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
-use crate::questions::build_note::{FINAL, Noted, build_notes, check_build, not_recommended};
+use crate::questions::build_note::{Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::failure_words::{in_short, why_unmeasured};
@@ -476,7 +476,7 @@ impl Climb<'_> {
                 beside: None,
             },
             Noted {
-                of: FINAL,
+                of: BuildNote::FINAL,
                 variant: &self.best,
                 beside: Some(&options.start),
             },

@@ -4,14 +4,14 @@ use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{Bond, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student};
 use niagara_store::{
-    Comparison, Deployment, FinalCheck, Goal, NotTried, Rung, SameAnswers, Screened, Searched,
-    Together, TuneSummary,
+    BuildNote, Comparison, Deployment, FinalCheck, Goal, NotTried, Rung, SameAnswers, Screened,
+    Searched, Together, TuneSummary,
 };
 
 use crate::client_host::ClientHost;
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
-use crate::questions::build_note::{FINAL, Noted, build_notes, not_recommended};
+use crate::questions::build_note::{Noted, build_notes, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::failure_words::in_short;
@@ -376,7 +376,7 @@ impl Tuned {
         }
         let mut warnings = self.alarms();
         let last = Noted {
-            of: FINAL,
+            of: BuildNote::FINAL,
             variant: &self.last,
             beside: Some(&options.base),
         };

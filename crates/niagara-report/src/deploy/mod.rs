@@ -125,7 +125,7 @@ impl DeployInput {
             rungs,
             variant: variant.clone(),
             risk: risk_of(summary),
-            checks: checks_of(summary, variant),
+            checks: checks_of(summary),
             conditions: conditions_of(summary),
         })
     }

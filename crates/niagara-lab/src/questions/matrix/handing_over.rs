@@ -5,7 +5,7 @@ use niagara_store::{BuildNote, Confirmed, Deployment, FinalCheck, SameAnswers};
 
 use super::{Combination, Filling};
 use crate::duels::workbench::Workbench;
-use crate::questions::build_note::{BEST, Noted, build_notes, check_build};
+use crate::questions::build_note::{Noted, build_notes, check_build};
 use crate::questions::confirmation::is_proven;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::failure_words::in_short;
@@ -31,7 +31,7 @@ impl<'a> Filling<'a> {
             let place = (confirmed.workload, confirmed.threads);
             let [before, best] = self.sides_of(confirmed);
             let best = Noted {
-                of: BEST,
+                of: BuildNote::BEST,
                 variant: best?,
                 beside: before,
             };
