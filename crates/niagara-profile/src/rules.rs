@@ -20,7 +20,7 @@ pub(crate) fn files(
 ///
 /// # Errors
 /// What is wrong with it, with its line.
-pub(crate) fn read<T: DeserializeOwned + JsonSchema>(
+pub(crate) fn read<T: DeserializeOwned + JsonSchema + 'static>(
     kind: &str,
     name: &str,
     text: &str,

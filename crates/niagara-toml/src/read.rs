@@ -6,7 +6,7 @@ use toml::de::DeTable;
 
 use crate::check::{Format, check};
 use crate::mistake::{FileError, Mistakes};
-use crate::schema::schema;
+use crate::schema::schema_once;
 
 /// Reads a text; `file` is how mistakes call it, `help` says where the format is shown, `formats` are the formats of texts that
 /// the type's schema names.
@@ -15,7 +15,7 @@ use crate::schema::schema;
 /// Every mistake of the file's structure, in the order in which they stand there.
 pub fn read<T>(file: &str, text: &str, help: &str, formats: &[Format]) -> Result<T, FileError>
 where
-    T: DeserializeOwned + JsonSchema,
+    T: DeserializeOwned + JsonSchema + 'static,
 {
     let mut mistakes = Mistakes::of(file, text);
     let refuse = |mistakes: &mut Mistakes<'_>, error: &toml::de::Error, remedy: String| {
@@ -28,7 +28,7 @@ where
             &error,
             format!("correct the TOML here; {help}"),
         ),
-        Ok(table) => check(table.get_ref(), &schema::<T>(""), formats, &mut mistakes),
+        Ok(table) => check(table.get_ref(), &schema_once::<T>(), formats, &mut mistakes),
     }
     if !mistakes.is_empty() {
         return Err(mistakes.into_error());
@@ -48,6 +48,7 @@ mod tests {
     use serde::Deserialize;
 
     use super::*;
+    use crate::schema::schema;
     use crate::{At, Scalar, Text, TextOr};
 
     #[derive(Debug, Clone, Copy, PartialEq, Deserialize, JsonSchema)]

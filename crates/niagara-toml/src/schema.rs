@@ -1,5 +1,9 @@
 //! The JSON Schema of a format, made from its type.
 
+use std::any::TypeId;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
 use schemars::JsonSchema;
 use schemars::generate::SchemaSettings;
 use serde_json::Value;
@@ -16,6 +20,17 @@ pub fn schema<T: JsonSchema>(title: &str) -> Value {
     without_null(&mut schema);
     schema["title"] = title.into();
     schema
+}
+
+/// The schema that texts are checked against, made once for each type: to make it takes longer than to read a lever's file, and there
+/// are more than a hundred of those.
+pub(crate) fn schema_once<T: JsonSchema + 'static>() -> Arc<Value> {
+    static MADE: Mutex<BTreeMap<TypeId, Arc<Value>>> = Mutex::new(BTreeMap::new());
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let schema = made
+        .entry(TypeId::of::<T>())
+        .or_insert_with(|| Arc::new(schema::<T>("")));
+    Arc::clone(schema)
 }
 
 /// Takes out what says nothing about a TOML file: null, which TOML does not have, defaults, and Rust's sizes of numbers.

@@ -116,6 +116,11 @@ fn what_a_crate_shows_is_used_outside() {
     for folder in ["crates", "fuzz/fuzz_targets"] {
         sources(&root().join(folder), &mut texts, &noise);
     }
+    // Once for each file, not for each crate: without optimisation that was nearly all of this test's time.
+    let named_in: BTreeMap<&Path, BTreeSet<&str>> = texts
+        .iter()
+        .map(|(file, text)| (file.as_path(), words(text).collect()))
+        .collect();
     let mut unused = Vec::new();
     for folder in std::fs::read_dir(root().join("crates"))
         .expect("crates")
@@ -136,9 +141,14 @@ fn what_a_crate_shows_is_used_outside() {
         let named: BTreeSet<&str> = others
             .iter()
             .filter(|(file, text)| file.starts_with(&folder) || text.contains(&name))
-            .flat_map(|(_, text)| words(text))
+            .flat_map(|(file, _)| &named_in[file.as_path()])
+            .copied()
             .collect();
-        let called: BTreeSet<&str> = others.iter().flat_map(|(_, text)| words(text)).collect();
+        let called: BTreeSet<&str> = others
+            .iter()
+            .flat_map(|(file, _)| &named_in[file.as_path()])
+            .copied()
+            .collect();
         let signatures = in_signatures(own.iter().map(|(_, text)| production(text)));
         let idle = face.iter().filter(|item| !named.contains(item.as_str()));
         let idle = idle.filter(|item| !signatures.contains(*item));
