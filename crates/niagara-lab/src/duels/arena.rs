@@ -11,9 +11,7 @@ use niagara_load::{
     CoalescingChoice, Conditions, Driver, DriverOptions, Endpoint, LoadError, LoadGenerator,
     Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
 };
-use niagara_server::machine::{
-    DisturbanceMeter, Interval, Thresholds, disturbed, without_unaccounted,
-};
+use niagara_server::machine::{DisturbanceMeter, Interval, Thresholds, disturbed};
 use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
 
 use crate::duels::histogram;
@@ -21,6 +19,7 @@ use crate::duels::replayed::{self, counts};
 use crate::duels::resource_counters::CounterReader;
 use crate::duels::seat::{Seat, Trouble, load_trouble, side_trouble, trouble_of};
 use crate::duels::spec::{DuelSettings, DuelSpec, Load};
+use crate::duels::taken_by_others::{judge_again, taken, thresholds};
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
@@ -38,8 +37,8 @@ pub(crate) struct Arena<'a> {
     generator: Option<Box<dyn LoadGenerator>>,
     meter: DisturbanceMeter,
     thresholds: Thresholds,
-    /// What the machine did in each slice.
-    metered: Vec<Interval>,
+    /// What the machine did in each slice so far, with the slice's side.
+    metered: Vec<(usize, Interval)>,
     load_time: Duration,
     counter_readers: BTreeMap<usize, CounterReader>,
     /// Of a capture: by seat, what the server had counted before the load.
@@ -317,18 +316,14 @@ impl<'a> Arena<'a> {
             disturbed: disturbed(&interval, &self.thresholds),
             histogram: histogram::encode(&stats.latency)?,
         };
-        self.metered.push(interval);
+        self.metered.push((side, interval));
         observer.see(Event::Slice(&record));
         Ok(record)
     }
 
-    /// Judges the slices of a server that was alone anew, when all are there: what others took of its time, without what nobody took.
+    /// Judges the slices anew, when all are there: what others took of each server's time, without what nobody took.
     pub(crate) fn judge_again(&self, slices: &mut [SliceRecord]) {
-        let net = without_unaccounted(&self.metered);
-        for (slice, interval) in slices.iter_mut().zip(&net) {
-            slice.taken = taken(interval);
-            slice.disturbed = disturbed(interval, &self.thresholds);
-        }
+        judge_again(slices, &self.metered, &self.thresholds);
     }
 
     /// After the last slice: whether the servers still hold what the workload says they must. A server that does not is
@@ -502,27 +497,6 @@ fn segments(lengths: &DuelSettings) -> SegmentLengths {
     SegmentLengths {
         each: Duration::from_secs_f64(lengths.slice_seconds),
         at_least: couples + warm_up_segments(lengths).min(couples / (WARM_UP_SHARE - 1) + 1),
-    }
-}
-
-/// Share of all CPU time that others took.
-fn taken(interval: &Interval) -> f64 {
-    (interval.steal + interval.foreign).min(1.0)
-}
-
-/// What makes a slice useless. In a duel that is waiting for memory alone: CPU time that others take is weighed. Windows of
-/// a server alone have nothing to be weighed against: there it counts, too. A share of 1 lets every slice count.
-fn thresholds(share: f64, is_duel: bool) -> Thresholds {
-    let all = share >= 1.0;
-    let taken = if all || is_duel { f64::INFINITY } else { share };
-    Thresholds {
-        steal: taken,
-        foreign: taken,
-        memory_full: if all {
-            f64::INFINITY
-        } else {
-            Thresholds::default().memory_full
-        },
     }
 }
 

@@ -153,6 +153,7 @@ fn duel(
             slices.push(a);
             slices.push(b);
         }
+        arena.judge_again(&mut slices);
         let counters = arena.end_counters()?;
         arena.check_data()?;
         let replays = arena.replays()?;
@@ -201,6 +202,7 @@ fn run(
             }
             slices.push(arena.slice(side, window, first, observer)?);
         }
+        arena.judge_again(&mut slices);
         arena.check_data()?;
         Ok((slices, curve))
     })();

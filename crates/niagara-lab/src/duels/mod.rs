@@ -13,5 +13,6 @@ pub(crate) mod resource_counters;
 pub(crate) mod score;
 pub(crate) mod seat;
 pub(crate) mod spec;
+mod taken_by_others;
 pub(crate) mod warm_up;
 pub(crate) mod workbench;

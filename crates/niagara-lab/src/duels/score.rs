@@ -230,13 +230,14 @@ pub(crate) fn figures(slices: &[SliceRecord], figure: Figure) -> Vec<f64> {
     all.filter(|value| value.is_finite()).collect()
 }
 
+/// Slices for tests.
 #[cfg(test)]
-mod tests {
+pub(super) mod made_up {
     use super::*;
     use std::collections::BTreeMap;
 
     /// Two slices of a couple: B needs `ratio` times the time and CPU that A does, on a machine that slows both by `drift`.
-    fn couple(couple: u32, drift: f64, ratio: f64) -> [SliceRecord; 2] {
+    pub(in crate::duels) fn couple(couple: u32, drift: f64, ratio: f64) -> [SliceRecord; 2] {
         [1.0, ratio].map(|of_side| {
             let slow = drift * of_side;
             SliceRecord {
@@ -264,6 +265,12 @@ mod tests {
             }
         })
     }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::made_up::couple;
+    use super::*;
 
     fn scores(slices: &[SliceRecord]) -> Scores {
         Scores::of_couples(slices, TakenSlope::default(), 0.05)
