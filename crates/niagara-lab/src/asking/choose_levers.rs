@@ -73,7 +73,7 @@ impl TuneQuestion {
                     lever: lever.clone(),
                     change,
                     span: lever.span(&context),
-                    prior: lever.prior(context.family, workload),
+                    prior: lever.prior(levers, context.family, workload),
                 }),
                 Err(reason) => not_applicable.push(NotTried {
                     lever: lever.id().to_owned(),

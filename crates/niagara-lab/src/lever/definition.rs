@@ -146,7 +146,7 @@ impl Lever {
     }
 
     /// What it builds, as [`niagara_build::Recipe::set`] takes it.
-    pub(crate) fn build(&self) -> &BTreeMap<String, String> {
+    pub fn build(&self) -> &BTreeMap<String, String> {
         &self.template.build
     }
 

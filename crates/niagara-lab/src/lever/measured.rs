@@ -21,6 +21,9 @@ pub struct Measured {
     /// What it was set against, where that is not the server's package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
+    /// The lever that both sides had, where the figure is what this one adds to it: the one that it extends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub added_to: Option<String>,
     /// Where it is published: a page of the documentation.
     pub source: String,
 }
@@ -38,11 +41,15 @@ impl Measured {
 
     /// Whether it is of a server of this branch and of this workload.
     pub(super) fn is_of(&self, family: Family, workload: &str) -> bool {
-        let branch = match family {
+        self.workload == workload && self.is_of_branch(family)
+    }
+
+    /// Whether it is of a server of this branch.
+    pub(super) fn is_of_branch(&self, family: Family) -> bool {
+        self.server.starts_with(match family {
             Family::Mariadb => "mariadb",
             Family::Mysql => "mysql",
             Family::Percona => "percona",
-        };
-        self.workload == workload && self.server.starts_with(branch)
+        })
     }
 }

@@ -158,7 +158,9 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
     }
     let when = mistakes.take(when(read.when));
     let range = mistakes.take(read.range.map_or_else(|| Ok(Range::default()), range));
-    let measured = read.measured.into_iter().map(measured);
+    let extends = read.extends.map(|text| trimmed(text.value));
+    let figures = read.measured.into_iter();
+    let measured = figures.map(|table| measured(table, extends.as_deref()));
     let measured = mistakes.take(measured.collect::<Found<_>>());
     let parts = template.zip(when).zip(range.zip(measured));
     let lever = parts.map(|((template, when), (range, measured))| Lever {
@@ -167,7 +169,7 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
         factor: read.factor.map(|text| trimmed(text.value)),
         level: read.level.map(|text| trimmed(text.value)),
         default_level: read.default.map(trimmed),
-        extends: read.extends.map(|text| trimmed(text.value)),
+        extends,
         theme: trimmed(read.theme),
         risk: read.risk,
         role: read.role,

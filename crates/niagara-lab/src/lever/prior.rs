@@ -23,50 +23,102 @@ const GUESSES: [(Promise, f64); 3] = [
 ];
 
 impl Lever {
-    /// What its measurements make one expect of it with a server of this branch and this workload: the mean of those with
-    /// both, or half the log effect of the others. `None` where it was never measured.
-    pub(crate) fn prior(&self, family: Family, workload: &str) -> Option<Prior> {
-        let (alike, others): (Vec<&Measured>, Vec<&Measured>) = self
-            .measured()
-            .iter()
-            .partition(|measured| measured.is_of(family, workload));
-        let (figures, kept, differing) = if alike.is_empty() {
-            (others, CARRIED_OVER, BETWEEN_LOADS)
-        } else {
-            (alike, 1.0, BETWEEN_MACHINES)
-        };
-        if figures.is_empty() {
-            return None;
+    /// What measurements make one expect of it with a server of this branch and this workload: its own, else what was measured on top
+    /// of the lever among `levers` that it adds to, with what is expected of that one. `None` where it was never measured.
+    pub(crate) fn prior(&self, levers: &[Lever], family: Family, workload: &str) -> Option<Prior> {
+        if !self.is_known_whole(family, workload)
+            && let Some(base) = self.base(levers)
+            && let Some(below) = base.prior(levers, family, workload)
+            && let Some(on_top) = expected(self.added(), family, workload)
+        {
+            return Some(Prior {
+                log_effect: below.log_effect + on_top.log_effect,
+                std_err: below.std_err.hypot(on_top.std_err),
+                helped: below.helped || on_top.helped,
+            });
         }
-        let count = figures.len() as f64;
-        let mean = figures.iter().map(|figure| figure.log()).sum::<f64>() / count;
-        let exact = figures.iter().map(|f| f.std_err().powi(2)).sum::<f64>() / count.powi(2);
-        let spread = (differing * mean).powi(2) + AT_LEAST.powi(2);
-        Some(Prior {
-            log_effect: kept * mean,
-            std_err: (exact + spread).sqrt(),
-            helped: figures.iter().any(|figure| figure.low > 1.0),
-        })
+        expected(self.whole(), family, workload)
     }
 
-    /// The log gain by which it stands in the order of levers: from its measurements, else by its promise, on top of what
-    /// is expected of the lever among `levers` that it adds to. What such a lever brought another branch or workload holds
-    /// what the other one brought there, and says little here.
+    /// The log gain by which it stands in the order of levers: from its measurements, else what was measured on top of the lever
+    /// among `levers` that it adds to, or its promise, beside what is expected of that one. What such a lever brought another branch
+    /// or workload in all holds what the other one brought there, and says little here.
     pub(crate) fn expected_gain(&self, levers: &[Lever], family: Family, workload: &str) -> f64 {
-        let base = levers.iter().find(|base| self.extends() == Some(base.id()));
-        let mut measured = self.measured().iter();
-        let was_measured_here = measured.any(|measured| measured.is_of(family, workload));
-        if (base.is_none() || was_measured_here)
-            && let Some(prior) = self.prior(family, workload)
+        let base = self.base(levers);
+        if (base.is_none() || self.is_known_whole(family, workload))
+            && let Some(prior) = expected(self.whole(), family, workload)
         {
             return prior.log_effect;
         }
-        let promised = GUESSES
-            .iter()
-            .find(|(promise, _)| *promise == self.promise());
+        let promised = || {
+            let guess = GUESSES
+                .iter()
+                .find(|(promise, _)| *promise == self.promise());
+            guess.map_or(0.0, |(_, guess)| *guess)
+        };
+        let on_top = expected(self.added(), family, workload);
         base.map_or(0.0, |base| base.expected_gain(levers, family, workload))
-            + promised.map_or(0.0, |(_, guess)| *guess)
+            + on_top.map_or_else(promised, |prior| prior.log_effect)
     }
+
+    /// The lever that it adds to.
+    fn base<'l>(&self, levers: &'l [Lever]) -> Option<&'l Lever> {
+        levers.iter().find(|base| self.extends() == Some(base.id()))
+    }
+
+    /// Its figures over servers that have nothing of it.
+    fn whole(&self) -> impl Iterator<Item = &Measured> {
+        let figures = self.measured().iter();
+        figures.filter(|figure| figure.added_to.is_none())
+    }
+
+    /// Its figures over the lever that it adds to.
+    fn added(&self) -> impl Iterator<Item = &Measured> {
+        let figures = self.measured().iter();
+        figures.filter(|figure| figure.added_to.is_some())
+    }
+
+    /// Whether all that it brings was measured with this branch and this workload.
+    fn is_known_whole(&self, family: Family, workload: &str) -> bool {
+        self.whole().any(|figure| figure.is_of(family, workload))
+    }
+}
+
+/// What these figures make one expect: the mean of those with this branch and this workload, or half the log effect of those of this branch,
+/// else of the others. `None` where there are none.
+fn expected<'m>(
+    figures: impl Iterator<Item = &'m Measured>,
+    family: Family,
+    workload: &str,
+) -> Option<Prior> {
+    let all: Vec<&Measured> = figures.collect();
+    let nearest = |is_near: &dyn Fn(&Measured) -> bool| -> Option<Vec<&Measured>> {
+        let near: Vec<&Measured> = all.iter().copied().filter(|one| is_near(one)).collect();
+        (!near.is_empty()).then_some(near)
+    };
+    let (figures, kept, differing) = match nearest(&|figure| figure.is_of(family, workload)) {
+        Some(alike) => (alike, 1.0, BETWEEN_MACHINES),
+        None => {
+            let of_branch = nearest(&|figure| figure.is_of_branch(family));
+            (
+                of_branch.unwrap_or_else(|| all.clone()),
+                CARRIED_OVER,
+                BETWEEN_LOADS,
+            )
+        }
+    };
+    if figures.is_empty() {
+        return None;
+    }
+    let count = figures.len() as f64;
+    let mean = figures.iter().map(|figure| figure.log()).sum::<f64>() / count;
+    let exact = figures.iter().map(|f| f.std_err().powi(2)).sum::<f64>() / count.powi(2);
+    let spread = (differing * mean).powi(2) + AT_LEAST.powi(2);
+    Some(Prior {
+        log_effect: kept * mean,
+        std_err: (exact + spread).sqrt(),
+        helped: figures.iter().any(|figure| figure.low > 1.0),
+    })
 }
 
 #[cfg(test)]
@@ -96,25 +148,30 @@ mod tests {
             ("mysql-9.7", "oltp_read_write", 1.5, 1.4, 1.6),
         ]);
         let alike = known
-            .prior(Family::Mariadb, "oltp_read_only")
+            .prior(&[], Family::Mariadb, "oltp_read_only")
             .expect("measured");
         assert!((alike.log_effect - (1.2_f64.ln() + 1.1_f64.ln()) / 2.0).abs() < 1e-12);
         assert!(alike.std_err > 0.05 && alike.std_err < 0.07, "{alike:?}");
         let other = known
-            .prior(Family::Mysql, "oltp_point_select")
+            .prior(&[], Family::Mysql, "oltp_point_select")
             .expect("measured");
-        let mean = (1.2_f64.ln() + 1.1_f64.ln() + 1.5_f64.ln()) / 3.0;
-        assert!((other.log_effect - mean / 2.0).abs() < 1e-12);
+        assert!((other.log_effect - 1.5_f64.ln() / 2.0).abs() < 1e-12);
         assert!(
             other.std_err > other.log_effect,
             "it may as well be nothing"
         );
+        // Of a branch that nobody measured it on, all that is known.
+        let nowhere = known
+            .prior(&[], Family::Percona, "oltp_point_select")
+            .expect("measured");
+        let mean = (1.2_f64.ln() + 1.1_f64.ln() + 1.5_f64.ln()) / 3.0;
+        assert!((nowhere.log_effect - mean / 2.0).abs() < 1e-12);
     }
 
     #[test]
     fn levers_that_nobody_measured_stand_by_their_promise() {
         let unknown = lever(&[]);
-        assert_eq!(unknown.prior(Family::Mariadb, "oltp_read_only"), None);
+        assert_eq!(unknown.prior(&[], Family::Mariadb, "oltp_read_only"), None);
         let useless = lever(&[("mariadb-10.11", "oltp_read_only", 0.99, 0.98, 1.0)]);
         let gain = |lever: &Lever| lever.expected_gain(&[], Family::Mariadb, "oltp_read_only");
         assert!(gain(&unknown) > gain(&useless));
@@ -136,7 +193,37 @@ mod tests {
         assert!(gain("build-clang-pgo") < base);
     }
 
-    /// BOLT's figure is MySQL's alone, with all that its base brought there.
+    #[test]
+    fn what_was_measured_on_top_of_another_build_is_added_to_what_that_one_brings() {
+        let levers = crate::lever::load(&[]).expect("the shipped levers");
+        let family = Family::Mariadb;
+        let lever = |id: &str| {
+            let lever = levers.iter().find(|lever| lever.id() == id);
+            lever.unwrap_or_else(|| panic!("{id} is shipped"))
+        };
+        let gain = |id: &str| lever(id).expected_gain(&levers, family, "oltp_read_only");
+        let prior = |id: &str| {
+            let prior = lever(id).prior(&levers, family, "oltp_read_only");
+            prior.expect("measured")
+        };
+        let base = gain("build-clang-pgo-lto");
+        for (id, added) in [
+            ("build-clang-pgo-lto-bolt", 1.011_f64),
+            ("build-clang-pgo-lto-o3", 0.994),
+        ] {
+            assert!((gain(id) - base - added.ln()).abs() < 1e-12, "{id}");
+            assert!((prior(id).log_effect - gain(id)).abs() < 1e-12, "{id}");
+            assert!(
+                prior(id).std_err > prior("build-clang-pgo-lto").std_err,
+                "{id}"
+            );
+        }
+        // Half of what another workload's figure says, where there is none of this one.
+        let patched = gain("build-clang-pgo-lto-patched") - base;
+        assert!((patched - 1.016_f64.ln() / 2.0).abs() < 1e-12);
+    }
+
+    /// BOLT's figure over the package is MySQL's alone, with all that its base brought there.
     #[test]
     fn what_a_build_that_adds_to_another_brought_elsewhere_does_not_put_it_behind() {
         let levers = crate::lever::load(&[]).expect("the shipped levers");

@@ -21,12 +21,14 @@ pub(super) struct MeasuredTable {
     high: At<f64>,
     /// what it was set against, where that is not the server's package: "gcc with the package's flags, 16 threads"
     over: Option<Text>,
+    /// the lever that both sides had, where the figure is what this one adds to it: the one that it `extends`
+    added_to: Option<At<Text>>,
     /// where it is published, as in "docs/results/t2000-ladder.md"
     source: Text,
 }
 
-/// What one `[[measured]]` says.
-pub(super) fn measured(table: At<MeasuredTable>) -> Found<Measured> {
+/// What one `[[measured]]` of a lever says that adds to the one named `extends`, where it does.
+pub(super) fn measured(table: At<MeasuredTable>, extends: Option<&str>) -> Found<Measured> {
     let (at, table) = (table.at, table.value);
     for ratio in [&table.ratio, &table.low, &table.high] {
         if !(ratio.value > 0.0 && ratio.is_finite()) {
@@ -44,6 +46,22 @@ pub(super) fn measured(table: At<MeasuredTable>) -> Found<Measured> {
             "write the interval's lower end as `low`, its upper end as `high`",
         );
     }
+    if let Some(base) = &table.added_to
+        && extends != Some(base.value.0.as_str())
+    {
+        let remedy = extends.map_or_else(
+            || "leave it out: the figure is the lever's own gain".to_owned(),
+            |extends| format!("write added_to = \"{extends}\", or leave it out where the figure is the whole build's gain"),
+        );
+        return finding(
+            base.at,
+            format!(
+                "`added_to` names {}, which this lever does not extend",
+                base.value.0
+            ),
+            remedy,
+        );
+    }
     Ok(Measured {
         server: table.server.0,
         workload: table.workload.0,
@@ -51,6 +69,7 @@ pub(super) fn measured(table: At<MeasuredTable>) -> Found<Measured> {
         low: table.low.value,
         high: table.high.value,
         over: table.over.map(|over| over.0),
+        added_to: table.added_to.map(|base| base.value.0),
         source: table.source.0,
     })
 }
@@ -86,5 +105,10 @@ mod tests {
         );
         let error = mistake("ratio = \"much\"\nlow = 1.0\nhigh = 2\n");
         assert!(error.contains("a number was expected here"), "{error}");
+        let error = mistake("ratio = 1.1\nlow = 1.0\nhigh = 1.2\nadded_to = \"build-x\"\n");
+        assert!(
+            error.starts_with("levers/x.toml:15:12: `added_to` names build-x, which this lever does not extend\nremedy: leave it out"),
+            "{error}"
+        );
     }
 }

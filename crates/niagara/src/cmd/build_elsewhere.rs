@@ -37,7 +37,11 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     let branch = branch(&tune.server);
     let figures = builds
         .iter()
+        // One without a profile is not what a tuning would build first, and brings a fraction of it.
+        .filter(|lever| lever.build().contains_key("pgo"))
         .flat_map(|lever| lever.measured())
+        // What one build adds to another is no build's whole gain.
+        .filter(|figure| figure.added_to.is_none())
         .filter(|figure| self::branch(&figure.server) == branch);
     // The nearest first: the same workload, then the same server; of those the one that is known best. The largest would be the luckiest.
     let nearness = |figure: &Measured| (figure.workload == workload, figure.server == tune.server);

@@ -129,11 +129,13 @@ fn show(row: &Row<'_>) {
         say!("  range searched: {}", range.one_line());
     }
     for measured in row.measured {
+        let over = measured.over.iter().map(|over| format!(" over {over}"));
         say!(
-            "  measured: × {} [{}, {}], {} on {} ({})",
+            "  measured: × {} [{}, {}]{}, {} on {} ({})",
             measured.ratio,
             measured.low,
             measured.high,
+            over.collect::<String>(),
             measured.workload,
             measured.server,
             measured.source
