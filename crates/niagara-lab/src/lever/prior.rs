@@ -92,20 +92,17 @@ fn expected<'m>(
     workload: &str,
 ) -> Option<Prior> {
     let all: Vec<&Measured> = figures.collect();
-    let nearest = |is_near: &dyn Fn(&Measured) -> bool| -> Option<Vec<&Measured>> {
-        let near: Vec<&Measured> = all.iter().copied().filter(|one| is_near(one)).collect();
-        (!near.is_empty()).then_some(near)
+    let those = |are: &dyn Fn(&&Measured) -> bool| -> Vec<&Measured> {
+        all.iter().copied().filter(are).collect()
     };
-    let (figures, kept, differing) = match nearest(&|figure| figure.is_of(family, workload)) {
-        Some(alike) => (alike, 1.0, BETWEEN_MACHINES),
-        None => {
-            let of_branch = nearest(&|figure| figure.is_of_branch(family));
-            (
-                of_branch.unwrap_or_else(|| all.clone()),
-                CARRIED_OVER,
-                BETWEEN_LOADS,
-            )
-        }
+    let alike = those(&|figure| figure.is_of(family, workload));
+    let of_branch = those(&|figure| figure.is_of_branch(family));
+    let (figures, kept, differing) = if !alike.is_empty() {
+        (alike, 1.0, BETWEEN_MACHINES)
+    } else if !of_branch.is_empty() {
+        (of_branch, CARRIED_OVER, BETWEEN_LOADS)
+    } else {
+        (all, CARRIED_OVER, BETWEEN_LOADS)
     };
     if figures.is_empty() {
         return None;
