@@ -121,6 +121,7 @@ fn what_a_crate_shows_is_used_outside() {
         .iter()
         .map(|(file, text)| (file.as_path(), words(text).collect()))
         .collect();
+    let words_of = |(file, _): &(&PathBuf, &String)| &named_in[file.as_path()];
     let mut unused = Vec::new();
     for folder in std::fs::read_dir(root().join("crates"))
         .expect("crates")
@@ -141,14 +142,10 @@ fn what_a_crate_shows_is_used_outside() {
         let named: BTreeSet<&str> = others
             .iter()
             .filter(|(file, text)| file.starts_with(&folder) || text.contains(&name))
-            .flat_map(|(file, _)| &named_in[file.as_path()])
+            .flat_map(words_of)
             .copied()
             .collect();
-        let called: BTreeSet<&str> = others
-            .iter()
-            .flat_map(|(file, _)| &named_in[file.as_path()])
-            .copied()
-            .collect();
+        let called: BTreeSet<&str> = others.iter().flat_map(words_of).copied().collect();
         let signatures = in_signatures(own.iter().map(|(_, text)| production(text)));
         let idle = face.iter().filter(|item| !named.contains(item.as_str()));
         let idle = idle.filter(|item| !signatures.contains(*item));
