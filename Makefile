@@ -15,7 +15,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -81,9 +81,13 @@ setup-builds:
 build-server: setup-builds build ## Builds a server from source: make build-server RECIPE='--lto thin --pgo oltp_read_only'
 	$(NIAGARA) server build $(SERVER) $(RECIPE)
 
-test-builds: setup-builds ## Builds real servers in every way and starts them: about three hours on two CPUs
+test-builds: setup-builds ## Builds real servers in every way, starts them, and what is handed over of one elsewhere: about three hours on two CPUs; make test-builds SERVER=mysql-9.7
 	$(CARGO) test --release --locked -p niagara-build --test builds -- --ignored
-	$(CARGO) test --release --locked -p niagara-lab --test builds -- --ignored --nocapture --test-threads 1
+	NIAGARA_TEST_BUILDS_OF=$(SERVER) $(CARGO) test --release --locked -p niagara-lab --test builds -- --ignored --nocapture --test-threads 1
+	$(MAKE) test-handed-over
+
+test-handed-over: setup-builds ## Builds a server as a tuning does first, hands it over, and runs what was handed over on another path: half an hour on two CPUs; make test-handed-over SERVER=mysql-9.7
+	NIAGARA_TEST_BUILDS_OF=$(SERVER) $(CARGO) test --release --locked -p niagara --test handed_over -- --ignored --nocapture
 
 bench-build: setup-builds build ## What a build costs beside cmake and ninja by hand, both at once: an hour on two CPUs; make bench-build SERVER=mariadb-11.8
 	scripts/bench-build $(NIAGARA) $(SERVER)

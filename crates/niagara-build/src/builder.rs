@@ -79,11 +79,13 @@ impl Builder<'_> {
         // Paths below the store are made relative, and a build's source is found at the same relative path in all of them
         // (`SOURCE`), so that builds in different folders, of patched trees too, find each other's objects. What a file
         // includes is taken from what the compiler writes (-MD): otherwise ccache runs the preprocessor before each
-        // compilation, which cost a fifth of the time of MariaDB's files.
+        // compilation, which cost a fifth of the time of MariaDB's files. Sums of files are kept by inode and time of change:
+        // without that each compilation reads all of its headers and the profile again (MySQL's has 24 MB) to find its object.
         command
             .env("CCACHE_BASEDIR", store.root())
             .env("CCACHE_NOHASHDIR", "1")
             .env("CCACHE_DEPEND", "1")
+            .env("CCACHE_INODECACHE", "1")
             .env("CCACHE_COMPILERCHECK", "content")
             .env("CCACHE_MAXSIZE", "4G");
         command

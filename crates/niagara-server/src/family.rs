@@ -26,6 +26,16 @@ impl Family {
         self == Family::Mariadb
     }
 
+    /// The branch of a server that is called so in the catalogue: MariaDB's of `mariadb-10.11`. None of a server that is named by its path.
+    pub fn of_name(name: &str) -> Option<Family> {
+        match name.split('-').next()? {
+            "mariadb" => Some(Family::Mariadb),
+            "mysql" => Some(Family::Mysql),
+            "percona" => Some(Family::Percona),
+            _ => None,
+        }
+    }
+
     /// The branch that prints this line for `--version`.
     pub fn from_version_line(line: &str) -> Family {
         if line.contains("MariaDB") {
@@ -131,6 +141,14 @@ mod tests {
         assert!(version("10.6.21") < version("10.11.3"));
         assert!(version("9.7.4") < version("10.2"));
         assert!("nine".parse::<Version>().is_err());
+    }
+
+    #[test]
+    fn families_are_told_by_the_catalogues_names() {
+        assert_eq!(Family::of_name("mariadb-10.11"), Some(Family::Mariadb));
+        assert_eq!(Family::of_name("mysql-9.7"), Some(Family::Mysql));
+        assert_eq!(Family::of_name("percona-8.4"), Some(Family::Percona));
+        assert_eq!(Family::of_name("/usr/sbin/mariadbd"), None);
     }
 
     #[test]

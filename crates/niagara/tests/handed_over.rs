@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
 use common::{Place, item_workload, run};
 use niagara_stats::Verdict;
 use niagara_store::{FinalCheck, MethodControl, Store, Summary};
@@ -174,4 +177,77 @@ fn the_best_combination_of_a_matrix_is_checked_and_handed_over() {
     let confirmed = matrix.confirmed.as_ref().expect("confirmed");
     assert_eq!(confirmed.comparison.judged().verdict, Some(Verdict::Faster));
     assert!(options.contains("max_error_count = 64"), "{options}");
+}
+
+/// Away from its place as long as this lives.
+struct Away {
+    place: PathBuf,
+    aside: PathBuf,
+}
+
+impl Away {
+    fn of(place: &Path) -> Self {
+        let aside = place.with_extension("away");
+        std::fs::rename(place, &aside).expect("moved away");
+        let place = place.to_owned();
+        Self { place, aside }
+    }
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        std::fs::rename(&self.aside, &self.place).expect("moved back");
+    }
+}
+
+/// The build that a tuning makes first, checked wholly; the archive is unpacked on another path, and the server in it has a load put on it while the build's own
+/// folder is not where it was built.
+#[test]
+#[ignore = "builds a server: make test-handed-over"]
+fn a_built_server_is_handed_over_and_runs_on_another_path() {
+    let server = std::env::var("NIAGARA_TEST_BUILDS_OF").unwrap_or("mariadb-10.11".to_owned());
+    let place = Place::new();
+    let top = format!("server = \"{server}\"\n{SMALL}");
+    let rung = "[[rungs]]\ntitle = \"built\"\nwhy = \"It does not sleep.\"\nconfig = { max_error_count = 64 }\n\
+                build = { compiler = \"clang\", lto = \"thin\", pgo = \"oltp_read_only:2/oltp_read_write\" }\n";
+    let (summary, stdout, stderr) = studied(&place, "ladder", &top, rung);
+    let Summary::Ladder(ladder) = summary else {
+        panic!("a ladder");
+    };
+    assert_eq!(ladder.checks.len(), 3, "{:?}", ladder.checks);
+    assert!(
+        ladder.checks.iter().all(|check| check.passed == Some(true)),
+        "{:?}",
+        ladder.checks
+    );
+    let deployment = ladder.deployment.expect("handed over");
+    let built = deployment.built.expect("built");
+    let elsewhere = place.folder.path().join("elsewhere");
+    std::fs::create_dir(&elsewhere).expect("room");
+    let archive = place.out().join("deploy/server.tar.gz");
+    let (code, _, told) = run(Command::new("tar")
+        .arg("-C")
+        .arg(&elsewhere)
+        .arg("-xzf")
+        .arg(&archive));
+    assert_eq!(code, Some(0), "{told}\n{stdout}\n{stderr}");
+    let _away = Away::of(&built.prefix);
+    let binary = elsewhere.join(&built.binary);
+    let load = [
+        "--time",
+        "5s",
+        "--threads",
+        "8",
+        "--table-size",
+        "10000",
+        "--json",
+    ];
+    let (code, report, told) = run(place
+        .niagara(&["bench", "oltp_read_write", "--server"])
+        .arg(&binary)
+        .args(load));
+    assert_eq!(code, Some(0), "{told}");
+    let report: serde_json::Value = serde_json::from_str(&report).expect("JSON");
+    let transactions = report["transactions"].as_u64();
+    assert!(transactions > Some(100), "{report:#}");
 }

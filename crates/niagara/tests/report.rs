@@ -261,10 +261,11 @@ fn what_cannot_be_put_side_by_side_is_told_with_a_remedy() {
 
 #[test]
 fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
-    let because = |workload: &str, levers: &[&str], reason: &str| {
+    let because = |server: &str, workload: &str, levers: &[&str], reason: &str| {
         let place = Place::new();
         let store = store(&place.out());
         let mut tune = tuned(true);
+        tune.server = server.to_owned();
         tune.workload = tune.workload.replace("oltp_read_write", workload);
         tune.not_tried = levers
             .iter()
@@ -283,7 +284,7 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
     };
     let told = |workload: &str, levers: &[&str]| {
         let reason = "tried only when asked for by name: --also LEVER";
-        because(workload, levers, reason)
+        because("mariadb-10.11", workload, levers, reason)
     };
     let builds = ["build-clang-pgo-lto", "build-pgo-lto"];
     // Of this workload where there is a figure, else the one that is known best; and not what one build adds to another, or one without
@@ -305,7 +306,19 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         assert!(text.contains(&words), "{words}\n{text}");
     }
     assert!(!told("oltp_read_write", &["query-cache"]).contains("--with-builds"));
+    // A server that is named by its path is built as the catalogue's of its branch and series.
+    let by_path = because(
+        "/usr/sbin/mariadbd",
+        "oltp_read_write",
+        &builds,
+        "tried only when asked for by name: --also LEVER",
+    );
+    assert!(
+        by_path.contains("brought × 1.33 [1.30, 1.36] elsewhere with mariadb-10.11 over"),
+        "{by_path}"
+    );
     let text = because(
+        "mariadb-10.11",
         "oltp_read_write",
         &["build-clang-pgo-lto"],
         "building it takes about 27m, and of the 20m for building 20m are left: --build-budget 27m",

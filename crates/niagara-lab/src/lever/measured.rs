@@ -45,11 +45,7 @@ impl Measured {
     }
 
     /// Whether it is of a server of this branch.
-    pub(super) fn is_of_branch(&self, family: Family) -> bool {
-        self.server.starts_with(match family {
-            Family::Mariadb => "mariadb",
-            Family::Mysql => "mysql",
-            Family::Percona => "percona",
-        })
+    pub fn is_of_branch(&self, family: Family) -> bool {
+        Family::of_name(&self.server) == Some(family)
     }
 }

@@ -1,6 +1,7 @@
 //! What a tuning without builds says at its end: what a build brought where one was measured, and the command.
 
 use niagara_lab::lever::{Lever, Measured};
+use niagara_server::Family;
 use niagara_store::{TuneSummary, load_name};
 
 /// The factor whose levels are servers built from source.
@@ -34,7 +35,9 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         return None;
     }
     let workload = load_name(&tune.workload);
-    let branch = branch(&tune.server);
+    // A server that is named by its path tells its branch by its version.
+    let family = Family::of_name(&tune.server)
+        .unwrap_or_else(|| Family::from_version_line(&tune.server_version));
     let figures = builds
         .iter()
         // One without a profile is not what a tuning would build first, and brings a fraction of it.
@@ -42,7 +45,7 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .flat_map(|lever| lever.measured())
         // What one build adds to another is no build's whole gain.
         .filter(|figure| figure.added_to.is_none())
-        .filter(|figure| self::branch(&figure.server) == branch);
+        .filter(|figure| figure.is_of_branch(family));
     // The nearest first: the same workload, then the same server; of those the one that is known best. The largest would be the luckiest.
     let nearness = |figure: &Measured| (figure.workload == workload, figure.server == tune.server);
     let width = |figure: &Measured| (figure.high / figure.low).ln();
@@ -73,9 +76,4 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of}{over} ({}): {what_to_do}",
         figure.ratio, figure.low, figure.high, figure.source,
     ))
-}
-
-/// `mariadb` of `mariadb-10.11`.
-fn branch(server: &str) -> &str {
-    server.split('-').next().unwrap_or(server)
 }
