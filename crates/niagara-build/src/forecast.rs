@@ -12,8 +12,8 @@ use crate::today::{Here, Today};
 /// Seconds that BOLT works on a server of this size, its training aside: 1½ minutes with it, measured by hand on 2 CPUs.
 const BOLT_SECONDS: f64 = 60.0;
 
-/// Part of a compilation that the same one takes again with source changes, where ccache has the objects of the first. Measured were 7 %
-/// (MySQL 9.7, two source files) and 12 % (MariaDB 11.8; docs/results/tune-with-builds.md).
+/// Part of a compilation that the same one takes again with source changes, where ccache has the objects of the first. Measured were 4 to 7 %
+/// (MySQL 9.7, two source files) and 12 to 15 % (MariaDB 11.8 and 10.11, all that fit; docs/builds.md).
 const PATCHED_SHARE: f64 = 0.15;
 /// Likewise where only the link is another one. Measured were 4 % (MariaDB 10.11 by clang with profile feedback and ThinLTO, jemalloc linked
 /// in: 36 of some 1,000 seconds of CPU time, `niagara server build list --json`).
