@@ -86,7 +86,7 @@ test-builds: setup-builds ## Builds real servers in every way, starts them, and 
 	NIAGARA_TEST_BUILDS_OF=$(SERVER) $(CARGO) test --release --locked -p niagara-lab --test builds -- --ignored --nocapture --test-threads 1
 	$(MAKE) test-handed-over
 
-test-handed-over: setup-builds ## Builds a server as a tuning does first, hands it over, and runs what was handed over on another path: half an hour on two CPUs; make test-handed-over SERVER=mysql-9.7
+test-handed-over: setup-builds ## Builds a server as a tuning does first, hands it over, and runs what was handed over on another path: half an hour on two CPUs, MySQL an hour and a half; make test-handed-over SERVER=mysql-9.7
 	NIAGARA_TEST_BUILDS_OF=$(SERVER) $(CARGO) test --release --locked -p niagara --test handed_over -- --ignored --nocapture
 
 bench-build: setup-builds build ## What a build costs beside cmake and ninja by hand, both at once: an hour on two CPUs; make bench-build SERVER=mariadb-11.8

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use niagara_server::machine::in_path;
-use niagara_server::{BuildDescription, Catalog};
+use niagara_server::{BuildDescription, Cache, Catalog};
 
 use crate::described::{built_as, can_be_built};
 use crate::flags::check_options;
@@ -30,18 +30,36 @@ pub fn check_tools(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<(
     Ok(())
 }
 
-/// Whether the packages are installed that compiling `server` takes, which a build that is here already does not need, and what
+/// Whether a build in the store of this `cache` can be told where its profile and its links are: compilers and linkers get these paths
+/// among other words, which shells, cmake and they themselves cut at certain letters.
+///
+/// # Errors
+/// The path has such a letter.
+pub(crate) fn check_place(cache: &Cache) -> Result<()> {
+    let path = cache.root().to_string_lossy();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "/._-+@=~".contains(letter);
+    let Some(letter) = path.chars().find(|letter| !is_plain(*letter)) else {
+        return Ok(());
+    };
+    bail!(
+        "builds are made in the folder {path}, whose path has a `{letter}`: compilers and linkers would take it for several words\n\
+         remedy: name a folder in NIAGARA_CACHE whose path has letters, digits and `. _ - + @ = ~` alone"
+    );
+}
+
+/// Whether builds can be kept in the `store` and the packages are installed that compiling `server` takes, which a build that is here already does not need, and what
 /// unpacks its source where `store` does not have that yet. The
 /// needs of a source tree are found when it is read.
 ///
 /// # Errors
-/// Those that are missing, with the command that installs them.
+/// Those that are missing, with the command that installs them; a store whose path no compiler could be told.
 pub fn check_packages(
     store: &BuildStore,
     catalog: &Catalog,
     server: &str,
     recipe: &Recipe,
 ) -> Result<()> {
+    check_place(store.cache())?;
     if recipe.source.is_some() {
         return Ok(());
     }
@@ -72,6 +90,22 @@ pub(crate) fn needs_installed(description: &BuildDescription) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_that_no_compiler_could_be_told_is_refused_beforehand() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let at = |name: &str| Cache::at(&folder.path().join(name)).expect("a cache");
+        for name in ["my cache", "a,b", "50%", "a;b", "$HOME"] {
+            let error = check_place(&at(name)).expect_err(name).to_string();
+            assert!(
+                error.contains(name) && error.contains("NIAGARA_CACHE"),
+                "{error}"
+            );
+        }
+        for name in ["niagara-0.1+git~x", "Köln"] {
+            check_place(&at(name)).expect(name);
+        }
+    }
 
     #[test]
     fn what_is_missing_is_told_before_anything_is_fetched() {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use crate::patch::Patch;
 use crate::source::Source;
-use crate::store::{BuildStore, InUse, StoredBuild};
+use crate::store::{self, BuildStore, InUse, StoredBuild};
 use crate::trainer::Trainer;
 
 /// What a build takes beside the recipe.
@@ -91,10 +91,13 @@ impl Builder<'_> {
         command
     }
 
+    /// Removes a `folder` of a finished build that it does not need any more, unless that is to be kept.
     pub(crate) fn tidy(&self, folder: &Path) {
+        // What stays behind is found by gc; without the note so is what was to be kept.
         if !self.keep {
-            // What stays behind is found by gc.
             let _ = fs::remove_dir_all(folder);
+        } else if let Some(build) = folder.parent() {
+            let _ = store::note_kept(build);
         }
     }
 

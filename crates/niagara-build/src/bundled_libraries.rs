@@ -8,6 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, bail};
 
+use crate::place::configured_at;
 use crate::search_folders::leave_build;
 use niagara_server::linked_libraries;
 
@@ -19,11 +20,16 @@ use niagara_server::linked_libraries;
 pub(crate) fn take_along(build: &Path, server: &Path, usr: &Path) -> Result<()> {
     let mut made = BTreeMap::new();
     libraries(build, &mut made)?;
+    // What was compiled by gcc's counts was linked by the path of what counted, a link that is gone by now.
+    let known_as: Vec<PathBuf> = configured_at(build)
+        .into_iter()
+        .chain([build.to_owned()])
+        .collect();
     let lib = usr.join("lib");
     let mut taken = Vec::new();
     let mut open = vec![server.to_owned()];
     while let Some(object) = open.pop() {
-        leave_build(&object, build)?;
+        leave_build(&object, &known_as)?;
         let needed = linked_libraries(&object)
             .with_context(|| format!("cannot read what {} needs", object.display()))?;
         for name in needed {

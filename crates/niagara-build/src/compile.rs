@@ -136,6 +136,7 @@ impl Builder<'_> {
         let store = BuildStore::new(self.cache);
         let experience = Experience::of(&store, &order.server, self.jobs());
         if !ninja.join("build.ninja").is_file() {
+            self.has_room(order)?;
             let source = match record.cmake.contains_key(LAUNCHERS[0]) {
                 true => linked(&tree, folder)?,
                 // gcc's profile knows functions by the path of their source, so that must be the same in both of its builds.
@@ -195,6 +196,22 @@ impl Builder<'_> {
         });
         self.spent(folder, record, "compile", &watch)?;
         ran.map(drop)
+    }
+
+    /// That the disk has room for what compiling leaves on it, as far as that is known: a compiler that fails for it after an hour says
+    /// so in its own words, or not at all.
+    fn has_room(&self, order: &Order) -> Result<()> {
+        let takes = order.description.disk_mb;
+        let free = self.cache.kept_free_bytes()? >> 20;
+        if free >= takes {
+            return Ok(());
+        }
+        bail!(
+            "compiling {} takes {takes} MB of disk in {}, where {free} MB are free\n\
+             remedy: make room (niagara server build gc), or name a folder on another disk in NIAGARA_CACHE",
+            order.server,
+            self.cache.root().display()
+        );
     }
 
     /// Adds what a part took to the record, on disk too: an interrupted build's time counts.

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use niagara_server::{Install, mallocs_of_this_release};
 
-use crate::able::needs_installed;
+use crate::able::{check_place, needs_installed};
 use crate::bolt;
 use crate::builder::{Builder, Built, Wanted};
 use crate::described::{built_as, can_be_built, of_tree};
@@ -55,6 +55,7 @@ impl Builder<'_> {
     }
 
     fn order(&mut self, server: &str, recipe: &Recipe) -> Result<Order> {
+        check_place(self.cache)?;
         let recipe = recipe.pinned()?.normal();
         let tools = tools_for(&recipe)?;
         let (server, from, in_use) = match &recipe.source {

@@ -59,20 +59,30 @@ impl Patch {
         let output = child.wait_with_output()?;
         if !output.status.success() {
             let said = [output.stdout, output.stderr].concat();
+            let said = String::from_utf8_lossy(&said);
+            let Some(causes) = causes(&said) else {
+                bail!(
+                    "cannot apply the patch {} to {}: {}\n\
+                     remedy: mend that (make room, say), then give the same command again",
+                    self.name,
+                    tree.display(),
+                    said.trim()
+                );
+            };
             bail!(
-                "the patch {} does not apply to this source: {}\n\
+                "the patch {} does not apply to this source: {causes}\n\
                  remedy: leave it out, build a version that it was written for, or write it again for this one \
                  (patches/README.md)",
-                self.name,
-                causes(&String::from_utf8_lossy(&said))
+                self.name
             );
         }
         Ok(())
     }
 }
 
-/// The first of what patch could not do, each with the file that it was at.
-fn causes(said: &str) -> String {
+/// The first of what of the patch does not fit, each with the file that it was at; none where something else went wrong, such as
+/// a full disk.
+fn causes(said: &str) -> Option<String> {
     let mut file = "";
     let mut telling = Vec::new();
     for line in said.lines() {
@@ -95,10 +105,7 @@ fn causes(said: &str) -> String {
         }
     }
     telling.truncate(3);
-    match telling.is_empty() {
-        true => said.trim().to_owned(),
-        false => telling.join("; "),
-    }
+    (!telling.is_empty()).then(|| telling.join("; "))
 }
 
 #[cfg(test)]
@@ -133,6 +140,14 @@ mod tests {
             std::fs::read_to_string(&path).expect("there"),
             "one\nthree\n"
         );
+    }
+
+    #[test]
+    fn a_full_disk_is_no_fault_of_the_patch() {
+        let said = "patching file a.c\npatch: **** write error : No space left on device\n";
+        assert_eq!(causes(said), None);
+        let said = "patching file a.c\nHunk #1 FAILED at 1.\n";
+        assert_eq!(causes(said).as_deref(), Some("a.c: Hunk #1 FAILED at 1."));
     }
 
     #[test]

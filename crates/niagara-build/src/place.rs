@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 use niagara_server::create_private;
@@ -68,11 +68,17 @@ impl Drop for Link<'_> {
 
 /// Whether what lies in `folder` was configured under the path `place`; true of a folder in which nothing was.
 fn configured_as(folder: &Path, place: &Path) -> bool {
-    let cache = fs::read_to_string(folder.join("CMakeCache.txt")).unwrap_or_default();
+    configured_at(folder).is_none_or(|found| found == place)
+}
+
+/// The path by which cmake and ninja know the `folder` of objects, which may be a link that is gone; none of one in which nothing
+/// was configured.
+pub(crate) fn configured_at(folder: &Path) -> Option<PathBuf> {
+    let cache = fs::read_to_string(folder.join("CMakeCache.txt")).ok()?;
     let mut places = cache
         .lines()
         .filter_map(|line| line.strip_prefix("CMAKE_CACHEFILE_DIR:INTERNAL="));
-    places.next().is_none_or(|found| Path::new(found) == place)
+    places.next().map(PathBuf::from)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 use niagara_server::search_path;
@@ -10,7 +10,7 @@ use niagara_server::search_path;
 /// Where libraries of a build lie, from the binary on.
 const BESIDE: &str = "$ORIGIN/../lib";
 
-/// Takes out of a binary's search path what only held where it was linked: folders in the tree of its `build`, and relative and
+/// Takes out of a binary's search path what only held where it was linked: folders in the tree of its build, which is `known_as` these paths, and relative and
 /// empty ones, which begin at the working directory: whoever may write there would have the server load what they like.
 ///
 /// It is cut where such folders end it, as cmake's do; another one gives way to the folder beside the binary, with as many slashes
@@ -18,7 +18,7 @@ const BESIDE: &str = "$ORIGIN/../lib";
 ///
 /// # Errors
 /// The binary cannot be read or written; a folder is too short for that.
-pub(crate) fn leave_build(binary: &Path, build: &Path) -> Result<()> {
+pub(crate) fn leave_build(binary: &Path, known_as: &[PathBuf]) -> Result<()> {
     let cannot = |what: &str| {
         format!(
             "cannot {what} where {} looks for its libraries",
@@ -28,7 +28,7 @@ pub(crate) fn leave_build(binary: &Path, build: &Path) -> Result<()> {
     let Some(path) = search_path(binary).with_context(|| cannot("read"))? else {
         return Ok(());
     };
-    let folders = without_build(&path.folders, build).with_context(|| cannot("change"))?;
+    let folders = without_build(&path.folders, known_as).with_context(|| cannot("change"))?;
     if folders == path.folders {
         return Ok(());
     }
@@ -37,12 +37,15 @@ pub(crate) fn leave_build(binary: &Path, build: &Path) -> Result<()> {
         .with_context(|| cannot("change"))
 }
 
-/// The folders without those of the `build`, in no more letters.
-fn without_build(folders: &str, build: &Path) -> Result<String> {
+/// The folders without those of the build, in no more letters.
+fn without_build(folders: &str, known_as: &[PathBuf]) -> Result<String> {
     let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
     // Linked by the way of a link, or by another name of the same folder.
-    let is_in_build =
-        |folder: &Path| folder.starts_with(build) || real(folder).starts_with(real(build));
+    let is_in_build = |folder: &Path| {
+        let is_in =
+            |build: &PathBuf| folder.starts_with(build) || real(folder).starts_with(real(build));
+        known_as.iter().any(is_in)
+    };
     let is_of_build = |folder: &str| {
         !is_beside(folder) && (Path::new(folder).is_relative() || is_in_build(Path::new(folder)))
     };
@@ -76,7 +79,8 @@ mod tests {
 
     #[test]
     fn folders_that_a_server_was_linked_in_are_not_searched() {
-        let is = |folders: &str| without_build(folders, Path::new("/home/alice/ninja"));
+        let known_as = ["/home/alice/ninja", "/home/alice/places/1/ninja"].map(PathBuf::from);
+        let is = |folders: &str| without_build(folders, &known_as);
         for (before, after) in [
             ("$ORIGIN/../lib:/home/alice/ninja/lib:", "$ORIGIN/../lib"),
             ("$ORIGIN/../lib:$ORIGIN:", "$ORIGIN/../lib:$ORIGIN"),
@@ -85,6 +89,11 @@ mod tests {
                 "$ORIGIN/../lib:${ORIGIN}/lib",
             ),
             ("/home/alice/ninja/lib:lib", ""),
+            // By the path of a link that is gone.
+            (
+                "$ORIGIN/../lib:/home/alice/places/1/ninja/lib",
+                "$ORIGIN/../lib",
+            ),
             // A library of another place is where it was.
             ("/opt/openssl/lib:/home/alice/ninja/lib", "/opt/openssl/lib"),
             (
@@ -116,7 +125,7 @@ mod tests {
                 .folders
         };
         assert_eq!(folders(), linked);
-        leave_build(&library, folder.path()).expect("changed");
+        leave_build(&library, &[folder.path().to_owned()]).expect("changed");
         assert_eq!(folders(), "$ORIGIN/../lib");
     }
 }

@@ -66,7 +66,14 @@ impl ShippedProfile {
 impl ShippedProfile {
     /// Whether a build of `recipe` from `source` has found that it does not fit.
     pub(crate) fn is_stale_for(&self, source: &Source, recipe: &Recipe) -> bool {
-        self.mark(source, recipe).is_ok_and(|mark| mark.exists())
+        // What does not fit the code as it is by default fits it no better by flags of one's own.
+        let plain = Recipe {
+            cmake: recipe.cmake.clone(),
+            ..Recipe::default()
+        };
+        [&plain, recipe]
+            .into_iter()
+            .any(|recipe| self.mark(source, recipe).is_ok_and(|mark| mark.exists()))
     }
 
     /// Keeps in mind, beside the source, that it does not fit what is compiled from it.
@@ -85,10 +92,11 @@ impl ShippedProfile {
         write_private(&mark, why.as_bytes())
     }
 
-    /// The file that says so: what is compiled depends on the source and the options of cmake, which take parts of it out;
-    /// what flags and patches change of it is little.
+    /// The file that says so: what is compiled depends on the source, on the options of cmake, which take parts of it out, and on
+    /// flags (`-DNAME`); what patches change of it is little.
     fn mark(&self, source: &Source, recipe: &Recipe) -> Result<PathBuf> {
-        let of = store::digest(&(self.digest(), &source.digest, &recipe.cmake))?;
+        let flags = [&recipe.flags, &recipe.c_flags, &recipe.cxx_flags];
+        let of = store::digest(&(self.digest(), &source.digest, &recipe.cmake, flags))?;
         Ok(source.tree.with_file_name("stale-profiles").join(of))
     }
 }

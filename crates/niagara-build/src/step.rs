@@ -47,7 +47,8 @@ pub(crate) fn run(
         .chain(command.get_args())
         .map(|word| word.to_string_lossy().into_owned())
         .collect();
-    writeln!(file, "\n$ {}", words.join(" "))?;
+    let unwritable = || format!("cannot write the log {}", log.display());
+    writeln!(file, "\n$ {}", words.join(" ")).with_context(unwritable)?;
     let (reader, writer) = std::io::pipe()?;
     command
         .stdin(std::process::Stdio::null())
@@ -69,7 +70,7 @@ pub(crate) fn run(
     loop {
         match lines.recv_timeout(TICK) {
             Ok(line) => {
-                writeln!(file, "{line}")?;
+                writeln!(file, "{line}").with_context(unwritable)?;
                 heard(Some(&line));
                 if output.len() < MAX_LINES {
                     output.push(line);

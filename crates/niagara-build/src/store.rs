@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use nix::fcntl::Flock;
+use nix::unistd::syncfs;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -25,6 +26,10 @@ const RECORD: &str = "recipe.json";
 const ASKED: &str = "asked.json";
 /// Touched whenever the build is used.
 const USED: &str = "used";
+/// There where the folders that a build was compiled in were asked to be kept.
+const KEPT: &str = "kept";
+/// The folders of a finished build that it does not need any more; a profile does not need its server either.
+const SPENT: [&str; 2] = ["ninja", "raw"];
 /// A build takes less, so that a copy of its profile that is older is not in use.
 const COPY_IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
 /// Bytes of a key; two letters each.
@@ -398,7 +403,7 @@ impl BuildStore {
     }
 
     /// Removes half-finished builds and folders that cannot be read, and finished builds and profiles that were not used
-    /// for this long; a source tree goes when no build is left that was made from it. What is being made or used right now
+    /// for this long; of those that stay, what they were compiled in, where an end at the wrong moment has left it. A source tree goes when no build is left that was made from it. What is being made or used right now
     /// stays.
     ///
     /// # Errors
@@ -410,7 +415,11 @@ impl BuildStore {
             let idle = build.last_used().elapsed().unwrap_or_default();
             !build.finished || idle >= unused_for
         };
-        let builds = self.list()?.into_iter().filter(idle);
+        let (builds, stay): (Vec<_>, Vec<_>) = self.list()?.into_iter().partition(idle);
+        for build in stay {
+            self.tidy(&build, &mut freed)?;
+        }
+        let builds = builds.into_iter();
         let builds = builds.map(|build| (build.record.key, build.folder));
         let broken = self.unreadable().into_iter().map(|it| (it.key, it.folder));
         for (key, folder) in builds.chain(broken) {
@@ -434,6 +443,25 @@ impl BuildStore {
         }
         collected.bytes = freed.freed() + self.clear_profiles();
         Ok(collected)
+    }
+
+    /// Removes what a build that was ended right behind its last step has left in its folder, unless that is to be kept.
+    fn tidy(&self, build: &StoredBuild, freed: &mut Disk) -> Result<()> {
+        let Some(_making) = self.cache.try_lock(&lock_name(&build.record.key))? else {
+            return Ok(());
+        };
+        if build.folder.join(KEPT).exists() {
+            return Ok(());
+        }
+        let server = (build.record.kind == BuildKind::Profile).then_some("prefix");
+        let spent = SPENT.into_iter().chain(server);
+        let spent = spent.map(|part| build.folder.join(part));
+        for folder in spent.filter(|folder| folder.exists()) {
+            freed.add(&folder);
+            fs::remove_dir_all(&folder)
+                .with_context(|| format!("cannot remove {}", folder.display()))?;
+        }
+        Ok(())
     }
 
     /// Removes the profiles by content that none of the store is any more; the bytes that they took. A build that is being made has
@@ -486,14 +514,23 @@ pub(crate) fn begin(folder: &Path, record: &mut BuildRecord) -> Result<bool> {
     Ok(goes_on)
 }
 
+/// Notes down that nothing of this folder is to be tidied away.
+pub(crate) fn note_kept(folder: &Path) -> Result<()> {
+    write_private(&folder.join(KEPT), b"")
+}
+
 /// Notes down how far a build has come.
 pub(crate) fn note_down(folder: &Path, record: &BuildRecord) -> Result<()> {
     create_private(folder)?;
     write_private(&folder.join(ASKED), &serde_json::to_vec_pretty(record)?)
 }
 
-/// Makes it a finished build.
+/// Makes it a finished build, once all of it is on the disk: after a loss of power none is finished of which a part is missing.
 pub(crate) fn finish(folder: &Path, record: &BuildRecord) -> Result<StoredBuild> {
+    File::open(folder)
+        .map_err(anyhow::Error::from)
+        .and_then(|folder| Ok(syncfs(folder)?))
+        .with_context(|| format!("cannot write {} to the disk", folder.display()))?;
     write_private(&folder.join(RECORD), &serde_json::to_vec_pretty(record)?)?;
     let build = StoredBuild {
         folder: folder.to_path_buf(),

@@ -13,7 +13,7 @@ use niagara_build::{
     BuildKind, BuildStopped, BuildStore, Builder, Built, Forecast, Patch, Recipe, Sampler, Source,
     Trainer, TrainingJob,
 };
-use niagara_server::{Cache, Catalog, Family};
+use niagara_server::{Cache, Catalog, Family, search_path};
 
 const TREE: [(&str, &str); 4] = [
     ("VERSION", include_str!("tiny_tree/VERSION")),
@@ -250,6 +250,50 @@ fn a_build_is_made_once() {
     assert!(yard.store().list().expect("readable").is_empty());
 }
 
+/// A kill between the last step and the tidying leaves gigabytes in a build that is used every day.
+#[test]
+fn what_a_finished_build_was_compiled_in_goes_unless_it_was_asked_for() {
+    let yard = Yard::new();
+    let month = Duration::from_secs(30 * 24 * 3600);
+    let left = yard.build(&[]).expect("built").build.folder.join("ninja");
+    fs::create_dir(&left).expect("made");
+    fs::write(left.join("objects"), vec![1; 1 << 20]).expect("written");
+    let keeping = |builder: &mut Builder<'_>| {
+        builder.keep = true;
+        builder.ensure("tiny", &yard.recipe(&[("flags", "-O3")]))
+    };
+    let kept = yard.with_builder(&|_| false, keeping).expect("built");
+    let collected = yard.store().gc(month).expect("removed");
+    assert_eq!(collected.builds, 0);
+    assert!(collected.bytes >= 1 << 20, "{collected:?}");
+    assert!(!left.exists() && kept.build.folder.join("ninja").is_dir());
+    assert!(yard.build(&[]).expect("there").was_there);
+}
+
+#[test]
+fn a_disk_without_room_for_a_build_is_told_before_it_begins() {
+    let mut yard = Yard::new();
+    let servers = yard.folder.path().join("servers");
+    let file = servers.join("tiny.toml");
+    let text = fs::read_to_string(&file).expect("readable");
+    let huge = text.replace("[build]\n", "[build]\ndisk_mb = 1099511627776\n");
+    assert_ne!(huge, text);
+    fs::write(&file, huge).expect("written");
+    yard.catalog = Catalog::load(&[servers]).expect("valid");
+    let error = format!("{:#}", yard.build(&[]).expect_err("no such disk"));
+    assert!(
+        error.contains("takes 1099511627776 MB") && error.contains("NIAGARA_CACHE"),
+        "{error}"
+    );
+    assert!(
+        yard.store()
+            .list()
+            .expect("readable")
+            .iter()
+            .all(|it| !it.finished)
+    );
+}
+
 #[test]
 fn a_source_goes_when_no_build_of_it_is_left() {
     let yard = Yard::with_package();
@@ -405,6 +449,17 @@ fn has_its_libraries(built: &Built) {
     ] {
         assert!(lib.join(file).is_file(), "{file}");
     }
+    let libraries = ["libmade.so.7.1", "libdeep.so.7.1"].map(|name| lib.join(name));
+    for binary in [&built.install.server].into_iter().chain(&libraries) {
+        let path = search_path(binary).expect("readable");
+        let folders = path.map(|path| path.folders).unwrap_or_default();
+        let beside = |folder: &str| folder.is_empty() || folder.starts_with("$ORIGIN");
+        assert!(
+            folders.split(':').all(beside),
+            "{}: {folders}",
+            binary.display()
+        );
+    }
 }
 
 #[test]
@@ -416,6 +471,9 @@ fn libraries_that_a_build_makes_go_with_its_server_and_so_does_their_data() {
         assert!(error.contains(part), "{part}: {error}");
     }
     has_its_libraries(&yard.build(&[RPATH]).expect("built"));
+    // By gcc's counts it is linked at another path.
+    let feedback = [RPATH, ("pgo", "oltp_insert")];
+    has_its_libraries(&yard.build(&feedback).expect("built"));
 }
 
 /// MySQL has such a library (abseil's string_view): bfd takes the counters' symbols that one of the libraries it needs has of another for

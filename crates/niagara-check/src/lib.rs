@@ -26,7 +26,7 @@ pub use answers::{ANSWERED_ENGINES, AnswersOptions, Planted, compare_answers, ex
 pub use crash::{CRASH_SIZES, CrashOptions, crash_recovery};
 pub use outcome::{Figure, Outcome, Part, PartReport};
 pub use progress::Progress;
-pub use record::{CheckRecord, Standing, passed, standing};
+pub use record::{CheckRecord, Standing, fault_of, passed, standing};
 pub use run::{CheckOptions, Subject, check};
 pub use server::Setting;
 pub use suite::{SuiteOptions, TestList, regression_suite};

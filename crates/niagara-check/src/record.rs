@@ -77,6 +77,13 @@ pub fn standing(cache: &Cache, binary: &Path) -> Result<Standing> {
     })
 }
 
+/// The first finding of the binary with this digest (SHA-256, in hexadecimal), where a check of it failed and no later one refutes
+/// that; the binary itself need not be here any more.
+pub fn fault_of(cache: &Cache, sha256: &str) -> Option<String> {
+    let record = CheckRecord::load(cache, sha256).filter(CheckRecord::failed)?;
+    Some(record.first_finding())
+}
+
 impl CheckRecord {
     /// Of this server, whose binary has this digest: nothing is known yet.
     pub fn new(install: &Install, sha256: String) -> CheckRecord {
@@ -161,10 +168,19 @@ impl CheckRecord {
     }
 
     /// The reports of parts that failed: the newest, then those of earlier checks that stand beside a pass.
-    pub fn faults(&self) -> impl Iterator<Item = &PartReport> {
+    pub(crate) fn faults(&self) -> impl Iterator<Item = &PartReport> {
         let has_failed = |report: &&PartReport| report.outcome == Outcome::Failed;
         let newest = self.parts.values().filter(has_failed);
         newest.chain(self.earlier.values())
+    }
+
+    /// The first line of what the first part that failed found, behind that part's title; empty where none failed.
+    pub fn first_finding(&self) -> String {
+        let finding = self.faults().find_map(|report| {
+            let finding = report.findings.first()?.lines().next()?;
+            Some(format!("{}: {finding}", report.part.title()))
+        });
+        finding.unwrap_or_default()
     }
 
     /// Whether a part failed, and no later check refutes it.
@@ -294,8 +310,11 @@ mod tests {
             standing(&cache, &binary).expect("read"),
             Standing::Failed(_)
         ));
+        let fault = fault_of(&cache, &failed.sha256).expect("it failed");
+        assert!(fault.ends_with(": another sum"), "{fault}");
 
         record.save(&cache).expect("saved");
+        assert_eq!(fault_of(&cache, &record.sha256), None);
         fs::write(&binary, "two").expect("written");
         assert!(!passed(&cache, &binary).expect("read"));
         assert!(passed(&cache, &folder.path().join("none")).is_err());

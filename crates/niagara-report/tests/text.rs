@@ -157,6 +157,10 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     // One that failed has its own reason, and results of before there were checks have none.
     tune.checks = checks;
     tune.checks[0].passed = Some(false);
+    assert!(
+        !niagara_report::keeps_deployed(&of(&tune)),
+        "what an earlier variant left is not this one's"
+    );
     let failed = at_the_end_without_deploy(&of(&tune));
     assert!(!failed.contains("not checked yet"), "{failed}");
     (tune.complete, tune.checks) = (true, Vec::new());

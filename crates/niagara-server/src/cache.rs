@@ -101,7 +101,7 @@ impl Cache {
     }
 
     /// Bytes free on the disk that servers, images and builds are kept on.
-    pub(crate) fn kept_free_bytes(&self) -> Result<u64> {
+    pub fn kept_free_bytes(&self) -> Result<u64> {
         free_bytes(&self.root)
             .with_context(|| format!("cannot tell the free space of {}", self.root.display()))
     }

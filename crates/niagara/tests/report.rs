@@ -6,9 +6,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::{Place, run};
+use niagara_check::{CheckRecord, Outcome, Part, PartReport};
+use niagara_server::{Cache, Family, Install};
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
-    Comparison, Deployment, Rung, Screened, Store, StudyRecord, Summary, TuneSummary,
+    Comparison, DeployBuild, Deployment, Rung, Screened, Store, StudyRecord, Summary, TuneSummary,
 };
 
 fn study() -> StudyRecord {
@@ -197,6 +199,74 @@ fn results_without_the_deployment_leave_what_was_deployed_alone() {
     write_files(&place);
     let kept = std::fs::read_to_string(place.out().join("deploy/README.md")).expect("there");
     assert_eq!(kept, "from before");
+}
+
+/// `niagara server check` may find later what the checks before the hand-over did not.
+#[test]
+fn a_built_server_that_failed_a_check_since_is_not_handed_over_again() {
+    let place = Place::new();
+    let cache = Cache::at(&place.work().join("cache")).expect("a cache");
+    let prefix = place.work().join("prefix");
+    let binary = prefix.join("usr/sbin/mariadbd");
+    std::fs::create_dir_all(binary.parent().expect("a folder")).expect("room");
+    std::fs::write(&binary, "a server").expect("room");
+    let sha256 = niagara_server::file_digest(&binary).expect("readable");
+    let mut summary = tuned(true);
+    let deployment = summary.deployment.as_mut().expect("proven");
+    deployment.built = Some(DeployBuild {
+        prefix: prefix.clone(),
+        binary: "usr/sbin/mariadbd".into(),
+        one_line: "clang".into(),
+        recipe: "{}".into(),
+        releases: None,
+        sha256: Some(sha256.clone()),
+    });
+    store(&place.out())
+        .set_summary(&Summary::Tune(Box::new(summary)))
+        .expect("room");
+    let files = || {
+        run(place
+            .niagara(&["report", "--format", "files"])
+            .arg(place.out())
+            .env("NIAGARA_CACHE", cache.root()))
+    };
+    let (code, _, stderr) = files();
+    assert_eq!(code, Some(0), "{stderr}");
+    assert!(place.out().join("deploy/README.md").is_file());
+
+    let install = Install {
+        name: "mariadb-10.11".into(),
+        family: Family::Mariadb,
+        version: "10.11.18".parse().expect("a version"),
+        version_string: "10.11.18-MariaDB".into(),
+        basedir: prefix.join("usr"),
+        server: binary,
+        mallocs: BTreeMap::new(),
+        own_malloc: "glibc".into(),
+        packages: BTreeMap::new(),
+        plugins: Vec::new(),
+    };
+    let crash = PartReport {
+        part: Part::Crash,
+        outcome: Outcome::Failed,
+        figures: Vec::new(),
+        findings: vec!["an acknowledged commit is lost".into()],
+        left_out: Vec::new(),
+        notes: Vec::new(),
+        seconds: 40.0,
+        seed: 1,
+        whole: true,
+    };
+    let mut record = CheckRecord::new(&install, sha256);
+    record.note(crash);
+    record.save(&cache).expect("room");
+    let (code, _, stderr) = files();
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stderr.contains("an acknowledged commit is lost") && stderr.contains("remedy: "),
+        "{stderr}"
+    );
+    assert!(!place.out().join("deploy").exists());
 }
 
 /// Writes a study into a folder of its own and says where.

@@ -71,8 +71,10 @@ pub(crate) fn train_on_own(
             if build.remove(key).is_none() {
                 continue;
             }
+            // In how many rounds is counted is what the lever tries, whatever the load; the rest is of the other training.
+            let rounds = format!("{key}.contexts");
             let prefix = format!("{key}.");
-            build.retain(|known, _| !known.starts_with(&prefix));
+            build.retain(|known, _| *known == rounds || !known.starts_with(&prefix));
             for (part, value) in &settings {
                 let name = match part.as_str() {
                     "workloads" => key.to_owned(),
@@ -205,6 +207,7 @@ mod tests {
                         ("lto", "thin"),
                         ("pgo", "oltp_read_only:2/oltp_read_write"),
                         ("pgo.seconds", "20"),
+                        ("pgo.contexts", "yes"),
                         ("bolt", "oltp_read_only:2/oltp_read_write"),
                     ],
                     "build-lto" => &[("lto", "thin")],
@@ -309,6 +312,10 @@ mod tests {
         assert!(
             !build.contains_key("pgo.seconds"),
             "it was the other training's"
+        );
+        assert_eq!(
+            build["pgo.contexts"], "yes",
+            "else the lever would be another's"
         );
         assert_eq!(all[2].change.build.len(), 1, "it has no training");
         assert!(all[0].change.build.is_empty());

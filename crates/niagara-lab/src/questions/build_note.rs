@@ -108,7 +108,7 @@ pub(crate) fn soundness(
         Standing::Passed(_) => Soundness::Sound,
         Standing::Failed(record) => Soundness::Wrong(format!(
             "its server failed the check of its correctness: {} (niagara server check {})",
-            first_finding(&record),
+            record.first_finding(),
             server.display()
         )),
         Standing::Unknown(record) => {
@@ -233,7 +233,7 @@ fn known(bench: &Workbench, variant: &Variant) -> Result<BuildCheck> {
     let server = &bench.install_of(variant)?.server;
     Ok(match standing(bench.cache(), server)? {
         Standing::Passed(record) => BuildCheck::Passed(figures(&record)),
-        Standing::Failed(record) => BuildCheck::Failed(first_finding(&record)),
+        Standing::Failed(record) => BuildCheck::Failed(record.first_finding()),
         Standing::Unknown(record) => {
             let command = format!("niagara server check {}", server.display());
             let reason = record.as_deref().and_then(not_done);
@@ -252,14 +252,6 @@ fn figures(record: &CheckRecord) -> String {
         .map(|report| format!("{}: {}", report.part.title(), report.figures_line()))
         .collect();
     parts.join("; ")
-}
-
-fn first_finding(record: &CheckRecord) -> String {
-    let finding = record.faults().find_map(|report| {
-        let finding = report.findings.first()?.lines().next()?;
-        Some(format!("{}: {finding}", report.part.title()))
-    });
-    finding.unwrap_or_default()
 }
 
 #[cfg(test)]

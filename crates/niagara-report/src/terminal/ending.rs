@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use niagara_stats::Verdict;
-use niagara_store::{NotTried, Summary, TuneSummary};
+use niagara_store::{BuildCheck, BuildNote, NotTried, Summary, TuneSummary};
 
 use super::View;
 use super::screen::{Paint, Screen};
@@ -58,9 +58,12 @@ pub(crate) fn is_unchecked(summary: &Summary) -> bool {
 }
 
 /// Whether results without what deploy/ is made from may have one all the same: those of an older Niagara, which did not
-/// keep it.
+/// keep it. That was before final variants were checked: results with checks lack it because something was found, and so do
+/// those whose build is not known to be correct.
 pub fn keeps_deployed(summary: &Summary) -> bool {
-    is_proven(summary) && !is_unchecked(summary)
+    let build = BuildNote::of_what_is_handed_over(summary.builds());
+    let is_doubted = build.is_some_and(|note| !matches!(note.check, BuildCheck::Passed(_)));
+    is_proven(summary) && !is_unchecked(summary) && summary.checks().is_empty() && !is_doubted
 }
 
 impl Screen<'_> {

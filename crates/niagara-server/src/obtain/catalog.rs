@@ -100,6 +100,10 @@ pub struct BuildDescription {
     /// what is built, so it is left out of what builds are known by.
     #[serde(default, skip_serializing)]
     pub cpu_seconds: CpuSeconds,
+    /// Megabytes (2^20 bytes) that the folder took in which it was compiled in the largest way that was tried: what is looked for on the
+    /// disk before a build begins. 0 is unknown. It decides nothing of what is built.
+    #[serde(default, skip_serializing)]
+    pub disk_mb: u64,
     /// Source packages that a mirror may still hold when the archive's lists have moved on, newest first. They decide nothing
     /// of what is built either: a build is known by its source.
     #[serde(default, skip_serializing)]

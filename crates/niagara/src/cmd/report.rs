@@ -6,12 +6,13 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
+use niagara_check::fault_of;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Files, Report, Sides, View, diagnosed_profiles,
     keeps_deployed, limits_in_short, may_deploy, node_account_lines, number, wrapped,
 };
-use niagara_server::file_digest;
+use niagara_server::{Cache, file_digest};
 use niagara_store::{DeployBuild, NodeAccount, Store, Summary};
 use serde::Serialize;
 
@@ -126,6 +127,23 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
     let deploy = folder.join("deploy");
     match DeployInput::of(summary) {
         Some(input) => {
+            // A check that was made by itself since then may have found what those before the hand-over did not.
+            let sha256 = input
+                .variant
+                .built
+                .as_ref()
+                .and_then(|it| it.sha256.as_ref());
+            if let Some(sha256) = sha256
+                && let Some(finding) = fault_of(&Cache::open()?, sha256)
+            {
+                write_deploy(&deploy, &[], None)?;
+                bail!(
+                    "the built server failed a check since it was handed over ({finding}), so {} was taken away\n\
+                     remedy: leave that build out (--without), or build and check it anew; where it was already put to use, go back as \
+                     its README.md said",
+                    deploy.display()
+                );
+            }
             // What was packed before stays until it is packed anew, if it is of the same build: that may not be here any more.
             let recipe = std::fs::read_to_string(deploy.join(niagara_report::DEPLOY_RECIPE));
             let built = input.variant.built.as_ref();
@@ -185,7 +203,8 @@ fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
     if !output.status.success() {
         let _ = std::fs::remove_file(&unfinished);
         bail!(
-            "cannot pack the built server into {}: {}\nremedy: niagara server build makes it again from recipe.json",
+            "cannot pack the built server into {}: {}\n\
+             remedy: mend that (make room, say), then: niagara report FOLDER --format files",
             archive.display(),
             String::from_utf8_lossy(&output.stderr).trim()
         );
