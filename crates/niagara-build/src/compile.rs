@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 
 use crate::builder::{Builder, fresh};
+use crate::cmake_answers;
 use crate::compiler_profile::{self, ProfileSummary};
 use crate::counting::MERGED;
 use crate::experience::Experience;
@@ -147,7 +148,11 @@ impl Builder<'_> {
             // Not in the record, and in no key: where a link keeps what it makes does not change what it makes.
             let mut options = record.cmake.clone();
             keep_links(&mut options, &order.recipe, &order.tools, &store.linked());
+            let answers = cmake_answers::place(&store, order, &record.cmake);
             let mut cmake = self.command("cmake");
+            if let Some(known) = answers.as_ref().filter(|place| place.is_file()) {
+                cmake.arg("-C").arg(known);
+            }
             cmake
                 .arg("-G")
                 .arg("Ninja")
@@ -168,6 +173,9 @@ impl Builder<'_> {
             });
             self.spent(folder, record, "configure", &watch)?;
             ran?;
+            if let Some(place) = answers {
+                cmake_answers::keep(&place, ninja)?;
+            }
         }
         let watch = Stopwatch::start();
         let before = record.seconds.get("compile").copied().unwrap_or(0.0);

@@ -4,6 +4,7 @@ use niagara_server::{Catalog, CpuSeconds};
 use serde::{Deserialize, Serialize};
 
 use crate::experience::{Experience, UNEVEN};
+use crate::patch::changed_files;
 use crate::recipe::{Lto, Recipe};
 use crate::shipped_patches::patch_text;
 use crate::store::{BuildKind, BuildRecord, BuildStore};
@@ -271,10 +272,7 @@ fn patched_share(recipe: &Recipe) -> f64 {
 /// Whether a patch changes a file that much else includes. Headers named `…_priv.h` (`vio/vio_priv.h`, `mysys/mysys_priv.h`) are for the sources of their folder alone.
 fn changes_a_header(patch: &str) -> bool {
     let of_few = [".c", ".cc", ".cpp", "_priv.h"];
-    let changed = patch.lines().filter_map(|line| line.strip_prefix("+++ "));
-    changed
-        .filter_map(|named| named.split_whitespace().next())
-        .any(|path| !of_few.iter().any(|end| path.ends_with(end)))
+    changed_files(patch).any(|path| !of_few.iter().any(|end| path.ends_with(end)))
 }
 
 /// What records of the same build have in common, and a few others with them: which of these it is its key tells.

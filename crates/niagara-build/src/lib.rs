@@ -8,6 +8,7 @@ mod additions;
 mod bolt;
 mod builder;
 mod bundled_libraries;
+mod cmake_answers;
 mod compile;
 mod compiler_profile;
 mod counting;

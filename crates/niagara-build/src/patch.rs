@@ -80,6 +80,12 @@ impl Patch {
     }
 }
 
+/// The files that a patch changes, as it names them: `b/sql/sql_parse.cc`.
+pub(crate) fn changed_files(text: &str) -> impl Iterator<Item = &str> {
+    let changed = text.lines().filter_map(|line| line.strip_prefix("+++ "));
+    changed.filter_map(|named| named.split_whitespace().next())
+}
+
 /// The first of what of the patch does not fit, each with the file that it was at; none where something else went wrong, such as
 /// a full disk.
 fn causes(said: &str) -> Option<String> {

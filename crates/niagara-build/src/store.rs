@@ -201,6 +201,11 @@ impl BuildStore {
         self.ccache().join("linked")
     }
 
+    /// The folder of what cmake found out for builds. It goes with ccache's, too.
+    pub(crate) fn answers(&self) -> PathBuf {
+        self.ccache().join("answers")
+    }
+
     /// The folder below which [places](BuildStore::place) are.
     pub(crate) fn places(&self) -> PathBuf {
         self.cache.root().join("places")

@@ -507,6 +507,37 @@ fn a_patched_build_takes_what_the_patch_leaves_alone_from_ccache() {
     assert_eq!(ccache_hits(&yard), 2);
 }
 
+#[test]
+fn a_patched_build_asks_compiler_and_libraries_nothing_that_another_has_asked() {
+    let yard = Yard::new();
+    let asking = "include(CheckFunctionExists)\ncheck_function_exists(getauxval HAVE_GETAUXVAL)\n\
+                  check_function_exists(no_such_function HAVE_NO_SUCH)\n\
+                  file(WRITE ${CMAKE_BINARY_DIR}/found.h \"${HAVE_GETAUXVAL},${HAVE_NO_SUCH}\")\n";
+    yard.write("CMakeLists.txt", &format!("{}{asking}", TREE[1].1));
+    let asked = |settings: &[(&str, &str)]| {
+        let keeping = |builder: &mut Builder<'_>| {
+            builder.keep = true;
+            builder.ensure("tiny", &yard.recipe(settings))
+        };
+        let folder = yard.with_builder(&|_| false, keeping);
+        let folder = folder.expect("built").build.folder;
+        let found = fs::read_to_string(folder.join("ninja/found.h")).expect("configured");
+        assert_eq!(found, "1,", "{settings:?}");
+        let log = fs::read_to_string(folder.join("log")).expect("a log");
+        log.matches("Looking for getauxval").count()
+    };
+    assert!(asked(&[]) > 0);
+    assert_eq!(asked(&[("patches", "more")]), 0);
+    // By other flags another compiler, as it were.
+    assert!(asked(&[("flags", "-O3")]) > 0);
+    // A tree that asks something else.
+    yard.write(
+        "CMakeLists.txt",
+        &format!("{}{asking}# another\n", TREE[1].1),
+    );
+    assert!(asked(&[]) > 0);
+}
+
 /// Objects that were taken from ccache.
 fn ccache_hits(yard: &Yard) -> u64 {
     let output = Command::new("ccache")
