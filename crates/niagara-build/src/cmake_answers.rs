@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use niagara_server::{create_private, file_digest, write_private};
 
-use crate::order::Order;
+use crate::order::{Order, cpu_features};
 use crate::patch::changed_files;
 use crate::store::{self, BuildStore};
 
@@ -33,7 +33,8 @@ pub(crate) fn place(
     }
     let installed = file_digest(Path::new(INSTALLED)).ok()?;
     let changed = LOCAL.map(|folder| fs::metadata(folder).map_or(0, |it| it.mtime()));
-    let tools = (&order.tools.compiler, std::env::var_os("PATH"));
+    let cpu = order.recipe.is_native().then(cpu_features);
+    let tools = (&order.tools.compiler, std::env::var_os("PATH"), cpu);
     let known_by = (&order.source.digest, options, tools, installed, changed);
     let key = store::digest(&known_by).ok()?;
     Some(store.answers().join(format!("{key}.cmake")))

@@ -309,7 +309,7 @@ pub(crate) fn tools_for(recipe: &Recipe) -> Result<Toolchain> {
 }
 
 /// The instructions that this CPU has: what `-march=native` depends on.
-fn cpu_features() -> String {
+pub(crate) fn cpu_features() -> String {
     let text = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let line = |name: &str| {
         text.lines()
