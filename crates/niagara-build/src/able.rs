@@ -42,14 +42,14 @@ pub(crate) fn check_place(cache: &Cache) -> Result<()> {
         return Ok(());
     };
     bail!(
-        "builds are made in the folder {path}, whose path has a `{letter}`: compilers and linkers would take it for several words\n\
+        "builds are made in the folder {path}, whose path has a `{letter}`: compilers and linkers cannot be given such a path\n\
          remedy: name a folder in NIAGARA_CACHE whose path has letters, digits and `. _ - + @ = ~` alone"
     );
 }
 
-/// Whether builds can be kept in the `store` and the packages are installed that compiling `server` takes, which a build that is here already does not need, and what
-/// unpacks its source where `store` does not have that yet. The
-/// needs of a source tree are found when it is read.
+/// Whether builds can be kept in the `store` and the packages are installed that compiling `server` takes, which a build that is
+/// here already does not need, and what unpacks its source where `store` does not have that yet. The needs of a source tree are
+/// found when it is read.
 ///
 /// # Errors
 /// Those that are missing, with the command that installs them; a store whose path no compiler could be told.

@@ -10,8 +10,8 @@ use niagara_server::search_path;
 /// Where libraries of a build lie, from the binary on.
 const BESIDE: &str = "$ORIGIN/../lib";
 
-/// Takes out of a binary's search path what only held where it was linked: folders in the tree of its build, which is `known_as` these paths, and relative and
-/// empty ones, which begin at the working directory: whoever may write there would have the server load what they like.
+/// Takes out of a binary's search path what only held where it was linked: folders in the tree of its build, which is `known_as`
+/// these paths, and relative and empty ones, which begin at the working directory: whoever may write there would have the server load what they like.
 ///
 /// It is cut where such folders end it, as cmake's do; another one gives way to the folder beside the binary, with as many slashes
 /// behind it as it was longer. So the string stays where it is.

@@ -337,17 +337,6 @@ impl Summary {
         }
     }
 
-    /// What there is to know of the built servers among what was measured.
-    pub fn builds(&self) -> &[BuildNote] {
-        match self {
-            Self::Tune(tune) => &tune.builds,
-            Self::Compare(compare) => &compare.builds,
-            Self::Ladder(ladder) => &ladder.builds,
-            Self::Matrix(matrix) => &matrix.builds,
-            Self::Sweep(sweep) => &sweep.builds,
-        }
-    }
-
     /// Whether the study came to its end.
     pub fn is_complete(&self) -> bool {
         match self {

@@ -8,7 +8,7 @@ use niagara_store::{BuildCheck, BuildNote, NotTried, Summary, TuneSummary};
 use super::View;
 use super::screen::{Paint, Screen};
 use crate::number;
-use crate::wording::{self, comparison_of};
+use crate::wording::{self, builds_of, comparison_of};
 
 /// Where the files of a study are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,7 +61,7 @@ pub(crate) fn is_unchecked(summary: &Summary) -> bool {
 /// keep it. That was before final variants were checked: results with checks lack it because something was found, and so do
 /// those whose build is not known to be correct.
 pub fn keeps_deployed(summary: &Summary) -> bool {
-    let build = BuildNote::of_what_is_handed_over(summary.builds());
+    let build = BuildNote::of_what_is_handed_over(builds_of(summary));
     let is_doubted = build.is_some_and(|note| !matches!(note.check, BuildCheck::Passed(_)));
     is_proven(summary) && !is_unchecked(summary) && summary.checks().is_empty() && !is_doubted
 }

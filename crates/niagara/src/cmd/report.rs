@@ -204,9 +204,10 @@ fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
         let _ = std::fs::remove_file(&unfinished);
         bail!(
             "cannot pack the built server into {}: {}\n\
-             remedy: mend that (make room, say), then: niagara report FOLDER --format files",
+             remedy: mend that (make room, say), then: niagara report {} --format files",
             archive.display(),
-            String::from_utf8_lossy(&output.stderr).trim()
+            String::from_utf8_lossy(&output.stderr).trim(),
+            deploy.parent().unwrap_or(deploy).display()
         );
     }
     std::fs::rename(&unfinished, &archive)
