@@ -52,7 +52,8 @@ impl ShippedProfile {
         let packed = BUILT_IN
             .get_file(&path)
             .with_context(|| format!("data/pgo-profiles/{path} is missing"))?;
-        zstd::decode_all(packed.contents()).with_context(|| format!("data/pgo-profiles/{path} is damaged"))
+        zstd::decode_all(packed.contents())
+            .with_context(|| format!("data/pgo-profiles/{path} is damaged"))
     }
 
     /// Stands for the content.
@@ -113,8 +114,12 @@ pub fn shipped_profiles() -> Result<Vec<ShippedProfile>> {
     files
         .map(|(name, text)| {
             let file = format!("data/pgo-profiles/{name}.toml");
-            let profile: ShippedProfile =
-                niagara_toml::read(&file, text, "data/pgo-profiles/README.md shows the format", &[])?;
+            let profile: ShippedProfile = niagara_toml::read(
+                &file,
+                text,
+                "data/pgo-profiles/README.md shows the format",
+                &[],
+            )?;
             Ok(ShippedProfile { name, ..profile })
         })
         .collect()

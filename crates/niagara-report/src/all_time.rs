@@ -1,18 +1,15 @@
 //! Throughput over all time under load beside the median over slices that is judged: where they disagree, in a DBA's words.
 
 use niagara_stats::{AllTime, Verdict};
-use niagara_store::{Comparison, Goal, RungOutcome, Summary};
+use niagara_store::{AllTimeMeaning, Comparison, Finding, Goal, RungOutcome, Summary, Warning};
 
 use crate::number;
-use crate::wording::{capital, load};
+use crate::wording::load;
 
 /// Title of the figure.
 pub(crate) const ALL_TIME: &str = "Throughput over all time";
 /// How to read it.
 pub(crate) const ALL_TIME_MEANS: &str = "all transactions over all time under load, standstills included; what is judged is the median over slices";
-
-/// Share of slices from which standstills are worth a word.
-const WORTH_A_WORD: f64 = 0.005;
 
 /// What both figures of a comparison come to whose call of "faster" was taken back; `None` of every other.
 pub(crate) fn withdrawn(comparison: &Comparison) -> Option<String> {
@@ -27,15 +24,14 @@ pub(crate) fn withdrawn(comparison: &Comparison) -> Option<String> {
 }
 
 /// What a reader must know of the comparisons of a summary in which both figures disagree beyond chance.
-pub(crate) fn cautions(summary: &Summary) -> Vec<String> {
+pub(crate) fn cautions(summary: &Summary) -> Vec<Warning> {
     let ends = ["the start", "the final variant"];
-    let main =
-        |comparison: &Comparison, sides| caution(comparison, sides).map(|text| capital(&text));
+    let main = |comparison: &Comparison, sides| caution(comparison, sides).map(Warning::from);
     let of = |name: &str, comparison: &Comparison, sides| {
-        caution(comparison, sides).map(|text| format!("{name}: {text}"))
+        caution(comparison, sides).map(|finding| Warning::about(name, finding))
     };
     let without_and_with = ["the server without it", "the server with it"];
-    let all: Vec<Option<String>> =
+    let all: Vec<Option<Warning>> =
         match summary {
             Summary::Tune(tune) => {
                 let total = tune.total.iter().map(|total| main(total, ends));
@@ -84,52 +80,26 @@ pub(crate) fn cautions(summary: &Summary) -> Vec<String> {
 
 /// Why the figures of A and B, called like this, are two things; `None` where they agree. What is called faster and did less over all
 /// time is told of also where chance may have done it.
-fn caution(comparison: &Comparison, [a, b]: [&str; 2]) -> Option<String> {
+fn caution(comparison: &Comparison, sides: [&str; 2]) -> Option<Finding> {
     let judged = &comparison.throughput;
     let is_called = judged.verdict == Some(Verdict::Faster);
     let is_open = |found: &AllTime| is_called && found.estimate.ratio < 1.0;
     let found = comparison
         .all_time
         .filter(|found| found.disagrees || is_open(found))?;
-    Some(format!(
-        "{}. Over all time under load {b} served {} of what {a} did, by its median slice {}.{}",
-        reason(&found, [a, b]),
-        number::estimate(&found.estimate),
-        number::estimate(&judged.estimate),
-        match judged.verdict {
-            _ if judged.withdrawn => {
-                " So it is not called faster, and not handed over. In InnoDB it is mostly flushing, or a checkpoint of the redo log, that \
-                 holds all connections up."
+    Some(Finding::AllTimeDisagrees {
+        sides: sides.map(str::to_owned),
+        all_time: found,
+        median: judged.estimate,
+        meaning: match judged.verdict {
+            _ if judged.withdrawn => AllTimeMeaning::Withdrawn,
+            _ if comparison.goal != Goal::Throughput => AllTimeMeaning::Nothing,
+            Some(Verdict::Faster) if found.contradicts_faster() => {
+                AllTimeMeaning::ContradictsFaster
             }
-            _ if comparison.goal != Goal::Throughput => "",
-            Some(Verdict::Faster) if found.contradicts_faster() =>
-                " By now it would not be called faster.",
-            Some(Verdict::Faster) if found.estimate.low > 1.0 => {
-                " It is faster over all time as well; what a day brings is nearer to the first figure."
-            }
-            Some(Verdict::Faster) => {
-                " Whether it is faster over all time as well these duels leave open: more would tell."
-            }
-            _ => "",
-        }
-    ))
-}
-
-/// Which side it is, and what it does.
-fn reason(found: &AllTime, sides: [&str; 2]) -> String {
-    let b_loses = found.over_score.is_none_or(|over| over.ratio < 1.0);
-    let (worse, better) = match b_loses {
-        true => (1, 0),
-        false => (0, 1),
-    };
-    let [more, less] = [worse, better].map(|side| found.slow[side]);
-    let [who, other] = [worse, better].map(|side| sides[side]);
-    match more > less && more >= WORTH_A_WORD {
-        true => format!(
-            "{who} stood still, or served less than half of what it usually does, in {} of its slices ({other} in {})",
-            number::percent(more),
-            number::percent(less)
-        ),
-        false => format!("{who} loses more by its slow slices than {other}"),
-    }
+            Some(Verdict::Faster) if found.estimate.low > 1.0 => AllTimeMeaning::FasterToo,
+            Some(Verdict::Faster) => AllTimeMeaning::Open,
+            _ => AllTimeMeaning::Nothing,
+        },
+    })
 }

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use niagara_stats::Verdict;
 use niagara_store::{
-    BuildCheck, BuildNote, Comparison, DeployBuild, Deployment, FinalCheck, Rung, SameAnswers,
-    Summary,
+    BuildCheck, BuildNote, Comparison, DeployBuild, Deployment, FinalCheck, Finding, Rung,
+    SameAnswers, Summary,
 };
 
 use crate::number;
+use crate::number::capital;
 use crate::terminal::is_unchecked;
-use crate::wording::{Standing, builds_of, capital, checks_told, comparison_of};
+use crate::wording::{Standing, builds_of, checks_told, comparison_of};
 
 /// The heading above these lines, in every form of the report.
 pub const HEADING: &str = "What it costs to apply, and what it risks";
@@ -358,22 +359,12 @@ const MEANINGS: [(&str, &str); 4] = [
     ("memory", "the server takes more memory"),
 ];
 
-/// What a study says of itself where its load came from another host: `the load comes from db-client: who else …`.
-const CLIENT_HOST: [&str; 2] = ["the load comes from ", ": who else "];
-
 /// The host that a study's load came from, which is kept among what a reader has to know.
 fn client_host(summary: &Summary) -> Option<&str> {
-    let warnings = match summary {
-        Summary::Tune(tune) => &tune.warnings,
-        Summary::Compare(compare) => &compare.warnings,
-        Summary::Ladder(ladder) => &ladder.warnings,
-        Summary::Matrix(matrix) => &matrix.warnings,
-        Summary::Sweep(sweep) => &sweep.warnings,
-    };
-    let [before, after] = CLIENT_HOST;
-    warnings.iter().find_map(|warning| {
-        let (host, _) = warning.strip_prefix(before)?.split_once(after)?;
-        Some(host)
+    let mut warnings = summary.warnings().iter();
+    warnings.find_map(|warning| match &warning.finding {
+        Finding::RemoteLoad { host } => Some(host.as_str()),
+        _ => None,
     })
 }
 

@@ -15,7 +15,7 @@ mod json;
 mod ladder;
 mod markdown;
 mod node_account;
-pub mod number;
+pub use niagara_store::number;
 mod profile;
 mod replay;
 mod report;

@@ -49,14 +49,14 @@ const COUPLES: &str = "Couples (matched pairs of slices, one of each server)";
 struct Page(String);
 
 impl Page {
-    fn warnings(&mut self, warnings: &[String]) {
+    fn warnings(&mut self, warnings: &[impl std::fmt::Display]) {
         if warnings.is_empty() {
             return;
         }
         self.line("> **Before you believe the rest**");
         self.0.pop(); // the list belongs to the quotation
         for warning in warnings {
-            self.row(&format!("> - {}", text(warning)));
+            self.row(&format!("> - {}", text(&warning.to_string())));
         }
         self.row("");
     }
@@ -156,7 +156,11 @@ impl Page {
             self.line("## Not tried");
             for (reason, levers) in wording::by_reason(&tune.not_tried) {
                 let titles: Vec<String> = levers.iter().map(|lever| text(&lever.title)).collect();
-                self.row(&format!("- {}: {}", titles.join(", "), text(reason)));
+                self.row(&format!(
+                    "- {}: {}",
+                    titles.join(", "),
+                    text(&reason.to_string())
+                ));
             }
             self.row("");
         }

@@ -1,7 +1,7 @@
 //! What a comparison by a capture has to say beside its verdict: fidelity, answers, digests. Text alone; the reports lay it
 //! out.
 
-use niagara_store::{DigestComparison, DigestFinding, ReplaySummary};
+use niagara_store::{DigestComparison, DigestFinding, Finding, ReplaySummary};
 
 use crate::grid::Grid;
 use crate::number;
@@ -81,33 +81,25 @@ fn sentence(text: &str) -> String {
 }
 
 /// What a reader must know before believing the rest.
-pub(crate) fn warnings(replay: &ReplaySummary) -> Vec<String> {
+pub(crate) fn warnings(replay: &ReplaySummary) -> Vec<Finding> {
     let mut all = Vec::new();
     if !replay.is_good {
-        all.push(format!("Replay: {}.", replay.verdict));
+        all.push(Finding::ReplayUnfit {
+            verdict: replay.verdict.clone(),
+        });
     }
     if !replay.answers.is_empty() {
-        all.push(format!(
-            "B gives other answers than A, so that it cannot be recommended, whatever its speed: {}.",
-            replay.answers.join("; ")
-        ));
+        all.push(Finding::ReplayAnswers {
+            answers: replay.answers.clone(),
+        });
     }
     let slower = replay
         .digests
         .iter()
         .filter(|digest| digest.finding == DigestFinding::Slower);
-    let slower: Vec<String> = slower
-        .map(|digest| {
-            format!(
-                "{} ({}): {}",
-                digest.digest,
-                number::estimate(&digest.latency),
-                digest.text
-            )
-        })
-        .collect();
-    if !slower.is_empty() {
-        all.push(format!("Slower on B: {}.", slower.join("; ")));
+    let digests: Vec<DigestComparison> = slower.cloned().collect();
+    if !digests.is_empty() {
+        all.push(Finding::SlowerDigests { digests });
     }
     all
 }

@@ -48,7 +48,7 @@ impl Report {
         events.retain(|event| ![DECISION, FOUGHT_ON, NODES_HELD].contains(&event.kind.as_str()));
         Ok(Report {
             study: store.study()?,
-            summary: store.summary_over_all_time()?,
+            summary: store.summary()?,
             variants: store.variants()?,
             duels: store.duels()?,
             events,

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Goal, NotTried, Releases, Rung,
-    Searched, Summary, Together, TuneSummary,
+    BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Finding, Goal, NotTried, Reason,
+    Releases, Rung, Searched, Summary, Together, TuneSummary, Warning,
 };
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
@@ -196,7 +196,7 @@ pub(crate) fn failed(comparison: &Comparison, load: &str) -> Option<String> {
     }
     Some(format!(
         "{} for {load} ({} counted)",
-        failed.reason,
+        failed.failure,
         number::count(judged.duels, "fresh duel")
     ))
 }
@@ -328,11 +328,8 @@ pub fn load(workload: &str, threads: u32) -> String {
 }
 
 /// What a reader must know about the protocol, where it is not the default.
-fn protocol_note(protocol: &str) -> Option<&'static str> {
-    (protocol == "pair").then_some(
-        "Measured in pairs of runs, one variant after the other: the machine's drift is cancelled \
-         less well than in duels, so the interval is wider for the same time.",
-    )
+fn protocol_note(protocol: &str) -> Option<Finding> {
+    (protocol == "pair").then_some(Finding::PairProtocol)
 }
 
 /// `proven` is said only of what fresh duels have shown.
@@ -654,12 +651,12 @@ pub fn time(elapsed: f64, load: f64, budget: Option<f64>) -> String {
 }
 
 /// Levers that were not tried, by reason, the most common reason first.
-pub(crate) fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
-    let mut groups: Vec<(&str, Vec<&NotTried>)> = Vec::new();
+pub(crate) fn by_reason(not_tried: &[NotTried]) -> Vec<(&Reason, Vec<&NotTried>)> {
+    let mut groups: Vec<(&Reason, Vec<&NotTried>)> = Vec::new();
     for lever in not_tried {
         match groups
             .iter_mut()
-            .find(|(reason, _)| *reason == lever.reason)
+            .find(|(reason, _)| **reason == lever.reason)
         {
             Some((_, levers)) => levers.push(lever),
             None => groups.push((&lever.reason, vec![lever])),
@@ -669,61 +666,18 @@ pub(crate) fn by_reason(not_tried: &[NotTried]) -> Vec<(&str, Vec<&NotTried>)> {
     groups
 }
 
-/// Levers that were not tried, counted by kind of reason, most first. Reasons that begin alike, up to their first colon and
-/// but for their numbers, are of one kind; the whole reason stands where all of a kind have the same, and where they differ
-/// in numbers alone, with the smallest and the largest: `matters from 100–700 MB of data`.
-pub fn counted(not_tried: &[NotTried]) -> Vec<(String, usize)> {
-    let mut kinds: Vec<(String, Vec<&str>)> = Vec::new();
+/// Levers that were not tried, counted by kind of reason, most first; each kind by its heading.
+pub fn counted(not_tried: &[NotTried]) -> Vec<(&'static str, usize)> {
+    let mut kinds: Vec<(&'static str, usize)> = Vec::new();
     for lever in not_tried {
-        let reason = lever.reason.as_str();
-        let kind = without_numbers(reason.split(": ").next().unwrap_or(reason));
-        match kinds.iter_mut().find(|(known, _)| *known == kind) {
-            Some((_, reasons)) => reasons.push(reason),
-            None => kinds.push((kind, vec![reason])),
+        let heading = lever.reason.heading();
+        match kinds.iter_mut().find(|(known, _)| *known == heading) {
+            Some((_, count)) => *count += 1,
+            None => kinds.push((heading, 1)),
         }
     }
-    kinds.sort_by_key(|(_, reasons)| std::cmp::Reverse(reasons.len()));
+    kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
     kinds
-        .into_iter()
-        .map(|(_, reasons)| {
-            let whole = merged(&reasons).or_else(|| {
-                let kinds: Vec<&str> = reasons
-                    .iter()
-                    .map(|reason| reason.split(": ").next().unwrap_or(reason))
-                    .collect();
-                merged(&kinds)
-            });
-            (whole.unwrap_or_default(), reasons.len())
-        })
-        .collect()
-}
-
-/// Each number that stands by itself as `#`.
-fn without_numbers(text: &str) -> String {
-    let words = text.split(' ').map(|word| match word.parse::<u64>() {
-        Ok(_) => "#",
-        Err(_) => word,
-    });
-    words.collect::<Vec<_>>().join(" ")
-}
-
-/// Texts that differ in numbers alone as one; nothing where they differ in more.
-fn merged(texts: &[&str]) -> Option<String> {
-    let first = texts.first()?;
-    let shape = without_numbers(first);
-    if texts.iter().any(|text| without_numbers(text) != shape) {
-        return None;
-    }
-    let words = first.split(' ').enumerate().map(|(place, word)| {
-        let numbers = texts
-            .iter()
-            .filter_map(|text| text.split(' ').nth(place)?.parse::<u64>().ok());
-        match (numbers.clone().min(), numbers.max()) {
-            (Some(least), Some(most)) if least != most => format!("{least}–{most}"),
-            _ => word.to_owned(),
-        }
-    });
-    Some(words.collect::<Vec<_>>().join(" "))
 }
 
 /// What there is to know of built servers: whose, and what.
@@ -770,21 +724,15 @@ fn release(releases: &Releases) -> String {
     }
 }
 
-/// What a reader has to know before anything else of built servers that are older than what they were compared with.
-fn older_builds(builds: &[BuildNote]) -> impl Iterator<Item = String> {
+/// Built servers that are older than the ones they were compared with.
+fn older_builds(builds: &[BuildNote]) -> impl Iterator<Item = Finding> {
     builds.iter().filter_map(|build| {
-        let releases = build.releases.as_ref()?;
-        let newer = releases.newer_beside()?;
-        let whose = match build.of.contains(' ') {
-            true => format!("The {}'s", build.of),
-            false => format!("{}'s", build.of),
-        };
-        Some(format!(
-            "{whose} own build is of an older release than the server beside it, {} and {newer}: what was fixed between \
-             them is missing, security fixes among it, and the ratio compares two releases, too. `niagara server build \
-             SERVER --refresh-source` asks for the newer source.",
-            releases.built
-        ))
+        let releases = build.releases.clone()?;
+        releases.newer_beside()?;
+        Some(Finding::OlderBuild {
+            of: build.of.clone(),
+            releases,
+        })
     })
 }
 
@@ -800,42 +748,35 @@ pub(crate) fn builds_of(summary: &Summary) -> &[BuildNote] {
 }
 
 /// Warnings stored with the summary, and those that follow from it.
-pub fn warnings(summary: &Summary) -> Vec<String> {
-    let (stored, complete, note) = match summary {
-        Summary::Tune(tune) => (&tune.warnings, tune.complete, None),
-        Summary::Compare(compare) => (
-            &compare.warnings,
-            compare.complete,
-            protocol_note(&compare.protocol),
-        ),
-        Summary::Ladder(ladder) => (
-            &ladder.warnings,
-            ladder.complete,
-            protocol_note(&ladder.protocol),
-        ),
-        Summary::Matrix(matrix) => (
-            &matrix.warnings,
-            matrix.complete,
-            protocol_note(&matrix.protocol),
-        ),
-        Summary::Sweep(sweep) => (&sweep.warnings, sweep.complete, None),
+pub fn warnings(summary: &Summary) -> Vec<Warning> {
+    let protocol = match summary {
+        Summary::Compare(compare) => protocol_note(&compare.protocol),
+        Summary::Ladder(ladder) => protocol_note(&ladder.protocol),
+        Summary::Matrix(matrix) => protocol_note(&matrix.protocol),
+        Summary::Tune(_) | Summary::Sweep(_) => None,
     };
-    let mut all: Vec<String> = older_builds(builds_of(summary)).collect();
+    let mut all: Vec<Warning> = older_builds(builds_of(summary))
+        .map(Warning::from)
+        .collect();
     all.extend(cautions(summary));
+    let stored = summary.warnings();
     all.extend(stored.iter().cloned());
     if let Some(replay) = comparison_of(summary).and_then(|comparison| comparison.replay.as_ref()) {
-        all.extend(crate::replay::warnings(replay));
-    }
-    if is_unchecked(summary) {
-        all.push(
-            "What was proven to be better is not checked yet: there is no deploy/ for it before the study is continued."
-                .to_owned(),
+        all.extend(
+            crate::replay::warnings(replay)
+                .into_iter()
+                .map(Warning::from),
         );
     }
-    if !complete && !stored.iter().any(|w| w.contains("same command")) {
-        all.push("Not complete: the same command continues from here.".to_owned());
+    if is_unchecked(summary) {
+        all.push(Finding::ProvenUnchecked.into());
     }
-    all.extend(note.map(str::to_owned));
+    let is_told =
+        |warning: &Warning| matches!(warning.finding, Finding::Stopped | Finding::Unfinished);
+    if !summary.is_complete() && !stored.iter().any(is_told) {
+        all.push(Finding::Unfinished.into());
+    }
+    all.extend(protocol.map(Warning::from));
     all
 }
 
@@ -905,15 +846,7 @@ pub(crate) fn checks_told(checks: &[FinalCheck]) -> Option<String> {
         format!("{}: {result} ({words})", check.part)
     });
     let told = told.collect::<Vec<_>>().join("; ");
-    (!told.is_empty()).then(|| capital(&format!("{told}.")))
-}
-
-/// With a capital letter.
-pub(crate) fn capital(sentence: &str) -> String {
-    let mut letters = sentence.chars();
-    letters.next().map_or(String::new(), |letter| {
-        letter.to_uppercase().chain(letters).collect()
-    })
+    (!told.is_empty()).then(|| number::capital(&format!("{told}.")))
 }
 
 /// What two levers do together, in a sentence.

@@ -53,6 +53,11 @@ fn forms(summary: &Summary) -> Vec<String> {
         .collect()
 }
 
+fn in_words(summary: &Summary) -> String {
+    let told: Vec<String> = warnings(summary).iter().map(ToString::to_string).collect();
+    told.join(" ")
+}
+
 #[test]
 fn every_form_says_that_it_is_not_called_faster_and_why() {
     let summary = compared(|_| ());
@@ -60,7 +65,7 @@ fn every_form_says_that_it_is_not_called_faster_and_why() {
         for words in [
             "is not called faster than mariadb-10.11",
             "× 1.010 [1.006, 1.014] in the median slice, but × 0.82 [0.79, 0.85] over all time",
-            "B stood still, or served less than half of what it usually does, in 20 % of its slices (A in 0.2 %)",
+            "B stood still, or served less than half of its usual rate, in 20 % of its slices (A in 0.2 %)",
             "B served × 0.82 [0.79, 0.85] of what A did",
             "not faster over all time",
         ] {
@@ -88,7 +93,7 @@ fn where_it_is_faster_over_all_time_as_well_the_call_stands_with_a_caution() {
         all_time.estimate = fixture::estimate(1.12, 1.05, 1.2);
     });
     assert!(headline(&summary).contains("is 31 % faster than"));
-    let told = warnings(&summary).join(" ");
+    let told = in_words(&summary);
     assert!(
         told.contains("It is faster over all time as well"),
         "{told}"
@@ -108,7 +113,7 @@ fn the_side_that_stands_still_is_named_and_nothing_is_said_where_both_agree() {
         all_time.over_score = Some(fixture::estimate(1.19, 1.1, 1.28));
         all_time.slow = [0.15, 0.0];
     });
-    let told = warnings(&a_stands_still).join(" ");
+    let told = in_words(&a_stands_still);
     assert!(told.contains("A stood still"), "{told}");
     assert!(!told.contains("not called faster"), "{told}");
     // Slow slices that are no standstills.
@@ -116,7 +121,7 @@ fn the_side_that_stands_still_is_named_and_nothing_is_said_where_both_agree() {
         comparison.throughput.withdrawn = false;
         comparison.all_time.as_mut().expect("set above").slow = [0.0; 2];
     });
-    let told = warnings(&uneven).join(" ");
+    let told = in_words(&uneven);
     assert!(told.contains("B loses more by its slow slices"), "{told}");
     // Called faster, and less over all time, though that may be chance.
     let open = compared(|comparison| {
@@ -126,7 +131,7 @@ fn the_side_that_stands_still_is_named_and_nothing_is_said_where_both_agree() {
         all_time.estimate = fixture::estimate(0.97, 0.92, 1.02);
         all_time.disagrees = false;
     });
-    let told = warnings(&open).join(" ");
+    let told = in_words(&open);
     assert!(told.contains("these duels leave open"), "{told}");
     assert!(
         headline(&open).contains("is 1.0 % faster"),
@@ -137,7 +142,7 @@ fn the_side_that_stands_still_is_named_and_nothing_is_said_where_both_agree() {
         comparison.throughput.withdrawn = false;
         comparison.all_time.as_mut().expect("set above").disagrees = false;
     });
-    assert_eq!(warnings(&agreed), Vec::<String>::new());
+    assert_eq!(warnings(&agreed), []);
     // The figure is there all the same.
     assert!(
         forms(&agreed)
@@ -195,7 +200,7 @@ fn a_rung_that_was_kept_by_an_older_version_is_told_about() {
             claim: Box::new(claim),
         },
     });
-    let told = warnings(&Summary::Ladder(ladder)).join(" ");
+    let told = in_words(&Summary::Ladder(ladder));
     assert!(
         told.contains("one: the server with it stood still"),
         "{told}"

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use niagara_report::{Report, html};
 use niagara_stats::Estimate;
-use niagara_store::{Deployment, Store, Summary};
+use niagara_store::{Deployment, Finding, Store, Summary, Warning};
 
 /// Elements that HTML leaves unclosed.
 const VOID: [&str; 4] = ["meta", "br", "hr", "link"];
@@ -118,7 +118,10 @@ fn a_tuned_server() {
 fn a_tuned_server_with_warnings_and_escapes() {
     let mut tune = fixture::tune();
     tune.complete = false;
-    tune.warnings = vec!["<script>alert(1)</script> & the negative control won".into()];
+    tune.warnings = vec![Warning::about(
+        "<script>alert(1)</script> & the negative control",
+        Finding::Stopped,
+    )];
     tune.rungs[0].screened.title = "a < b \"quoted\"".into();
     let page = page("warned", &Summary::Tune(Box::new(tune)), 12, 0.2716);
     assert!(page.contains("&lt;script&gt;"));

@@ -5,9 +5,9 @@ mod fixture;
 use niagara_report::{Report, headline, html, markdown};
 use niagara_stats::{IntervalEstimate, Stability, Verdict};
 use niagara_store::{
-    Axis, Cell, CellOutcome, Confirmed, FailedSide, LadderRung, LadderSummary, MatrixSummary,
-    MatrixWorkload, MeasuredPart, MethodControl, NextPart, OnNodes, RungOutcome, Summary,
-    Unevenness,
+    Axis, Cell, CellOutcome, Confirmed, Control, FailedSide, Failure, LadderRung, LadderSummary,
+    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, OnNodes, Reason,
+    RungOutcome, Summary, Unevenness,
 };
 
 fn report(summary: &Summary) -> Report {
@@ -184,9 +184,7 @@ fn matrix(ratio: f64) -> MatrixSummary {
         }
     };
     let left = || CellOutcome::NotTried {
-        reason: "not measured yet".into(),
-        is_left: true,
-        failed: false,
+        reason: Reason::NotAskedFor,
     };
     let cell = |title: &str, levels: &[usize], outcome| Cell {
         levels: levels.to_vec(),
@@ -248,7 +246,7 @@ fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
             "oltp_read_only: how far fresh starts lie apart",
             "| Combination | Threads | Baseline | Combination | Over the baseline's |",
             "| -O3 | 16 | 3.0 % [2.0 %, 6.0 %] | 1.2 % [0.8 %, 2.4 %] | × 0.40 [0.20, 0.80] |",
-            "| PGO, oltp_read_only, 16 threads | not measured yet |",
+            "| PGO, oltp_read_only, 16 threads | not measured yet: in no part that was asked for |",
         ],
     );
     assert!(!text.contains("several machines"), "{text}");
@@ -420,7 +418,7 @@ fn a_matrix_in_parts_tells_them_what_each_confirmed_and_what_comes_next() {
     whole.confirmed = Some(confirmed("PGO", 0.025, Verdict::Faster));
     whole.other_confirmations = vec![confirmed("-O3", 0.0125, Verdict::Undetected)];
     let control = |part: usize| MethodControl {
-        name: "negative control".into(),
+        control: Control::Negative,
         title: "Nothing".into(),
         comparison: None,
         reason: None,
@@ -436,7 +434,7 @@ fn a_matrix_in_parts_tells_them_what_each_confirmed_and_what_comes_next() {
             "## Confirmations",
             "| -O3 | oltp_read_only, 16 threads | × 1.10 [1.05, 1.15] | 0.0125 |",
             "negative control, part 2: Nothing",
-            "| PGO, all 2 cells | not measured yet |",
+            "| PGO, all 2 cells | not measured yet: in no part that was asked for |",
         ],
     );
     // By its cells another one looks better, which was not confirmed.
@@ -452,7 +450,10 @@ fn a_side_that_failed_is_told_as_failed_with_its_reason() {
     let mut part = matrix(1.1);
     let failed = FailedSide {
         side: 1,
-        reason: "base + O3 could not be measured: signal 11".into(),
+        failure: Failure {
+            variant: "base + O3".into(),
+            error: "signal 11".into(),
+        },
     };
     let CellOutcome::Measured { comparison } = &mut part.cells[0].outcome else {
         panic!("measured");
@@ -461,9 +462,10 @@ fn a_side_that_failed_is_told_as_failed_with_its_reason() {
     comparison.throughput.duels = 3;
     comparison.throughput.confidence = Some(0.75);
     part.cells[1].outcome = CellOutcome::NotTried {
-        reason: "base + PGO could not be measured: no such library".into(),
-        is_left: false,
-        failed: true,
+        reason: Reason::SideFailed(Failure {
+            variant: "base + PGO".into(),
+            error: "no such library".into(),
+        }),
     };
     has(
         &page(&Summary::Matrix(Box::new(part.clone()))),

@@ -4,7 +4,9 @@ mod fixture;
 
 use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, json, markdown};
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::{BuildCheck, BuildNote, CompareSummary, Releases, Summary};
+use niagara_store::{
+    BuildCheck, BuildNote, CompareSummary, Failure, Finding, Releases, Summary, Warning,
+};
 
 /// The short form, as it is printed at the end of a study whose slices are gone.
 fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
@@ -271,7 +273,7 @@ fn a_tuned_server_with_everything() {
     let text = niagara_report::terminal(&tune(), &view);
     insta::assert_snapshot!(text);
     // What is not shown in short is counted.
-    assert!(text.contains("No doublewrite buffer, Log flushed once a second: risks durability"));
+    assert!(text.contains("No doublewrite buffer, Log flushed once a second: risk durability"));
 }
 
 #[test]
@@ -354,7 +356,8 @@ fn an_older_release_is_said_in_the_first_lines_of_every_form() {
         }),
         check: BuildCheck::Passed("10 kills".into()),
     };
-    let words = "older release than the server beside it, 10.11.9-MariaDB and 10.11.19-MariaDB";
+    let words =
+        "older release (10.11.9-MariaDB) than the server compared with it (10.11.19-MariaDB";
     tune.builds = vec![of("10.11.9-MariaDB")];
     let summary = Summary::Tune(Box::new(tune.clone()));
     let screen = terminal(&summary, false, 160);
@@ -384,8 +387,12 @@ fn warnings_come_before_everything_but_the_headline() {
     tune.complete = false;
     tune.total = None;
     tune.warnings = vec![
-        "The negative control, which changes nothing, won: × 1.03 [1.01, 1.05]. Do not believe the screening."
-            .into(),
+        Finding::NegativeControlMoved {
+            part: None,
+            effect: fixture::estimate(1.03, 1.01, 1.05),
+            one_in: 20.0,
+        }
+        .into(),
     ];
     let text = terminal(&Summary::Tune(Box::new(tune)), false, 100);
     insta::assert_snapshot!(text.lines().take(6).collect::<Vec<_>>().join("\n"));
@@ -514,7 +521,10 @@ fn of_too_few_duels_the_first_line_says_that_and_how_sure_the_interval_is() {
 fn a_final_variant_that_could_not_be_measured_is_told_beside_what_was_proven() {
     let mut tune = fixture::tune();
     (tune.total, tune.deployment) = (None, None);
-    tune.total_failure = Some("mariadb-10.11 + unix-socket could not be measured: exit 1".into());
+    tune.total_failure = Some(Failure {
+        variant: "mariadb-10.11 + unix-socket".into(),
+        error: "exit 1".into(),
+    });
     let summary = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
     let told = niagara_report::headline(&summary(&tune));
     let words = "4 levers looked helpful in the screening for oltp_read_only, 32 threads, 2 of them proven by fresh \
@@ -773,7 +783,7 @@ fn what_only_the_screening_set_up_is_counted_and_not_listed() {
 #[test]
 fn markdown_of_a_comparison_with_a_warning() {
     let mut compare = fixture::compare();
-    compare.warnings = vec!["a | b failed:\n<log>".into()];
+    compare.warnings = vec![Warning::about("a | b\n<log>", Finding::PairProtocol)];
     insta::assert_snapshot!(markdown(&report(&Summary::Compare(Box::new(compare)))));
 }
 

@@ -73,16 +73,3 @@ impl FinalCheck {
         !checks.is_empty() && FinalCheck::none_broken(checks)
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn notes_of_before_releases_were_kept_are_read() {
-        let old = r#"{"of":"B","recipe":"gcc","trained_on":[],"measured_on_training":false,
-            "check":{"outcome":"passed","says":"10 kills"}}"#;
-        let note: BuildNote = serde_json::from_str(old).expect("valid");
-        assert_eq!(note.releases, None);
-    }
-}

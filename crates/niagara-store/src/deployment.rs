@@ -48,8 +48,7 @@ pub struct Deployment {
     pub transport: String,
     /// Server variables and environment variables that each lever of the variant sets, by the lever's identifier.
     pub sets: BTreeMap<String, Vec<String>>,
-    /// Settings of the host, in order: commands or sentences. Of results that did not keep notes apart by their kind, all of
-    /// them.
+    /// Settings of the host, in order: commands or sentences.
     pub host_steps: Vec<String>,
     /// What is to be done by hand beside the files, in order: commands or sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -76,7 +75,7 @@ pub struct Deployment {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub instead_of: Option<String>,
     /// Titles of its levers by what they risk (`memory`, `durability`, `security`, `system`), those that risk nothing left
-    /// out; `None` of results that did not keep it.
+    /// out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub risks: Option<BTreeMap<String, Vec<String>>>,
     /// What whoever installs its levers has to know, a few words each: `long statements may hold others up`.
@@ -128,23 +127,7 @@ pub struct DeployBuild {
     /// Its release, and that of the server that it takes the place of; `None` of results that did not keep them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub releases: Option<Releases>,
-    /// SHA-256 of the binary that was measured and checked; `None` of results that did not keep it.
+    /// SHA-256 of the binary that was measured and checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn deployments_of_before_releases_and_kinds_of_notes_were_kept_are_read() {
-        let old = r#"{"family":"mariadb","config":{},"environment":{},"malloc":null,"server_cpus":null,"nice":null,
-            "scheduling":null,"huge_pages":null,"transport":"tcp","sets":{},"host_steps":["one"],"machine":"",
-            "built":{"prefix":"/p","binary":"usr/sbin/mariadbd","one_line":"gcc","recipe":"{}"}}"#;
-        let read: Deployment = serde_json::from_str(old).expect("valid");
-        assert_eq!(read.built.expect("there").releases, None);
-        assert_eq!((read.host_steps.len(), read.steps.len()), (1, 0));
-        assert!(read.application.is_empty() && read.remarks.is_empty());
-    }
 }

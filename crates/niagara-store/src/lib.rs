@@ -10,6 +10,8 @@ mod goal;
 mod load_name;
 mod lock;
 mod node_account;
+pub mod number;
+mod reason;
 mod record;
 mod release;
 mod replay;
@@ -17,6 +19,8 @@ mod same_answers;
 mod store;
 mod study_summary;
 mod summary;
+mod warning;
+mod words;
 
 pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
@@ -28,6 +32,7 @@ pub use goal::Goal;
 pub use load_name::load_name;
 pub use lock::StudyLock;
 pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
+pub use reason::{Failure, Machine, Reason, Setting};
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
@@ -45,4 +50,7 @@ pub use study_summary::{
 pub use summary::{
     CompareSummary, Comparison, FailedSide, NotTried, OnNodes, Rung, Screened, Searched,
     SearchedRange, Summary, Together, TuneSummary,
+};
+pub use warning::{
+    AllTimeMeaning, BusySide, Control, Finding, PointFailure, SlowSide, TakenEvidence, Warning,
 };

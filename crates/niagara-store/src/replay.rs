@@ -102,7 +102,8 @@ impl ReplaySummary {
 
     /// Adds what came of comparing answers by content: B is not recommended where they differ.
     pub fn take_answers(&mut self, answers: &SameAnswers) {
-        self.answers.extend(answers.differences());
+        self.answers
+            .extend(answers.differences().map(ToString::to_string));
         self.facts.extend(answers.facts());
         self.same_answers = Some(answers.clone());
     }

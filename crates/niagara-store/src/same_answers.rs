@@ -60,12 +60,10 @@ impl SameAnswers {
             .any(|digest| digest.what != Difference::Open)
     }
 
-    /// The digests that B answers otherwise, in words.
-    pub fn differences(&self) -> impl Iterator<Item = String> {
+    /// The digests that B answers otherwise.
+    pub fn differences(&self) -> impl Iterator<Item = &DifferingDigest> {
         let wrong = self.differing.iter();
-        wrong
-            .filter(|digest| digest.what != Difference::Open)
-            .map(DifferingDigest::words)
+        wrong.filter(|digest| digest.what != Difference::Open)
     }
 
     /// What was compared and what was not, a line each.
@@ -99,8 +97,14 @@ impl SameAnswers {
     }
 }
 
+impl std::fmt::Display for DifferingDigest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.words())
+    }
+}
+
 impl DifferingDigest {
-    fn words(&self) -> String {
+    pub(crate) fn words(&self) -> String {
         let what = match self.what {
             Difference::Open => "rows in another order, or others",
             Difference::Contents => "other contents",
@@ -142,7 +146,7 @@ mod tests {
         );
         answers.differing.push(digest(Difference::Contents));
         assert!(answers.differ());
-        let words: Vec<String> = answers.differences().collect();
+        let words: Vec<String> = answers.differences().map(ToString::to_string).collect();
         assert!(
             words.len() == 1 && words[0].contains("other contents"),
             "{words:?}"

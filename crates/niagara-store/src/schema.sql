@@ -79,8 +79,8 @@ CREATE TABLE slice (
     steal                   REAL    NOT NULL,   -- share of CPU time stolen by the hypervisor, 0 to 1
     disturbed               INTEGER NOT NULL,   -- 1: of no use, its couple is dropped
     histogram               TEXT    NOT NULL,   -- HDR histogram of latencies, V2 deflate, base64
-    taken                   REAL    NOT NULL DEFAULT 0,   -- share of CPU time taken by the hypervisor and other processes, 0 to 1
-    generator_busy          REAL    NOT NULL DEFAULT 0,   -- CPU time of the load generator's busiest loop, share of the time under load
+    taken                   REAL    NOT NULL,   -- share of CPU time taken by the hypervisor and other processes, 0 to 1
+    generator_busy          REAL    NOT NULL,   -- CPU time of the load generator's busiest loop, share of the time under load
     PRIMARY KEY (duel, couple, side)
 ) STRICT, WITHOUT ROWID;
 
@@ -113,6 +113,21 @@ CREATE TABLE summary (
     kind    TEXT    NOT NULL,   -- tune, compare, ladder, matrix, sweep
     content TEXT    NOT NULL    -- JSON
 ) STRICT;
+
+-- Where a variant's time went: of `niagara profile`, and of the profiles at the ends of sweeps and tunings.
+CREATE TABLE profile (
+    position INTEGER PRIMARY KEY,   -- order in which they were taken
+    subject  TEXT    NOT NULL UNIQUE, -- what was profiled, in words
+    content  TEXT    NOT NULL       -- JSON, stacks included
+) STRICT;
+
+-- What replays of a capture did on the sides of duels, kept just before the duel itself.
+CREATE TABLE replay (
+    duel    INTEGER NOT NULL,
+    side    INTEGER NOT NULL CHECK (side IN (0, 1)),
+    content TEXT    NOT NULL,       -- JSON
+    PRIMARY KEY (duel, side)
+) STRICT, WITHOUT ROWID;
 
 -- Slices with their variant's label and the usual rates.
 CREATE VIEW slice_rate AS

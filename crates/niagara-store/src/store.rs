@@ -18,18 +18,8 @@ use crate::{
 
 /// The tables of `results.db`, with what each column holds.
 pub const SCHEMA: &str = include_str!("schema.sql");
-/// What was added without a new format: older results lack it.
-const PROFILES: &str = include_str!("profile.sql");
-/// Columns that were added at the end of a table without a new format: older results get them when they are opened
-/// to be continued. Each with its table, its declaration, and what stands for it where it is missing.
-const ADDED_COLUMNS: [(&str, &str, &str, &str); 4] = [
-    ("duel", "raw_score", "REAL", "NULL"),
-    ("duel", "p99_score", "REAL", "NULL"),
-    ("slice", "taken", "REAL NOT NULL DEFAULT 0", "steal"),
-    ("slice", "generator_busy", "REAL NOT NULL DEFAULT 0", "0.0"),
-];
-/// Counted up with every change of `schema.sql` that older programs cannot read.
-const FORMAT: i64 = 1;
+/// Counted up with every change of what the file holds: results of another format are neither read nor continued.
+const FORMAT: i64 = 2;
 /// "Niag" in SQLite's header, by which `file` and we recognise our own.
 const APPLICATION_ID: i64 = 0x4e69_6167;
 const WAIT_FOR_OTHERS: Duration = Duration::from_secs(30);
@@ -59,28 +49,7 @@ impl Store {
         let store = Store::connect(path, OpenFlags::empty())?;
         store.check_format()?;
         store.check_integrity()?;
-        store
-            .connection
-            .execute_batch(PROFILES)
-            .map_err(|e| StoreError::from_sqlite(path, "cannot write", e))?;
-        store.add_missing_columns()?;
         Ok(store)
-    }
-
-    fn add_missing_columns(&self) -> Result<()> {
-        for (table, column, declaration, stands_in) in ADDED_COLUMNS {
-            if !self.has_column(table, column)? {
-                // Both or neither: with the column there, nobody would fill it any more.
-                let add = format!(
-                    "BEGIN; ALTER TABLE {table} ADD COLUMN {column} {declaration}; \
-                     UPDATE {table} SET {column} = {stands_in}; COMMIT;"
-                );
-                self.connection
-                    .execute_batch(&add)
-                    .map_err(|e| StoreError::from_sqlite(&self.path, "cannot write", e))?;
-            }
-        }
-        Ok(())
     }
 
     /// The results of a study, to be read; a running study is not disturbed.
@@ -147,7 +116,6 @@ impl Store {
             return Err(StoreError::Exists { path });
         }
         transaction.execute_batch(SCHEMA).map_err(failed)?;
-        transaction.execute_batch(PROFILES).map_err(failed)?;
         transaction
             .execute_batch(&format!(
                 "PRAGMA user_version = {FORMAT}; PRAGMA application_id = {APPLICATION_ID};"
@@ -376,10 +344,6 @@ impl Store {
 
     /// What was counted over the slices of sweeps: duel, side, counters.
     pub fn resource_counters(&self) -> Result<Vec<(u32, u8, ResourceCounters)>> {
-        // Results of older programs have no such table.
-        if !self.has_table("account")? {
-            return Ok(Vec::new());
-        }
         self.rows(
             "SELECT duel, side, content FROM account ORDER BY duel, side",
             [],
@@ -403,10 +367,6 @@ impl Store {
 
     /// What replays did: duel, side, record.
     pub fn replays(&self) -> Result<Vec<(u32, u8, ReplayRecord)>> {
-        // Results of older programs have no such table.
-        if !self.has_table("replay")? {
-            return Ok(Vec::new());
-        }
         self.rows(
             "SELECT duel, side, content FROM replay ORDER BY duel, side",
             [],
@@ -425,9 +385,6 @@ impl Store {
 
     /// Every profile, in the order in which they were taken.
     pub fn profiles(&self) -> Result<Vec<ProfileRecord>> {
-        if !self.has_table("profile")? {
-            return Ok(Vec::new());
-        }
         self.rows(
             "SELECT subject, content FROM profile ORDER BY position",
             [],
@@ -442,15 +399,11 @@ impl Store {
 
     /// Every duel, in order.
     pub fn duels(&self) -> Result<Vec<DuelRecord>> {
-        let [raw_score, p99_score] = [
-            self.column("duel", "raw_score")?,
-            self.column("duel", "p99_score")?,
-        ];
         self.rows(
-            &format!("SELECT seq, phase, subject, variant_a, variant_b, seed, started_unix_ms, wall_seconds,
+            "SELECT seq, phase, subject, variant_a, variant_b, seed, started_unix_ms, wall_seconds,
                     load_seconds, score, cpu_score, p50_score, p95_score, couples, dropped_a,
-                    dropped_b, status, failed_side, reason, {raw_score}, {p99_score}
-               FROM duel ORDER BY seq"),
+                    dropped_b, status, failed_side, reason, raw_score, p99_score
+               FROM duel ORDER BY seq",
             [],
             |row| {
                 let p50: Option<f64> = row.get(11)?;
@@ -487,17 +440,13 @@ impl Store {
 
     /// The slices of one duel, or of all, in the order they were run.
     pub fn slices(&self, duel: Option<u32>) -> Result<Vec<SliceRecord>> {
-        let [taken, generator_busy] = [
-            self.column("slice", "taken")?,
-            self.column("slice", "generator_busy")?,
-        ];
         self.rows(
-            &format!("SELECT duel, couple, side, went_first, started_unix_ms, seconds, transactions, queries,
+            "SELECT duel, couple, side, went_first, started_unix_ms, seconds, transactions, queries,
                     errors, p50_us, p95_us, p99_us, p999_us, max_us, server_cpu_seconds,
                     client_cpu_seconds, transactions_whole, client_context_switches,
-                    server_context_switches, steal, disturbed, histogram, {taken}, {generator_busy}
+                    server_context_switches, steal, disturbed, histogram, taken, generator_busy
                FROM slice WHERE duel BETWEEN ?1 AND ?2
-              ORDER BY duel, couple, went_first DESC"),
+              ORDER BY duel, couple, went_first DESC",
             [duel.unwrap_or(0), duel.unwrap_or(u32::MAX)],
             |row| {
                 Ok(SliceRecord {
@@ -628,33 +577,6 @@ impl Store {
             .execute(sql, params)
             .map(drop)
             .map_err(|e| StoreError::from_sqlite(&self.path, "cannot write", e))
-    }
-
-    fn has_table(&self, name: &str) -> Result<bool> {
-        let there: i64 = self.value(&format!(
-            "SELECT count(*) FROM sqlite_schema WHERE name = '{name}'"
-        ))?;
-        Ok(there > 0)
-    }
-
-    fn has_column(&self, table: &str, column: &str) -> Result<bool> {
-        let there: i64 = self.value(&format!(
-            "SELECT count(*) FROM pragma_table_info('{table}') WHERE name = '{column}'"
-        ))?;
-        Ok(there > 0)
-    }
-
-    /// One of [`ADDED_COLUMNS`] as it is to be selected: by its name, or what stands for it in older results.
-    fn column(&self, table: &str, column: &'static str) -> Result<&'static str> {
-        let stands_in = ADDED_COLUMNS
-            .iter()
-            .find(|added| (added.0, added.1) == (table, column))
-            .map_or("NULL", |added| added.3);
-        Ok(if self.has_column(table, column)? {
-            column
-        } else {
-            stands_in
-        })
     }
 
     fn value<T: rusqlite::types::FromSql>(&self, sql: &str) -> Result<T> {

@@ -8,7 +8,9 @@ use niagara_stats::IntervalEstimate;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{BuildNote, Comparison, Deployment, FinalCheck};
+use crate::{
+    BuildNote, Comparison, Control, Deployment, Failure, FinalCheck, PointFailure, Reason, Warning,
+};
 
 /// Words that open a study: what was asked then, what has changed since, what is measured now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -79,21 +81,21 @@ pub struct LadderSummary {
     /// Standard deviation of one duel's log score.
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// A control of a ladder or a matrix: a lever whose effect is known, against the start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MethodControl {
-    /// `negative control`: changes nothing; `positive control`: known to slow the server.
-    pub name: String,
+    /// Which.
+    pub control: Control,
     /// The lever's title.
     pub title: String,
     /// The start against it; `None` where it was not measured.
     pub comparison: Option<Comparison>,
     /// Why it was not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reason: Option<String>,
+    pub reason: Option<Reason>,
     /// The part of a matrix that it vouches for, from 1; none where all was measured as one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub part: Option<usize>,
@@ -132,10 +134,7 @@ pub enum RungOutcome {
     /// Not measured.
     NotTried {
         /// Why.
-        reason: String,
-        /// Whether it was tried, and one side failed again and again before any duel counted.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        failed: bool,
+        reason: Reason,
     },
 }
 
@@ -207,7 +206,7 @@ pub struct MatrixSummary {
     /// Standard deviation of one duel's log score.
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// What one command measured of a matrix.
@@ -287,25 +286,19 @@ pub enum CellOutcome {
     /// Not measured.
     NotTried {
         /// Why.
-        reason: String,
-        /// Whether a later part may measure it: it was not asked for, or the time ended before it.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        is_left: bool,
-        /// Whether it was tried, and one side failed again and again before any duel counted.
-        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-        failed: bool,
+        reason: Reason,
     },
 }
 
 impl Cell {
-    /// Why it failed, where one side did again and again, whether or not duels counted before.
-    pub fn failure(&self) -> Option<&str> {
+    /// What failed, where one side did again and again, whether or not duels counted before.
+    pub fn failure(&self) -> Option<&Failure> {
         match &self.outcome {
             CellOutcome::Measured { comparison } => {
                 let failed = comparison.failed.as_ref()?;
-                Some(&failed.reason)
+                Some(&failed.failure)
             }
-            CellOutcome::NotTried { reason, failed, .. } => failed.then_some(reason),
+            CellOutcome::NotTried { reason } => reason.failure(),
         }
     }
 
@@ -319,7 +312,7 @@ impl Cell {
 
     /// Whether a later part may measure it.
     pub fn is_left(&self) -> bool {
-        matches!(self.outcome, CellOutcome::NotTried { is_left: true, .. })
+        matches!(&self.outcome, CellOutcome::NotTried { reason } if reason.is_temporary())
     }
 }
 
@@ -371,7 +364,7 @@ pub struct SweepSummary {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub builds: Vec<BuildNote>,
     /// What a reader must know before believing the rest.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// Two of several variants at one thread count, each measured alone in the same rounds.
@@ -411,15 +404,13 @@ pub struct SweepCurve {
     pub server_version: String,
     /// Ascending in threads; those that were measured.
     pub points: Vec<SweepPoint>,
-    /// The scalability law fitted to every fresh start.
+    /// The scalability law fitted to every fresh start; `None` of fewer than three thread counts or four starts.
     pub law: Option<Law>,
-    /// Why there is none.
-    pub no_law: Option<String>,
     /// Where it stops scaling.
     pub knee: Option<Knee>,
     /// Thread counts that could not be measured, each with the reason.
     #[serde(deserialize_with = "by_number")]
-    pub failures: BTreeMap<u32, String>,
+    pub failures: BTreeMap<u32, PointFailure>,
 }
 
 /// One variant at one thread count.
@@ -444,7 +435,7 @@ pub struct SweepPoint {
     pub errors: BTreeMap<u16, u64>,
     /// What the time went into.
     pub breakdown: Option<Breakdown>,
-    /// How unevenly connections were served; none of one connection, or of older results.
+    /// How unevenly connections were served; none of one connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unevenness: Option<Unevenness>,
 }
@@ -567,7 +558,7 @@ pub struct ResourceCounters {
     /// The server's counters that changed, by its own names.
     pub status: BTreeMap<String, i64>,
     /// Standard deviation over connections as a share of their mean, of a connection's transactions and of its seconds within
-    /// them; none of one connection, or of older results.
+    /// them; none of one connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unevenness: Option<[f64; 2]>,
 }

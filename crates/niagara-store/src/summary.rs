@@ -4,8 +4,8 @@ use niagara_stats::{AllTime, Estimate, Heterogeneity, Judgement, Stability};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    About, BuildNote, Deployment, FinalCheck, Goal, LadderSummary, MatrixSummary, ReplaySummary,
-    SweepSummary,
+    About, BuildNote, Deployment, Failure, FinalCheck, Finding, Goal, LadderSummary, MatrixSummary,
+    Reason, ReplaySummary, SweepSummary, Warning,
 };
 
 /// One comparison judged from its own fresh duels.
@@ -18,7 +18,7 @@ pub struct Comparison {
     /// What was judged.
     #[serde(default)]
     pub goal: Goal,
-    /// Transactions per second that arrived on either side; `None` under closed load, and of results that did not keep it.
+    /// Transactions per second that arrived on either side; `None` under closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,
     /// Verdict and interval on the goal where that is not throughput: as gains, above 1 where B is better.
@@ -27,11 +27,11 @@ pub struct Comparison {
     /// Throughput: verdict and interval where it is the goal, else its interval beside the goal's.
     pub throughput: Judgement,
     /// Throughput of the couples as they were measured, neither weighted by nor adjusted for the CPU time that others
-    /// took; `None` of older results.
+    /// took.
     #[serde(default)]
     pub unadjusted: Option<Estimate>,
     /// Throughput of all transactions over all time under load, standstills included, beside the median over slices that is judged;
-    /// `None` where transactions arrive at a fixed rate, of single jobs, of too few duels, and of older results.
+    /// `None` where transactions arrive at a fixed rate, of single jobs, or of too few duels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub all_time: Option<AllTime>,
     /// Server CPU time per transaction, B over A (below 1 is better). A claim of its own.
@@ -58,11 +58,11 @@ pub struct Comparison {
     pub as_measured: Option<usize>,
     /// What keeps the figures from being the servers' own, where something does: the load generator was the bottleneck.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caution: Option<String>,
+    pub caution: Option<Finding>,
     /// Median throughput of A and of B over its duels, transactions per second: for orientation only.
     #[serde(deserialize_with = "numbers_or_null")]
     pub tps: [f64; 2],
-    /// How far fresh starts of A and of B lie apart, in duels; `None` of few of them, of other protocols, of older results.
+    /// How far fresh starts of A and of B lie apart, in duels; `None` of few of them, or of other protocols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub stability: Option<Stability>,
     /// Couples dropped, by side: a slice of theirs was of no use.
@@ -79,8 +79,8 @@ pub struct Comparison {
 pub struct FailedSide {
     /// 0 is A.
     pub side: usize,
-    /// Which variant, and why, in a line.
-    pub reason: String,
+    /// Which variant, and why.
+    pub failure: Failure,
 }
 
 /// The machines of a comparison.
@@ -195,7 +195,7 @@ pub struct NotTried {
     /// Title for people.
     pub title: String,
     /// Not installed, not permitted (risk), refused by the server, wrecked its side, …
-    pub reason: String,
+    pub reason: Reason,
 }
 
 /// `niagara tune`, whole or as far as it came.
@@ -231,7 +231,7 @@ pub struct TuneSummary {
     pub total: Option<Comparison>,
     /// Why the final variant could not be measured, where that left it without a total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub total_failure: Option<String>,
+    pub total_failure: Option<Failure>,
     /// Levers of the final variant, best first.
     pub rungs: Vec<Rung>,
     /// Levers measured and not kept.
@@ -245,10 +245,8 @@ pub struct TuneSummary {
     /// Levers that were not measured, each with the reason.
     pub not_tried: Vec<NotTried>,
     /// The lever that changes nothing.
-    #[serde(alias = "decoy")]
     pub negative_control: Option<Screened>,
     /// The lever known to slow the server.
-    #[serde(alias = "control")]
     pub positive_control: Option<Screened>,
     /// Standard deviation of one duel's log score, from this study.
     pub sd_duel: Option<f64>,
@@ -262,7 +260,7 @@ pub struct TuneSummary {
     #[serde(default)]
     pub deployment: Option<Deployment>,
     /// What a reader must know before believing the rest: a negative control that won, a positive control that did not lose, …
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// `niagara compare`, whole or as far as it came.
@@ -296,7 +294,7 @@ pub struct CompareSummary {
     /// Standard deviation of one duel's log score.
     pub sd_duel: Option<f64>,
     /// What a reader must know before believing the rest.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 /// The last word of a study: the newest one stored counts.
@@ -337,6 +335,17 @@ impl Summary {
         }
     }
 
+    /// What was stored for a reader to know before believing the rest.
+    pub fn warnings(&self) -> &[Warning] {
+        match self {
+            Self::Tune(tune) => &tune.warnings,
+            Self::Compare(compare) => &compare.warnings,
+            Self::Ladder(ladder) => &ladder.warnings,
+            Self::Matrix(matrix) => &matrix.warnings,
+            Self::Sweep(sweep) => &sweep.warnings,
+        }
+    }
+
     /// Whether the study came to its end.
     pub fn is_complete(&self) -> bool {
         match self {
@@ -349,7 +358,7 @@ impl Summary {
     }
 
     /// Adds something that a reader must know.
-    pub fn warn(&mut self, text: &str) {
+    pub fn warn(&mut self, finding: Finding) {
         let warnings = match self {
             Self::Tune(tune) => &mut tune.warnings,
             Self::Compare(compare) => &mut compare.warnings,
@@ -357,7 +366,7 @@ impl Summary {
             Self::Matrix(matrix) => &mut matrix.warnings,
             Self::Sweep(sweep) => &mut sweep.warnings,
         };
-        warnings.push(text.to_owned());
+        warnings.push(finding.into());
     }
 
     /// The words that open the study, where it came from a file.

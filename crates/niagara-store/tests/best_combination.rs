@@ -4,7 +4,9 @@ mod common;
 
 use common::comparison;
 use niagara_stats::Estimate;
-use niagara_store::{Cell, CellOutcome, FailedSide, MatrixWorkload, best_combination, mean_gains};
+use niagara_store::{
+    Cell, CellOutcome, FailedSide, Failure, MatrixWorkload, Reason, best_combination, mean_gains,
+};
 
 fn workloads(trained: [bool; 2]) -> Vec<MatrixWorkload> {
     let workload = |trained| MatrixWorkload {
@@ -23,9 +25,7 @@ fn row(title: &str, levels: &[usize], ratios: [f64; 2]) -> Vec<Cell> {
             comparison: Box::new(comparison(8, Estimate::from_log(ratio.ln(), -1.0, 1.0))),
         },
         false => CellOutcome::NotTried {
-            reason: "the time ended before it".into(),
-            is_left: true,
-            failed: false,
+            reason: Reason::TimeEnded,
         },
     };
     cells
@@ -76,14 +76,15 @@ fn a_combination_that_fails_in_a_cell_is_not_the_best() {
     let CellOutcome::Measured { comparison } = &mut cells[3].outcome else {
         panic!("measured");
     };
+    let failure = Failure {
+        variant: "PGO".into(),
+        error: "killed".into(),
+    };
     comparison.failed = Some(FailedSide {
         side: 1,
-        reason: "PGO could not be measured: killed".into(),
+        failure: failure.clone(),
     });
     assert_eq!(best_combination(&cells, &plain), Some("-O3"));
-    assert_eq!(
-        cells[3].failure(),
-        Some("PGO could not be measured: killed")
-    );
+    assert_eq!(cells[3].failure(), Some(&failure));
     assert_eq!(cells[2].failure(), None);
 }

@@ -5,10 +5,9 @@ mod common;
 use common::{comparison, duel, interval, slices, study, variant};
 use niagara_stats::Estimate;
 use niagara_store::{
-    CompareSummary, Ending, EventRecord, Phase, ProfileRecord, ResourceCounters, RoundRatio, Store,
+    CompareSummary, Ending, EventRecord, Phase, PointFailure, ProfileRecord, RoundRatio, Store,
     StoreError, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
-use serde_json::Value;
 
 fn new_store(folder: &tempfile::TempDir) -> Store {
     Store::create(&folder.path().join("results.db"), &study()).expect("a fresh folder")
@@ -82,15 +81,6 @@ fn profiles_are_kept_one_for_each_subject() {
     let path = folder.path().join("results.db");
     let kept = || Store::open_read_only(&path).and_then(|store| store.profiles());
     assert_eq!(kept().expect("there"), [profile("b", 3), profile("a", 2)]);
-
-    // As an older program left it: nothing to read, and room again for whoever continues it.
-    let plain = rusqlite::Connection::open(&path).expect("there");
-    plain.execute_batch("DROP TABLE profile").expect("room");
-    drop(plain);
-    assert_eq!(kept().expect("readable"), []);
-    let store = Store::open(&path).expect("of this format");
-    store.set_profile(&profile("a", 4)).expect("room");
-    assert_eq!(kept().expect("there"), [profile("a", 4)]);
 }
 
 #[test]
@@ -257,9 +247,15 @@ fn swept() -> Summary {
         server_version: String::new(),
         points: vec![point],
         law: None,
-        no_law: None,
         knee: None,
-        failures: [(1024, "it did not start".into())].into(),
+        failures: [(
+            1024,
+            PointFailure::NotMeasured {
+                error: "it did not start".into(),
+                by_other: false,
+            },
+        )]
+        .into(),
     };
     Summary::Sweep(Box::new(SweepSummary {
         about: None,
@@ -293,51 +289,6 @@ fn a_sweep_with_errors_and_failures_comes_back() {
     assert_eq!(store.summary().expect("there"), Some(swept()));
 }
 
-/// The JSON of older results, which lacks what was added since.
-#[test]
-fn summaries_from_before_a_key_are_read() {
-    let without = |value: &mut Value, key: &str| {
-        let removed = value.as_object_mut().and_then(|map| map.remove(key));
-        assert!(removed.is_some(), "no {key}");
-    };
-    let read = |value: Value| serde_json::from_value::<Summary>(value).expect("readable");
-
-    let mut value = serde_json::to_value(swept()).expect("plain data");
-    without(&mut value, "by_round");
-    for curve in 0..2 {
-        without(&mut value["curves"][curve]["points"][0], "unevenness");
-    }
-    let Summary::Sweep(mut older) = swept() else {
-        unreachable!("made above as a sweep")
-    };
-    older.by_round.clear();
-    for curve in &mut older.curves {
-        curve.points[0].unevenness = None;
-    }
-    assert_eq!(read(value), Summary::Sweep(older));
-
-    let mut value = serde_json::to_value(summary(8)).expect("plain data");
-    without(&mut value["comparison"], "stability");
-    let Summary::Compare(mut older) = summary(8) else {
-        unreachable!("made above as a comparison")
-    };
-    older.comparison.stability = None;
-    assert_eq!(read(value), Summary::Compare(older));
-
-    let counters = ResourceCounters {
-        unevenness: Some([0.1, 0.0]),
-        ..ResourceCounters::default()
-    };
-    let mut value = serde_json::to_value(&counters).expect("plain data");
-    assert_eq!(
-        serde_json::from_value::<ResourceCounters>(value.clone()).expect("readable"),
-        counters
-    );
-    without(&mut value, "unevenness");
-    let older: ResourceCounters = serde_json::from_value(value).expect("readable");
-    assert_eq!(older, ResourceCounters::default());
-}
-
 #[test]
 fn the_schema_answers_questions_in_sql() {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -355,34 +306,4 @@ fn the_schema_answers_questions_in_sql() {
         .expect("one row and more");
     assert_eq!(label, "label of a");
     assert!((tps - 1419.7).abs() < 0.1, "{tps}");
-}
-
-/// Results from before a column was added: read and continued, both ways with the same slices.
-#[test]
-fn results_from_before_a_column_are_read_and_continued() {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let mut store = new_store(&folder);
-    store.add_variant(&variant("a")).expect("room");
-    store.add_variant(&variant("b")).expect("room");
-    store.add_duel(&duel(0), &slices(0)).expect("room");
-    let path = store.path().to_owned();
-    drop(store);
-    let old = rusqlite::Connection::open(&path).expect("there");
-    old.execute_batch(
-        "ALTER TABLE slice DROP COLUMN taken; ALTER TABLE slice DROP COLUMN generator_busy; \
-         ALTER TABLE duel DROP COLUMN raw_score; ALTER TABLE duel DROP COLUMN p99_score;",
-    )
-    .expect("as it was");
-    drop(old);
-    let read = Store::open_read_only(&path).expect("readable");
-    let (duels, as_read) = (
-        read.duels().expect("there"),
-        read.slices(None).expect("there"),
-    );
-    drop(read);
-    assert!(as_read.iter().all(|slice| slice.taken == slice.steal));
-    assert_eq!((duels[0].raw_score, duels[0].p99_score), (None, None));
-    let continued = Store::open(&path).expect("continued");
-    assert_eq!(continued.slices(None).expect("there"), as_read);
-    assert_eq!(continued.duels().expect("there"), duels);
 }

@@ -10,7 +10,8 @@ use niagara_check::{CheckRecord, Outcome, Part, PartReport};
 use niagara_server::{Cache, Family, Install};
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
-    Comparison, DeployBuild, Deployment, Rung, Screened, Store, StudyRecord, Summary, TuneSummary,
+    Comparison, DeployBuild, Deployment, Reason, Rung, Screened, Store, StudyRecord, Summary,
+    TuneSummary,
 };
 
 fn study() -> StudyRecord {
@@ -331,7 +332,7 @@ fn what_cannot_be_put_side_by_side_is_told_with_a_remedy() {
 
 #[test]
 fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
-    let because = |server: &str, workload: &str, levers: &[&str], reason: &str| {
+    let because = |server: &str, workload: &str, levers: &[&str], reason: Reason| {
         let place = Place::new();
         let store = store(&place.out());
         let mut tune = tuned(true);
@@ -342,7 +343,7 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
             .map(|lever| niagara_store::NotTried {
                 lever: (*lever).to_owned(),
                 title: "a build".to_owned(),
-                reason: reason.to_owned(),
+                reason: reason.clone(),
             })
             .collect();
         let summary = Summary::Tune(Box::new(tune));
@@ -352,10 +353,11 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         assert_eq!(code, Some(0), "{stderr}");
         stdout.split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    let told = |workload: &str, levers: &[&str]| {
-        let reason = "tried only when asked for by name: --also LEVER";
-        because("mariadb-10.11", workload, levers, reason)
+    let unasked = || Reason::OnlyByName {
+        lever: "LEVER".to_owned(),
     };
+    let told =
+        |workload: &str, levers: &[&str]| because("mariadb-10.11", workload, levers, unasked());
     let builds = ["build-clang-pgo-lto", "build-pgo-lto"];
     // Of this workload where there is a figure, else the one that is known best; and not what one build adds to another, or one without
     // a profile, however well that is known.
@@ -377,12 +379,7 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
     }
     assert!(!told("oltp_read_write", &["query-cache"]).contains("--with-builds"));
     // A server that is named by its path is built as the catalogue's of its branch and series.
-    let by_path = because(
-        "/usr/sbin/mariadbd",
-        "oltp_read_write",
-        &builds,
-        "tried only when asked for by name: --also LEVER",
-    );
+    let by_path = because("/usr/sbin/mariadbd", "oltp_read_write", &builds, unasked());
     assert!(
         by_path.contains("brought × 1.33 [1.30, 1.36] elsewhere with mariadb-10.11 over"),
         "{by_path}"
@@ -391,7 +388,11 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         "mariadb-10.11",
         "oltp_read_write",
         &["build-clang-pgo-lto"],
-        "building it takes about 27m, and of the 20m for building 20m are left: --build-budget 27m",
+        Reason::BuildBudget {
+            takes: Some(27.0 * 60.0),
+            budget: 20.0 * 60.0,
+            left: 20.0 * 60.0,
+        },
     );
     assert!(
         text.contains("a longer --build-budget") && !text.contains("--with-builds"),

@@ -34,7 +34,8 @@ use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
 
 /// The lists that are built in, by the server's name in the catalogue.
-static LISTS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../data/checks");
+static LISTS: include_dir::Dir<'_> =
+    include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../data/checks");
 
 /// Which tests are run, and how.
 #[derive(Debug, Clone, Default)]

@@ -1,6 +1,7 @@
 //! Which servers a tuning builds: those that lead to the largest gain in the time for building.
 
 use niagara_build::{Forecast, Recipe};
+use niagara_store::Reason;
 
 use crate::lever::Lever;
 use crate::variants::built_sets::{built_sets, recipe_of};
@@ -54,7 +55,7 @@ pub(crate) struct BuildPlan {
     /// The candidates to build for.
     pub chosen: Vec<Planned>,
     /// The candidates left out, each with the reason.
-    pub left_out: Vec<(usize, String)>,
+    pub left_out: Vec<(usize, Reason)>,
 }
 
 /// A candidate that is built for.
@@ -274,22 +275,18 @@ impl BuildField<'_> {
     }
 
     /// Why `index` is not built beside those of `kept`; `seconds` are for building in all, and left of that.
-    fn why_not(&self, kept: &[usize], index: usize, seconds: Option<(f64, f64)>) -> String {
+    fn why_not(&self, kept: &[usize], index: usize, seconds: Option<(f64, f64)>) -> Reason {
         if self.beside(kept, index).count() >= self.room.max(1) {
-            return format!(
-                "the duels of this budget tell {} builds apart, and more is expected of others: a longer --budget, or --only {}",
-                self.room.max(1),
-                self.candidates[index].lever.id()
-            );
+            return Reason::TooManyBuildsToScreen {
+                most: self.room.max(1),
+                lever: self.candidates[index].lever.id().to_owned(),
+            };
         }
         match seconds {
             Some((budget, left)) if !self.is_too_many(kept, index) => {
                 over_budget(self.forecast(kept, index), budget, left)
             }
-            _ => format!(
-                "with it the levers that build come to more than {MAX_BUILDS} different servers: leave some out (--without), or \
-                 name those to try (--only)"
-            ),
+            _ => Reason::TooManyServers { most: MAX_BUILDS },
         }
     }
 
@@ -355,22 +352,11 @@ fn together(forecasts: &[Forecast]) -> Forecast {
 }
 
 /// Why a build is left out.
-pub(crate) fn over_budget(forecast: Forecast, budget: f64, left: f64) -> String {
-    let minutes = |seconds: f64| format!("{:.0}m", (seconds / 60.0).ceil());
-    match forecast.seconds() {
-        Some(takes) => format!(
-            "building it takes about {}, and of the {} for building {} are left: --build-budget {}",
-            minutes(takes),
-            minutes(budget),
-            minutes(left.max(0.0)),
-            minutes(budget - left + takes)
-        ),
-        None => format!(
-            "nobody can tell yet how long building it takes here, and {} are for building: --build-budget {}, or build it alone \
-             (niagara server build)",
-            minutes(budget),
-            minutes(budget * 4.0)
-        ),
+pub(crate) fn over_budget(forecast: Forecast, budget: f64, left: f64) -> Reason {
+    Reason::BuildBudget {
+        takes: forecast.seconds(),
+        budget,
+        left,
     }
 }
 

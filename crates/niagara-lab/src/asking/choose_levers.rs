@@ -1,7 +1,7 @@
 //! Which levers a tuning tries here, and why not the others.
 
 use anyhow::Result;
-use niagara_store::NotTried;
+use niagara_store::{NotTried, Reason};
 use serde::Serialize;
 
 use crate::lever::{Context, Lever, Risk, Role, called};
@@ -64,7 +64,7 @@ impl TuneQuestion {
         let mut not_applicable = Vec::new();
         for lever in levers {
             let applies = if self.leaves_out(lever) {
-                Err("left out on request (--only, --without)".to_owned())
+                Err(Reason::NotRequested)
             } else {
                 lever.applicability(&context)
             };

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, bail};
 use niagara_server::Cancelled;
+use niagara_store::Reason;
 
 use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::duels::workbench::Workbench;
@@ -61,13 +62,15 @@ pub(crate) fn resolve_or_reason(
     inventory: &Inventory,
     bench: &mut Workbench,
     observer: &mut dyn Observer,
-) -> Result<Result<Variant, String>> {
+) -> Result<Result<Variant, Reason>> {
     match resolve(recipe, on, inventory, bench, observer) {
         Ok(variant) => Ok(Ok(variant)),
         Err(error) if error.is::<Cancelled>() || bench.cancel().is_cancelled() => {
             Err(Cancelled.into())
         }
-        Err(error) => Ok(Err(format!("{error:#}"))),
+        Err(error) => Ok(Err(Reason::NotAvailable {
+            error: format!("{error:#}"),
+        })),
     }
 }
 

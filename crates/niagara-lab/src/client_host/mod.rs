@@ -16,6 +16,7 @@ use std::net::IpAddr;
 use anyhow::{Result, bail};
 use niagara_load::remote::{Greeting, RemoteAgent};
 use niagara_server::{RemoteAccess, TransportKind};
+use niagara_store::Finding;
 use serde::Serialize;
 
 use crate::variants::variant::Variant;
@@ -114,7 +115,7 @@ impl ClientHost {
     }
 
     /// What a reader of the results must know.
-    pub fn remark(&self) -> String {
+    pub fn remark(&self) -> Finding {
         remark(&self.name)
     }
 
@@ -139,21 +140,8 @@ impl ClientHost {
 }
 
 /// The same, before the host was asked.
-pub fn remark(host: &str) -> String {
-    format!("the load comes from {host}: who else uses that host's CPUs is not watched")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::remark;
-
-    /// Reports read from it, of older results too, where the load came from.
-    #[test]
-    fn the_remark_names_the_host_where_reports_look_for_it() {
-        let told = remark("db-client");
-        assert!(
-            told.starts_with("the load comes from db-client: who else "),
-            "{told}"
-        );
+pub fn remark(host: &str) -> Finding {
+    Finding::RemoteLoad {
+        host: host.to_owned(),
     }
 }

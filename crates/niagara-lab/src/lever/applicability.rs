@@ -1,6 +1,7 @@
 //! Whether a lever applies, and if not, why not and what would make it.
 
 use niagara_server::machine::Fingerprint;
+use niagara_store::{Machine, Reason};
 
 use super::change::Change;
 use super::context::Context;
@@ -8,24 +9,22 @@ use super::definition::{Lever, Need, WorkloadKind};
 use super::range::Span;
 use super::risk::Risk;
 
-/// How a reason begins that is about the server's branch or version. Reports count such levers together.
-pub const NOT_FOR_THIS_SERVER: &str = "not for this server: ";
-
 impl Lever {
-    /// The change on this machine, server and workload; else the reason with its remedy, for people.
+    /// The change on this machine, server and workload; else the reason.
     ///
     /// # Errors
     /// The reason why the lever does not apply.
-    pub fn applicability(&self, context: &Context) -> Result<Change, String> {
+    pub fn applicability(&self, context: &Context) -> Result<Change, Reason> {
         self.check_server(context)?;
         self.check_permission(context)?;
         self.check_workload(context)?;
         self.check_size(context)?;
         self.check_machine(&context.machine)?;
         self.check_malloc(context)?;
-        let change = self.template.resolve(context)?;
+        let change = self.template.resolve(context);
+        let change = change.map_err(|error| Reason::NotComputable { error })?;
         if change.is_empty() {
-            return Err(format!("it changes nothing on {}", context.family));
+            return Err(Reason::ChangesNothing);
         }
         Ok(change)
     }
@@ -41,7 +40,7 @@ impl Lever {
         engines.is_empty() || engines.contains(&engine.to_lowercase())
     }
 
-    fn check_server(&self, context: &Context) -> Result<(), String> {
+    fn check_server(&self, context: &Context) -> Result<(), Reason> {
         if !self.when.names_families() {
             return Ok(());
         }
@@ -50,23 +49,26 @@ impl Lever {
             return Ok(());
         }
         // The lever's own reason is worth more than the bare condition.
-        let reason = match (self.elsewhere.reason(context.family), range) {
-            (Some(reason), _) => reason.to_owned(),
-            (None, None) => format!("its [when] does not name {}", context.family),
-            (None, Some(range)) => format!(
-                "for {} {range} only; this is {}",
-                context.family, context.version
-            ),
-        };
-        Err(format!("{NOT_FOR_THIS_SERVER}{reason}"))
+        Err(match (self.elsewhere.reason(context.family), range) {
+            (Some(because), _) => Reason::NotForServer {
+                because: because.to_owned(),
+            },
+            (None, None) => Reason::NotForFamily {
+                family: context.family.to_string(),
+            },
+            (None, Some(range)) => Reason::NotForVersion {
+                family: context.family.to_string(),
+                range: range.to_string(),
+                version: context.version.to_string(),
+            },
+        })
     }
 
-    fn check_permission(&self, context: &Context) -> Result<(), String> {
+    fn check_permission(&self, context: &Context) -> Result<(), Reason> {
         if self.only_named && !context.named.contains(&self.id) {
-            return Err(format!(
-                "tried only when asked for by name: --also {}",
-                self.id
-            ));
+            return Err(Reason::OnlyByName {
+                lever: self.id.clone(),
+            });
         }
         let harmless = matches!(self.risk, Risk::None | Risk::Memory);
         if !harmless && !context.allowed.contains(&self.risk) {
@@ -75,51 +77,51 @@ impl Lever {
                 self.when.variables.is_empty(),
                 self.elsewhere.reason(context.family),
             ) {
-                return Err(format!("{NOT_FOR_THIS_SERVER}{reason}"));
+                return Err(Reason::NotForServer {
+                    because: reason.to_owned(),
+                });
             }
-            return Err(format!(
-                "risk {0}: not tried without --allow {0}",
-                self.risk
-            ));
+            return Err(Reason::RiskNotAllowed {
+                risk: self.risk.to_string(),
+            });
         }
         if self.local_only() && !context.app_local {
-            return Err("the application runs on another host".to_owned());
+            return Err(Reason::RemoteApplication);
         }
         Ok(())
     }
 
-    fn check_workload(&self, context: &Context) -> Result<(), String> {
+    fn check_workload(&self, context: &Context) -> Result<(), Reason> {
         if self.when.workload == WorkloadKind::Writes && !context.writes {
-            return Err(
-                "the workload does not write: try one that does, as oltp_read_write".to_owned(),
-            );
+            return Err(Reason::NoWrites);
         }
         if !self.is_for_engine(&context.engine) {
-            return Err(format!(
-                "for tables in {} only; these are in {}",
-                self.when.engines.join(", "),
-                context.engine
-            ));
+            return Err(Reason::NotForEngine {
+                engines: self.when.engines.clone(),
+                engine: context.engine.clone(),
+            });
         }
         match self.when.min_data {
-            Some(least) if context.data_bytes < least => Err(format!(
-                "matters from {} of data; this is {}: load more rows",
-                megabytes(least),
-                megabytes(context.data_bytes)
-            )),
+            Some(least_bytes) if context.data_bytes < least_bytes => Err(Reason::LittleData {
+                least_bytes,
+                bytes: context.data_bytes,
+            }),
             _ => Ok(()),
         }
     }
 
-    fn check_size(&self, context: &Context) -> Result<(), String> {
+    fn check_size(&self, context: &Context) -> Result<(), Reason> {
         let whose = |given: bool| match given {
-            true => "the production machine",
-            false => "this machine",
+            true => Machine::Production,
+            false => Machine::Here,
         };
         let cpus = context.cpus() as u64;
         if let Some(least) = self.when.min_cpus.filter(|least| cpus < *least) {
-            let whose = whose(context.production.cpus.is_some());
-            return Err(format!("needs {least} CPUs; {whose} has {cpus}"));
+            return Err(Reason::FewCpus {
+                least,
+                cpus,
+                machine: whose(context.production.cpus.is_some()),
+            });
         }
         let places = self.template.server_cpus.is_some() || self.template.client_cpus.is_some();
         let here = context.machine.usable_cpus();
@@ -127,77 +129,65 @@ impl Lever {
             && places
             && production as usize != here
         {
-            return Err(format!(
-                "it names CPUs by their numbers: those of this machine, which has {here}, are not those of the production machine, which has {production}"
-            ));
+            return Err(Reason::CpuNumbers {
+                here,
+                production: production.into(),
+            });
         }
         let memory = context.memory();
-        if let Some(least) = self.when.min_memory.filter(|least| memory < *least) {
-            let whose = whose(context.production.memory.is_some());
-            return Err(format!(
-                "needs {} of memory; {whose} has {}",
-                megabytes(least),
-                megabytes(memory)
-            ));
+        if let Some(least_bytes) = self.when.min_memory.filter(|least| memory < *least) {
+            return Err(Reason::LittleMemory {
+                least_bytes,
+                bytes: memory,
+                machine: whose(context.production.memory.is_some()),
+            });
         }
         Ok(())
     }
 
-    fn check_machine(&self, machine: &Fingerprint) -> Result<(), String> {
+    fn check_machine(&self, machine: &Fingerprint) -> Result<(), Reason> {
         self.when
             .needs
             .iter()
             .try_for_each(|need| need.check(machine))
     }
 
-    fn check_malloc(&self, context: &Context) -> Result<(), String> {
+    fn check_malloc(&self, context: &Context) -> Result<(), Reason> {
         match &self.template.malloc {
-            Some(malloc) if malloc != "glibc" && !context.mallocs.contains(malloc) => Err(format!(
-                "{malloc} was not found for this server: install its package, or use a server from the catalogue, \
-                 which brings it along (in a cache whose path has neither blanks nor colons: NIAGARA_CACHE)"
-            )),
+            Some(malloc) if malloc != "glibc" && !context.mallocs.contains(malloc) => {
+                Err(Reason::MallocNotFound {
+                    malloc: malloc.clone(),
+                })
+            }
             _ => Ok(()),
         }
     }
 }
 
 impl Need {
-    fn check(self, machine: &Fingerprint) -> Result<(), String> {
+    fn check(self, machine: &Fingerprint) -> Result<(), Reason> {
         match self {
             Self::Thp => match machine.memory.thp.as_deref() {
                 Some("always" | "madvise") => Ok(()),
-                Some(mode) => Err(format!(
-                    "transparent huge pages are set to {mode}: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
-                )),
-                None => Err("this kernel has no transparent huge pages".to_owned()),
+                mode => Err(Reason::HugePagesOff {
+                    mode: mode.map(str::to_owned),
+                }),
             },
-            Self::Hugetlb if machine.memory.huge_pool_free_bytes() == 0 => Err(
-                "no huge pages are reserved: sysctl vm.nr_hugepages=N, for both servers of a duel"
-                    .to_owned(),
-            ),
-            Self::Numa if machine.cpu.numa_nodes < 2 => {
-                Err("this machine has one NUMA node".to_owned())
+            Self::Hugetlb if machine.memory.huge_pool_free_bytes() == 0 => {
+                Err(Reason::NoHugePagesReserved)
             }
-            Self::Smt if !machine.cpu.smt => Err("this machine has one thread per core".to_owned()),
-            Self::RaisePriority if !machine.limits.root => {
-                Err("raising a priority takes root's rights".to_owned())
-            }
+            Self::Numa if machine.cpu.numa_nodes < 2 => Err(Reason::OneNumaNode),
+            Self::Smt if !machine.cpu.smt => Err(Reason::OneThreadPerCore),
+            Self::RaisePriority if !machine.limits.root => Err(Reason::NeedsRoot),
             Self::LockMemory => match machine.limits.locked_memory_bytes {
                 Some(bytes) if bytes < machine.usable_memory() && !machine.limits.root => {
-                    Err(format!(
-                        "only {} may be locked: raise `ulimit -l` (LimitMEMLOCK= in systemd)",
-                        megabytes(bytes)
-                    ))
+                    Err(Reason::LockedMemoryLimit { bytes })
                 }
                 _ => Ok(()),
             },
             _ => Ok(()),
         }
     }
-}
-
-fn megabytes(bytes: u64) -> String {
-    format!("{} MB", bytes >> 20)
 }
 
 #[cfg(test)]
@@ -227,6 +217,7 @@ mod tests {
         lever(text)
             .applicability(&context())
             .expect_err("does not apply")
+            .to_string()
     }
 
     const CHANGE: &str = "[change.config]\na = 1\n";
@@ -333,7 +324,7 @@ mod tests {
         let lever = lever("risk = \"none\"\n[change]\ntransport = \"unix\"\n");
         assert_eq!(
             lever.applicability(&context).expect_err("remote"),
-            "the application runs on another host"
+            Reason::RemoteApplication
         );
     }
 
@@ -366,7 +357,10 @@ mod tests {
         assert_eq!(change.config["all"], (64_u64 << 30).to_string());
         context.production.cpus = Some(2);
         assert_eq!(
-            lever(text).applicability(&context).expect_err("too few"),
+            lever(text)
+                .applicability(&context)
+                .expect_err("too few")
+                .to_string(),
             "needs 4 CPUs; the production machine has 2"
         );
     }

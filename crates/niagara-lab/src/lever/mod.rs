@@ -27,7 +27,6 @@ mod template;
 mod variant_expr;
 mod version_range;
 
-pub use applicability::NOT_FOR_THIS_SERVER;
 pub use change::Change;
 pub use context::Context;
 pub(crate) use definition::Role;

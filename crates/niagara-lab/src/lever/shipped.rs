@@ -198,8 +198,9 @@ fn what_was_measured_stands_in_the_page_that_is_named() {
             if source.contains("://") {
                 continue;
             }
-            let page = std::fs::read_to_string(root.join(source))
-                .unwrap_or_else(|error| panic!("data/levers/{}.toml: {source}: {error}", lever.id()));
+            let page = std::fs::read_to_string(root.join(source)).unwrap_or_else(|error| {
+                panic!("data/levers/{}.toml: {source}: {error}", lever.id())
+            });
             if !as_printed(measured).iter().any(|text| page.contains(text)) {
                 missing.push(format!(
                     "data/levers/{}.toml: {} [{}, {}] is not in {source}",

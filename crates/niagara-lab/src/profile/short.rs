@@ -6,7 +6,7 @@
 use anyhow::{Context, Result};
 use niagara_profile::StoredProfile;
 use niagara_profile::symbols::DebugFolders;
-use niagara_store::ProfileRecord;
+use niagara_store::{Finding, ProfileRecord};
 
 use super::{ProfileOptions, View, profile};
 use crate::duels::duel_plan::START_SECONDS;
@@ -24,8 +24,10 @@ const MAX_SECONDS: f64 = 20.0;
 /// Where the shortest profiles would take more of the budget than this, there is none.
 const MAX_SHARE: f64 = 0.15;
 /// What a study says that has no time for them.
-pub(crate) const NO_TIME_FOR_A_PROFILE: &str =
-    "what limits now was not observed: the budget is too short for a profile";
+pub(crate) const NO_TIME_FOR_A_PROFILE: Finding = Finding::NoProfile {
+    subject: None,
+    error: None,
+};
 const VIEWS: [View; 2] = [View::Cpu, View::OffCpu];
 
 /// What a study's short profiles are taken with.
@@ -63,13 +65,13 @@ pub(crate) fn look(
     short: &ShortProfile,
     seconds: f64,
     observer: &mut dyn Observer,
-) -> Result<Option<String>> {
+) -> Result<Option<Finding>> {
     let kept = study.store().profiles()?;
     if kept.iter().any(|profile| profile.subject == subject) {
         return Ok(None);
     }
     if seconds <= 0.0 {
-        return Ok(Some(NO_TIME_FOR_A_PROFILE.to_owned()));
+        return Ok(Some(NO_TIME_FOR_A_PROFILE));
     }
     bench.cancel().check()?;
     observer.see(Event::Stage {
@@ -93,9 +95,10 @@ pub(crate) fn look(
         }
         Err(error) => {
             bench.cancel().check()?;
-            Ok(Some(format!(
-                "what limits {subject} could not be observed: {error:#}"
-            )))
+            Ok(Some(Finding::NoProfile {
+                subject: Some(subject.to_owned()),
+                error: Some(format!("{error:#}")),
+            }))
         }
     }
 }
@@ -182,7 +185,8 @@ mod tests {
             look(study, &bench, subject, &variant, &short, 5.0, &mut Silent)
         };
         assert_eq!(look_at("kept")?, None);
-        let warning = look_at("the final variant")?.unwrap_or_default();
+        let warning =
+            look_at("the final variant")?.map_or(String::new(), |found| found.to_string());
         assert!(
             warning.starts_with("what limits the final variant could not be observed: "),
             "{warning}"

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 use niagara_build::BuildStore;
-use niagara_store::{BuildCheck, BuildNote, Releases};
+use niagara_store::{BuildCheck, BuildNote, Finding, Reason, Releases};
 
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
@@ -56,14 +56,14 @@ pub(crate) fn build_notes(bench: &Workbench, variants: &[Noted<'_>]) -> Result<V
 }
 
 /// Whether a variant's server is a correct one.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Soundness {
     /// It passed every part of the check, or was not built here.
     Sound,
-    /// It failed; what was found.
-    Wrong(String),
-    /// Nobody knows; why, and what to do about it.
-    Unknown(String),
+    /// It failed.
+    Wrong(Reason),
+    /// It is unknown.
+    Unknown(Reason),
 }
 
 /// Makes sure that it is known whether the server of `variant`, where it was built, is still correct: parts of the
@@ -76,14 +76,9 @@ pub(crate) fn check_build(
     bench: &Workbench,
     variant: &Variant,
     observer: &mut dyn Observer,
-) -> Result<Option<String>> {
+) -> Result<Option<Finding>> {
     let undone = complete_check(bench, variant, observer)?;
-    Ok(undone.map(|reason| {
-        format!(
-            "the final variant's own build could not be checked, and is not handed over for that; the same command tries it again: \
-             {reason}"
-        )
-    }))
+    Ok(undone.map(|error| Finding::BuildNotChecked { error }))
 }
 
 /// Whether the server of `variant` is a correct one, which is checked now where it is not known and `may_check` says so.
@@ -106,20 +101,14 @@ pub(crate) fn soundness(
     let server = &bench.install_of(variant)?.server;
     Ok(match standing(bench.cache(), server)? {
         Standing::Passed(_) => Soundness::Sound,
-        Standing::Failed(record) => Soundness::Wrong(format!(
-            "its server failed the check of its correctness: {} (niagara server check {})",
-            record.first_finding(),
-            server.display()
-        )),
-        Standing::Unknown(record) => {
-            let reason = undone.or_else(|| record.as_deref().and_then(not_done));
-            Soundness::Unknown(format!(
-                "nobody knows whether its server is correct: {}; `niagara server check {}` asks again: once that is passed, \
-                 tune again into another folder (--out)",
-                reason.unwrap_or_else(|| "not every part of its check was done".to_owned()),
-                server.display()
-            ))
-        }
+        Standing::Failed(record) => Soundness::Wrong(Reason::FailedCheck {
+            finding: Some(record.first_finding()),
+            server: server.display().to_string(),
+        }),
+        Standing::Unknown(record) => Soundness::Unknown(Reason::Unchecked {
+            undone: undone.or_else(|| record.as_deref().and_then(not_done)),
+            server: server.display().to_string(),
+        }),
     })
 }
 
@@ -204,27 +193,25 @@ fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Re
 
 /// What is said at the top of a report of a final variant whose build is not known to be correct; nothing of one that is,
 /// and of a packaged server.
-pub(crate) fn not_recommended(notes: &[BuildNote]) -> Option<String> {
+pub(crate) fn not_recommended(notes: &[BuildNote]) -> Option<Finding> {
     let last = BuildNote::of_what_is_handed_over(notes)?;
-    let of = &last.of;
     match &last.check {
         BuildCheck::Passed(_) => None,
-        BuildCheck::Failed(finding) => Some(format!(
-            "the {of}'s own build is not correct and therefore not recommended: {finding}"
-        )),
-        BuildCheck::Unknown(command) => Some(format!(
-            "the {of}'s own build is not known to be correct and therefore not recommended yet: {command}"
-        )),
+        check => Some(Finding::BuildNotRecommended {
+            of: last.of.clone(),
+            check: check.clone(),
+        }),
     }
 }
 
 /// What is wrong with the build of the variant that is called `of`, where a check found something.
-pub(crate) fn wrong_build(notes: &[BuildNote], of: &str) -> Option<String> {
+pub(crate) fn wrong_build(notes: &[BuildNote], of: &str) -> Option<Finding> {
     let note = notes.iter().find(|note| note.of == of)?;
     match &note.check {
-        BuildCheck::Failed(finding) => Some(format!(
-            "{of}'s own build is not correct and therefore not recommended: {finding}"
-        )),
+        check @ BuildCheck::Failed(_) => Some(Finding::BuildNotRecommended {
+            of: of.to_owned(),
+            check: check.clone(),
+        }),
         BuildCheck::Passed(_) | BuildCheck::Unknown(_) => None,
     }
 }
@@ -273,17 +260,21 @@ mod tests {
         assert_eq!(not_recommended(&[note("start", wrong())]), None);
         let passed = note(BuildNote::FINAL, BuildCheck::Passed("10 kills".to_owned()));
         assert_eq!(not_recommended(&[passed]), None);
-        let said = not_recommended(&[note(BuildNote::FINAL, wrong())]).expect("it failed");
+        let said = not_recommended(&[note(BuildNote::FINAL, wrong())])
+            .expect("it failed")
+            .to_string();
         assert!(said.contains("main.select"), "{said}");
         let compared = [
             note("A", wrong()),
             note("B", BuildCheck::Passed(String::new())),
         ];
         assert_eq!(wrong_build(&compared, "B"), None);
-        let said = wrong_build(&compared, "A").expect("it failed");
+        let said = wrong_build(&compared, "A").expect("it failed").to_string();
         assert!(said.contains("main.select"), "{said}");
         let unknown = BuildCheck::Unknown("niagara server check PATH".to_owned());
-        let said = not_recommended(&[note(BuildNote::FINAL, unknown)]).expect("nobody knows");
+        let said = not_recommended(&[note(BuildNote::FINAL, unknown)])
+            .expect("nobody knows")
+            .to_string();
         assert!(said.contains("niagara server check PATH"), "{said}");
     }
 }

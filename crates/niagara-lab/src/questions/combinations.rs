@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use niagara_server::file_digest;
-use niagara_store::{Axis, MatrixWorkload};
+use niagara_store::{Axis, MatrixWorkload, Reason};
 
 use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::recipes_of::recipe_of;
@@ -13,7 +13,7 @@ use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
 use crate::fleet::ServerRecipe;
-use crate::questions::matrix::{Combination, LEFT, MatrixOptions, MatrixPart};
+use crate::questions::matrix::{Combination, MatrixOptions, MatrixPart};
 use crate::questions::parts::PartOpening;
 use crate::studies::observer::Observer;
 use crate::studies::set_up::{SetUp, without_threads};
@@ -61,7 +61,7 @@ pub(crate) fn combinations(
                 };
                 resolve_or_reason(&recipe, on, set_up.inventory, &mut first, observer)?
             } else {
-                Err(LEFT.to_owned())
+                Err(Reason::NotAskedFor)
             };
             let named_by_levers = made.as_ref().ok().and_then(|made| made.build.as_ref());
             let by_the_file = build.iter().map(|made| &made.recipe);

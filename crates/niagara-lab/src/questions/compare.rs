@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
 use niagara_store::{
-    About, CompareSummary, Comparison, Deployment, Goal, IdenticalDuels, Phase, SameAnswers,
-    Summary,
+    About, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels, Phase,
+    SameAnswers, Summary, Warning,
 };
 
 use crate::asking::question::StudyDescription;
@@ -17,6 +17,7 @@ use crate::questions::build_note::{Noted, build_notes, wrong_build};
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment};
+use crate::questions::failure_words::shortened;
 use crate::questions::identical_first::identical_duels;
 use crate::questions::rate::{RateChoice, find_rate};
 use crate::questions::same_answers::{AnswersBeside, are_compared, take_answers};
@@ -66,7 +67,7 @@ pub(crate) struct Comparing<'a> {
     identical: Option<IdenticalDuels>,
     /// Of a capture: whether B answers it as A does.
     answers: Option<SameAnswers>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
 }
 
 impl<'a> Comparing<'a> {
@@ -154,28 +155,26 @@ impl<'a> Comparing<'a> {
         }))
     }
 
-    fn warnings(&self, outcome: &TestOutcome, caution: Option<&String>) -> Vec<String> {
+    fn warnings(&self, outcome: &TestOutcome, caution: Option<&Finding>) -> Vec<Warning> {
         let options = &self.options;
-        let mut warnings = outcome.warnings.clone();
-        warnings.extend(outcome.failure.clone());
-        warnings.extend(caution.cloned());
-        warnings.extend(self.bench.client().map(ClientHost::remark));
+        let mut findings = outcome.findings.clone();
+        let failure = outcome.failure.as_ref().map(shortened);
+        findings.extend(failure.map(Finding::CouldNotMeasure));
+        findings.extend(caution.cloned());
+        findings.extend(self.bench.client().map(ClientHost::remark));
         let errors = self.test().errors;
         if errors.fewest_duels().is_none() && options.protocol != Protocol::Trimmed {
-            warnings.push(format!(
-                "too few duels ({}) to call any difference at α = {}: give more with --max-duels",
-                errors.max_duels, errors.alpha
-            ));
+            findings.push(Finding::DuelLimitTooLow {
+                duels: errors.max_duels,
+                alpha: errors.alpha,
+                rungs: None,
+            });
         }
         if options.protocol == Protocol::Trimmed {
-            warnings.push(
-                "protocol of 2008: one series of runs after the other, best and worst dropped, no \
-                 interval; on identical servers it shows a difference every time"
-                    .to_owned(),
-            );
+            findings.push(Finding::TrimmedProtocol);
         }
-        warnings.extend(self.warnings.clone());
-        warnings
+        let own = self.warnings.iter().cloned();
+        findings.into_iter().map(Warning::from).chain(own).collect()
     }
 
     /// What `outcome` comes to, as it is kept and reported.
@@ -200,7 +199,7 @@ impl<'a> Comparing<'a> {
         let builds = build_notes(bench, &sides)?;
         let wrong = wrong_build(&builds, "B");
         let mut warnings = self.warnings(outcome, comparison.caution.as_ref());
-        warnings.extend(wrong.clone());
+        warnings.extend(wrong.clone().map(Warning::from));
         Ok(Summary::Compare(Box::new(CompareSummary {
             about: self.about.clone(),
             protocol: options.protocol.to_string(),
@@ -225,7 +224,7 @@ impl Measuring for Comparing<'_> {
         if let Some(choice) = self.options.rate {
             let (a, goal) = (&self.options.a, self.options.goal);
             let found = find_rate(self.bench, study, a, choice, goal, observer)?;
-            self.warnings.extend(found.warning);
+            self.warnings.extend(found.warning.map(Warning::from));
             study.set_rate(found.rate);
         }
         Ok(())
@@ -272,8 +271,8 @@ impl Measuring for Comparing<'_> {
         Ok(())
     }
 
-    fn warn(&mut self, text: &str) {
-        self.warnings.push(text.to_owned());
+    fn warn(&mut self, finding: Finding) {
+        self.warnings.push(finding.into());
     }
 
     fn found(&self, study: &Study, complete: bool) -> Result<Found> {

@@ -6,13 +6,14 @@ use niagara_stats::{
     Stability, heterogeneity, judge_beside, signed_rank, stability, taken_more_from,
 };
 use niagara_store::{
-    Comparison, DuelRecord, FailedSide, Goal, OnNodes, ReplayRecord, ReplaySummary, SliceRecord,
+    BusySide, Comparison, DuelRecord, FailedSide, Failure, Finding, Goal, OnNodes, ReplayRecord,
+    ReplaySummary, SliceRecord, SlowSide, TakenEvidence,
 };
 
 use crate::duels::score::{mean_difference, throughput};
 use crate::duels::spec::Protocol;
 use crate::questions::by_digest::replay_summary;
-use crate::questions::failure_words::in_short;
+use crate::questions::failure_words::shortened;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
@@ -84,7 +85,13 @@ pub(crate) fn comparison(
         nodes: on_nodes(study, test, outcome),
         failed: outcome.failed_side.map(|side| FailedSide {
             side,
-            reason: in_short(outcome.failure.as_deref().unwrap_or_default()),
+            failure: outcome.failure.as_ref().map_or_else(
+                || Failure {
+                    variant: [test.a, test.b][side.min(1)].label(),
+                    error: String::new(),
+                },
+                shortened,
+            ),
         }),
         as_measured: outcome.as_measured,
         caution: limited_by_generator(&slices, test, outcome)
@@ -162,22 +169,20 @@ const KEEPS_UP: f64 = 0.9;
 
 /// What a reader must know of sides that do not serve all that arrives: their queue grows for as long as a slice lasts, and what
 /// waits at its end counts nowhere. `served`: transactions that were begun and answered, for each second in which they may begin.
-fn behind_the_rate(rate: Option<f64>, served: [f64; 2], labels: [String; 2]) -> Option<String> {
+fn behind_the_rate(rate: Option<f64>, served: [f64; 2], labels: [String; 2]) -> Option<Finding> {
     let rate = rate?;
-    let sides: Vec<String> = ["A", "B"]
+    let sides: Vec<SlowSide> = [0, 1]
         .into_iter()
         .zip(labels)
         .zip(served)
         .filter(|(_, served)| *served > 0.0 && *served < KEEPS_UP * rate)
-        .map(|((side, label), served)| format!("{side} ({label}) served {served:.0}"))
+        .map(|((side, variant), served)| SlowSide {
+            side,
+            variant,
+            served,
+        })
         .collect();
-    (!sides.is_empty()).then(|| {
-        format!(
-            "of {rate:.0} transactions a second that arrived {}: a queue grows there until the slice ends, so that its latencies are \
-             higher than they stand here, by as much as one waits longer (a lower --rate compares what both keep up with)",
-            sides.join(", ")
-        )
-    })
+    (!sides.is_empty()).then_some(Finding::BehindTheRate { rate, sides })
 }
 
 /// What a reader must know of sides that the load generator limited: their figures are the generator's, and a ratio with
@@ -186,48 +191,36 @@ fn limited_by_generator(
     slices: &[SliceRecord],
     test: &SequentialTest<'_>,
     outcome: &TestOutcome,
-) -> Option<String> {
+) -> Option<Finding> {
     let busy = of_sides(slices, outcome, |slice| slice.generator_busy)?;
-    let sides = ["A", "B"].into_iter().zip([test.a, test.b]).zip(busy);
-    let limited: Vec<String> = sides
+    let sides = [0, 1].into_iter().zip([test.a, test.b]).zip(busy);
+    let sides: Vec<BusySide> = sides
         .filter(|(_, busy)| *busy >= GENERATOR_BUSY)
-        .map(|((side, variant), busy)| {
-            format!(
-                "{side} ({}): its busiest loop used {:.0} % of a CPU",
-                variant.label(),
-                busy * 100.0
-            )
+        .map(|((side, variant), busy)| BusySide {
+            side,
+            variant: variant.label(),
+            busy,
         })
         .collect();
-    (!limited.is_empty()).then(|| {
-        format!(
-            "limited by the load generator, not by the server: {}; the server's own difference may be larger, so take the \
-             figures for a bound (fewer --threads, or the load from another machine: --client-host)",
-            limited.join("; ")
-        )
-    })
+    (!sides.is_empty()).then_some(Finding::GeneratorLimits { sides })
 }
 
 /// What a reader must know where couples were dropped because of one side's slices rather than the other's, more often than chance does
 /// it (3.29 standard deviations of a fair coin's tosses, one in a thousand): then that is likely the variant's own doing, and no part of
 /// the figures.
-fn dropped_of_one_side(dropped: [u32; 2]) -> Option<String> {
+fn dropped_of_one_side(dropped: [u32; 2]) -> Option<Finding> {
     let [a, b] = dropped.map(f64::from);
-    let more = usize::from(b > a);
-    let side = ["A", "B"][more];
-    ((a - b).abs() > 3.29 * (a + b).sqrt()).then(|| {
-        format!(
-            "couples were dropped because the machine was disturbed (its memory, say) in {side}'s slices, {} of {}: that is likely \
-             {side}'s own doing, and what it cost {side} is not in the figures",
-            dropped[more],
-            a + b
-        )
+    let side = usize::from(b > a);
+    ((a - b).abs() > 3.29 * (a + b).sqrt()).then(|| Finding::DroppedOneSide {
+        side,
+        dropped: dropped[side],
+        all: dropped.iter().sum(),
     })
 }
 
 /// What a reader must know where others take more CPU time from one side than from the other: then that is the variant's own doing,
 /// and nothing is allowed for it.
-fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<String> {
+fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<Finding> {
     let of_duels: Vec<f64> = outcome
         .duels
         .iter()
@@ -237,27 +230,17 @@ fn taken_from_one_side(slices: &[SliceRecord], outcome: &TestOutcome) -> Option<
             mean_difference(&own)
         })
         .collect();
-    let sides = ["A", "B"];
-    let measured = "what stands here is as it was measured";
     let more = taken_more_from(&of_duels);
     match (outcome.as_measured, more) {
-        (Some(side), Some(more)) if side == more => Some(format!(
-            "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, so \
-             nothing is allowed for it, and {measured}",
-            side = sides[side]
-        )),
-        (Some(side), _) => Some(format!(
-            "others took more CPU time from {side} than from the other side, over all slices by more than chance does it: that may be \
-             {side}'s own doing, or some starts', so nothing is allowed for it, and {measured}",
-            side = sides[side.min(1)]
-        )),
-        // Of results from before that was asked.
-        (None, Some(side)) => Some(format!(
-            "others took more CPU time from {side} than from the other side, in duel after duel: that is likely {side}'s own doing, \
-             and throughput as measured, without allowing for it, is the figure to go by",
-            side = sides[side]
-        )),
-        (None, None) => None,
+        (Some(side), Some(more)) if side == more => Some(Finding::TakenFromOneSide {
+            side,
+            evidence: TakenEvidence::DuelAfterDuel,
+        }),
+        (Some(side), _) => Some(Finding::TakenFromOneSide {
+            side,
+            evidence: TakenEvidence::AllSlices,
+        }),
+        (None, _) => None,
     }
 }
 
@@ -316,14 +299,18 @@ mod tests {
             None,
             "arrivals are by chance"
         );
-        let text = told(Some(1000.0), [990.0, 700.0]).expect("B does not keep up");
+        let text = told(Some(1000.0), [990.0, 700.0])
+            .expect("B does not keep up")
+            .to_string();
         assert!(
             text.starts_with(
                 "of 1000 transactions a second that arrived B (base + slow) served 700:"
             ),
             "{text}"
         );
-        let both = told(Some(2000.0), [990.0, 700.0]).expect("neither does");
+        let both = told(Some(2000.0), [990.0, 700.0])
+            .expect("neither does")
+            .to_string();
         assert!(
             both.contains("A (base) served 990, B (base + slow) served 700"),
             "{both}"

@@ -1,7 +1,6 @@
-//! Failures of servers, as warnings have them.
+//! Failures of servers, as summaries have them.
 
-use niagara_load::counted;
-use niagara_store::Ending;
+use niagara_store::{Ending, Failure, Reason};
 
 use crate::questions::sequential_test::TestOutcome;
 
@@ -19,23 +18,26 @@ pub(crate) fn in_short(reason: &str) -> String {
     }
 }
 
+/// A failure as summaries keep it.
+pub(crate) fn shortened(failure: &Failure) -> Failure {
+    Failure {
+        variant: failure.variant.clone(),
+        error: in_short(&failure.error),
+    }
+}
+
 /// Why a question has no figure although it was asked: a side that could not be measured, nothing but disturbed duels, or an end
 /// behind a duel that a side did not survive; `None` where there was no time for one, or a stop.
-pub(crate) fn why_unmeasured(tested: &TestOutcome) -> Option<String> {
+pub(crate) fn why_unmeasured(tested: &TestOutcome) -> Option<Reason> {
     let disturbed = tested.duels.iter();
     let disturbed = disturbed.filter(|duel| duel.ending == Ending::Disturbed);
     match (&tested.failure, disturbed.count()) {
-        (Some(reason), _) => Some(in_short(reason)),
+        (Some(failure), _) => Some(Reason::SideFailed(shortened(failure))),
         (None, _) if tested.interrupted => None,
-        (None, 0) => {
-            let reason = in_short(tested.last_failure.as_deref()?);
-            Some(format!("the time ended after a duel that failed: {reason}"))
-        }
-        (None, count) => Some(format!(
-            "every duel that there was time for was too disturbed to count ({}): try a machine on which nothing else takes the memory or \
-             the CPUs, or --disturbance 100%, by which everything counts",
-            counted(count as u64, "duel")
-        )),
+        (None, 0) => Some(Reason::EndedAfterFailure(shortened(
+            tested.last_failure.as_ref()?,
+        ))),
+        (None, duels) => Some(Reason::AllDisturbed { duels }),
     }
 }
 

@@ -9,7 +9,7 @@ use niagara_check::{
     Setting, compare_answers, crash_recovery,
 };
 use niagara_server::{Cancelled, DiskFull};
-use niagara_store::FinalCheck;
+use niagara_store::{FinalCheck, Finding};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Lever;
@@ -72,28 +72,21 @@ pub(crate) fn check_final(
 }
 
 /// Why a final variant is not handed over; nothing of one that passed.
-pub(crate) fn failed_checks(checks: &[FinalCheck]) -> Option<String> {
+pub(crate) fn failed_checks(checks: &[FinalCheck]) -> Option<Finding> {
     let failed = checks.iter().find(|check| check.passed == Some(false))?;
-    Some(format!(
-        "the final variant failed a check ({}) and is therefore not recommended: {}",
-        failed.part, failed.words
-    ))
+    Some(Finding::CheckFailed {
+        part: failed.part.clone(),
+        finding: failed.words.clone(),
+    })
 }
 
 /// What a reader must know of checks that could not be done.
-pub(crate) fn undone_checks(checks: &[FinalCheck]) -> impl Iterator<Item = String> {
+pub(crate) fn undone_checks(checks: &[FinalCheck]) -> impl Iterator<Item = Finding> {
     let undone = checks.iter().filter(|check| check.passed.is_none());
-    undone.map(|check| {
-        format!(
-            "the final variant could not be checked ({}){}: {}",
-            check.part,
-            if check.broken {
-                ", and is not handed over for that; the same command tries it again"
-            } else {
-                ""
-            },
-            check.words
-        )
+    undone.map(|check| Finding::CheckNotDone {
+        part: check.part.clone(),
+        reason: check.words.clone(),
+        broken: check.broken,
     })
 }
 
@@ -325,9 +318,10 @@ mod tests {
         assert!(
             failed_checks(&checks)
                 .expect("one failed")
+                .to_string()
                 .contains("SELECT 1")
         );
-        let undone: Vec<String> = undone_checks(&checks).collect();
+        let undone: Vec<String> = undone_checks(&checks).map(|one| one.to_string()).collect();
         assert!(
             undone.len() == 1 && undone[0].contains("no room"),
             "{undone:?}"
@@ -348,7 +342,9 @@ mod tests {
         }
         let check = without_transactions("Aria");
         assert_eq!((check.passed, check.broken), (None, false));
-        let told: Vec<String> = undone_checks(std::slice::from_ref(&check)).collect();
+        let told: Vec<String> = undone_checks(std::slice::from_ref(&check))
+            .map(|one| one.to_string())
+            .collect();
         assert!(told[0].contains("Aria has no transactions"), "{told:?}");
         // It is handed over, with that said.
         assert!(FinalCheck::may_be_handed_over(&[check]));

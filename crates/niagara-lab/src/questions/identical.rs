@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 use niagara_stats::{DuelScore, ErrorBudget, Rule, components};
-use niagara_store::{DuelRecord, Goal, Phase};
+use niagara_store::{DuelRecord, Finding, Goal, Phase};
 
 use crate::asking::question::MAX_DUELS;
 use crate::duels::duel_plan::couple_seconds;
@@ -85,7 +85,7 @@ impl Measuring for Watching<'_> {
     }
 
     /// A measurement of the noise has no summary, and what was measured until a stop is worth as much as the rest.
-    fn warn(&mut self, _text: &str) {}
+    fn warn(&mut self, _finding: Finding) {}
 
     fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
         let slices = study.store().slices(None)?;

@@ -3,19 +3,18 @@
 use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
-    About, BuildNote, Comparison, Deployment, FinalCheck, Goal, LadderRung, LadderSummary,
-    MethodControl, Phase, RungOutcome, SameAnswers, Summary,
+    About, BuildNote, Comparison, Deployment, FinalCheck, Finding, Goal, LadderRung, LadderSummary,
+    MethodControl, Phase, Reason, RungOutcome, SameAnswers, Summary, Warning,
 };
 
 use crate::asking::question::RungRecipe;
 use crate::asking::resolve::resolve_or_reason;
-use crate::client_host::ClientHost;
 use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
-use crate::questions::failure_words::{in_short, why_unmeasured};
+use crate::questions::failure_words::{shortened, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
@@ -117,8 +116,8 @@ impl Measuring for Climbing<'_> {
         self.climb.climb(self.bench, study, observer)
     }
 
-    fn warn(&mut self, text: &str) {
-        self.climb.warnings.push(text.to_owned());
+    fn warn(&mut self, finding: Finding) {
+        self.climb.warnings.push(finding.into());
     }
 
     fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
@@ -140,7 +139,7 @@ struct Climb<'a> {
     /// Of a capture: whether the final variant answers it as the start does.
     answers: Option<SameAnswers>,
     total: Option<niagara_store::Comparison>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     complete: bool,
 }
 
@@ -160,16 +159,20 @@ impl Climb<'_> {
             .count();
         let errors = rung_errors(options.alpha, to_try, options.duels);
         if errors.fewest_duels().is_none() {
-            self.warnings.push(format!(
-                "{} duels a rung can prove nothing at α = {} shared by {to_try} rungs: give more duels",
-                options.duels, options.alpha
-            ));
+            let finding = Finding::DuelLimitTooLow {
+                duels: options.duels,
+                alpha: options.alpha,
+                rungs: Some(to_try),
+            };
+            self.warnings.push(finding.into());
         }
         self.measure_controls(bench, study, to_try, observer)?;
         let mut left = to_try;
         for rung in &rungs {
             let outcome = match &rung.cannot {
-                Some(reason) => Trial::not_tried(reason),
+                Some(because) => Trial::not_tried(Reason::NotToday {
+                    because: because.clone(),
+                }),
                 None => {
                     left -= 1;
                     self.try_rung(bench, study, rung, left, errors, observer)?
@@ -240,7 +243,7 @@ impl Climb<'_> {
             check_build(bench, &self.best, observer)
         })?;
         let is_build_checked = undone.is_none();
-        self.warnings.extend(undone);
+        self.warnings.extend(undone.map(Warning::from));
         if !self.is_proven() {
             return Ok(is_build_checked);
         }
@@ -254,7 +257,8 @@ impl Climb<'_> {
         }
         let recovery = touches_recovery(&self.best, &self.inventory.levers);
         self.checks = check_final(bench, study, sides, recovery, observer)?;
-        self.warnings.extend(undone_checks(&self.checks));
+        self.warnings
+            .extend(undone_checks(&self.checks).map(Warning::from));
         Ok(is_build_checked && FinalCheck::none_broken(&self.checks))
     }
 
@@ -278,10 +282,10 @@ impl Climb<'_> {
                 with_room(&made, bench.load().threads),
                 added(&self.best, &made),
             ),
-            Err(reason) => return Ok(Trial::not_tried(&reason)),
+            Err(reason) => return Ok(Trial::not_tried(reason)),
         };
         if candidate.id() == self.best.id() {
-            return Ok(Trial::not_tried("it changes nothing here"));
+            return Ok(Trial::not_tried(Reason::ChangesNothing));
         }
         observer.see(Event::Stage {
             name: &format!("rung: {}", rung.title),
@@ -415,7 +419,8 @@ impl Climb<'_> {
         self.warn("total", outcome);
         if outcome.duels.iter().any(|duel| duel.score.is_some()) {
             let total = comparison(study, test, outcome)?;
-            self.warnings.extend(total.caution.clone());
+            self.warnings
+                .extend(total.caution.clone().map(Warning::from));
             self.total = Some(total);
         }
         Ok(())
@@ -427,9 +432,10 @@ impl Climb<'_> {
             .failure
             .as_ref()
             .filter(|_| !outcome.duels.is_empty() || what == "total");
-        let all = outcome.warnings.iter().chain(untold);
+        let untold = untold.map(shortened).map(Finding::CouldNotMeasure);
+        let all = outcome.findings.iter().cloned().chain(untold);
         self.warnings
-            .extend(all.map(|text| format!("{what}: {}", in_short(text))));
+            .extend(all.map(|finding| Warning::about(what, finding)));
     }
 
     /// Stores how far it came, so that a report can be made whatever happens next.
@@ -461,11 +467,12 @@ impl Climb<'_> {
                 published: rung.published.clone(),
                 why: rung.why.clone(),
                 outcome: RungOutcome::NotTried {
-                    reason: rung
-                        .cannot
-                        .clone()
-                        .unwrap_or_else(|| "not yet: the ladder was stopped before it".to_owned()),
-                    failed: false,
+                    reason: match &rung.cannot {
+                        Some(because) => Reason::NotToday {
+                            because: because.clone(),
+                        },
+                        None => Reason::StoppedBefore,
+                    },
                 },
             });
         }
@@ -491,11 +498,11 @@ impl Climb<'_> {
             Some(_) => None,
         };
         if self.best.id() != options.start.id() {
-            warnings.extend(not_recommended);
+            warnings.extend(not_recommended.map(Warning::from));
         }
-        warnings.extend(alarms(&self.controls));
+        warnings.extend(alarms(&self.controls).into_iter().map(Warning::from));
         warnings.extend(self.warnings.clone());
-        warnings.extend(bench.client().map(ClientHost::remark));
+        warnings.extend(bench.client().map(|host| Warning::from(host.remark())));
         Ok(LadderSummary {
             about: options.about.clone(),
             protocol: options.protocol.to_string(),
@@ -578,10 +585,9 @@ fn outcome_of(
         return Ok(RungOutcome::NotTried {
             reason: match why_unmeasured(tested) {
                 Some(reason) => reason,
-                None if tested.interrupted => "stopped before it was measured".to_owned(),
-                None => "the time ended before it: give a longer --budget".to_owned(),
+                None if tested.interrupted => Reason::StoppedWithin,
+                None => Reason::TimeEnded,
             },
-            failed: tested.failure.is_some(),
         });
     }
     let claim = Box::new(comparison(study, test, tested)?);
@@ -600,13 +606,10 @@ struct Trial {
 }
 
 impl Trial {
-    fn not_tried(reason: &str) -> Self {
+    fn not_tried(reason: Reason) -> Self {
         Self {
             change: String::new(),
-            outcome: RungOutcome::NotTried {
-                reason: reason.to_owned(),
-                failed: false,
-            },
+            outcome: RungOutcome::NotTried { reason },
             interrupted: false,
         }
     }

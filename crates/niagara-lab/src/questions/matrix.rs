@@ -13,8 +13,9 @@ use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::{
-    About, Axis, Cell, CellOutcome, Confirmed, FinalCheck, Goal, MatrixSummary, MatrixWorkload,
-    MeasuredPart, MethodControl, Phase, SameAnswers, Summary, best_combination,
+    About, Axis, Cell, CellOutcome, Confirmed, FinalCheck, Finding, Goal, MatrixSummary,
+    MatrixWorkload, MeasuredPart, MethodControl, Phase, Reason, SameAnswers, Summary, Warning,
+    best_combination,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -22,7 +23,6 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::wanted_level::WantedLevel;
-use crate::client_host::ClientHost;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::not_recommended;
@@ -30,7 +30,7 @@ use crate::questions::comparison::comparison;
 use crate::questions::confirmation::{
     confirmation_alpha, confirmation_errors, confirmation_subject, which_counts,
 };
-use crate::questions::failure_words::{in_short, why_unmeasured};
+use crate::questions::failure_words::{shortened, why_unmeasured};
 use crate::questions::final_check::{failed_checks, undone_checks};
 use crate::questions::ladder::pooled_sd;
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
@@ -53,9 +53,6 @@ mod handing_over;
 
 use handing_over::known_answers;
 
-/// Why a combination is not measured that is not asked for now.
-pub(crate) const LEFT: &str = "not measured yet: in no part that was asked for";
-
 /// A combination of levels.
 #[derive(Debug, Clone)]
 pub(crate) struct Combination {
@@ -66,7 +63,7 @@ pub(crate) struct Combination {
     /// Whether it is not in the part that is measured now.
     pub is_left: bool,
     /// By workload: the variant, or why there is none here.
-    pub variants: Vec<Result<Variant, String>>,
+    pub variants: Vec<Result<Variant, Reason>>,
     /// By workload: whether its build was trained with it.
     pub trained: Vec<bool>,
 }
@@ -156,12 +153,8 @@ struct Asked<'t> {
 }
 
 /// What becomes of a cell whose servers are not to be had here.
-fn not_to_be_had(reason: String) -> CellOutcome {
-    CellOutcome::NotTried {
-        reason,
-        is_left: false,
-        failed: false,
-    }
+fn not_to_be_had(reason: Reason) -> CellOutcome {
+    CellOutcome::NotTried { reason }
 }
 
 /// Where in what is told the outcome of a cell or a confirmation goes.
@@ -185,7 +178,7 @@ pub(crate) struct Filling<'a> {
     checks: Vec<FinalCheck>,
     /// Of a capture: whether the best combination answers it as the baseline does.
     answers: Option<SameAnswers>,
-    warnings: Vec<String>,
+    warnings: Vec<Warning>,
     complete: bool,
 }
 
@@ -306,9 +299,7 @@ impl<'a> Filling<'a> {
         }
         let tried = earlier.outcome(&combination.title, here);
         Some(tried.cloned().unwrap_or_else(|| CellOutcome::NotTried {
-            reason: LEFT.to_owned(),
-            is_left: true,
-            failed: false,
+            reason: Reason::NotAskedFor,
         }))
     }
 
@@ -369,15 +360,15 @@ impl<'a> Filling<'a> {
         Ok(())
     }
 
-    fn sides(&self, place: Place) -> Result<[Variant; 2], String> {
-        let of = |combination: usize| -> Result<Variant, String> {
+    fn sides(&self, place: Place) -> Result<[Variant; 2], Reason> {
+        let of = |combination: usize| -> Result<Variant, Reason> {
             let variant =
                 self.options.combinations[combination].variants[place.workload].clone()?;
             Ok(with_room(&variant, place.threads))
         };
         let sides = [of(0)?, of(place.combination)?];
         if sides[0].id() == sides[1].id() {
-            return Err("it changes nothing here".to_owned());
+            return Err(Reason::ChangesNothing);
         }
         Ok(sides)
     }
@@ -403,9 +394,7 @@ impl<'a> Filling<'a> {
         let place = (asked.place.workload, asked.place.threads);
         let Some(bench) = options.benches.get(&place) else {
             let outcome = CellOutcome::NotTried {
-                reason: "its load was not set up".to_owned(),
-                is_left: false,
-                failed: false,
+                reason: Reason::NoLoad,
             };
             take(self, outcome);
             return Ok(false);
@@ -449,23 +438,18 @@ impl<'a> Filling<'a> {
         tested: &TestOutcome,
     ) -> Result<CellOutcome> {
         // What an earlier part said of the same cell is over.
-        let prefix = format!("{name}: ");
-        self.warnings.retain(|text| !text.starts_with(&prefix));
+        self.warnings
+            .retain(|warning| warning.about.as_deref() != Some(name));
         self.warn(name, tested);
         if !tested.duels.iter().any(|duel| duel.score.is_some()) {
             return Ok(CellOutcome::NotTried {
-                is_left: tested.failure.is_none(),
-                failed: tested.failure.is_some(),
-                reason: why_unmeasured(tested).unwrap_or_else(|| {
-                    "the time ended before it: give a longer --budget, or ask for it again"
-                        .to_owned()
-                }),
+                reason: why_unmeasured(tested).unwrap_or(Reason::TimeEnded),
             });
         }
         let comparison = comparison(study, test, tested)?;
-        let caution = comparison.caution.as_ref();
+        let caution = comparison.caution.clone();
         self.warnings
-            .extend(caution.map(|text| format!("{name}: {text}")));
+            .extend(caution.map(|finding| Warning::about(name, finding)));
         Ok(CellOutcome::Measured {
             comparison: Box::new(comparison),
         })
@@ -477,9 +461,10 @@ impl<'a> Filling<'a> {
             .failure
             .as_ref()
             .filter(|_| !outcome.duels.is_empty());
-        let all = outcome.warnings.iter().chain(untold);
+        let untold = untold.map(shortened).map(Finding::CouldNotMeasure);
+        let all = outcome.findings.iter().cloned().chain(untold);
         self.warnings
-            .extend(all.map(|text| format!("{what}: {}", in_short(text))));
+            .extend(all.map(|finding| Warning::about(what, finding)));
     }
 
     /// The combination with the highest mean gain: the one that is confirmed.
@@ -504,9 +489,7 @@ impl<'a> Filling<'a> {
                 threads: place.threads,
                 trained: combinations[place.combination].trained[place.workload],
                 outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
-                    reason: "not yet: the study was stopped before it".to_owned(),
-                    is_left: true,
-                    failed: false,
+                    reason: Reason::StoppedBefore,
                 }),
             })
             .collect()
@@ -542,19 +525,15 @@ impl<'a> Filling<'a> {
         let is_last = !self.cells().iter().any(is_left);
         let share = confirmation_alpha(options.alpha, part.earlier().spent, is_last);
         let Some(share) = share else {
-            self.warnings.push(format!(
-                "{title} looks best now and is not confirmed: the confirmations before it were given all of the error probability; \
-                 measure the matrix anew with another --out"
-            ));
+            self.warnings
+                .push(Finding::NothingLeftToConfirm { title }.into());
             return Ok(());
         };
         let sides = match self.sides(place) {
             Ok(sides) => sides,
             Err(reason) => {
-                let reason = in_short(&reason);
-                self.warnings.push(format!(
-                    "{title} looks best and could not be confirmed: {reason}"
-                ));
+                self.warnings
+                    .push(Finding::CouldNotConfirm { title, reason }.into());
                 return Ok(());
             }
         };
@@ -615,7 +594,7 @@ impl<'a> Filling<'a> {
         let not_recommended = not_recommended(&builds)
             .or_else(|| failed_checks(&self.checks))
             .or_else(|| other_answers(self.answers.as_ref()));
-        let mut warnings: Vec<String> = not_recommended.into_iter().collect();
+        let mut warnings: Vec<Warning> = not_recommended.into_iter().map(Warning::from).collect();
         let deployment = if warnings.is_empty() {
             self.deployment()?
         } else {
@@ -628,11 +607,12 @@ impl<'a> Filling<'a> {
             .chain(&self.controls)
             .cloned()
             .collect();
-        warnings.extend(alarms(&controls));
+        warnings.extend(alarms(&controls).into_iter().map(Warning::from));
         warnings.extend(self.warnings.clone());
-        warnings.extend(undone_checks(&self.checks));
+        warnings.extend(undone_checks(&self.checks).map(Warning::from));
         let benches = &mut options.benches.values();
-        warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
+        let host = benches.find_map(Workbench::client);
+        warnings.extend(host.map(|host| Warning::from(host.remark())));
         let cells = self.cells();
         let mut parts = earlier.parts.clone();
         parts.push(self.this_part(study));
@@ -708,8 +688,8 @@ impl Measuring for Filling<'_> {
         Ok(())
     }
 
-    fn warn(&mut self, text: &str) {
-        self.warnings.push(text.to_owned());
+    fn warn(&mut self, finding: Finding) {
+        self.warnings.push(finding.into());
     }
 
     fn found(&self, study: &Study, _complete: bool) -> Result<Found> {

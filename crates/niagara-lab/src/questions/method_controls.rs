@@ -2,9 +2,8 @@
 //! the start, by the same duels and the same test as everything else. They come first, so that no short budget drops them.
 
 use anyhow::Result;
-use niagara_load::counted;
 use niagara_stats::{ErrorBudget, Rule, Verdict, derive_seed};
-use niagara_store::{Goal, MethodControl, Phase, Summary};
+use niagara_store::{Control, Finding, Goal, MethodControl, Phase, Reason, Summary};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, Role};
@@ -21,9 +20,9 @@ use crate::variants::lever_context::everything_allowed;
 use crate::variants::variant::Variant;
 
 /// The controls, in the order in which they are measured, each with its name.
-const CONTROLS: [(Role, &str); 2] = [
-    (Role::NegativeControl, "negative control"),
-    (Role::PositiveControl, "positive control"),
+const CONTROLS: [(Role, Control); 2] = [
+    (Role::NegativeControl, Control::Negative),
+    (Role::PositiveControl, Control::Positive),
 ];
 /// Most duels of a control, as a multiple of those at its first look: how it does should be known, not how much.
 const OF_FIRST_LOOK: usize = 2;
@@ -34,7 +33,9 @@ const LEAST_COST: f64 = 0.95;
 
 /// Whether a control is called so: nothing else in a study may be.
 pub(crate) fn is_control(name: &str) -> bool {
-    CONTROLS.iter().any(|(_, control)| *control == name)
+    CONTROLS
+        .iter()
+        .any(|(_, control)| control.to_string() == name)
 }
 
 /// How the controls are measured.
@@ -88,12 +89,13 @@ pub(crate) fn measure_controls(
     if !wanted {
         return Ok(measured);
     }
-    for (place, (role, name)) in CONTROLS.into_iter().enumerate() {
+    for (place, (role, kind)) in CONTROLS.into_iter().enumerate() {
+        let name = &kind.to_string();
         let Some(lever) = inventory.levers.iter().find(|lever| lever.role() == role) else {
             continue;
         };
         let control = |comparison, reason| MethodControl {
-            name: name.to_owned(),
+            control: kind,
             title: lever.title().to_owned(),
             comparison,
             reason,
@@ -129,7 +131,7 @@ pub(crate) fn measure_controls(
                         return Ok(control(Some(comparison(study, &test, outcome)?), None));
                     }
                     let reason = why_unmeasured(outcome);
-                    let reason = reason.or(Some("there was no time for it".to_owned()));
+                    let reason = reason.or(Some(Reason::TimeEnded));
                     Ok(control(None, reason))
                 };
                 let outcome = study.run(
@@ -177,16 +179,15 @@ fn with_control(
     inventory: &Inventory,
     start: &Variant,
     lever: &Lever,
-) -> Result<Result<(Variant, String), String>> {
+) -> Result<Result<(Variant, String), Reason>> {
     let mut set = inventory
         .levers
         .iter()
         .filter(|other| start.levers.iter().any(|id| id == other.id()));
     if let Some(other) = set.find(|other| other.is_apart_from(lever)) {
-        return Ok(Err(format!(
-            "it cannot be together with {}",
-            other.spelling()
-        )));
+        return Ok(Err(Reason::Excludes {
+            lever: other.spelling(),
+        }));
     }
     let fingerprint = inventory.fingerprint()?;
     let context = everything_allowed(&fingerprint, bench, &start.server, lever.id())?;
@@ -197,76 +198,64 @@ fn with_control(
 }
 
 /// What a reader must know of the controls before believing the rest.
-pub(crate) fn alarms(controls: &[MethodControl]) -> Vec<String> {
+pub(crate) fn alarms(controls: &[MethodControl]) -> Vec<Finding> {
     let several = controls.iter().any(|one| one.part != controls[0].part);
-    let of_part = |control: &MethodControl| {
-        let part = control.part.filter(|_| several);
-        part.map_or(String::new(), |part| format!(" of part {part}"))
-    };
     controls
         .iter()
-        .filter_map(|control| alarm(control, &of_part(control)))
+        .filter_map(|control| alarm(control, control.part.filter(|_| several)))
         .collect()
 }
 
-/// What a reader must know of one; `of` says what of, where there are several.
-fn alarm(control: &MethodControl, of: &str) -> Option<String> {
-    let Some(comparison) = &control.comparison else {
-        let reason = control.reason.as_deref().unwrap_or("not measured");
-        return Some(format!(
-            "this study has no {}{of}, so that part of the method was not checked here: {reason}",
-            control.name
-        ));
+/// What a reader must know of one; `part` where there are several.
+fn alarm(measured: &MethodControl, part: Option<usize>) -> Option<Finding> {
+    let control = measured.control;
+    let Some(comparison) = &measured.comparison else {
+        return Some(Finding::NoControl {
+            control,
+            part,
+            reason: measured.reason.clone(),
+        });
     };
     if let Some(failed) = &comparison.failed {
-        return Some(format!(
-            "the {}{of} failed, so that part of the method was not checked here: {}",
-            control.name, failed.reason
-        ));
+        return Some(Finding::ControlFailed {
+            control,
+            part,
+            failure: failed.failure.clone(),
+        });
     }
     let judged = comparison.judged();
-    let estimate = judged.estimate;
-    let shown = format!(
-        "× {:.3} [{:.3}, {:.3}]",
-        estimate.ratio, estimate.low, estimate.high
-    );
+    let effect = judged.estimate;
     let is_called = matches!(judged.verdict, Some(Verdict::Faster | Verdict::Slower));
     // No difference could have been called, whatever the duels show.
     if !is_called && (judged.critical.is_none() || judged.confidence.is_some()) {
-        return Some(format!(
-            "the {}{of} had only {}, too few to call a difference: that part of the method was not checked here; give a longer --budget",
-            control.name,
-            counted(judged.duels as u64, "duel")
-        ));
+        return Some(Finding::ControlTooShort {
+            control,
+            part,
+            duels: judged.duels,
+        });
     }
-    if control.name == CONTROLS[0].1 {
-        return is_called.then(|| {
-            format!(
-                "the negative control{of}, which changes nothing, shows {shown}: something else moves these figures, or it is the one \
-                 control in {:.0} that chance moves; distrust the small ones",
-                judged.alpha.recip()
-            )
+    if control == Control::Negative {
+        return is_called.then(|| Finding::NegativeControlMoved {
+            part,
+            effect,
+            one_in: judged.alpha.recip(),
         });
     }
     match judged.verdict {
         Some(Verdict::Slower) => None,
         // Its own cost is still within the interval: that it was not seen says how little its few duels can tell, and no more.
-        _ if estimate.low < LEAST_COST => Some(format!(
-            "the positive control{of}, known to slow the server, shows {shown} by {}: too rough to tell, and so would a loss down to \
-             × {:.2} be by as many here; give a longer --budget",
-            counted(judged.duels as u64, "duel"),
-            estimate.low
-        )),
-        _ => Some(format!(
-            "the positive control{of}, known to cost 5 % of the throughput or more, shows {shown}: it costs less here, or this study \
-             does not see what it should see"
-        )),
+        _ => Some(Finding::PositiveControlUnseen {
+            part,
+            effect,
+            too_few: (effect.low < LEAST_COST).then_some(judged.duels),
+            least_cost: Some(LEAST_COST),
+        }),
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::{Comparison, FailedSide};
+    use niagara_store::{Comparison, FailedSide, Failure};
     use serde_json::json;
 
     use super::*;
@@ -280,13 +269,18 @@ mod tests {
         assert_eq!(errors(4).max_duels, 4);
     }
 
-    fn control(name: &str, duels: usize, critical: Option<u32>, verdict: Verdict) -> MethodControl {
-        within([0.85, 0.95], name, duels, critical, verdict)
+    fn control(
+        kind: Control,
+        duels: usize,
+        critical: Option<u32>,
+        verdict: Verdict,
+    ) -> MethodControl {
+        within([0.85, 0.95], kind, duels, critical, verdict)
     }
 
     fn within(
         [low, high]: [f64; 2],
-        name: &str,
+        kind: Control,
         duels: usize,
         critical: Option<u32>,
         verdict: Verdict,
@@ -302,7 +296,7 @@ mod tests {
         }))
         .expect("a comparison");
         MethodControl {
-            name: name.to_owned(),
+            control: kind,
             title: "t".to_owned(),
             comparison: Some(comparison),
             reason: None,
@@ -312,9 +306,13 @@ mod tests {
 
     #[test]
     fn a_control_of_too_few_duels_says_nothing_of_the_method() {
-        let [negative, positive] = CONTROLS.map(|(_, name)| name);
-        for name in [negative, positive] {
-            let too_few = alarms(&[control(name, 2, None, Verdict::Undetected)]);
+        let alarms = |controls: &[MethodControl]| -> Vec<String> {
+            let found = alarms(controls);
+            found.iter().map(ToString::to_string).collect()
+        };
+        let [negative, positive] = CONTROLS.map(|(_, kind)| kind);
+        for kind in [negative, positive] {
+            let too_few = alarms(&[control(kind, 2, None, Verdict::Undetected)]);
             assert!(too_few[0].contains("only 2 duels"), "{too_few:?}");
         }
         let none = alarms(&[
@@ -334,7 +332,7 @@ mod tests {
         // A loss of 5 % would have been seen: it is not there, or the method is to blame.
         for verdict in [Verdict::Undetected, Verdict::NotWorthwhile] {
             let text = unseen([0.98, 1.004], verdict);
-            assert!(text.contains("does not see"), "{text}");
+            assert!(text.contains("misses effects"), "{text}");
         }
         // Noise of 8 %: nothing is said against the method.
         let text = unseen([0.87, 1.04], Verdict::Undetected);
@@ -346,7 +344,10 @@ mod tests {
         if let Some(comparison) = &mut failed.comparison {
             comparison.failed = Some(FailedSide {
                 side: 1,
-                reason: "base + p could not be measured: killed".to_owned(),
+                failure: Failure {
+                    variant: "base + p".to_owned(),
+                    error: "killed".to_owned(),
+                },
             });
         }
         let text = alarms(&[failed]).remove(0);

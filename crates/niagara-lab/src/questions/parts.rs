@@ -9,8 +9,8 @@ use anyhow::{Context, Result, bail};
 use niagara_stats::{ErrorBudget, LookPlan};
 use niagara_store::{
     BuildCheck, BuildNote, Cell, CellOutcome, Confirmed, Deployment, EventRecord, FinalCheck,
-    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, Phase, Store, Summary,
-    best_combination,
+    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, Phase, Reason, Store,
+    Summary, Warning, best_combination,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -22,10 +22,6 @@ use crate::duels::arena::unix_ms;
 use crate::questions::confirmation::{confirmation_alpha, is_proven};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::measured_on::MeasuredOn;
-
-/// Why a cell is measured again that a part did not bring to a verdict.
-const CUT_SHORT: &str =
-    "not measured yet: a part ended within it, after too few duels to tell a difference";
 
 /// What a part was begun with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -69,21 +65,19 @@ pub(crate) struct Earlier {
     /// Of the confirmation that counts.
     pub deployment: Option<Deployment>,
     /// What a reader must know of the cells.
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
 }
 
 impl Earlier {
     /// What `summary` says to a part that begins; `fewest` duels tell a difference.
-    fn of(summary: MatrixSummary, spent: f64, warnings: Vec<String>, fewest: usize) -> Self {
+    fn of(summary: MatrixSummary, spent: f64, warnings: Vec<Warning>, fewest: usize) -> Self {
         let cells = summary
             .cells
             .into_iter()
             .map(|cell| match is_cut_short(&cell, fewest) {
                 true => Cell {
                     outcome: CellOutcome::NotTried {
-                        reason: CUT_SHORT.to_owned(),
-                        is_left: true,
-                        failed: false,
+                        reason: Reason::CutShort,
                     },
                     ..cell
                 },
@@ -258,7 +252,7 @@ impl PartOpening {
         let events = store.events()?;
         let record = checkpoint::part();
         let records = parsed(store, &record, record.all(&events))?;
-        let summary = store.summary_over_all_time()?;
+        let summary = store.summary()?;
         let is_over = summary.as_ref().is_some_and(Summary::is_complete);
         let last = record.last(&events).and(records.last());
         if let Some(last) = last.filter(|last| !is_over && is_same(&last.asked, &matrix.part)) {

@@ -7,7 +7,7 @@ use anyhow::{Error, Result, anyhow};
 use niagara_build::{BuildStore, Forecast, Recipe, check_packages, check_tools, kept_as};
 use niagara_check::{Standing, standing};
 use niagara_server::Catalog;
-use niagara_store::NotTried;
+use niagara_store::{NotTried, Reason};
 
 use crate::asking::choose_builds::{BuildField, BuildPlan, BuildTime};
 use crate::duels::workbench::Workbench;
@@ -23,7 +23,7 @@ pub(crate) struct Prepared {
     /// The candidates whose servers are here, in the order in which they were built.
     pub made: Vec<usize>,
     /// The candidates that go, each with the reason.
-    pub left_out: BTreeMap<usize, String>,
+    pub left_out: BTreeMap<usize, Reason>,
 }
 
 /// Why this machine cannot build some of `recipes` beside `server`, by their names: compilers, tools and packages are asked,
@@ -127,7 +127,7 @@ pub(crate) fn build_in_turn(
     nothing_else: bool,
     budget: Option<f64>,
     used: &dyn Fn() -> f64,
-    make: &mut dyn FnMut(&[usize]) -> Result<Option<String>>,
+    make: &mut dyn FnMut(&[usize]) -> Result<Option<Reason>>,
     tell: &mut dyn FnMut(&str),
 ) -> Result<Prepared> {
     let was_announced = |index: usize| announced.chosen.iter().any(|known| known.index == index);
@@ -172,12 +172,13 @@ pub(crate) fn build_in_turn(
                     .filter(|other| !prepared.made.contains(other))
                     .filter(|other| !prepared.left_out.contains_key(other))
                     .collect();
-                let first_line = reason.lines().next().unwrap_or_default();
+                let words = reason.to_string();
+                let first_line = words.lines().next().unwrap_or_default();
                 for &other in &adding {
-                    let because = format!(
-                        "it adds to {}, which is not to be had here: {first_line}",
-                        lever(next).id()
-                    );
+                    let because = Reason::BaseBuildMissing {
+                        lever: lever(next).id().to_owned(),
+                        error: first_line.to_owned(),
+                    };
                     prepared.left_out.insert(other, because);
                 }
                 let with_it = match adding.len() {
@@ -196,7 +197,7 @@ pub(crate) fn build_in_turn(
 
 /// Why a lever is not to be tried.
 struct Refused {
-    reason: String,
+    reason: Reason,
     /// Its server is not to be had with nothing beside it.
     alone: bool,
 }
@@ -206,19 +207,22 @@ fn first_refused(
     field: &BuildField<'_>,
     made: &[usize],
     next: usize,
-    make: &mut dyn FnMut(&[usize]) -> Result<Option<String>>,
+    make: &mut dyn FnMut(&[usize]) -> Result<Option<Reason>>,
 ) -> Result<Option<Refused>> {
     for set in field.new_sets(made, next) {
         if let Some(reason) = make(&set)? {
-            let company: Vec<&str> = set
+            let company: Vec<String> = set
                 .iter()
                 .filter(|&&index| index != next)
-                .map(|&index| field.candidates[index].lever.id())
+                .map(|&index| field.candidates[index].lever.id().to_owned())
                 .collect();
             let alone = company.is_empty();
-            let reason = match alone {
-                true => reason,
-                false => format!("{reason}\n(together with {})", company.join(", ")),
+            let reason = match reason {
+                Reason::CannotBuild { error, .. } => Reason::CannotBuild {
+                    error,
+                    together: company,
+                },
+                other => other,
             };
             return Ok(Some(Refused { reason, alone }));
         }
@@ -261,7 +265,7 @@ pub(crate) fn prepare_builds(
 pub(crate) fn keep_prepared(
     candidates: &mut Vec<Candidate>,
     by_worth: &[usize],
-    left_out: &BTreeMap<usize, String>,
+    left_out: &BTreeMap<usize, Reason>,
 ) -> Vec<NotTried> {
     let mut places: Vec<usize> = by_worth.to_vec();
     places.sort_unstable();
@@ -291,12 +295,15 @@ fn refusal(
     variant: &Variant,
     continued: bool,
     observer: &mut dyn Observer,
-) -> Result<Option<String>> {
+) -> Result<Option<Reason>> {
     if let Err(error) = bench.set_up_variant(variant, observer) {
         bench.cancel().check()?;
         bench.check_disk()?;
         bench.check_cache_disk()?;
-        return Ok(Some(format!("{error:#}")));
+        return Ok(Some(Reason::CannotBuild {
+            error: format!("{error:#}"),
+            together: Vec::new(),
+        }));
     }
     if continued {
         return Ok(None);
@@ -304,10 +311,10 @@ fn refusal(
     let server = &bench.install_of(variant)?.server;
     Ok(match standing(bench.cache(), server)? {
         Standing::Passed(_) | Standing::Unknown(_) => None,
-        Standing::Failed(_) => Some(format!(
-            "the built server failed the check of its correctness: niagara server check {}",
-            server.display()
-        )),
+        Standing::Failed(_) => Some(Reason::FailedCheck {
+            finding: None,
+            server: server.display().to_string(),
+        }),
     })
 }
 

@@ -3,7 +3,7 @@
 
 use anyhow::{Context, Result};
 use niagara_origin::configuration::{StartConfiguration, number, shown};
-use niagara_store::NotTried;
+use niagara_store::{NotTried, Reason, Setting};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Change, Role};
@@ -132,22 +132,14 @@ pub(crate) fn failing_levers(
     let Some(&goes) = goes else {
         return Ok(Vec::new());
     };
-    let titles = |indices: &mut dyn Iterator<Item = usize>| {
-        let titles: Vec<&str> = indices
-            .map(|index| candidates[index].lever.title())
-            .collect();
-        titles.join(" and ")
-    };
-    let others = titles(&mut together.iter().copied().filter(|&index| index != goes));
-    let title = candidates[goes].lever.title();
-    let fewer = match together.len() {
-        2 => "either alone",
-        _ => "fewer of them",
-    };
-    Ok(vec![candidates[goes].not_tried(format!(
-            "the server does not start with {title} and {others} together, though with {fewer} it does; \
-             {others} stayed: {cause_of_last}"
-        ),
+    let title = |index: usize| candidates[index].lever.title().to_owned();
+    let others = together.iter().copied().filter(|&index| index != goes);
+    Ok(vec![candidates[goes].not_tried(
+        Reason::DoesNotStartTogether {
+            title: title(goes),
+            others: others.map(title).collect(),
+            cause: cause_of_last,
+        },
     )])
 }
 
@@ -247,10 +239,9 @@ fn try_group(
             return Ok(true);
         }
         Err(error) => match group {
-            [index] => misfits.push(candidates[*index].not_tried(format!(
-                "the server does not start with it: {}",
-                cause(&error)
-            ))),
+            [index] => misfits.push(candidates[*index].not_tried(Reason::DoesNotStart {
+                cause: cause(&error),
+            })),
             _ => {
                 let (left, right) = group.split_at(group.len() / 2);
                 try_group(bench, base, candidates, left, compared, misfits)?;
@@ -277,7 +268,7 @@ fn nothing_to_act_on(
     candidate: &Candidate,
     defaults: &Settings,
     start: &StartConfiguration,
-) -> Option<String> {
+) -> Option<Reason> {
     let (name, wanted) = candidate
         .lever
         .when()
@@ -288,11 +279,10 @@ fn nothing_to_act_on(
                 .value(name)
                 .is_some_and(|value| !value.eq_ignore_ascii_case(wanted))
         })?;
-    let value = defaults.value(name)?;
-    let place = said_in(start, name);
-    Some(format!(
-        "nothing to gain with {name} = {value}, as this server starts{place}: it matters with {name} = {wanted}"
-    ))
+    Some(Reason::NothingToActOn {
+        setting: setting(start, name, name, defaults.value(name)?),
+        wanted: wanted.clone(),
+    })
 }
 
 /// The reason why a lever is not worth a duel: what it sets was so before, was put back by the server, or is called
@@ -302,7 +292,7 @@ fn unchanged(
     defaults: &Settings,
     found: &Settings,
     start: &StartConfiguration,
-) -> Option<String> {
+) -> Option<Reason> {
     if let Some(reason) = lowers(candidate, defaults, found, start) {
         return Some(reason);
     }
@@ -313,10 +303,14 @@ fn unchanged(
     if candidate.change != only_config {
         return None;
     }
-    let (mut same, mut idle) = (Vec::new(), Vec::new());
+    let (mut same, mut ignored) = (Vec::new(), Vec::new());
     for name in candidate.change.config.keys() {
         if let Some(words) = defaults.without_effect.get(name) {
-            idle.push(format!("{name} (\"{words}\")"));
+            ignored.push(Setting {
+                variable: name.clone(),
+                value: words.clone(),
+                place: None,
+            });
             continue;
         }
         let (before, after) = (defaults.value(name)?, found.value(name)?);
@@ -324,27 +318,19 @@ fn unchanged(
             return None;
         }
         let shown = name.strip_prefix("skip_").unwrap_or(name);
-        same.push(format!("{shown} = {after}{}", said_in(start, name)));
+        same.push(setting(start, name, shown, after));
     }
-    let mut reasons = Vec::new();
-    if !idle.is_empty() {
-        reasons.push(format!(
-            "this server ignores what it sets: {}",
-            idle.join(", ")
-        ));
-    }
-    if !same.is_empty() {
-        reasons.push(format!("already so without it: {}", same.join(", ")));
-    }
-    (!reasons.is_empty()).then(|| reasons.join("; "))
+    let is_idle = !ignored.is_empty() || !same.is_empty();
+    is_idle.then_some(Reason::Unchanged { ignored, same })
 }
 
-/// ` (your /etc/mysql/my.cnf line 12)`, where the start says what `name` is.
-fn said_in(start: &StartConfiguration, name: &str) -> String {
-    start
-        .place_of(name)
-        .map(|place| format!(" (your {place})"))
-        .unwrap_or_default()
+/// `name`, as people know it, with its value and the place in the start that says so.
+fn setting(start: &StartConfiguration, name: &str, shown: &str, value: &str) -> Setting {
+    Setting {
+        variable: shown.to_owned(),
+        value: value.to_owned(),
+        place: start.place_of(name).map(|place| place.to_string()),
+    }
 }
 
 /// The reason why a lever that makes something larger than it is by default would make it smaller than the start has it.
@@ -354,19 +340,16 @@ fn lowers(
     defaults: &Settings,
     found: &Settings,
     start: &StartConfiguration,
-) -> Option<String> {
+) -> Option<Reason> {
     candidate.change.config.keys().find_map(|name| {
-        let place = start.place_of(name)?;
+        start.place_of(name)?;
         let of = |value: Option<&str>| number(value?);
         let (before, after) = (of(defaults.value(name))?, of(found.value(name))?);
         let default = of(start.defaults.get(name).map(String::as_str))?;
         let written = |number: f64| shown(number as u64);
-        (after < before && after >= default).then(|| {
-            format!(
-                "your {place} has more already: {name} = {}, this lever would lower it to {}",
-                written(before),
-                written(after)
-            )
+        (after < before && after >= default).then(|| Reason::WouldLower {
+            setting: setting(start, name, name, &written(before)),
+            to: written(after),
         })
     })
 }
@@ -491,25 +474,25 @@ mod tests {
             misfits
                 .iter()
                 .find(|misfit| misfit.lever == id)
-                .map(|misfit| misfit.reason.as_str())
+                .map(|misfit| misfit.reason.to_string())
         };
         assert_eq!(
-            reason("idle"),
+            reason("idle").as_deref(),
             Some("this server ignores what it sets: max_tmp_tables (\"Unused, will be removed.\")")
         );
         assert_eq!(
-            reason("same"),
+            reason("same").as_deref(),
             Some("already so without it: log_bin = OFF, sync_binlog = 0")
         );
         assert_eq!(
-            reason("idle-and-same"),
+            reason("idle-and-same").as_deref(),
             Some(
                 "this server ignores what it sets: max_tmp_tables (\"Unused, will be removed.\"); \
                  already so without it: sync_binlog = 0"
             )
         );
         assert_eq!(
-            reason("needs-binlog"),
+            reason("needs-binlog").as_deref(),
             Some(
                 "nothing to gain with log_bin = OFF, as this server starts: it matters with log_bin = ON"
             )
@@ -564,7 +547,10 @@ mod tests {
             .misfits;
         let reason = |id: &str| {
             let found = misfits.iter().find(|misfit| misfit.lever == id);
-            found.map(|misfit| misfit.reason.replace(&path.display().to_string(), "my.cnf"))
+            found.map(|misfit| {
+                let words = misfit.reason.to_string();
+                words.replace(&path.display().to_string(), "my.cnf")
+            })
         };
         assert_eq!(
             reason("same").as_deref(),

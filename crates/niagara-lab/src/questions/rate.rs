@@ -1,7 +1,7 @@
 //! The rate of arrivals at which latencies are compared: given, or a share of what the start can do.
 
 use anyhow::{Result, bail};
-use niagara_store::{Ending, Goal, Phase};
+use niagara_store::{Ending, Finding, Goal, Phase};
 
 use crate::duels::duel::fight;
 use crate::duels::score::throughput;
@@ -73,7 +73,7 @@ pub(crate) struct FoundRate {
     /// Transactions per second.
     pub rate: f64,
     /// That slices have few of them.
-    pub warning: Option<String>,
+    pub warning: Option<Finding>,
 }
 
 /// The rate at which `goal` is compared; a share is worked out once, from the start under closed load, and kept with the
@@ -101,24 +101,24 @@ pub(crate) fn find_rate(
 ///
 /// # Errors
 /// There are hardly any.
-fn few_in_a_slice(goal: Goal, rate: f64, slice_seconds: f64) -> Result<Option<String>> {
+fn few_in_a_slice(goal: Goal, rate: f64, slice_seconds: f64) -> Result<Option<Finding>> {
     let least = match goal {
         Goal::P99 => 100.0,
         Goal::P95 => 20.0,
         Goal::Throughput | Goal::Cpu => return Ok(None),
     };
     let count = rate * slice_seconds;
-    let remedy = format!("--slice {:.0}s, or a higher --rate", (least / rate).ceil());
+    let enough = (least / rate).ceil();
     if count < FEWEST {
         bail!(
             "at a rate of {rate} a second a slice of {slice_seconds} s has {count:.1} transactions: {goal} of so few says nothing\n\
-             remedy: {remedy}"
+             remedy: --slice {enough:.0}s, or a higher --rate"
         );
     }
-    Ok((count < least).then(|| {
-        format!(
-            "a slice has {count:.0} transactions, so that its {goal} is the latency of the slowest one: {remedy} tells more of the others"
-        )
+    Ok((count < least).then_some(Finding::FewInSlice {
+        transactions: count,
+        goal,
+        slice_seconds: enough,
     }))
 }
 
@@ -191,7 +191,7 @@ mod tests {
             None
         );
         let few = few_in_a_slice(Goal::P99, 30.0, 1.0).expect("some");
-        let few = few.expect("fewer than a hundred");
+        let few = few.expect("fewer than a hundred").to_string();
         assert!(
             few.starts_with("a slice has 30 transactions") && few.contains("--slice 4s"),
             "{few}"

@@ -1,8 +1,7 @@
 //! Which lever a screening sets aside for what it costs, and in which words.
 
-use niagara_load::counted;
 use niagara_stats::{Effect, Estimate, student};
-use niagara_store::NotTried;
+use niagara_store::{NotTried, Reason};
 
 use crate::lever::Role;
 use crate::variants::candidate::{Candidate, LeverFactor};
@@ -23,16 +22,15 @@ pub(crate) fn ruinous_lever(
     })
 }
 
-fn reason(effect: &Effect) -> String {
+fn reason(effect: &Effect) -> Reason {
     let normal = student::quantile(0.975, f64::INFINITY);
     let cost = Estimate::from_log_std_err(effect.log_effect, effect.std_err, normal);
-    format!(
-        "it costs more than a third of the throughput: × {:.2} [{:.2}, {:.2}] with it by {}, then set aside",
-        cost.ratio,
-        cost.low,
-        cost.high,
-        counted(effect.duels as u64, "duel")
-    )
+    Reason::Costly {
+        ratio: cost.ratio,
+        low: cost.low,
+        high: cost.high,
+        duels: effect.duels,
+    }
 }
 
 #[cfg(test)]
@@ -78,7 +76,7 @@ mod tests {
             let found = ruinous_lever(&found, &candidates, &factors, |index| {
                 aside.contains(&index)
             });
-            found.map(|(index, told)| (index, told.lever, told.reason))
+            found.map(|(index, told)| (index, told.lever, told.reason.to_string()))
         };
         let reason = "it costs more than a third of the throughput: × 0.30 [0.27, 0.33] with it by 9 duels, then set aside";
         assert_eq!(

@@ -8,7 +8,7 @@ use niagara_load::{
     Answers, AnswersCompared, DifferingIn, LoadError, collect_answers, compare_answers,
 };
 use niagara_server::Cancelled;
-use niagara_store::{Comparison, Difference, DifferingDigest, SameAnswers};
+use niagara_store::{Comparison, Difference, DifferingDigest, Finding, SameAnswers};
 
 use crate::duels::replayed::cut;
 use crate::duels::workbench::Workbench;
@@ -86,7 +86,8 @@ impl AnswersBeside {
                 }
             }
         };
-        for line in answers.facts().into_iter().chain(answers.differences()) {
+        let differences = answers.differences().map(ToString::to_string);
+        for line in answers.facts().into_iter().chain(differences) {
             observer.see(Event::Note(&line));
         }
         if !self.is_last || answers.failure.is_none() {
@@ -147,21 +148,15 @@ pub(crate) fn are_compared(bench: &Workbench, answers: Option<&SameAnswers>) -> 
 
 /// Why a final variant is not handed over by what it answers a capture; nothing of one that answers as the start does, and where
 /// that was not asked.
-pub(crate) fn other_answers(answers: Option<&SameAnswers>) -> Option<String> {
+pub(crate) fn other_answers(answers: Option<&SameAnswers>) -> Option<Finding> {
     let answers = answers?;
-    if let Some(failure) = &answers.failure {
-        return Some(format!(
-            "the final variant's answers to the capture could not be compared with the start's, and it is not handed over for that; \
-             the same command tries it again: {failure}"
-        ));
+    if let Some(error) = &answers.failure {
+        return Some(Finding::AnswersUnknown {
+            error: error.clone(),
+        });
     }
-    let differences: Vec<String> = answers.differences().collect();
-    (!differences.is_empty()).then(|| {
-        format!(
-            "the final variant answers the capture otherwise than the start and is therefore not recommended: {}",
-            differences.join("; ")
-        )
-    })
+    let differences: Vec<DifferingDigest> = answers.differences().cloned().collect();
+    (!differences.is_empty()).then_some(Finding::OtherAnswers { differences })
 }
 
 /// The answers of `variant` on a fresh clone.
@@ -260,7 +255,9 @@ mod tests {
             executions: 10,
             differing: 3,
         });
-        let said = other_answers(Some(&answers)).expect("it differs");
+        let said = other_answers(Some(&answers))
+            .expect("it differs")
+            .to_string();
         assert!(
             said.contains("not recommended") && said.contains("select a from t"),
             "{said}"
@@ -268,9 +265,11 @@ mod tests {
         answers.differing[0].what = Difference::Open;
         assert_eq!(other_answers(Some(&answers)), None);
         answers.failure = Some("the server ended".to_owned());
-        let said = other_answers(Some(&answers)).expect("nobody knows");
+        let said = other_answers(Some(&answers))
+            .expect("nobody knows")
+            .to_string();
         assert!(
-            said.contains("the same command tries it again: the server ended"),
+            said.contains("the same command tries again: the server ended"),
             "{said}"
         );
     }

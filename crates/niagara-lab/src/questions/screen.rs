@@ -8,7 +8,9 @@ use niagara_stats::{
     derive_seed, design_among, effects, interactions, ruinous, strongest_beside, student, unsteady,
     weights,
 };
-use niagara_store::{DuelRecord, Ending, Goal, NotTried, Phase, Screened, Together, duel_totals};
+use niagara_store::{
+    DuelRecord, Ending, Goal, NotTried, Phase, Reason, Screened, Together, duel_totals,
+};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
@@ -498,10 +500,12 @@ impl<'a> RunningScreening<'a> {
         let blamed = blamed.into_iter().filter(|&index| {
             self.candidates[index].lever.role() == Role::Lever && !self.is_aside(index)
         });
-        let reason = self.last_failure.lines().next().unwrap_or_default();
+        let cause = self.last_failure.lines().next().unwrap_or_default();
         let aside: Vec<(usize, NotTried)> = blamed
             .map(|index| {
-                let reason = format!("no server with it lasted under this load: {reason}");
+                let reason = Reason::DidNotLast {
+                    cause: cause.to_owned(),
+                };
                 (index, self.candidates[index].not_tried(reason))
             })
             .collect();

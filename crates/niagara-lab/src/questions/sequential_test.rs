@@ -8,7 +8,7 @@ use niagara_stats::{
     detectable_in, hold_against_all_time, judge_final_on_nodes, judge_on_nodes, judged_as_measured,
     standard_deviation,
 };
-use niagara_store::{DuelRecord, Ending, Goal, Phase, duel_totals};
+use niagara_store::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
 
 use crate::duels::score::WithoutAllowance;
 use crate::duels::spec::Protocol;
@@ -64,15 +64,15 @@ pub(crate) struct TestOutcome {
     /// Stopped on request before a verdict: the same question can be continued.
     pub interrupted: bool,
     /// Why a side could not be measured to the end, where that ended it.
-    pub failure: Option<String>,
+    pub failure: Option<Failure>,
     /// Which one that is; 0 is A.
     pub failed_side: Option<usize>,
     /// Why a side failed last, whether or not that ended it.
-    pub last_failure: Option<String>,
+    pub last_failure: Option<Failure>,
     /// The side (0 is A) from which others took more CPU time than chance explains, so that nothing is allowed for it.
     pub as_measured: Option<usize>,
     /// What a reader must know about it.
-    pub warnings: Vec<String>,
+    pub findings: Vec<Finding>,
 }
 
 /// Whether the study has judged nothing before the duels of the test under way.
@@ -274,8 +274,8 @@ impl Series for RunningTest<'_> {
             SeriesEnd::Finished if self.has_failed() => self.failed(),
             SeriesEnd::Finished => self.judged(),
             SeriesEnd::OutOfTime => self.out_of_time(),
-            SeriesEnd::Stopped => self.interrupted("stopped on request"),
-            SeriesEnd::GoesOn => self.interrupted("interrupted"),
+            SeriesEnd::Stopped => self.interrupted(true),
+            SeriesEnd::GoesOn => self.interrupted(false),
         }
     }
 }
@@ -377,24 +377,23 @@ impl<'a> RunningTest<'a> {
     fn judged(&self) -> TestOutcome {
         let test = self.test;
         let scores = self.scores();
-        let mut warnings: Vec<String> = self
+        let mut findings: Vec<Finding> = self
             .failures
             .iter()
             .zip([test.a, test.b])
             .filter(|((count, _), _)| *count > 0)
-            .map(|((count, reason), variant)| {
-                let reason = reason.lines().next().unwrap_or_default();
-                format!(
-                    "{} failed in {count} of its duels: {reason}",
-                    variant.label()
-                )
+            .map(|((count, error), variant)| Finding::FailedDuels {
+                count: *count as usize,
+                failure: Failure {
+                    variant: variant.label(),
+                    error: error.lines().next().unwrap_or_default().to_owned(),
+                },
             })
             .collect();
         if self.over_budget > 0 {
-            warnings.push(format!(
-                "run beyond the budget, for a result with an interval: {}",
-                counted(self.over_budget as u64, "duel")
-            ));
+            findings.push(Finding::BeyondBudget {
+                duels: self.over_budget,
+            });
         }
         let mut judgement = judge_final_on_nodes(&scores, &self.last_nodes, &self.plan, &test.rule);
         // Duels that a side did not survive are among no scores: what the others say is not what it is worth. Whatever is called A,
@@ -412,10 +411,9 @@ impl<'a> RunningTest<'a> {
         };
         if let Some(better) = better.filter(unsound) {
             judgement.verdict = Some(Verdict::Undetected);
-            warnings.push(format!(
-                "{} was faster in the duels that both sides survived; as others were not survived, nothing is claimed",
-                [test.a, test.b][better].label()
-            ));
+            findings.push(Finding::FasterWhereBothSurvived {
+                variant: [test.a, test.b][better].label(),
+            });
         }
         let all_time = self.all_time(&judgement);
         if test.goal == Goal::Throughput {
@@ -430,55 +428,41 @@ impl<'a> RunningTest<'a> {
             failed_side: None,
             last_failure: self.last_failed.map(|side| self.why_failed(side)),
             as_measured: self.taken_from(),
-            warnings,
+            findings,
         }
     }
 
     fn out_of_time(&self) -> TestOutcome {
         let test = self.test;
         let mut outcome = self.judged();
-        if let Some(confidence) = outcome.judgement.confidence {
-            let duels = outcome.judgement.duels;
-            outcome.warnings.push(format!(
-                "the time ended after {}, too few to call a difference at α = {}: the interval is the widest \
-                 there is, of {:.0} % confidence; give a longer --budget",
-                counted(duels as u64, "duel"),
-                test.errors.alpha,
-                confidence * 100.0
-            ));
-        } else if outcome.judgement.critical.is_none() {
-            outcome.warnings.push(format!(
-                "the time ended after {}: there is no interval; give a longer --budget, or shorter duels (--couples)",
-                match outcome.judgement.duels {
-                    0 => "no duel".to_owned(),
-                    1 => "one duel".to_owned(),
-                    duels => format!("{duels} duels"),
-                }
-            ));
+        let confidence = outcome.judgement.confidence;
+        if confidence.is_some() || outcome.judgement.critical.is_none() {
+            outcome.findings.push(Finding::TooFewDuels {
+                duels: outcome.judgement.duels,
+                alpha: test.errors.alpha,
+                confidence,
+            });
         }
         outcome
     }
 
-    /// What it came to before its end; `why` there is no more.
-    fn interrupted(&self, why: &str) -> TestOutcome {
+    /// What it came to before its end; `stopped`: on request.
+    fn interrupted(&self, stopped: bool) -> TestOutcome {
         let rule = &self.test.rule;
         let so_far = judge_on_nodes(&self.scores(), &self.last_nodes, &self.plan, rule);
         let mut outcome = self.judged();
         outcome.interrupted = true;
-        outcome.warnings.push(match so_far.verdict {
-            Some(_) if outcome.judgement.withdrawn => why.to_owned(),
-            // Went on to the end although it was called: all duels count for the interval.
-            Some(_) => format!(
-                "{why}; the difference was called after {}",
-                counted(so_far.duels as u64, "duel")
-            ),
-            // Stopped between looks: no verdict.
-            None => {
-                outcome.all_time = self.all_time(&so_far);
-                outcome.judgement = so_far;
-                format!("{why} before a verdict")
-            }
+        outcome.findings.push(Finding::QuestionUnfinished {
+            stopped,
+            // It went on to the end although it was called: all duels count for the interval.
+            called_after: so_far.verdict.map(|_| so_far.duels),
+            withdrawn: outcome.judgement.withdrawn,
         });
+        // Stopped between looks: no verdict.
+        if so_far.verdict.is_none() {
+            outcome.all_time = self.all_time(&so_far);
+            outcome.judgement = so_far;
+        }
         outcome
     }
 
@@ -490,10 +474,12 @@ impl<'a> RunningTest<'a> {
     }
 
     /// Which variant could not be measured, and why at last.
-    fn why_failed(&self, side: usize) -> String {
-        let (_, reason) = &self.failures[side];
-        let label = [self.test.a, self.test.b][side].label();
-        format!("{label} could not be measured: {reason}")
+    fn why_failed(&self, side: usize) -> Failure {
+        let (_, error) = &self.failures[side];
+        Failure {
+            variant: [self.test.a, self.test.b][side].label(),
+            error: error.clone(),
+        }
     }
 }
 

@@ -3,16 +3,17 @@
 //! leaving a build out makes no figure look better than it is.
 
 use anyhow::Result;
+use niagara_store::Reason;
 
 use crate::questions::build_note::Soundness;
 
 /// What was promoted, and what was left out of it.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Settled {
     /// Candidates of the final variant, best first.
     pub promoted: Vec<usize>,
     /// Candidates that were promoted and then left out, each with the reason.
-    pub left_out: Vec<(usize, String)>,
+    pub left_out: Vec<(usize, Reason)>,
 }
 
 /// Promotes, has the build of what was promoted looked at, and promotes again without a part of it that is not known to be
@@ -28,7 +29,7 @@ pub(crate) fn settle(
     builds: impl Fn(usize) -> bool,
     mut look: impl FnMut(&[usize], bool) -> Result<Soundness>,
 ) -> Result<Settled> {
-    let mut left_out: Vec<(usize, String)> = Vec::new();
+    let mut left_out: Vec<(usize, Reason)> = Vec::new();
     let mut may_check = true;
     loop {
         let without: Vec<usize> = left_out.iter().map(|(index, _)| *index).collect();
@@ -77,6 +78,13 @@ mod tests {
         (settled.expect("nothing fails"), looks.into_inner())
     }
 
+    fn wrong(finding: &str) -> Reason {
+        Reason::FailedCheck {
+            finding: Some(finding.to_owned()),
+            server: "mariadbd".to_owned(),
+        }
+    }
+
     #[test]
     fn a_build_that_is_known_to_be_correct_stays() {
         let (settled, looks) = settled(|_| Soundness::Sound);
@@ -88,7 +96,7 @@ mod tests {
     #[test]
     fn the_next_build_takes_the_place_of_one_that_fails() {
         let (settled, looks) = settled(|promoted| match promoted[0] {
-            0 => Soundness::Wrong("a lost commit".to_owned()),
+            0 => Soundness::Wrong(wrong("a lost commit")),
             _ => Soundness::Sound,
         });
         // The patch was promoted behind the server and is left out first; the server fails without it, too.
@@ -100,7 +108,7 @@ mod tests {
 
     #[test]
     fn where_no_build_is_correct_the_rest_is_what_is_judged() {
-        let (settled, looks) = settled(|_| Soundness::Wrong("another answer".to_owned()));
+        let (settled, looks) = settled(|_| Soundness::Wrong(wrong("another answer")));
         assert_eq!(settled.promoted, [4]);
         assert_eq!(settled.left_out.len(), 4);
         assert_eq!(looks.len(), 4);
@@ -111,7 +119,10 @@ mod tests {
         let (settled, looks) = settled(|promoted| match promoted {
             // It was checked long ago.
             [2, ..] => Soundness::Sound,
-            _ => Soundness::Unknown("no tests are to be had".to_owned()),
+            _ => Soundness::Unknown(Reason::Unchecked {
+                undone: None,
+                server: "mariadbd".to_owned(),
+            }),
         });
         assert_eq!(settled.promoted, [2, 4]);
         let may_check: Vec<bool> = looks.iter().map(|(_, may_check)| *may_check).collect();

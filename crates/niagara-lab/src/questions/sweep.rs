@@ -9,8 +9,9 @@ use anyhow::{Result, bail};
 use niagara_load::counted;
 use niagara_stats::{IntervalEstimate, Start, scalability};
 use niagara_store::{
-    About, BuildNote, DuelRecord, Ending, Knee, Law, Phase, RatioAt, ResourceCounters, RoundRatio,
-    SliceRecord, Summary, SweepCurve, SweepPoint, SweepSummary,
+    About, BuildNote, DuelRecord, Ending, Finding, Knee, Law, Phase, PointFailure, RatioAt,
+    ResourceCounters, RoundRatio, SliceRecord, Summary, SweepCurve, SweepPoint, SweepSummary,
+    Warning,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -113,14 +114,14 @@ pub(crate) struct Run<'a> {
     interleaved: bool,
     points: Vec<Point>,
     /// What a reader must know before all else.
-    told_first: Vec<String>,
+    told_first: Vec<Warning>,
     /// Failures in a row.
     failures: BTreeMap<Point, u32>,
     /// Given up: the side that could not be measured, and why.
     failed: BTreeMap<Point, (u8, String)>,
     late: bool,
     /// Why a variant has no profile.
-    not_profiled: Vec<String>,
+    not_profiled: Vec<Finding>,
 }
 
 impl<'a> Run<'a> {
@@ -160,7 +161,7 @@ impl<'a> Run<'a> {
                 "nothing was measured: {}\nremedy: a longer --budget, or fewer thread counts",
                 self.uncounted(study, &summary.curves)
                     .first()
-                    .map_or("the time ended before it", String::as_str)
+                    .map_or("the time ended before it".to_owned(), Finding::to_string)
             ),
         }
     }
@@ -211,7 +212,7 @@ impl<'a> Run<'a> {
             return Ok(());
         };
         let Some(seconds) = options.profile_seconds() else {
-            self.not_profiled.push(NO_TIME_FOR_A_PROFILE.to_owned());
+            self.not_profiled.push(NO_TIME_FOR_A_PROFILE);
             return Ok(());
         };
         let curves = self.summary(study, true)?.curves;
@@ -329,9 +330,6 @@ impl<'a> Run<'a> {
             points.extend(sweep_point(threads, &of_point, options.alpha));
         }
         let law = scalability(&starts, options.alpha);
-        let no_law = law.is_none().then(|| {
-            "the law has three parameters: it wants at least three thread counts and four starts".to_owned()
-        });
         let server_version = options
             .benches
             .values()
@@ -353,7 +351,6 @@ impl<'a> Run<'a> {
                 residual: law.residual,
                 misfit: law.misfit,
             }),
-            no_law,
             points,
             failures,
         }
@@ -461,8 +458,8 @@ impl<'a> Run<'a> {
             .collect()
     }
 
-    fn warnings(&self, study: &Study, curves: &[SweepCurve], complete: bool) -> Vec<String> {
-        let mut warnings = self.told_first.clone();
+    fn warnings(&self, study: &Study, curves: &[SweepCurve], complete: bool) -> Vec<Warning> {
+        let mut findings = Vec::new();
         let points = || curves.iter().flat_map(|curve| &curve.points);
         let uncounted = match complete {
             true => self.uncounted(study, curves),
@@ -473,35 +470,34 @@ impl<'a> Run<'a> {
             true => points().map(|point| point.starts).min().unwrap_or(0),
             false => 0,
         };
-        warnings.extend(uncounted);
+        findings.extend(uncounted);
         if self.late && fewest < self.options.rounds {
-            warnings.push(format!(
-                "the time ended before all rounds: {fewest} fresh starts at the least, {} were wanted; a longer \
-                 budget narrows the intervals",
-                self.options.rounds
-            ));
+            findings.push(Finding::FewRounds {
+                fewest,
+                wanted: self.options.rounds,
+            });
         }
         if points().any(|point| point.starts == 1) {
-            warnings.push(
-                "points of one fresh start have no interval: nothing is known of how much they vary".to_owned(),
-            );
+            findings.push(Finding::SingleStarts);
         }
         for curve in curves {
-            for (threads, reason) in &curve.failures {
-                let threads = counted(u64::from(*threads), "thread");
-                warnings.push(format!("{} at {threads}: {reason}", curve.title));
+            for (threads, failure) in &curve.failures {
+                findings.push(point_failed(curve, *threads, failure.clone()));
             }
         }
-        warnings.extend(self.survived(study, curves));
-        warnings.extend(law_misses(curves));
-        warnings.extend(self.not_profiled.iter().cloned());
+        findings.extend(self.survived(study, curves));
+        findings.extend(law_misses(curves));
+        findings.extend(self.not_profiled.iter().cloned());
         let benches = &mut self.options.benches.values();
-        warnings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
-        warnings
+        findings.extend(benches.find_map(Workbench::client).map(ClientHost::remark));
+        let first = self.told_first.iter().cloned();
+        first
+            .chain(findings.into_iter().map(Warning::from))
+            .collect()
     }
 
     /// The points that were measured to the end although starts of theirs failed: what counts are those that survived.
-    fn survived(&self, study: &Study, curves: &[SweepCurve]) -> Vec<String> {
+    fn survived(&self, study: &Study, curves: &[SweepCurve]) -> Vec<Finding> {
         let mut told = Vec::new();
         for (index, curve) in curves.iter().enumerate() {
             for point in &curve.points {
@@ -515,16 +511,15 @@ impl<'a> Run<'a> {
                 let threads = point.threads;
                 let subject = Point { threads, variant }.subject();
                 let starts = study.done().iter().filter(|duel| duel.subject == subject);
-                let words = failed_now_and_then(starts, side);
-                let threads = counted(u64::from(threads), "thread");
-                told.extend(words.map(|words| format!("{} at {threads}: {words}", curve.title)));
+                let failure = failed_now_and_then(starts, side);
+                told.extend(failure.map(|failure| point_failed(curve, threads, failure)));
             }
         }
         told
     }
 
     /// The points that no start counts for although they were not given up, each with the reason.
-    fn uncounted(&self, study: &Study, curves: &[SweepCurve]) -> Vec<String> {
+    fn uncounted(&self, study: &Study, curves: &[SweepCurve]) -> Vec<Finding> {
         let mut told = Vec::new();
         for (index, curve) in curves.iter().enumerate() {
             for &threads in self.options.benches.keys() {
@@ -539,21 +534,11 @@ impl<'a> Run<'a> {
                     Ending::Failed { reason, .. } => Some(in_short(reason)),
                     Ending::Scored | Ending::Disturbed => None,
                 });
-                let why = match (starts().count(), failure) {
-                    (0, _) => "the time ended before its first start".to_owned(),
-                    (_, Some(reason)) => {
-                        format!("the time ended after a start that failed: {reason}")
-                    }
-                    (starts, None) => format!(
-                        "none of its {} counts: too much of each was disturbed, or nothing was answered",
-                        counted(starts as u64, "start")
-                    ),
+                let failure = match (starts().count(), failure) {
+                    (starts, Some(error)) if starts > 0 => PointFailure::EndedAfter { error },
+                    (starts, _) => PointFailure::NoneCounted { starts },
                 };
-                told.push(format!(
-                    "{} at {}: {why}",
-                    curve.title,
-                    counted(u64::from(threads), "thread")
-                ));
+                told.push(point_failed(curve, threads, failure));
             }
         }
         told
@@ -572,8 +557,8 @@ impl Measuring for Run<'_> {
         self.check_anything(study, &self.summary(study, true)?)
     }
 
-    fn warn(&mut self, text: &str) {
-        self.told_first.push(text.to_owned());
+    fn warn(&mut self, finding: Finding) {
+        self.told_first.push(finding.into());
     }
 
     fn found(&self, study: &Study, complete: bool) -> Result<Found> {
@@ -583,18 +568,22 @@ impl Measuring for Run<'_> {
 }
 
 /// What is to be said of the curves that the scalability law does not describe; nothing where there are none.
-fn law_misses(curves: &[SweepCurve]) -> Option<String> {
-    let missed = curves
+fn law_misses(curves: &[SweepCurve]) -> Option<Finding> {
+    let missed: Vec<String> = curves
         .iter()
         .filter(|curve| curve.law.as_ref().is_some_and(|law| law.misfit))
-        .map(|curve| curve.title.as_str())
-        .collect::<Vec<_>>();
-    (!missed.is_empty()).then(|| {
-        format!(
-            "{}: the scalability law misses the measured points by more than starts differ; read the points, not the law",
-            missed.join("; ")
-        )
-    })
+        .map(|curve| curve.title.clone())
+        .collect();
+    (!missed.is_empty()).then_some(Finding::LawMisses { curves: missed })
+}
+
+/// What failed at a point of a curve.
+fn point_failed(curve: &SweepCurve, threads: u32, failure: PointFailure) -> Finding {
+    Finding::PointFailed {
+        curve: curve.title.clone(),
+        threads,
+        failure,
+    }
 }
 
 /// The starts of a point that count.

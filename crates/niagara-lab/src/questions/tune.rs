@@ -3,7 +3,9 @@
 use anyhow::Result;
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Verdict, derive_seed};
-use niagara_store::{FinalCheck, NotTried, Phase, START_SETTINGS, Summary};
+use niagara_store::{
+    FinalCheck, Finding, NotTried, Phase, Reason, START_SETTINGS, Summary, Warning,
+};
 
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
@@ -24,7 +26,6 @@ use crate::questions::sequential_test::{
 };
 use crate::questions::tune_options::{TuneOptions, two_rungs_errors};
 use crate::questions::tune_plan::TuneTime;
-use crate::questions::tune_set_up::{BEGUN_WITHOUT, NO_ROOM};
 use crate::questions::tuned::Tuned;
 use crate::studies::announced::{Announced, TunePlan};
 use crate::studies::checkpoint;
@@ -74,7 +75,7 @@ impl Measuring for Tuning<'_> {
         if let Some(choice) = self.options.rate {
             let (base, goal) = (&self.options.base, self.options.goal);
             let found = find_rate(self.bench, study, base, choice, goal, observer)?;
-            self.found.warnings.extend(found.warning);
+            self.found.warnings.extend(found.warning.map(Warning::from));
             study.set_rate(found.rate);
         }
         Ok(())
@@ -114,8 +115,8 @@ impl Measuring for Tuning<'_> {
         Ok(())
     }
 
-    fn warn(&mut self, text: &str) {
-        self.found.warnings.push(text.to_owned());
+    fn warn(&mut self, finding: Finding) {
+        self.found.warnings.push(finding.into());
     }
 
     fn found(&self, study: &Study, _complete: bool) -> Result<Found> {
@@ -144,7 +145,7 @@ impl<'a> Tuning<'a> {
             check_build(self.bench, &self.found.last, observer)
         })?;
         let is_build_checked = undone.is_none();
-        self.found.warnings.extend(undone);
+        self.found.warnings.extend(undone.map(Warning::from));
         let used = |candidate: &&Candidate| {
             self.found
                 .last
@@ -158,7 +159,7 @@ impl<'a> Tuning<'a> {
         self.found.checks = check_final(self.bench, study, sides, recovery, observer)?;
         self.found
             .warnings
-            .extend(undone_checks(&self.found.checks));
+            .extend(undone_checks(&self.found.checks).map(Warning::from));
         Ok(is_build_checked && FinalCheck::none_broken(&self.found.checks))
     }
 
@@ -169,7 +170,7 @@ impl<'a> Tuning<'a> {
         })?;
         for told in &mut self.found.not_tried {
             let first = at_first.iter().find(|known| known.lever == told.lever);
-            if told.reason == BEGUN_WITHOUT
+            if told.reason == Reason::BegunWithout
                 && let Some(first) = first
             {
                 told.reason.clone_from(&first.reason);
@@ -238,11 +239,10 @@ impl<'a> Tuning<'a> {
                     lever: candidate.lever.id().to_owned(),
                     title: candidate.lever.title().to_owned(),
                     reason: match plan.left_out.iter().any(|id| id == candidate.lever.id()) {
-                        true => NO_ROOM,
+                        true => Reason::BudgetTooShort,
                         // It became available while the tuning was stopped.
-                        false => BEGUN_WITHOUT,
-                    }
-                    .to_owned(),
+                        false => Reason::BegunWithout,
+                    },
                 }
             }));
     }
@@ -311,11 +311,11 @@ impl<'a> Tuning<'a> {
             Ok(self.found.ids(&promoted))
         })?;
         let promoted = self.found.places(&ids);
-        for (index, text) in self.found.left_for_standing_still(self.options) {
+        for (index, finding) in self.found.left_for_standing_still(self.options) {
             // One that went further before this was looked at goes on as it began.
             if !promoted.contains(&index) {
-                observer.see(Event::Note(&text));
-                self.found.warnings.push(text);
+                observer.see(Event::Note(&finding.to_string()));
+                self.found.warnings.push(finding.into());
             }
         }
         Ok(promoted)
@@ -482,26 +482,27 @@ impl<'a> Tuning<'a> {
             self.keep_summary(study)?;
             stop_if_interrupted(&outcome)?;
             let claim = self.found.rungs[rung].claim.as_ref();
-            if claim.is_some_and(|claim| !claim.may_be_recommended()) {
-                self.found.warnings.push(format!(
-                    "{} was left out of what follows: its replay gave other answers, or was not that of the capture",
-                    candidate.lever.title()
-                ));
+            let title = title.to_owned();
+            let finding = if claim.is_some_and(|claim| !claim.may_be_recommended()) {
+                Finding::RungLeftOut {
+                    title,
+                    failed: false,
+                }
             } else if outcome.failure.is_some() {
-                self.found.warnings.push(format!(
-                    "{} was left out of what follows: its duels failed, though the final variant has it",
-                    candidate.lever.title()
-                ));
+                Finding::RungLeftOut {
+                    title,
+                    failed: true,
+                }
             } else if outcome.judgement.verdict == Some(Verdict::Slower) {
-                self.found.warnings.push(format!(
-                    "{} made it worse in its fresh duels: the total was judged with it, a \
-                     ladder without it may do better (--without {})",
-                    candidate.lever.title(),
-                    candidate.lever.id()
-                ));
+                Finding::RungWorse {
+                    title,
+                    lever: candidate.lever.id().to_owned(),
+                }
             } else {
                 best = with;
-            }
+                continue;
+            };
+            self.found.warnings.push(finding.into());
         }
         Ok(())
     }
@@ -550,7 +551,7 @@ impl<'a> Tuning<'a> {
             seconds,
             observer,
         )?;
-        self.found.warnings.extend(warning);
+        self.found.warnings.extend(warning.map(Warning::from));
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use anyhow::{Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
 use niagara_server::Install;
 use niagara_stats::Components;
-use niagara_store::NotTried;
+use niagara_store::{NotTried, Reason};
 
 use crate::asking::choose_builds::{BuildField, BuildTime};
 use crate::asking::choose_levers::{BUILDS, TuneQuestion};
@@ -31,14 +31,6 @@ use crate::studies::set_up::SetUp;
 use crate::variants::candidate::Candidate;
 use crate::variants::lever_context::lever_context;
 use crate::variants::with_room::with_room;
-
-/// Why a build is not tried by a tuning that is continued.
-pub(crate) const BEGUN_WITHOUT: &str = "the tuning that is continued was begun without it: what is built and tried is decided when a tuning begins \
-     (another folder, --out, begins a new one)";
-
-/// Why a lever is not tried that a tuning's plan has no time for.
-pub(crate) const NO_ROOM: &str =
-    "the budget is too short for this many levers: give a longer --budget";
 
 /// A tuning's parts.
 pub(crate) struct TuneSetUp {
@@ -103,7 +95,9 @@ impl TuneSetUp {
         bail!(
             "the tuning that is continued was begun with {missing}, which is not to be had now: {}\n\
              remedy: see to that and give the same command, or begin a new one with another --out",
-            reason.map_or("there is no such lever", |known| known.reason.as_str())
+            reason.map_or("there is no such lever".to_owned(), |known| known
+                .reason
+                .to_string())
         );
     }
 
@@ -218,13 +212,17 @@ impl TuneSetUp {
         }
         self.leave_out(|candidate| {
             let is_it = |(id, _): &&(String, String)| id == candidate.lever.id();
-            refused.iter().find(is_it).map(|(_, reason)| reason.clone())
+            let (_, error) = refused.iter().find(is_it)?;
+            Some(Reason::CannotBuild {
+                error: error.clone(),
+                together: Vec::new(),
+            })
         });
         Ok(())
     }
 
     /// Takes out the candidates that there is a reason for.
-    fn leave_out(&mut self, why: impl Fn(&Candidate) -> Option<String>) {
+    fn leave_out(&mut self, why: impl Fn(&Candidate) -> Option<Reason>) {
         let not_applicable = &mut self.not_applicable;
         self.candidates.retain(|candidate| {
             let Some(reason) = why(candidate) else {
@@ -328,12 +326,14 @@ fn something_can_be_built(set_up: &SetUp<'_>, tune: &TuneQuestion) -> Result<()>
 }
 
 /// Why a candidate that builds is not tried by the tuning of this plan, which is continued: it was begun without it.
-fn begun_without(plan: &TunePlan, candidate: &Candidate) -> Option<String> {
+fn begun_without(plan: &TunePlan, candidate: &Candidate) -> Option<Reason> {
     let is_late = !candidate.change.build.is_empty()
         && !plan.levers.iter().any(|id| id == candidate.lever.id());
     let had_no_room = plan.left_out.iter().any(|id| id == candidate.lever.id());
-    let reason = if had_no_room { NO_ROOM } else { BEGUN_WITHOUT };
-    is_late.then(|| reason.to_owned())
+    is_late.then_some(match had_no_room {
+        true => Reason::BudgetTooShort,
+        false => Reason::BegunWithout,
+    })
 }
 
 /// How the server with a change is made.

@@ -1,20 +1,18 @@
 //! What a tuning has found so far, and what is told of it.
 
 use anyhow::Result;
-use niagara_load::counted;
 use niagara_stats::{Bond, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student};
 use niagara_store::{
-    BuildNote, Comparison, Deployment, FinalCheck, Goal, NotTried, Rung, SameAnswers, Screened,
-    Searched, Together, TuneSummary,
+    BuildNote, Comparison, Control, Deployment, Failure, FinalCheck, Finding, Goal, NotTried,
+    Reason, Rung, SameAnswers, Screened, Searched, Together, TuneSummary, Warning,
 };
 
-use crate::client_host::ClientHost;
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::build_note::{Noted, build_notes, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
-use crate::questions::failure_words::in_short;
+use crate::questions::failure_words::shortened;
 use crate::questions::final_check::failed_checks;
 use crate::questions::same_answers::take_answers;
 use crate::questions::screen::Screening;
@@ -33,7 +31,7 @@ const ALARM: f64 = 0.01;
 pub(crate) struct Tuned {
     pub candidates: Vec<Candidate>,
     pub not_tried: Vec<NotTried>,
-    pub warnings: Vec<String>,
+    pub warnings: Vec<Warning>,
     pub screening: Option<Screening>,
     pub searched: Option<Searched>,
     pub checks: Vec<FinalCheck>,
@@ -42,7 +40,7 @@ pub(crate) struct Tuned {
     pub rungs: Vec<Rung>,
     pub total: Option<Comparison>,
     /// Why there is none, where the final variant could not be measured.
-    pub total_failure: Option<String>,
+    pub total_failure: Option<Failure>,
     pub complete: bool,
     /// The final variant, as far as it is known.
     pub last: Variant,
@@ -74,25 +72,16 @@ impl Tuned {
             .extend(set_aside.map(|(_, lever)| lever.clone()));
         let stopped = screening.stopped;
         if screening.strongest_only && screening.scored > 0 && !stopped {
-            self.warnings.push(
-                "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
-                 were chosen; a longer --budget finds more"
-                    .to_owned(),
-            );
+            self.warnings.push(Finding::StrongestOnly.into());
         }
         if screening.failed > 0 {
-            self.warnings.push(format!(
-                "of the screening {} had a side that did not start or did not last; no lever was to blame unless it is \
-                 named below",
-                counted(u64::from(screening.failed), "duel")
-            ));
+            let duels = screening.failed;
+            self.warnings
+                .push(Finding::ScreeningFailures { duels }.into());
         }
         self.screening = Some(screening);
         if stopped {
-            self.warnings.push(
-                "stopped during the screening: nothing was promoted yet, the effects are as far as they were known"
-                    .to_owned(),
-            );
+            self.warnings.push(Finding::ScreeningStopped.into());
         } else {
             self.warnings.extend(self.missing_controls());
         }
@@ -122,10 +111,11 @@ impl Tuned {
         if outcome.duels.iter().any(|duel| duel.score.is_some()) {
             let mut total = comparison(study, test, outcome)?;
             take_answers(&mut total, self.answers.as_ref());
-            self.warnings.extend(total.caution.clone());
+            self.warnings
+                .extend(total.caution.clone().map(Warning::from));
             self.total = Some(total);
         } else {
-            self.total_failure = outcome.failure.as_deref().map(in_short);
+            self.total_failure = outcome.failure.as_ref().map(shortened);
         }
         Ok(())
     }
@@ -150,10 +140,11 @@ impl Tuned {
     }
 
     fn warn(&mut self, what: &str, outcome: &TestOutcome) {
-        let failure = outcome.failure.as_deref().map(in_short);
-        let all = outcome.warnings.iter().cloned().chain(failure);
+        let failure = outcome.failure.as_ref().map(shortened);
+        let failure = failure.map(Finding::CouldNotMeasure);
+        let all = outcome.findings.iter().cloned().chain(failure);
         self.warnings
-            .extend(all.map(|text| format!("{what}: {text}")));
+            .extend(all.map(|finding| Warning::about(what, finding)));
     }
 
     pub(crate) fn screened(&self, role: Role) -> impl Iterator<Item = (usize, &Screened)> {
@@ -183,20 +174,18 @@ impl Tuned {
     }
 
     /// What would be promoted if medians were all, and stands still instead; with what is told of it.
-    pub(crate) fn left_for_standing_still(&self, options: &TuneOptions) -> Vec<(usize, String)> {
+    pub(crate) fn left_for_standing_still(&self, options: &TuneOptions) -> Vec<(usize, Finding)> {
         let by_median = self.promoted_of_the_rest(options, &[]);
         self.standing_still(options)
             .filter(|(index, _)| by_median.contains(index))
             .map(|(index, costs)| {
-                let text = format!(
-                    "{} was left out before anything was proven: in {} of its duels the server stood still more with it, in {} more without it. In \
-                     the median slice it gains, over all time that costs {:.0} %",
-                    self.candidates[index].lever.title(),
-                    costs.with,
-                    costs.without,
-                    100.0 * -costs.log_cost.exp_m1()
-                );
-                (index, text)
+                let finding = Finding::StandsStill {
+                    title: self.candidates[index].lever.title().to_owned(),
+                    with: costs.with as u32,
+                    without: costs.without as u32,
+                    cost: -costs.log_cost.exp_m1(),
+                };
+                (index, finding)
             })
             .collect()
     }
@@ -275,27 +264,32 @@ impl Tuned {
     }
 
     /// A tuning without one of its controls says so.
-    pub(crate) fn missing_controls(&self) -> Vec<String> {
-        [(Role::NegativeControl, "negative control"), (Role::PositiveControl, "positive control")]
-            .into_iter()
-            .filter(|(role, _)| self.screened(*role).next().is_none())
-            .map(|(_, name)| {
-                format!("this tuning has no {name}: it was left out or could not be measured here, so nothing checks the method")
+    pub(crate) fn missing_controls(&self) -> Vec<Warning> {
+        [
+            (Role::NegativeControl, Control::Negative),
+            (Role::PositiveControl, Control::Positive),
+        ]
+        .into_iter()
+        .filter(|(role, _)| self.screened(*role).next().is_none())
+        .map(|(_, control)| {
+            Warning::from(Finding::NoControl {
+                control,
+                part: None,
+                reason: None,
             })
-            .collect()
+        })
+        .collect()
     }
 
     /// Why nothing is known of a lever that was to be screened.
-    fn unknown(&self) -> &'static str {
+    fn unknown(&self) -> Reason {
         match &self.screening {
-            Some(screening) if !screening.stopped => {
-                "the time ended before the screening could tell it apart"
-            }
-            _ => "not measured yet: the tuning was stopped before",
+            Some(screening) if !screening.stopped => Reason::NotToldApart,
+            _ => Reason::StoppedBefore,
         }
     }
 
-    fn alarms(&self) -> Vec<String> {
+    fn alarms(&self) -> Vec<Warning> {
         let mut alarms = Vec::new();
         let df = self
             .screening
@@ -304,23 +298,23 @@ impl Tuned {
         let alarm = student::quantile(1.0 - ALARM / 2.0, df);
         for (_, control) in self.screened(Role::NegativeControl) {
             if control.effect.ratio.ln().abs() > alarm * control.std_err {
-                alarms.push(format!(
-                    "the negative control, which changes nothing, shows × {:.3} [{:.3}, {:.3}]: something \
-                     else moves these figures, or it is the one tuning in {:.0} in which chance does; distrust the small ones",
-                    control.effect.ratio,
-                    control.effect.low,
-                    control.effect.high,
-                    ALARM.recip()
-                ));
+                let finding = Finding::NegativeControlMoved {
+                    part: None,
+                    effect: control.effect,
+                    one_in: ALARM.recip(),
+                };
+                alarms.push(finding.into());
             }
         }
         for (_, control) in self.screened(Role::PositiveControl) {
             if control.effect.high >= 1.0 {
-                alarms.push(format!(
-                    "the positive control, known to slow the server, shows × {:.3} [{:.3}, {:.3}]: a \
-                     slowdown that is there was not seen, so gains may have been missed as well (too much noise, or too little time)",
-                    control.effect.ratio, control.effect.low, control.effect.high
-                ));
+                let finding = Finding::PositiveControlUnseen {
+                    part: None,
+                    effect: control.effect,
+                    too_few: None,
+                    least_cost: None,
+                };
+                alarms.push(finding.into());
             }
         }
         alarms
@@ -370,7 +364,7 @@ impl Tuned {
                 not_tried.push(NotTried {
                     lever: lever.id().to_owned(),
                     title: lever.title().to_owned(),
-                    reason: self.unknown().to_owned(),
+                    reason: self.unknown(),
                 });
             }
         }
@@ -387,10 +381,10 @@ impl Tuned {
             Some(_) => None,
         };
         if self.is_proven() {
-            warnings.extend(not_recommended);
+            warnings.extend(not_recommended.map(Warning::from));
         }
         warnings.extend(self.warnings.clone());
-        warnings.extend(bench.client().map(ClientHost::remark));
+        warnings.extend(bench.client().map(|host| Warning::from(host.remark())));
         Ok(TuneSummary {
             server: options.base.server.clone(),
             server_version: install.version_string.clone(),
@@ -553,9 +547,10 @@ mod tests {
         promoted.sort_unstable();
         assert_eq!(promoted, [1, 2]);
         let told = tuned.left_for_standing_still(&options);
-        let [(0, text)] = &told[..] else {
+        let [(0, finding)] = &told[..] else {
             panic!("{told:?}");
         };
+        let text = finding.to_string();
         assert!(
             text.contains("in 9 of its duels") && text.contains("costs 18 %"),
             "{text}"

@@ -25,9 +25,7 @@ use crate::studies::opening::Opening;
 use crate::studies::session::Session;
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
-
-/// What every summary of a study that was stopped says.
-const STOPPED: &str = "stopped on request: the same command continues from here";
+use niagara_store::Finding;
 
 /// A study with what came of it.
 pub struct Answer {
@@ -203,7 +201,7 @@ pub(crate) fn conduct(
     let complete = match ended {
         Ok(()) => true,
         Err(error) if error.is::<Cancelled>() => {
-            measuring.warn(STOPPED);
+            measuring.warn(Finding::Stopped);
             false
         }
         Err(error) => return Err(error),

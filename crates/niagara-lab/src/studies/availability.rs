@@ -2,6 +2,7 @@
 //! that continues the study goes the same way, as long as it recalls duels of the one before.
 
 use anyhow::{Result, bail};
+use niagara_store::Reason;
 
 use crate::studies::checkpoint;
 use crate::studies::study::Study;
@@ -17,8 +18,8 @@ impl Study {
     pub(crate) fn made_or_missing<T>(
         &mut self,
         subject: &str,
-        make: impl FnOnce(&mut Self) -> Result<Result<T, String>>,
-    ) -> Result<Result<T, String>> {
+        make: impl FnOnce(&mut Self) -> Result<Result<T, Reason>>,
+    ) -> Result<Result<T, Reason>> {
         let key = checkpoint::unavailable(subject);
         let is_recalling = self.has_recalled();
         if is_recalling && let Some(Some(reason)) = self.recall(&key)? {

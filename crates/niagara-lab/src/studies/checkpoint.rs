@@ -8,7 +8,9 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use niagara_stats::LookPlan;
-use niagara_store::{EventRecord, FinalCheck, NotTried, Phase, SameAnswers, Store};
+use niagara_store::{
+    EventRecord, FinalCheck, NotTried, Phase, Reason, SameAnswers, Store, Warning,
+};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -83,7 +85,7 @@ pub(crate) fn part() -> Checkpoint<PartRecord> {
 }
 
 /// What a reader must know of the cells of a matrix so far.
-pub(crate) fn told() -> Checkpoint<Vec<String>> {
+pub(crate) fn told() -> Checkpoint<Vec<Warning>> {
     Checkpoint::named("told")
 }
 
@@ -93,7 +95,7 @@ pub(crate) fn confirmation() -> Checkpoint<f64> {
 }
 
 /// Why a rung of a ladder or a cell of a matrix was not to be had; nothing where it was.
-pub(crate) fn unavailable(subject: &str) -> Checkpoint<Option<String>> {
+pub(crate) fn unavailable(subject: &str) -> Checkpoint<Option<Reason>> {
     Checkpoint::named(format!("not to be had {subject}"))
 }
 

@@ -1,7 +1,7 @@
 //! What every kind of question has in common once it is set up.
 
 use anyhow::Result;
-use niagara_store::Summary;
+use niagara_store::{Finding, Summary};
 
 use crate::questions::noise::Noise;
 use crate::studies::observer::Observer;
@@ -43,7 +43,7 @@ pub(crate) trait Measuring {
     fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()>;
 
     /// What a reader must know.
-    fn warn(&mut self, text: &str);
+    fn warn(&mut self, finding: Finding);
 
     /// What is known so far; `complete` unless it was stopped.
     ///

@@ -10,8 +10,8 @@ use niagara_load::StepTime;
 use niagara_server::file_digest;
 use niagara_stats::TakenSlope;
 use niagara_store::{
-    DuelRecord, FOUGHT_ON, NODES_HELD, SliceRecord, Store, StoreError, StudyLock, StudyRecord,
-    Summary, VariantRecord,
+    DuelRecord, FOUGHT_ON, Finding, NODES_HELD, SliceRecord, Store, StoreError, StudyLock,
+    StudyRecord, Summary, VariantRecord,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -38,9 +38,6 @@ const STEPS: &str = "steps";
 
 /// Duels from which it is told how long the next ones will take: a machine's load changes.
 const PACE_DUELS: usize = 12;
-
-/// What every summary says that is kept while its study goes on: should the process be killed, it is the last one.
-const UNFINISHED: &str = "interrupted, or still under way: this is what was known by then; the same command continues from here";
 
 /// Telling how far it came takes at most one of so many parts of a study's time.
 const TELLING: u32 = 100;
@@ -491,7 +488,7 @@ impl Study {
         if !self.says_more() {
             return Ok(());
         }
-        summary.warn(UNFINISHED);
+        summary.warn(Finding::Unfinished);
         Ok(self.store.set_summary(&summary)?)
     }
 

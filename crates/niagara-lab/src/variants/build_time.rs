@@ -64,6 +64,6 @@ mod tests {
         allowance.check(Forecast::There).expect("takes nothing");
         allowance.check(half_an_hour).expect_err("nothing left");
         let unknown = allowance.check(Forecast::Unknown).expect_err("may be long");
-        assert!(unknown.to_string().contains("nobody can tell"), "{unknown}");
+        assert!(unknown.to_string().contains("is unknown yet"), "{unknown}");
     }
 }

@@ -1,7 +1,7 @@
 //! The levers of a ladder, arranged as the factors of its design.
 
 use niagara_stats::{Factor, Pair, Prior};
-use niagara_store::{Goal, NotTried};
+use niagara_store::{Goal, NotTried, Reason};
 
 use crate::lever::{Change, Lever, Span};
 use crate::variants::variant::Variant;
@@ -25,7 +25,7 @@ pub(crate) struct Candidate {
 
 impl Candidate {
     /// That it is not tried, or not to its end, and why.
-    pub(crate) fn not_tried(&self, reason: String) -> NotTried {
+    pub(crate) fn not_tried(&self, reason: Reason) -> NotTried {
         NotTried {
             lever: self.lever.id().to_owned(),
             title: self.lever.title().to_owned(),

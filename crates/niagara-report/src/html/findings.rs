@@ -9,12 +9,12 @@ use crate::ladder::is_added;
 use crate::scroll::scroll;
 use crate::{number, wording};
 
-pub fn warnings(warnings: &[String]) -> Markup {
+pub fn warnings(warnings: &[impl std::fmt::Display]) -> Markup {
     html! {
         @if !warnings.is_empty() {
             aside.warnings role="note" {
                 h2 { "Before you believe the rest" }
-                ul { @for warning in warnings { li { (warning) } } }
+                ul { @for warning in warnings { li { (warning.to_string()) } } }
             }
         }
     }
@@ -159,7 +159,7 @@ pub fn not_tried(not_tried: &[NotTried]) -> Markup {
                 dl.reasons {
                     @for (reason, levers) in wording::by_reason(not_tried) {
                         div {
-                            dt { (reason) }
+                            dt { (reason.to_string()) }
                             dd {
                                 @for (i, lever) in levers.iter().enumerate() {
                                     @if i > 0 { ", " }

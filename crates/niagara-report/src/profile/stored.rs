@@ -4,13 +4,13 @@ use std::collections::BTreeMap;
 
 use niagara_profile::{FoundLimit, Profile, StoredProfile};
 use niagara_stats::Estimate;
-use niagara_store::{Store, StoreError, Summary};
+use niagara_store::{Reason, Store, StoreError, Summary};
 use serde::Serialize;
 
 use super::Section;
 use super::content::{limits, missing, time, whole};
+use crate::number::capital;
 use crate::number::{self, percent};
-use crate::wording::capital;
 
 /// A profile, and what it is of.
 #[derive(Debug, Clone, Serialize)]
@@ -30,7 +30,7 @@ enum Known {
     /// It was screened: throughput with it over throughput without.
     Tried(Estimate),
     /// It was not tried, and why.
-    NotTried(String),
+    NotTried(Reason),
 }
 
 /// What a study's summary says of its levers; nothing but of a tuning.
@@ -261,7 +261,11 @@ mod tests {
             low: 0.98,
             high: 1.0,
         };
-        let reason = "needs 8 CPUs; this machine has 2".to_owned();
+        let reason = Reason::FewCpus {
+            least: 8,
+            cpus: 2,
+            machine: niagara_store::Machine::Here,
+        };
         tuned.levers = BTreeMap::from([
             ("thread-pool".to_owned(), Known::Tried(effect)),
             ("spin-long".to_owned(), Known::NotTried(reason)),

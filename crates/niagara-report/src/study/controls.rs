@@ -18,7 +18,7 @@ pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
             Some(Comparison {
                 failed: Some(failed),
                 ..
-            }) => ("failed".to_owned(), failed.reason.clone()),
+            }) => ("failed".to_owned(), failed.failure.to_string()),
             Some(comparison) => {
                 let judged = comparison.judged();
                 let words = format!("{}, n = {}", verdict(judged), judged.duels);
@@ -26,14 +26,17 @@ pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
             }
             None => (
                 "not measured".to_owned(),
-                control.reason.clone().unwrap_or_default(),
+                control
+                    .reason
+                    .as_ref()
+                    .map_or(String::new(), ToString::to_string),
             ),
         };
         let of = match control.part.filter(|_| several) {
             Some(part) => format!(", part {part}"),
             None => String::new(),
         };
-        let name = format!("{}{of}: {}", control.name, control.title);
+        let name = format!("{}{of}: {}", control.control, control.title);
         grid.rows.push(vec![name, result, words]);
     }
     for check in checks {

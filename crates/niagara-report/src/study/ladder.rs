@@ -178,15 +178,15 @@ fn one_line(text: &str) -> String {
 }
 
 /// Why a rung was not measured to its end, and the word for it.
-fn reason(rung: &LadderRung) -> Option<(&'static str, &str)> {
+fn reason(rung: &LadderRung) -> Option<(&'static str, String)> {
     match &rung.outcome {
-        RungOutcome::NotTried { reason, failed } => Some(match failed {
-            true => ("Failed", reason),
-            false => ("Not tried", reason),
+        RungOutcome::NotTried { reason } => Some(match reason.failure() {
+            Some(failure) => ("Failed", failure.to_string()),
+            None => ("Not tried", reason.to_string()),
         }),
         RungOutcome::Kept { claim } | RungOutcome::NotKept { claim } => {
             let failed = claim.failed.as_ref()?;
-            Some(("Failed", &failed.reason))
+            Some(("Failed", failed.failure.to_string()))
         }
     }
 }
@@ -206,7 +206,7 @@ fn standing(rung: &LadderRung) -> String {
             verdict_on_goal(claim),
             claim.judged().duels
         ),
-        RungOutcome::NotTried { failed: true, .. } => "failed".to_owned(),
+        RungOutcome::NotTried { reason } if reason.failure().is_some() => "failed".to_owned(),
         RungOutcome::NotTried { .. } => "not tried".to_owned(),
     }
 }

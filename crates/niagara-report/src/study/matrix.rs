@@ -259,20 +259,20 @@ fn not_measured(matrix: &MatrixSummary) -> Option<Grid> {
         let cells: Vec<&Cell> = (matrix.cells.iter())
             .filter(|cell| cell.title == title)
             .collect();
-        let reasons: Vec<Option<&str>> = cells.iter().map(|cell| reason(cell)).collect();
+        let reasons: Vec<Option<String>> = cells.iter().map(|cell| reason(cell)).collect();
         if let [Some(first), others @ ..] = reasons.as_slice()
-            && others.iter().all(|other| other == &Some(*first))
+            && others.iter().all(|other| other.as_ref() == Some(first))
         {
             let place = match cells.len() {
                 1 => place(matrix, cells[0]),
                 many => format!("{title}, all {many} cells"),
             };
-            grid.rows.push(vec![place, (*first).to_owned()]);
+            grid.rows.push(vec![place, first.clone()]);
             continue;
         }
         for (cell, reason) in cells.into_iter().zip(reasons) {
             if let Some(reason) = reason {
-                grid.rows.push(vec![place(matrix, cell), reason.to_owned()]);
+                grid.rows.push(vec![place(matrix, cell), reason]);
             }
         }
     }
@@ -290,12 +290,12 @@ fn place(matrix: &MatrixSummary, cell: &Cell) -> String {
 }
 
 /// Why a cell was not measured to the end, in a line; `None` of one that was.
-fn reason(cell: &Cell) -> Option<&str> {
+fn reason(cell: &Cell) -> Option<String> {
     let reason = match &cell.outcome {
-        CellOutcome::NotTried { reason, .. } => Some(reason.as_str()),
-        CellOutcome::Measured { .. } => cell.failure(),
+        CellOutcome::NotTried { reason } => Some(reason.to_string()),
+        CellOutcome::Measured { .. } => cell.failure().map(ToString::to_string),
     };
-    Some(reason?.lines().next().unwrap_or_default())
+    Some(reason?.lines().next().unwrap_or_default().to_owned())
 }
 
 /// The combinations of which something was measured, or that failed; all, as long as that is none.

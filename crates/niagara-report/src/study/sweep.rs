@@ -289,8 +289,10 @@ fn laws(sweep: &SweepSummary) -> Grid {
                 ),
             ]),
             None => {
-                let reason = curve.no_law.clone().unwrap_or_default();
-                grid.notes.push(format!("{}: {reason}.", curve.title));
+                grid.notes.push(format!(
+                    "{}: the law has three parameters, and needs at least three thread counts and four starts.",
+                    curve.title
+                ));
             }
         }
     }

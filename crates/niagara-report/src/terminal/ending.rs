@@ -174,11 +174,7 @@ fn reasons(not_tried: &[NotTried]) -> String {
     let mut told: Vec<String> = counted
         .iter()
         .take(MAX_REASONS)
-        .map(|(reason, count)| {
-            // A remedy stands on a line of its own.
-            let short = reason.split([':', ';', '\n']).next().unwrap_or_default();
-            format!("{count} {short}")
-        })
+        .map(|(heading, count)| format!("{count} {heading}"))
         .collect();
     let others: usize = counted
         .iter()
@@ -214,15 +210,20 @@ fn next_step(tune: &TuneSummary) -> Option<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_store::Reason;
+
     use super::*;
 
     #[test]
-    fn a_reason_is_told_without_its_remedy() {
+    fn a_reason_is_counted_by_its_heading() {
         let left = NotTried {
             lever: "build-lto".to_owned(),
             title: String::new(),
-            reason: "dpkg-source is not here\nremedy: apt install dpkg-dev".to_owned(),
+            reason: Reason::CannotBuild {
+                error: "dpkg-source is not here\nremedy: apt install dpkg-dev".to_owned(),
+                together: Vec::new(),
+            },
         };
-        assert_eq!(reasons(&[left]), "1 dpkg-source is not here");
+        assert_eq!(reasons(&[left]), "1 cannot be built here");
     }
 }

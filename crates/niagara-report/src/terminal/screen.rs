@@ -34,13 +34,13 @@ impl<'a> Screen<'a> {
         }
     }
 
-    pub(super) fn opening(&mut self, headline: &str, warnings: &[String]) {
+    pub(super) fn opening(&mut self, headline: &str, warnings: &[impl std::fmt::Display]) {
         self.wrapped("", headline, Paint::Bold);
         if !warnings.is_empty() {
             self.line("");
         }
         for warning in warnings {
-            self.wrapped("  ! ", warning, Paint::Warning);
+            self.wrapped("  ! ", &warning.to_string(), Paint::Warning);
         }
     }
 

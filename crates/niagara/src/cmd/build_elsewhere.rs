@@ -2,16 +2,13 @@
 
 use niagara_lab::lever::{Lever, Measured};
 use niagara_server::Family;
-use niagara_store::{TuneSummary, load_name};
+use niagara_store::{Reason, TuneSummary, load_name};
 
 /// The factor whose levels are servers built from source.
 const BUILDS: &str = "build";
 
 /// The option by which building gets its time.
 const BUILD_BUDGET: &str = "--build-budget";
-
-/// What the reason of a build says that was not tried because nobody asked for builds.
-const NOT_ASKED: &str = "only when asked for";
 
 /// The sentence; none where builds were tried, or where none was measured with a server of this branch.
 pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
@@ -25,11 +22,11 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .iter()
         .map(|rung| &rung.screened)
         .chain(&tune.not_helped);
-    let left_out: Vec<&str> = tune
+    let left_out: Vec<&Reason> = tune
         .not_tried
         .iter()
         .filter(|left| is_build(&left.lever))
-        .map(|left| left.reason.as_str())
+        .map(|left| &left.reason)
         .collect();
     if !tune.complete || left_out.is_empty() || tried.any(|screened| is_build(&screened.lever)) {
         return None;
@@ -62,11 +59,12 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     };
     let over = figure.over.iter().map(|over| format!(" over {over}"));
     let over: String = over.collect();
-    let says = |words: &str| left_out.iter().any(|reason| reason.contains(words));
-    let what_to_do = if says(BUILD_BUDGET) {
+    let has_no_time = |reason: &&Reason| matches!(reason, Reason::BuildBudget { .. });
+    let is_unasked = |reason: &&Reason| matches!(reason, Reason::OnlyByName { .. });
+    let what_to_do = if left_out.iter().any(|reason| has_no_time(&reason)) {
         // With --with-builds there was no time for any.
         format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)")
-    } else if says(NOT_ASKED) {
+    } else if left_out.iter().any(|reason| is_unasked(&reason)) {
         format!("`scripts/setup builds` once, then --with-builds ({BUILD_BUDGET}, 1h unless given)")
     } else {
         // Left out on request, begun without, or failed: each says so itself.

@@ -72,7 +72,7 @@ const FIRST: &str = "  \
 fn last_result() -> Option<String> {
     let folder = newest().ok()?;
     let store = Store::open_read_only(&folder.join(RESULTS_FILE)).ok()?;
-    let found = match store.summary_over_all_time().ok()? {
+    let found = match store.summary().ok()? {
         Some(summary) => niagara_report::headline(&summary),
         None if store.study().ok()?.kind == kept::KIND => {
             let diagnosed = niagara_report::diagnosed_profiles(&store).ok()?;

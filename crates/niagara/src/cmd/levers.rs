@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use niagara_lab::lever::{Change, Context, Lever, Measured, NOT_FOR_THIS_SERVER, Span, called};
+use niagara_lab::lever::{Change, Context, Lever, Measured, Span, called};
 use niagara_lab::{Inventory, lever_context, server_name};
 use niagara_server::Cancel;
+use niagara_store::Reason;
 use serde::Serialize;
 
 use crate::args::{Cli, LeversArgs, LoadArgs};
@@ -33,7 +34,7 @@ struct Row<'a> {
     measured: &'a [Measured],
     /// What the server must run with for it to matter: known once the server has been started.
     needs_variables: &'a BTreeMap<String, String>,
-    reason: Option<String>,
+    reason: Option<Reason>,
 }
 
 impl Row<'_> {
@@ -53,9 +54,8 @@ impl Row<'_> {
 
     /// `not here: MariaDB has no such variable`.
     fn not_here(&self) -> String {
-        let reason = self.reason.as_deref().unwrap_or_default();
-        let reason = reason.strip_prefix(NOT_FOR_THIS_SERVER).unwrap_or(reason);
-        format!("not here: {reason}")
+        let reason = self.reason.as_ref();
+        format!("not here: {}", reason.map_or(String::new(), Reason::detail))
     }
 }
 

@@ -13,7 +13,7 @@ use niagara_report::{
     keeps_deployed, limits_in_short, may_deploy, node_account_lines, number, wrapped,
 };
 use niagara_server::{Cache, file_digest};
-use niagara_store::{DeployBuild, NodeAccount, Store, Summary};
+use niagara_store::{DeployBuild, NodeAccount, Store, Summary, Warning};
 use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
@@ -81,7 +81,7 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         say_text!("{}", niagara_report::csv(&Report::load(&store)?));
         return Ok(ExitCode::SUCCESS);
     }
-    let Some(summary) = store.summary_over_all_time()? else {
+    let Some(summary) = store.summary()? else {
         bail!(
             "{} was stopped before there was anything to sum up ({} kept): the command that continues it is\n  {}",
             folder.display(),
@@ -291,7 +291,7 @@ struct Document<'a> {
     #[serde(flatten)]
     summary: &'a Summary,
     /// What a reader is told before the figures: the warnings of the summary, and those that follow from it.
-    all_warnings: Vec<String>,
+    all_warnings: Vec<Warning>,
     /// What nodes were held for, where there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes_held: Option<NodeAccount>,

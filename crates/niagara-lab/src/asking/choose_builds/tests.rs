@@ -174,7 +174,7 @@ impl Place {
             left_out: plan
                 .left_out
                 .into_iter()
-                .map(|(index, reason)| (id(index), reason))
+                .map(|(index, reason)| (id(index), reason.to_string()))
                 .collect(),
         }
     }

@@ -1,14 +1,15 @@
 //! What is handed over of a matrix: the combination that fresh duels proved faster, once it was checked.
 
 use anyhow::Result;
-use niagara_store::{BuildNote, Confirmed, Deployment, FinalCheck, SameAnswers};
+use niagara_store::{
+    BuildNote, Confirmed, Deployment, FinalCheck, Finding, Reason, SameAnswers, Warning,
+};
 
 use super::{Combination, Filling};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, check_build};
 use crate::questions::confirmation::is_proven;
 use crate::questions::deployment::{Part, deployment};
-use crate::questions::failure_words::in_short;
 use crate::questions::final_check::{check_final, touches_recovery};
 use crate::questions::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
 use crate::studies::observer::Observer;
@@ -91,12 +92,12 @@ impl<'a> Filling<'a> {
         let Some((_, bench, [baseline, best])) = self.proven() else {
             let why = self.why_unchecked();
             let is_over = why.is_none();
-            self.warnings.extend(why);
+            self.warnings.extend(why.map(Warning::from));
             return Ok(is_over);
         };
         let undone = study.aside(observer, |observer| check_build(bench, best, observer))?;
         let is_built_right = undone.is_none();
-        self.warnings.extend(undone);
+        self.warnings.extend(undone.map(Warning::from));
         let sides = [baseline, best];
         self.compare_answers(bench, study, sides, observer)?;
         if other_answers(self.answers.as_ref()).is_some() {
@@ -108,18 +109,18 @@ impl<'a> Filling<'a> {
     }
 
     /// Why what was proven cannot be checked: an earlier part proved it, and it is not to be had now.
-    fn why_unchecked(&self) -> Option<String> {
+    fn why_unchecked(&self) -> Option<Finding> {
         let confirmed = self.to_check()?;
         let row = self.row(&confirmed.title);
         let variant = row.and_then(|row| row.variants.get(confirmed.workload));
         let reason = match variant {
-            Some(Err(reason)) => in_short(reason),
-            _ => "it was not set up".to_owned(),
+            Some(Err(reason)) => reason.clone(),
+            _ => Reason::NoLoad,
         };
-        Some(format!(
-            "{} was proven and could not be checked here, and is not handed over for that; the same command tries it again: {reason}",
-            confirmed.title
-        ))
+        Some(Finding::ProvenNotChecked {
+            title: confirmed.title.clone(),
+            reason,
+        })
     }
 
     /// Whether the best combination answers a capture as the baseline does, unless an earlier part knows it.

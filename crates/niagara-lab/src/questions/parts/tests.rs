@@ -2,7 +2,9 @@ use super::*;
 
 use niagara_load::WorkloadSpec;
 use niagara_stats::Verdict;
-use niagara_store::{Comparison, DuelRecord, FailedSide, SliceRecord, StudyRecord};
+use niagara_store::{
+    Comparison, DuelRecord, FailedSide, Failure, Finding, Reason, SliceRecord, StudyRecord, Warning,
+};
 use serde_json::json;
 
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe};
@@ -77,9 +79,10 @@ fn cell(title: &str, ratio: f64, duels: usize) -> Cell {
 fn not_tried(title: &str, is_left: bool) -> Cell {
     Cell {
         outcome: CellOutcome::NotTried {
-            reason: "why".to_owned(),
-            is_left,
-            failed: false,
+            reason: match is_left {
+                true => Reason::TimeEnded,
+                false => Reason::NoLoad,
+            },
         },
         ..cell(title, 1.0, 8)
     }
@@ -223,14 +226,17 @@ fn a_cell_within_which_a_part_ended_is_measured_anew() {
 /// It is no matter of time: it is told as failed, with its reason, and tried again by whoever asks for it again.
 #[test]
 fn a_cell_that_a_side_ended_by_failing_was_not_cut_short() {
-    let why = "LTO could not be measured: signal 11";
+    let why = Failure {
+        variant: "LTO".to_owned(),
+        error: "signal 11".to_owned(),
+    };
     let mut crashed = cell("LTO", 1.2, 3);
     let CellOutcome::Measured { comparison } = &mut crashed.outcome else {
         panic!("measured");
     };
     comparison.failed = Some(FailedSide {
         side: 1,
-        reason: why.to_owned(),
+        failure: why.clone(),
     });
     assert!(is_cut_short(&cell("LTO", 1.2, 3), 6));
     assert!(!is_cut_short(&crashed, 6));
@@ -239,7 +245,7 @@ fn a_cell_that_a_side_ended_by_failing_was_not_cut_short() {
     assert_eq!(next_part(&matrix, &cells, 6, command), None);
     let left = earlier(cells, None);
     let kept = left.cells.iter().find(|cell| cell.title == "LTO");
-    assert_eq!(kept.and_then(Cell::failure), Some(why));
+    assert_eq!(kept.and_then(Cell::failure), Some(&why));
     assert_eq!(left.to_confirm(&[THREADS], 0.05), Some("O3"));
     assert_eq!(begun(&["LTO"], left.clone()).adds, 1);
     assert_eq!(begun(&["O3"], left).adds, 0);
@@ -261,12 +267,16 @@ fn a_confirmation_that_was_not_brought_to_its_end_stands_for_nothing() {
         assert!(left.confirmed.is_some() && !left.is_unchecked);
     }
     // Of three duels it could not have called anything; where cells never can either, that is all there is.
+    let why = || Failure {
+        variant: "O3".to_owned(),
+        error: "killed".to_owned(),
+    };
     let mut few = confirmed("O3", Some(Verdict::Undetected));
     few.comparison.throughput.duels = 3;
     let mut crashed = few.clone();
     crashed.comparison.failed = Some(FailedSide {
         side: 1,
-        reason: "killed".to_owned(),
+        failure: why(),
     });
     let tried = Earlier::of(summary(Vec::new(), Some(crashed), true), 0.0, Vec::new(), 6);
     assert!(tried.is_confirmed("O3", (0, THREADS)));
@@ -390,7 +400,7 @@ fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
             .event("{\"duels\":0,\"used\":{\"elapsed_seconds\":0.0,\"load_seconds\":0.0}}"),
     );
     keep(checkpoint::part().event(&serde_json::to_string(&record).expect("JSON")));
-    keep(checkpoint::told().event("[\"so it was\"]"));
+    keep(checkpoint::told().event("[{\"code\":\"stopped\"}]"));
     keep(checkpoint::confirmation().event("0.025"));
     let next = |part: &[&str]| {
         let (study, matrix) = study(part);
@@ -423,7 +433,7 @@ fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
     assert!(!other.is_still(&later).expect("JSON"));
     assert!(later.is_still(&next(&["LTO"])).expect("JSON"));
     assert!(!later.is_still(&next(&["O3"])).expect("JSON"));
-    assert_eq!(other.earlier.warnings, ["so it was"]);
+    assert_eq!(other.earlier.warnings, [Warning::from(Finding::Stopped)]);
     sum_up(true);
     assert!(next(&["O3"]).begins);
 

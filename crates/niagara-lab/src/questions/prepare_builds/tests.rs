@@ -1,5 +1,6 @@
 //! Building in turn, with a clock and builds that are none.
 
+use niagara_store::Reason;
 use std::cell::{Cell, RefCell};
 
 use super::*;
@@ -84,7 +85,10 @@ fn in_an_hour(nothing_else: bool, actual: &dyn Fn(usize) -> (f64, Option<&'stati
             if refused.is_none() {
                 made.borrow_mut().push(recipe_of(&base, &candidates, set));
             }
-            Ok(refused.map(str::to_owned))
+            Ok(refused.map(|error| Reason::CannotBuild {
+                error: error.to_owned(),
+                together: Vec::new(),
+            }))
         },
         &mut |text| told.push(text.to_owned()),
     );
@@ -99,7 +103,11 @@ fn in_an_hour(nothing_else: bool, actual: &dyn Fn(usize) -> (f64, Option<&'stati
 fn what_takes_as_long_as_forecast_is_built_as_announced() {
     let ended = in_an_hour(false, &|index| ([30.0, 2.0, 50.0, 20.0][index], None));
     assert_eq!(ended.prepared.made, [0, 1, 3]);
-    assert!(ended.prepared.left_out[&2].contains("--build-budget"));
+    assert!(
+        ended.prepared.left_out[&2]
+            .to_string()
+            .contains("--build-budget")
+    );
     assert!(ended.told.is_empty(), "{:?}", ended.told);
 }
 
@@ -107,7 +115,7 @@ fn what_takes_as_long_as_forecast_is_built_as_announced() {
 fn a_build_that_takes_longer_costs_the_next_its_place() {
     let ended = in_an_hour(false, &|index| ([45.0, 2.0, 50.0, 20.0][index], None));
     assert_eq!(ended.prepared.made, [0, 1]);
-    let reason = &ended.prepared.left_out[&3];
+    let reason = ended.prepared.left_out[&3].to_string();
     assert!(
         reason.starts_with("building it takes about 20m, and of the 60m for building 13m are left"),
         "{reason}"
@@ -138,8 +146,8 @@ fn the_time_of_a_build_that_fails_early_goes_to_others() {
         "there is time left, build-pgo-lto is built too"
     );
     assert_eq!(
-        ended.prepared.left_out[&1],
-        "it adds to build-clang-pgo-lto, which is not to be had here: the linker is missing"
+        ended.prepared.left_out[&1].to_string(),
+        "it adds to build-clang-pgo-lto, which is not available here: the linker is missing"
     );
 }
 
@@ -161,7 +169,7 @@ fn levels_of_a_choice_stand_by_their_worth_where_they_stood() {
         prior: None,
     };
     candidates.insert(1, other);
-    let left_out = BTreeMap::from([(3, "no time".to_owned())]);
+    let left_out = BTreeMap::from([(3, Reason::BudgetTooShort)]);
     let not_tried = keep_prepared(&mut candidates, &[2, 4, 0], &left_out);
     let ids: Vec<&str> = candidates.iter().map(|kept| kept.lever.id()).collect();
     assert_eq!(

@@ -1,7 +1,7 @@
 //! Of a capture: levers that change what is answered are left out before anything is proven.
 
 use anyhow::Result;
-use niagara_store::SameAnswers;
+use niagara_store::{DifferingDigest, Finding, SameAnswers};
 
 use super::Tuning;
 use crate::questions::same_answers::AnswersBeside;
@@ -54,17 +54,21 @@ impl Tuning<'_> {
             kept.clear();
             for &index in promoted {
                 let alone = with(&[index], study, observer)?;
-                let differences: Vec<String> =
-                    alone.iter().flat_map(SameAnswers::differences).collect();
+                let differences: Vec<DifferingDigest> = alone
+                    .iter()
+                    .flat_map(SameAnswers::differences)
+                    .cloned()
+                    .collect();
                 if differences.is_empty() {
                     kept.push(index);
                 } else {
                     self.left_out.push(index);
-                    self.found.warnings.push(format!(
-                        "{} changes what the server answers and was left out: {}",
-                        candidates[index].lever.title(),
-                        differences.join("; ")
-                    ));
+                    let finding = Finding::ChangesAnswers {
+                        title: candidates[index].lever.title().to_owned(),
+                        together: false,
+                        differences,
+                    };
+                    self.found.warnings.push(finding.into());
                 }
             }
         }
@@ -77,14 +81,14 @@ impl Tuning<'_> {
         }
         while kept.len() > 1 && differs(&together) {
             let Some(last) = kept.pop() else { break };
-            let differences: Vec<String> =
-                together.iter().flat_map(SameAnswers::differences).collect();
+            let differences = together.iter().flat_map(SameAnswers::differences);
+            let finding = Finding::ChangesAnswers {
+                title: candidates[last].lever.title().to_owned(),
+                together: true,
+                differences: differences.cloned().collect(),
+            };
             self.left_out.push(last);
-            self.found.warnings.push(format!(
-                "{} changes what the server answers beside the other levers, and was left out: {}",
-                candidates[last].lever.title(),
-                differences.join("; ")
-            ));
+            self.found.warnings.push(finding.into());
             together = with(&kept, study, observer)?;
         }
         self.found.answers = together;

@@ -1,7 +1,7 @@
 //! Of servers built from source: one that is not known to be correct is left out before anything is proven.
 
 use anyhow::Result;
-use niagara_store::NotTried;
+use niagara_store::{Finding, NotTried, Warning};
 
 use super::Tuning;
 use crate::questions::build_note::soundness;
@@ -34,10 +34,10 @@ impl Tuning<'_> {
             }
         };
         let warnings = settled.left_out.iter().map(|left| {
-            format!(
-                "{} was promoted, and left out before anything was proven: {}",
-                left.title, left.reason
-            )
+            Warning::from(Finding::LeftOut {
+                title: left.title.clone(),
+                reason: left.reason.clone(),
+            })
         });
         self.found.warnings.extend(warnings);
         let left_out: Vec<String> = settled

@@ -8,7 +8,7 @@ use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
 use niagara_stats::{ROUND_DUELS, Rule};
-use niagara_store::{Goal, Store, TuneSummary};
+use niagara_store::{Finding, Goal, Store, TuneSummary};
 
 use super::*;
 use crate::duels::spec::{DuelSettings, Load};
@@ -72,7 +72,7 @@ impl Watching {
             return false;
         };
         let mut told = tune.warnings.iter();
-        !tune.complete && told.any(|text| text.contains("interrupted"))
+        !tune.complete && told.any(|warning| warning.finding == Finding::Unfinished)
     }
 }
 
@@ -340,7 +340,10 @@ fn a_build_that_fails_its_check_is_left_out_before_the_total_and_the_rest_is_jud
     assert_eq!(rungs.collect::<Vec<_>>(), [LEVER]);
     let said = |summary: &TuneSummary| {
         let mut told = summary.warnings.iter();
-        told.any(|text| text.contains("left out before") && text.contains("main.select"))
+        told.any(|warning| {
+            let text = warning.to_string();
+            text.contains("left out before") && text.contains("main.select")
+        })
     };
     assert!(said(&summary), "{:?}", summary.warnings);
     // What it was measured to do stays in the report, and no build is in what is judged.

@@ -1,7 +1,7 @@
 //! Of what was promoted: whether the server starts with all of it.
 
 use anyhow::Result;
-use niagara_store::NotTried;
+use niagara_store::{Finding, NotTried};
 
 use super::Tuning;
 use crate::questions::probe::failing_levers;
@@ -30,12 +30,12 @@ impl Tuning<'_> {
             }
         };
         for left in left_out {
-            let text = format!(
-                "{} was promoted, and left out before anything was proven: {}",
-                left.title, left.reason
-            );
-            observer.see(Event::Note(&text));
-            self.found.warnings.push(text);
+            let finding = Finding::LeftOut {
+                title: left.title,
+                reason: left.reason,
+            };
+            observer.see(Event::Note(&finding.to_string()));
+            self.found.warnings.push(finding.into());
             let places = self.found.places(&[left.lever]);
             promoted.retain(|index| !places.contains(index));
             self.left_out.extend(places);

@@ -1,7 +1,7 @@
 use super::*;
 
 use niagara_stats::{ErrorBudget, Rule, Verdict};
-use niagara_store::{CompareSummary, Ending, Goal, Phase, SliceRecord};
+use niagara_store::{CompareSummary, Ending, Finding, Goal, Phase, Reason, SliceRecord, Warning};
 use serde_json::json;
 
 use crate::questions::comparison::comparison;
@@ -215,15 +215,16 @@ fn a_study_is_run_by_one_at_a_time_and_keeps_its_seed() {
 fn what_was_not_to_be_had_stays_so_while_duels_behind_it_are_recalled() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let had = |study: &mut Study, subject: &str| {
-        let made = study.made_or_missing(subject, |_| Ok(Ok::<u32, String>(1)));
+        let made = study.made_or_missing(subject, |_| Ok(Ok::<u32, Reason>(1)));
         made.expect("as it was")
     };
-    let lacking = |study: &mut Study, subject: &str| {
-        study.made_or_missing(subject, |_| {
-            Ok(Err::<u32, String>("no compiler".to_owned()))
-        })
+    let no_compiler = || Reason::NotAvailable {
+        error: "no compiler".to_owned(),
     };
-    let no_compiler = Err("no compiler".to_owned());
+    let lacking = |study: &mut Study, subject: &str| {
+        study.made_or_missing(subject, |_| Ok(Err::<u32, Reason>(no_compiler())))
+    };
+    let no_compiler = Err(no_compiler());
     let mut study = open(folder.path()).expect("new");
     assert_eq!(lacking(&mut study, "first").expect("kept"), no_compiler);
     assert_eq!(had(&mut study, "second"), Ok(1));
@@ -486,11 +487,11 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
     assert_eq!(every_second.judgement.verdict, Some(Verdict::Undetected));
     assert!(
         every_second
-            .warnings
+            .findings
             .iter()
-            .any(|text| text.contains("nothing is claimed")),
+            .any(|found| matches!(found, Finding::FasterWhereBothSurvived { .. })),
         "{:?}",
-        every_second.warnings
+        every_second.findings
     );
     // It wins seven times and dies twice in a row, after A had failed once.
     let at_last = outcome(&|seq| match seq {
@@ -500,17 +501,17 @@ fn a_side_that_fails_again_and_again_is_not_called_faster() {
     });
     assert_eq!(at_last.judgement.verdict, Some(Verdict::Undetected));
     let failure = at_last.failure.expect("B failed");
-    assert!(failure.starts_with("b could not"), "{failure}");
+    assert_eq!(failure.variant, "b");
     assert_eq!(at_last.failed_side, Some(1));
     // Whatever is called A: it wins every duel that it survives, and dies in every second one.
     let of_a = of(-1.0, &|seq| (seq % 2 == 1).then_some(0));
     assert_eq!(of_a.judgement.verdict, Some(Verdict::Undetected));
     assert!(
-        of_a.warnings
+        of_a.findings
             .iter()
-            .any(|text| text.starts_with("a was faster")),
+            .any(|found| found.to_string().starts_with("a was faster")),
         "{:?}",
-        of_a.warnings
+        of_a.findings
     );
     // That B loses and dies is no reason not to call it slower.
     let of_b = of(-1.0, &|seq| (seq % 2 == 1).then_some(1));
@@ -531,7 +532,7 @@ fn a_duel_that_failed_before_the_time_ended_is_told() {
         .take(&study, failed(0, 1), &mut Silent)
         .expect("room");
     assert_eq!(
-        told(&running).as_deref(),
+        told(&running).map(|reason| reason.to_string()).as_deref(),
         Some("the time ended after a duel that failed: b could not be measured: killed")
     );
 }
@@ -698,10 +699,13 @@ fn what_one_side_provokes_now_and_then_is_allowed_for_nowhere() {
         let score = found.score.expect("scored");
         assert!(score.abs() < 0.02 && score != 0.001, "{score}");
     }
-    let caution = told.caution.expect("told");
     assert!(
-        caution.contains("from B") && caution.contains("as it was measured"),
-        "{caution}"
+        matches!(
+            told.caution,
+            Some(Finding::TakenFromOneSide { side: 1, .. })
+        ),
+        "{:?}",
+        told.caution
     );
     // Where nothing is allowed for, and in results from before it was asked, duels count as they are.
     let before = |study: &Study| {
@@ -727,7 +731,12 @@ fn told(study: &Study, test: &SequentialTest<'_>, running: &RunningTest<'_>) -> 
         load_seconds: study.load_seconds(),
         complete: false,
         builds: Vec::new(),
-        warnings: outcome.warnings.clone(),
+        warnings: outcome
+            .findings
+            .iter()
+            .cloned()
+            .map(Warning::from)
+            .collect(),
         deployment: None,
         comparison: comparison(study, test, &outcome)?,
         sd_duel: None,
@@ -772,7 +781,12 @@ fn how_far_a_study_came_is_kept_as_it_goes() {
     assert!(!found.complete);
     let judged = found.comparison.judged();
     assert_eq!((judged.duels, judged.verdict), (1, None));
-    let said = |words: &str| found.warnings.iter().any(|text| text.contains(words));
+    let said = |words: &str| {
+        found
+            .warnings
+            .iter()
+            .any(|one| one.to_string().contains(words))
+    };
     assert!(said("interrupted before a verdict"), "{found:?}");
     assert!(said("the same command continues"), "{found:?}");
 

@@ -3,9 +3,9 @@
 use niagara_stats::Estimate;
 
 /// A space at which no line is broken.
-pub(crate) const NO_BREAK: char = '\u{a0}';
+pub const NO_BREAK: char = '\u{a0}';
 /// What stands where there is no number.
-pub(crate) const NOTHING: &str = "–";
+pub const NOTHING: &str = "–";
 
 /// `× 1.312 [1.281, 1.341]`, with as many digits as the interval is worth.
 pub fn estimate(e: &Estimate) -> String {
@@ -13,7 +13,7 @@ pub fn estimate(e: &Estimate) -> String {
 }
 
 /// `95`, of an error probability of 0.05: what an interval covers, in per cent.
-pub(crate) fn confidence(alpha: f64) -> String {
+pub fn confidence(alpha: f64) -> String {
     let covered = (1.0 - alpha) * 100.0;
     let in_digits = |digits: usize| format!("{covered:.digits$}");
     // Never more than it is.
@@ -33,7 +33,7 @@ pub fn ratio(e: &Estimate) -> String {
 }
 
 /// `[1.281, 1.341]`; an end that nothing bounds is `0` or `∞`, and where nothing bounds either there is no interval.
-pub(crate) fn interval(e: &Estimate) -> String {
+pub fn interval(e: &Estimate) -> String {
     if e.low <= 0.0 && e.high.is_infinite() {
         return "(no interval)".to_owned();
     }
@@ -67,7 +67,7 @@ fn decimals(e: &Estimate) -> usize {
 }
 
 /// `+1.3 %` for the ratio 1.013, with a proper minus sign.
-pub(crate) fn gain(ratio: f64) -> String {
+pub fn gain(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NOTHING.to_owned();
     }
@@ -155,7 +155,7 @@ pub fn count(n: usize, one: &str) -> String {
 }
 
 /// A value of a server variable: `1G` for 1073741824, `1000` for 1000.
-pub(crate) fn sized(number: u64) -> String {
+pub fn sized(number: u64) -> String {
     let units = [("G", 1_u64 << 30), ("M", 1 << 20)];
     let whole = units
         .iter()
@@ -167,7 +167,7 @@ pub(crate) fn sized(number: u64) -> String {
 }
 
 /// Keeps `× 1.31 [1.28, 1.34]` on one line.
-pub(crate) fn unbroken(text: &str) -> String {
+pub fn unbroken(text: &str) -> String {
     let mut inside = false;
     let mut out = String::with_capacity(text.len());
     let mut before = ' ';
@@ -185,10 +185,18 @@ pub(crate) fn unbroken(text: &str) -> String {
 }
 
 /// `2026-09-21 14:13 UTC`.
-pub(crate) fn moment(unix_ms: i64) -> String {
+pub fn moment(unix_ms: i64) -> String {
     jiff::Timestamp::from_millisecond(unix_ms)
         .map(|time| time.strftime("%Y-%m-%d %H:%M UTC").to_string())
         .unwrap_or_default()
+}
+
+/// The sentence with a capital letter.
+pub fn capital(sentence: &str) -> String {
+    let mut letters = sentence.chars();
+    letters.next().map_or(String::new(), |letter| {
+        letter.to_uppercase().chain(letters).collect()
+    })
 }
 
 #[cfg(test)]

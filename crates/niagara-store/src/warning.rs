@@ -1,0 +1,456 @@
+//! Facts that a reader must know before believing the figures: codes and fields. Their English is in `words.rs`.
+
+use niagara_stats::{AllTime, Estimate};
+use serde::{Deserialize, Serialize};
+
+use crate::{BuildCheck, DifferingDigest, DigestComparison, Failure, Goal, Reason, Releases};
+
+/// A control of the method.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Control {
+    /// Changes nothing.
+    Negative,
+    /// Is known to slow the server.
+    Positive,
+}
+
+/// A warning, with the question that it is about.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Warning {
+    /// `total`, the title of a rung or a cell; `None` where it is about the whole study.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub about: Option<String>,
+    /// What it is.
+    #[serde(flatten)]
+    pub finding: Finding,
+}
+
+impl From<Finding> for Warning {
+    fn from(finding: Finding) -> Self {
+        Self {
+            about: None,
+            finding,
+        }
+    }
+}
+
+impl Warning {
+    /// A warning about one question of the study.
+    pub fn about(question: &str, finding: Finding) -> Self {
+        Self {
+            about: Some(question.to_owned()),
+            finding,
+        }
+    }
+}
+
+/// A side of a comparison that the load generator limited.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct BusySide {
+    /// 0 is A.
+    pub side: usize,
+    /// The variant's label.
+    pub variant: String,
+    /// Share of one CPU that the busiest loop of the generator used.
+    pub busy: f64,
+}
+
+/// A side of a comparison that served less than arrived.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlowSide {
+    /// 0 is A.
+    pub side: usize,
+    /// The variant's label.
+    pub variant: String,
+    /// Transactions per second that it served.
+    pub served: f64,
+}
+
+/// How the CPU time that others took from one side is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum TakenEvidence {
+    /// In duel after duel, and the figures are not corrected for it.
+    DuelAfterDuel,
+    /// Over all slices together, and the figures are not corrected for it.
+    AllSlices,
+}
+
+/// Points of a sweep whose starts failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum PointFailure {
+    /// Given up before any start counted.
+    NotMeasured {
+        /// The last error.
+        error: String,
+        /// Whether the other side of its duels failed.
+        by_other: bool,
+    },
+    /// Given up after some starts counted.
+    GivenUp {
+        /// Starts that count.
+        starts: usize,
+        /// The last error.
+        error: String,
+        /// Whether the other side of its duels failed.
+        by_other: bool,
+    },
+    /// Some starts failed; the figures are of the others.
+    Sometimes {
+        /// Starts that failed.
+        failed: usize,
+        /// All starts.
+        starts: usize,
+        /// The last error.
+        error: String,
+    },
+    /// The time ended after a start that failed.
+    EndedAfter {
+        /// The error.
+        error: String,
+    },
+    /// No start counted: each was too disturbed, or nothing was answered.
+    NoneCounted {
+        /// Starts; 0 where the time ended before the first.
+        starts: usize,
+    },
+}
+
+/// What a reader must know.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Finding {
+    /// The study was stopped on request.
+    Stopped,
+    /// The study is under way, or was killed.
+    Unfinished,
+    /// A question was stopped, or is under way.
+    QuestionUnfinished {
+        /// Whether it was stopped on request.
+        stopped: bool,
+        /// Duels after which its difference was called; `None` before a verdict.
+        called_after: Option<usize>,
+        /// Whether the call was withdrawn by the total over all time.
+        withdrawn: bool,
+    },
+    /// The time was too short to tell all levers apart.
+    StrongestOnly,
+    /// Duels of the screening had a side that failed.
+    ScreeningFailures {
+        /// Duels.
+        duels: u32,
+    },
+    /// The screening was stopped.
+    ScreeningStopped,
+    /// A control is missing.
+    NoControl {
+        /// Which.
+        control: Control,
+        /// The part of a matrix.
+        part: Option<usize>,
+        /// Why it was not measured.
+        reason: Option<Reason>,
+    },
+    /// A control failed.
+    ControlFailed {
+        /// Which.
+        control: Control,
+        /// The part of a matrix.
+        part: Option<usize>,
+        /// What failed.
+        failure: Failure,
+    },
+    /// A control had too few duels to call a difference.
+    ControlTooShort {
+        /// Which.
+        control: Control,
+        /// The part of a matrix.
+        part: Option<usize>,
+        /// Its duels.
+        duels: usize,
+    },
+    /// The negative control shows a difference.
+    NegativeControlMoved {
+        /// The part of a matrix.
+        part: Option<usize>,
+        /// Its figure.
+        effect: Estimate,
+        /// One control in so many shows that by chance.
+        one_in: f64,
+    },
+    /// The positive control does not show its loss.
+    PositiveControlUnseen {
+        /// The part of a matrix.
+        part: Option<usize>,
+        /// Its figure.
+        effect: Estimate,
+        /// Its duels, where its known cost is still within the interval.
+        too_few: Option<usize>,
+        /// The least that it is known to cost, as a ratio; `None` in a screening.
+        least_cost: Option<f64>,
+    },
+    /// A lever was left out before anything was proven.
+    LeftOut {
+        /// Its title.
+        title: String,
+        /// Why.
+        reason: Reason,
+    },
+    /// A lever gains in the median slice and stands still more.
+    StandsStill {
+        /// Its title.
+        title: String,
+        /// Duels in which the server stood still more with it.
+        with: u32,
+        /// Duels in which it stood still more without it.
+        without: u32,
+        /// Share of the throughput that costs over all time.
+        cost: f64,
+    },
+    /// A lever changes what the server answers.
+    ChangesAnswers {
+        /// Its title.
+        title: String,
+        /// Whether only together with the other levers.
+        together: bool,
+        /// The digests that differ.
+        differences: Vec<DifferingDigest>,
+    },
+    /// A rung's own duels left it out of what follows.
+    RungLeftOut {
+        /// Its title.
+        title: String,
+        /// Whether its duels failed; else its replay gave other answers.
+        failed: bool,
+    },
+    /// A rung made it worse in its own duels.
+    RungWorse {
+        /// Its title.
+        title: String,
+        /// The lever.
+        lever: String,
+    },
+    /// A variant failed in some duels.
+    FailedDuels {
+        /// Duels.
+        count: usize,
+        /// Which, and the last error.
+        failure: Failure,
+    },
+    /// A variant could not be measured.
+    CouldNotMeasure(Failure),
+    /// Duels ran beyond the budget, for a result with an interval.
+    BeyondBudget {
+        /// Duels.
+        duels: usize,
+    },
+    /// One variant was faster where both survived, and nothing is claimed.
+    FasterWhereBothSurvived {
+        /// Its label.
+        variant: String,
+    },
+    /// The time ended after too few duels to call a difference.
+    TooFewDuels {
+        /// Duels.
+        duels: usize,
+        /// The error probability asked for.
+        alpha: f64,
+        /// Confidence of the interval; `None` where there is no interval.
+        confidence: Option<f64>,
+    },
+    /// The duels allowed cannot call any difference.
+    DuelLimitTooLow {
+        /// Duels allowed.
+        duels: usize,
+        /// The error probability.
+        alpha: f64,
+        /// Rungs that share it; `None` of a comparison.
+        rungs: Option<usize>,
+    },
+    /// The protocol of the published studies.
+    TrimmedProtocol,
+    /// Slices have so few transactions that a percentile is their slowest one.
+    FewInSlice {
+        /// Transactions in a slice.
+        transactions: f64,
+        /// The percentile.
+        goal: Goal,
+        /// The slice, in seconds, that has enough.
+        slice_seconds: f64,
+    },
+    /// The load comes from another host.
+    RemoteLoad {
+        /// Its name.
+        host: String,
+    },
+    /// The load generator limited a side.
+    GeneratorLimits {
+        /// The sides.
+        sides: Vec<BusySide>,
+    },
+    /// A side did not serve all that arrived.
+    BehindTheRate {
+        /// Transactions per second that arrived.
+        rate: f64,
+        /// The sides.
+        sides: Vec<SlowSide>,
+    },
+    /// Couples were dropped for one side's slices more than chance explains.
+    DroppedOneSide {
+        /// 0 is A.
+        side: usize,
+        /// For that side.
+        dropped: u32,
+        /// In all.
+        all: u32,
+    },
+    /// Other processes took more CPU time from one side.
+    TakenFromOneSide {
+        /// 0 is A.
+        side: usize,
+        /// How that is known.
+        evidence: TakenEvidence,
+    },
+    /// A built server is incorrect or unchecked, and is not recommended.
+    BuildNotRecommended {
+        /// Whose build: `final variant`, `B`.
+        of: String,
+        /// What is known.
+        check: BuildCheck,
+    },
+    /// The final variant's build could not be checked.
+    BuildNotChecked {
+        /// The error.
+        error: String,
+    },
+    /// The final variant failed a check.
+    CheckFailed {
+        /// The check.
+        part: String,
+        /// What it found.
+        finding: String,
+    },
+    /// A check of the final variant was not done.
+    CheckNotDone {
+        /// The check.
+        part: String,
+        /// Why.
+        reason: String,
+        /// Whether an error kept it from being done, so that it is tried again.
+        broken: bool,
+    },
+    /// The final variant answers the capture otherwise than the start.
+    OtherAnswers {
+        /// The digests that differ.
+        differences: Vec<DifferingDigest>,
+    },
+    /// Whether the final variant answers the capture as the start does is unknown.
+    AnswersUnknown {
+        /// The error.
+        error: String,
+    },
+    /// What limits a variant could not be observed.
+    NoProfile {
+        /// Which; `None` where there was no time for any.
+        subject: Option<String>,
+        /// The error.
+        error: Option<String>,
+    },
+    /// The best combination of a matrix has no error probability left to be confirmed by.
+    NothingLeftToConfirm {
+        /// Its title.
+        title: String,
+    },
+    /// The best combination of a matrix could not be confirmed.
+    CouldNotConfirm {
+        /// Its title.
+        title: String,
+        /// Why.
+        reason: Reason,
+    },
+    /// What was proven could not be checked here.
+    ProvenNotChecked {
+        /// Its title.
+        title: String,
+        /// Why.
+        reason: Reason,
+    },
+    /// A sweep ended before all rounds.
+    FewRounds {
+        /// Fresh starts of the point that has fewest.
+        fewest: u32,
+        /// Rounds wanted.
+        wanted: u32,
+    },
+    /// Points of one start have no interval.
+    SingleStarts,
+    /// A point of a sweep failed.
+    PointFailed {
+        /// The curve's title.
+        curve: String,
+        /// Connections.
+        threads: u32,
+        /// How.
+        failure: PointFailure,
+    },
+    /// The scalability law misses the points of these curves.
+    LawMisses {
+        /// Their titles.
+        curves: Vec<String>,
+    },
+    /// A built server is of an older release than the server it is compared with.
+    OlderBuild {
+        /// Whose build: `final variant`, `B`.
+        of: String,
+        /// Both releases.
+        releases: Releases,
+    },
+    /// Throughput over all time and the median slice disagree.
+    AllTimeDisagrees {
+        /// What A and B are called: `the start`, `the final variant`.
+        sides: [String; 2],
+        /// Over all time.
+        all_time: AllTime,
+        /// By the median slice.
+        median: Estimate,
+        /// What that means for the verdict.
+        meaning: AllTimeMeaning,
+    },
+    /// Variants were measured in pairs of runs, one after the other.
+    PairProtocol,
+    /// What was proven is not checked yet.
+    ProvenUnchecked,
+    /// The replay is not good enough to decide by.
+    ReplayUnfit {
+        /// Why.
+        verdict: String,
+    },
+    /// B answers the replayed capture otherwise than A.
+    ReplayAnswers {
+        /// The differences, a line each.
+        answers: Vec<String>,
+    },
+    /// Digests that became slower on B.
+    SlowerDigests {
+        /// Slowest first.
+        digests: Vec<DigestComparison>,
+    },
+}
+
+/// What a disagreement between throughput over all time and the median slice means for the verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AllTimeMeaning {
+    /// "Faster" was withdrawn.
+    Withdrawn,
+    /// It was called faster, and would not be by all duels.
+    ContradictsFaster,
+    /// It is faster over all time as well.
+    FasterToo,
+    /// Whether it is faster over all time is open.
+    Open,
+    /// Nothing was called that it bears on.
+    Nothing,
+}

@@ -1,0 +1,901 @@
+//! The English of what studies find, in one place: each enum is turned into sentences by an exhaustive match.
+
+use std::fmt::{Display, Formatter, Result};
+
+use crate::number;
+use crate::{
+    AllTimeMeaning, BuildCheck, Control, DifferingDigest, Failure, Finding, Machine, PointFailure,
+    Reason, Setting, TakenEvidence, Warning,
+};
+
+/// Names of the two sides of a comparison.
+const SIDES: [&str; 2] = ["A", "B"];
+
+/// Share of slices from which on standstills are mentioned.
+const MANY_STANDSTILLS: f64 = 0.005;
+
+impl Display for Machine {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::Here => "this machine",
+            Self::Production => "the production machine",
+        })
+    }
+}
+
+impl Display for Control {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::Negative => "negative control",
+            Self::Positive => "positive control",
+        })
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{} could not be measured: {}", self.variant, self.error)
+    }
+}
+
+impl Display for Setting {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let Self {
+            variable, value, ..
+        } = self;
+        write!(f, "{variable} = {value}{}", self.in_place())
+    }
+}
+
+impl Setting {
+    /// ` (your /etc/mysql/my.cnf line 12)`, or nothing.
+    fn in_place(&self) -> String {
+        let place = self.place.as_ref();
+        place.map_or(String::new(), |place| format!(" (your {place})"))
+    }
+}
+
+impl Reason {
+    /// The reason in words, without the heading that some begin with.
+    pub fn detail(&self) -> String {
+        Detail(self).to_string()
+    }
+
+    /// A few words for all reasons of this kind, where they are counted.
+    pub fn heading(&self) -> &'static str {
+        match self {
+            Self::NotRequested => "left out on request",
+            Self::OnlyByName { .. } => "tried only when asked for by name",
+            Self::RiskNotAllowed { .. } => "riskier than allowed",
+            Self::RemoteApplication => "the application runs on another host",
+            Self::NotForServer { .. } | Self::NotForFamily { .. } | Self::NotForVersion { .. } => {
+                "not for this server"
+            }
+            Self::NoWrites => "the workload does not write",
+            Self::NotForEngine { .. } => "for tables in another engine",
+            Self::LittleData { .. } => "too little data",
+            Self::FewCpus { .. } | Self::CpuNumbers { .. } => "not for this number of CPUs",
+            Self::LittleMemory { .. } => "too little memory",
+            Self::HugePagesOff { .. } | Self::NoHugePagesReserved => "no huge pages",
+            Self::OneNumaNode => "this machine has one NUMA node",
+            Self::OneThreadPerCore => "this machine has one thread per core",
+            Self::NeedsRoot => "needs root",
+            Self::LockedMemoryLimit { .. } => "too little memory may be locked",
+            Self::MallocNotFound { .. } => "its malloc was not found",
+            Self::NotComputable { .. } => "not for this machine",
+            Self::ChangesNothing => "changes nothing here",
+            Self::Excludes { .. } => "excluded by the baseline",
+            Self::DoesNotStart { .. } | Self::DoesNotStartTogether { .. } => {
+                "the server does not start with it"
+            }
+            Self::NothingToActOn { .. } => "nothing to act on",
+            Self::Unchanged { .. } => "already so, or ignored by the server",
+            Self::WouldLower { .. } => "your configuration has more already",
+            Self::DidNotLast { .. } => "servers with it failed",
+            Self::Costly { .. } => "costs more than a third of the throughput",
+            Self::BudgetTooShort => "the budget is too short",
+            Self::BegunWithout => "the tuning began without it",
+            Self::CannotBuild { .. } | Self::BaseBuildMissing { .. } => "cannot be built here",
+            Self::TooManyBuildsToScreen { .. } | Self::TooManyServers { .. } => "too many builds",
+            Self::BuildBudget { .. } => "no time to build it",
+            Self::FailedCheck { .. } => "its server failed the check",
+            Self::Unchecked { .. } => "its server is not checked",
+            Self::NotToday { .. } => "cannot be tried today",
+            Self::NotAvailable { .. } => "not available here",
+            Self::NoLoad => "its load was not set up",
+            Self::NotAskedFor => "not asked for yet",
+            Self::CutShort => "too few duels",
+            Self::StoppedBefore | Self::StoppedWithin => "stopped before it was measured",
+            Self::TimeEnded | Self::NotToldApart => "the time ended before it was measured",
+            Self::SideFailed(_) | Self::EndedAfterFailure(_) => "failed",
+            Self::AllDisturbed { .. } => "the machine was too disturbed",
+        }
+    }
+}
+
+impl Display for Reason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        if self.is_about_server() {
+            write!(f, "{}: ", self.heading())?;
+        }
+        write!(f, "{}", Detail(self))
+    }
+}
+
+/// A reason where its heading stands before it already.
+pub(crate) struct Detail<'a>(pub(crate) &'a Reason);
+
+impl Display for Detail<'_> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self.0 {
+            Reason::NotRequested => f.write_str("left out on request (--only, --without)"),
+            Reason::OnlyByName { lever } => {
+                write!(f, "tried only when asked for by name: --also {lever}")
+            }
+            Reason::RiskNotAllowed { risk } => {
+                write!(f, "risk {risk}: not tried without --allow {risk}")
+            }
+            Reason::RemoteApplication => f.write_str("the application runs on another host"),
+            Reason::NotForServer { because } => f.write_str(because),
+            Reason::NotForFamily { family } => write!(f, "its [when] does not name {family}"),
+            Reason::NotForVersion {
+                family,
+                range,
+                version,
+            } => write!(f, "for {family} {range} only; this is {version}"),
+            Reason::NoWrites => {
+                f.write_str("the workload does not write: try one that does, as oltp_read_write")
+            }
+            Reason::NotForEngine { engines, engine } => write!(
+                f,
+                "for tables in {} only; these are in {engine}",
+                engines.join(", ")
+            ),
+            Reason::LittleData { least_bytes, bytes } => write!(
+                f,
+                "matters from {} of data; this is {}: load more rows",
+                megabytes(*least_bytes),
+                megabytes(*bytes)
+            ),
+            Reason::FewCpus {
+                least,
+                cpus,
+                machine,
+            } => write!(f, "needs {least} CPUs; {machine} has {cpus}"),
+            Reason::CpuNumbers { here, production } => write!(
+                f,
+                "it names CPUs by their numbers: this machine has {here}, the production machine {production}"
+            ),
+            Reason::LittleMemory {
+                least_bytes,
+                bytes,
+                machine,
+            } => write!(
+                f,
+                "needs {} of memory; {machine} has {}",
+                megabytes(*least_bytes),
+                megabytes(*bytes)
+            ),
+            Reason::HugePagesOff { mode: Some(mode) } => write!(
+                f,
+                "transparent huge pages are set to {mode}: echo madvise > /sys/kernel/mm/transparent_hugepage/enabled"
+            ),
+            Reason::HugePagesOff { mode: None } => {
+                f.write_str("this kernel has no transparent huge pages")
+            }
+            Reason::NoHugePagesReserved => f.write_str(
+                "no huge pages are reserved: sysctl vm.nr_hugepages=N, for both servers of a duel",
+            ),
+            Reason::OneNumaNode => f.write_str("this machine has one NUMA node"),
+            Reason::OneThreadPerCore => f.write_str("this machine has one thread per core"),
+            Reason::NeedsRoot => f.write_str("raising a priority needs root"),
+            Reason::LockedMemoryLimit { bytes } => write!(
+                f,
+                "only {} may be locked: raise `ulimit -l` (LimitMEMLOCK= in systemd)",
+                megabytes(*bytes)
+            ),
+            Reason::MallocNotFound { malloc } => write!(
+                f,
+                "{malloc} was not found for this server: install its package, or use a server from the catalogue, \
+                 which brings it along (in a cache whose path has neither blanks nor colons: NIAGARA_CACHE)"
+            ),
+            Reason::NotComputable { error } => f.write_str(error),
+            Reason::ChangesNothing => f.write_str("it changes nothing here"),
+            Reason::Excludes { lever } => write!(f, "it cannot be together with {lever}"),
+            Reason::DoesNotStart { cause } => write!(f, "the server does not start with it: {cause}"),
+            Reason::DoesNotStartTogether {
+                title,
+                others,
+                cause,
+            } => {
+                let fewer = match others.len() {
+                    1 => "either alone",
+                    _ => "fewer of them",
+                };
+                let others = others.join(" and ");
+                write!(
+                    f,
+                    "the server does not start with {title} and {others} together, though with {fewer} it does; \
+                     {others} stayed: {cause}"
+                )
+            }
+            Reason::NothingToActOn { setting, wanted } => write!(
+                f,
+                "nothing to gain with {} = {}, as this server starts{}: it matters with {} = {wanted}",
+                setting.variable,
+                setting.value,
+                setting.in_place(),
+                setting.variable
+            ),
+            Reason::Unchanged { ignored, same } => {
+                let mut parts = Vec::new();
+                if !ignored.is_empty() {
+                    let told = ignored.iter();
+                    let told = told.map(|one| format!("{} (\"{}\")", one.variable, one.value));
+                    parts.push(format!(
+                        "this server ignores what it sets: {}",
+                        told.collect::<Vec<_>>().join(", ")
+                    ));
+                }
+                if !same.is_empty() {
+                    parts.push(format!("already so without it: {}", joined(same)));
+                }
+                f.write_str(&parts.join("; "))
+            }
+            Reason::WouldLower { setting, to } => write!(
+                f,
+                "your {} has more already: {} = {}, this lever would lower it to {to}",
+                setting.place.as_deref().unwrap_or("configuration"),
+                setting.variable,
+                setting.value
+            ),
+            Reason::DidNotLast { cause } => {
+                write!(f, "no server with it lasted under this load: {cause}")
+            }
+            Reason::Costly {
+                ratio,
+                low,
+                high,
+                duels,
+            } => write!(
+                f,
+                "it costs more than a third of the throughput: × {ratio:.2} [{low:.2}, {high:.2}] with it by {}, then set aside",
+                number::count(*duels, "duel")
+            ),
+            Reason::BudgetTooShort => f.write_str(
+                "the budget is too short for this many levers: give a longer --budget",
+            ),
+            Reason::BegunWithout => f.write_str(
+                "the tuning that is continued began without it: another folder (--out) begins a new one",
+            ),
+            Reason::CannotBuild { error, together } => {
+                f.write_str(error)?;
+                match together.is_empty() {
+                    true => Ok(()),
+                    false => write!(f, "\n(together with {})", together.join(", ")),
+                }
+            }
+            Reason::BaseBuildMissing { lever, error } => {
+                write!(f, "it adds to {lever}, which is not available here: {error}")
+            }
+            Reason::TooManyBuildsToScreen { most, lever } => write!(
+                f,
+                "the duels of this budget tell {most} builds apart, and more is expected of others: a longer --budget, or --only {lever}"
+            ),
+            Reason::TooManyServers { most } => write!(
+                f,
+                "with it the levers that build need more than {most} different servers: leave some out (--without), or \
+                 name those to try (--only)"
+            ),
+            Reason::BuildBudget {
+                takes: Some(takes),
+                budget,
+                left,
+            } => write!(
+                f,
+                "building it takes about {}, and of the {} for building {} are left: --build-budget {}",
+                minutes(*takes),
+                minutes(*budget),
+                minutes(left.max(0.0)),
+                minutes(budget - left + takes)
+            ),
+            Reason::BuildBudget {
+                takes: None,
+                budget,
+                ..
+            } => write!(
+                f,
+                "how long building it takes here is unknown yet, and {} are for building: --build-budget {}, or build it alone \
+                 (niagara server build)",
+                minutes(*budget),
+                minutes(budget * 4.0)
+            ),
+            Reason::FailedCheck { finding, server } => {
+                f.write_str("its server failed the check of its correctness")?;
+                if let Some(finding) = finding {
+                    write!(f, ": {finding}")?;
+                }
+                write!(f, " (niagara server check {server})")
+            }
+            Reason::Unchecked { undone, server } => write!(
+                f,
+                "the correctness of its server is unknown: {}; run `niagara server check {server}`, and once that \
+                 passes, tune again into another folder (--out)",
+                undone
+                    .as_deref()
+                    .unwrap_or("not every part of its check was done")
+            ),
+            Reason::NotToday { because } => f.write_str(because),
+            Reason::NotAvailable { error } => f.write_str(error),
+            Reason::NoLoad => f.write_str("its load was not set up"),
+            Reason::NotAskedFor => f.write_str("not measured yet: in no part that was asked for"),
+            Reason::CutShort => f.write_str(
+                "not measured yet: a part ended within it, after too few duels to tell a difference",
+            ),
+            Reason::StoppedBefore => f.write_str("not yet: the study was stopped before it"),
+            Reason::StoppedWithin => f.write_str("stopped before it was measured"),
+            Reason::TimeEnded => f.write_str("the time ended before it: give a longer --budget"),
+            Reason::NotToldApart => {
+                f.write_str("the time ended before the screening could tell it apart")
+            }
+            Reason::SideFailed(failure) => write!(f, "{failure}"),
+            Reason::EndedAfterFailure(failure) => {
+                write!(f, "the time ended after a duel that failed: {failure}")
+            }
+            Reason::AllDisturbed { duels } => write!(
+                f,
+                "every duel that there was time for was too disturbed to count ({}): try a machine on which nothing \
+                 else takes the memory or the CPUs, or --disturbance 100%, by which everything counts",
+                number::count(*duels, "duel")
+            ),
+        }
+    }
+}
+
+impl Display for PointFailure {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NotMeasured {
+                error,
+                by_other: false,
+            } => f.write_str(error),
+            Self::NotMeasured {
+                error,
+                by_other: true,
+            } => write!(f, "not measured, because the other side failed: {error}"),
+            Self::GivenUp {
+                starts,
+                error,
+                by_other: false,
+            } => write!(
+                f,
+                "given up after {} that count; then it failed again and again: {error}",
+                number::count(*starts, "start")
+            ),
+            Self::GivenUp {
+                starts,
+                error,
+                by_other: true,
+            } => write!(
+                f,
+                "given up after {} that count, because the other side failed: {error}",
+                number::count(*starts, "start")
+            ),
+            Self::Sometimes {
+                failed,
+                starts,
+                error,
+            } => write!(
+                f,
+                "{failed} of {} failed, and the figures are of the others: {error}",
+                number::count(*starts, "start")
+            ),
+            Self::EndedAfter { error } => {
+                write!(f, "the time ended after a start that failed: {error}")
+            }
+            Self::NoneCounted { starts: 0 } => f.write_str("the time ended before its first start"),
+            Self::NoneCounted { starts } => write!(
+                f,
+                "none of its {} counts: each was too disturbed, or nothing was answered",
+                number::count(*starts, "start")
+            ),
+        }
+    }
+}
+
+impl Display for Warning {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match (&self.about, &self.finding) {
+            (Some(about), finding) => write!(f, "{about}: {finding}"),
+            // It begins with the name of a side.
+            (None, finding @ Finding::AllTimeDisagrees { .. }) => {
+                f.write_str(&number::capital(&finding.to_string()))
+            }
+            (None, finding) => write!(f, "{finding}"),
+        }
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Stopped => f.write_str("stopped on request: the same command continues from here"),
+            Self::Unfinished => f.write_str(
+                "interrupted, or still under way: this is what was known by then; the same command continues from here",
+            ),
+            Self::QuestionUnfinished {
+                stopped,
+                called_after,
+                withdrawn,
+            } => {
+                f.write_str(match stopped {
+                    true => "stopped on request",
+                    false => "interrupted",
+                })?;
+                match called_after {
+                    Some(_) if *withdrawn => Ok(()),
+                    Some(duels) => write!(
+                        f,
+                        "; the difference was called after {}",
+                        number::count(*duels, "duel")
+                    ),
+                    None => f.write_str(" before a verdict"),
+                }
+            }
+            Self::StrongestOnly => f.write_str(
+                "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
+                 were chosen; a longer --budget finds more",
+            ),
+            Self::ScreeningFailures { duels } => write!(
+                f,
+                "in {} of the screening a side did not start or did not last; no lever was to blame unless it is named below",
+                number::count(*duels as usize, "duel")
+            ),
+            Self::ScreeningStopped => f.write_str(
+                "stopped during the screening: nothing was promoted yet, and the effects are preliminary",
+            ),
+            Self::NoControl {
+                control,
+                part,
+                reason,
+            } => {
+                write!(
+                    f,
+                    "this study has no {control}{}, so that part of the method was not checked here",
+                    of_part(*part)
+                )?;
+                match reason {
+                    Some(reason) => write!(f, ": {reason}"),
+                    None => Ok(()),
+                }
+            }
+            Self::ControlFailed {
+                control,
+                part,
+                failure,
+            } => write!(
+                f,
+                "the {control}{} failed, so that part of the method was not checked here: {failure}",
+                of_part(*part)
+            ),
+            Self::ControlTooShort {
+                control,
+                part,
+                duels,
+            } => write!(
+                f,
+                "the {control}{} had only {}, too few to call a difference: that part of the method was not checked here; \
+                 give a longer --budget",
+                of_part(*part),
+                number::count(*duels, "duel")
+            ),
+            Self::NegativeControlMoved {
+                part,
+                effect,
+                one_in,
+            } => write!(
+                f,
+                "the negative control{}, which changes nothing, shows {}: something else moves these figures, or this is the one \
+                 control in {one_in:.0} that chance moves; distrust the small ones",
+                of_part(*part),
+                three_digits(effect)
+            ),
+            Self::PositiveControlUnseen {
+                part,
+                effect,
+                too_few,
+                least_cost,
+            } => {
+                let (part, shown) = (of_part(*part), three_digits(effect));
+                match (too_few, least_cost) {
+                    (_, None) => write!(
+                        f,
+                        "the positive control{part}, known to slow the server, shows {shown}: a real slowdown was not seen, \
+                         so gains may have been missed as well (too much noise, or too little time)"
+                    ),
+                    (Some(duels), _) => write!(
+                        f,
+                        "the positive control{part}, known to slow the server, shows {shown} by {}: too rough to tell, and so would \
+                         a loss down to × {:.2} be by as many here; give a longer --budget",
+                        number::count(*duels, "duel"),
+                        effect.low
+                    ),
+                    (None, Some(least_cost)) => write!(
+                        f,
+                        "the positive control{part}, known to cost {:.0} % of the throughput or more, shows {shown}: it costs less \
+                         here, or this study misses effects that it should see",
+                        (1.0 - least_cost) * 100.0
+                    ),
+                }
+            }
+            Self::LeftOut { title, reason } => write!(
+                f,
+                "{title} was promoted, and left out before anything was proven: {reason}"
+            ),
+            Self::StandsStill {
+                title,
+                with,
+                without,
+                cost,
+            } => write!(
+                f,
+                "{title} was left out before anything was proven: the server stood still more with it in {with} of its duels, \
+                 more without it in {without}. In the median slice it gains, over all time that costs {:.0} %",
+                cost * 100.0
+            ),
+            Self::ChangesAnswers {
+                title,
+                together,
+                differences,
+            } => write!(
+                f,
+                "{title} changes what the server answers{} and was left out: {}",
+                match together {
+                    true => " together with the other levers",
+                    false => "",
+                },
+                differing(differences)
+            ),
+            Self::RungLeftOut { title, failed } => write!(
+                f,
+                "{title} was left out of the later steps: {}",
+                match failed {
+                    true => "its duels failed, though the final variant has it",
+                    false => "its replay gave other answers, or was not that of the capture",
+                }
+            ),
+            Self::RungWorse { title, lever } => write!(
+                f,
+                "{title} made it worse in its fresh duels: the total was judged with it, a ladder without it may do better \
+                 (--without {lever})"
+            ),
+            Self::FailedDuels { count, failure } => write!(
+                f,
+                "{} failed in {count} of its duels: {}",
+                failure.variant, failure.error
+            ),
+            Self::CouldNotMeasure(failure) => write!(f, "{failure}"),
+            Self::BeyondBudget { duels } => write!(
+                f,
+                "run beyond the budget, for a result with an interval: {}",
+                number::count(*duels, "duel")
+            ),
+            Self::FasterWhereBothSurvived { variant } => write!(
+                f,
+                "{variant} was faster in the duels that both sides survived; as others were not survived, nothing is claimed"
+            ),
+            Self::TooFewDuels {
+                duels,
+                alpha,
+                confidence: Some(confidence),
+            } => write!(
+                f,
+                "the time ended after {}, too few to call a difference at α = {alpha}: the interval is the widest there is, \
+                 of {:.0} % confidence; give a longer --budget",
+                number::count(*duels, "duel"),
+                confidence * 100.0
+            ),
+            Self::TooFewDuels {
+                duels,
+                confidence: None,
+                ..
+            } => write!(
+                f,
+                "the time ended after {}: there is no interval; give a longer --budget, or shorter duels (--couples)",
+                match duels {
+                    0 => "no duel".to_owned(),
+                    1 => "one duel".to_owned(),
+                    duels => number::count(*duels, "duel"),
+                }
+            ),
+            Self::DuelLimitTooLow {
+                duels,
+                alpha,
+                rungs: Some(rungs),
+            } => write!(
+                f,
+                "{duels} duels a rung can prove nothing at α = {alpha} shared by {rungs} rungs: give more duels"
+            ),
+            Self::DuelLimitTooLow {
+                duels,
+                alpha,
+                rungs: None,
+            } => write!(
+                f,
+                "too few duels ({duels}) to call any difference at α = {alpha}: give more with --max-duels"
+            ),
+            Self::TrimmedProtocol => f.write_str(
+                "protocol of 2008: one series of runs after the other, best and worst dropped, no interval; \
+                 on identical servers it shows a difference every time",
+            ),
+            Self::FewInSlice {
+                transactions,
+                goal,
+                slice_seconds,
+            } => write!(
+                f,
+                "a slice has {transactions:.0} transactions, so that its {goal} is the latency of the slowest one: \
+                 --slice {slice_seconds:.0}s, or a higher --rate tells more of the others"
+            ),
+            Self::RemoteLoad { host } => write!(
+                f,
+                "the load comes from {host}: what else uses the CPUs of that host is not observed"
+            ),
+            Self::GeneratorLimits { sides } => {
+                let sides = sides.iter().map(|one| {
+                    format!(
+                        "{} ({}): its busiest loop used {:.0} % of a CPU",
+                        SIDES[one.side.min(1)],
+                        one.variant,
+                        one.busy * 100.0
+                    )
+                });
+                write!(
+                    f,
+                    "limited by the load generator, not by the server: {}; the server's own difference may be larger, so the \
+                     figures are a bound (fewer --threads, or the load from another machine: --client-host)",
+                    sides.collect::<Vec<_>>().join("; ")
+                )
+            }
+            Self::BehindTheRate { rate, sides } => {
+                let sides = sides.iter().map(|one| {
+                    format!(
+                        "{} ({}) served {:.0}",
+                        SIDES[one.side.min(1)],
+                        one.variant,
+                        one.served
+                    )
+                });
+                write!(
+                    f,
+                    "of {rate:.0} transactions a second that arrived {}: a queue grows there until the slice ends, so its \
+                     latencies are higher than shown, by as much as one waits longer (a lower --rate compares at a rate that both serve)",
+                    sides.collect::<Vec<_>>().join(", ")
+                )
+            }
+            Self::DroppedOneSide { side, dropped, all } => {
+                let side = SIDES[(*side).min(1)];
+                write!(
+                    f,
+                    "couples were dropped because the machine was disturbed (its memory, say) in {side}'s slices, {dropped} of {all}: \
+                     that is likely caused by {side} itself, and its cost is not in the figures"
+                )
+            }
+            Self::TakenFromOneSide { side, evidence } => {
+                let (side, other) = (SIDES[(*side).min(1)], SIDES[1 - (*side).min(1)]);
+                write!(
+                    f,
+                    "other processes took more CPU time from {side} than from {other}, {}: the figures are not corrected for it",
+                    match evidence {
+                        TakenEvidence::DuelAfterDuel =>
+                            "in duel after duel, which the variant itself likely causes",
+                        TakenEvidence::AllSlices =>
+                            "over all slices by more than chance explains, which the variant itself may cause",
+                    }
+                )
+            }
+            Self::BuildNotRecommended { of, check } => {
+                let whose = match of.contains(' ') {
+                    true => format!("the {of}'s"),
+                    false => format!("{of}'s"),
+                };
+                match check {
+                    BuildCheck::Failed(finding) => write!(
+                        f,
+                        "{whose} own build is not correct and therefore not recommended: {finding}"
+                    ),
+                    BuildCheck::Unknown(command) => write!(
+                        f,
+                        "{whose} own build is not known to be correct and therefore not recommended yet: {command}"
+                    ),
+                    BuildCheck::Passed(figures) => {
+                        write!(f, "{whose} own build passed its check: {figures}")
+                    }
+                }
+            }
+            Self::BuildNotChecked { error } => write!(
+                f,
+                "the final variant's own build could not be checked, and is therefore not handed over; the same command \
+                 tries again: {error}"
+            ),
+            Self::CheckFailed { part, finding } => write!(
+                f,
+                "the final variant failed a check ({part}) and is therefore not recommended: {finding}"
+            ),
+            Self::CheckNotDone {
+                part,
+                reason,
+                broken,
+            } => write!(
+                f,
+                "the final variant could not be checked ({part}){}: {reason}",
+                match broken {
+                    true => ", and is therefore not handed over; the same command tries again",
+                    false => "",
+                }
+            ),
+            Self::OtherAnswers { differences } => write!(
+                f,
+                "the final variant answers the capture otherwise than the start and is therefore not recommended: {}",
+                differing(differences)
+            ),
+            Self::AnswersUnknown { error } => write!(
+                f,
+                "the final variant's answers to the capture could not be compared with the start's, and it is therefore not \
+                 handed over; the same command tries again: {error}"
+            ),
+            Self::NoProfile { subject: None, .. } => f.write_str(
+                "what limits the server now was not observed: the budget is too short for a profile",
+            ),
+            Self::NoProfile {
+                subject: Some(subject),
+                error,
+            } => write!(
+                f,
+                "what limits {subject} could not be observed: {}",
+                error.as_deref().unwrap_or("no reason given")
+            ),
+            Self::NothingLeftToConfirm { title } => write!(
+                f,
+                "{title} looks best now and is not confirmed: earlier confirmations used all of the error probability; \
+                 measure the matrix again with another --out"
+            ),
+            Self::CouldNotConfirm { title, reason } => {
+                write!(f, "{title} looks best and could not be confirmed: {reason}")
+            }
+            Self::ProvenNotChecked { title, reason } => write!(
+                f,
+                "{title} was proven and could not be checked here, and is therefore not handed over; the same command tries \
+                 again: {reason}"
+            ),
+            Self::FewRounds { fewest, wanted } => write!(
+                f,
+                "the time ended before all rounds: the point with fewest has {fewest} fresh starts of {wanted}; a longer budget \
+                 narrows the intervals"
+            ),
+            Self::SingleStarts => f.write_str(
+                "points of one fresh start have no interval: how much they vary is unknown",
+            ),
+            Self::PointFailed {
+                curve,
+                threads,
+                failure,
+            } => write!(
+                f,
+                "{curve} at {}: {failure}",
+                number::count(*threads as usize, "thread")
+            ),
+            Self::LawMisses { curves } => write!(
+                f,
+                "{}: the scalability law misses the measured points by more than starts differ; read the points, not the law",
+                curves.join("; ")
+            ),
+            Self::OlderBuild { of, releases } => {
+                let whose = match of.contains(' ') {
+                    true => format!("The {of}'s"),
+                    false => format!("{of}'s"),
+                };
+                write!(
+                    f,
+                    "{whose} own build is of an older release ({}) than the server compared with it ({}). It lacks the fixes made \
+                     between them, security fixes included, and the ratio compares two releases, too. `niagara server build SERVER \
+                     --refresh-source` asks for the newer source.",
+                    releases.built,
+                    releases.newer_beside().unwrap_or_default()
+                )
+            }
+            Self::AllTimeDisagrees {
+                sides: [a, b],
+                all_time,
+                median,
+                meaning,
+            } => {
+                let b_loses = all_time.over_score.is_none_or(|over| over.ratio < 1.0);
+                let (worse, better) = match b_loses {
+                    true => (1, 0),
+                    false => (0, 1),
+                };
+                let names = [a, b];
+                let [more, less] = [worse, better].map(|side| all_time.slow[side]);
+                let [who, other] = [worse, better].map(|side| names[side]);
+                match more > less && more >= MANY_STANDSTILLS {
+                    true => write!(
+                        f,
+                        "{who} stood still, or served less than half of its usual rate, in {} of its slices ({other} in {})",
+                        number::percent(more),
+                        number::percent(less)
+                    )?,
+                    false => write!(f, "{who} loses more by its slow slices than {other}")?,
+                }
+                write!(
+                    f,
+                    ". Over all time under load {b} served {} of what {a} did, by its median slice {}.{}",
+                    number::estimate(&all_time.estimate),
+                    number::estimate(median),
+                    match meaning {
+                        AllTimeMeaning::Withdrawn =>
+                            " So it is not called faster, and not handed over. In InnoDB mostly flushing, or a checkpoint of the redo \
+                             log, holds all connections up.",
+                        AllTimeMeaning::ContradictsFaster => " By now it would not be called faster.",
+                        AllTimeMeaning::FasterToo =>
+                            " It is faster over all time as well; a whole day is nearer to the first figure.",
+                        AllTimeMeaning::Open =>
+                            " Whether it is faster over all time as well these duels leave open: more would tell.",
+                        AllTimeMeaning::Nothing => "",
+                    }
+                )
+            }
+            Self::PairProtocol => f.write_str(
+                "Measured in pairs of runs, one variant after the other: the machine's drift cancels less well than in duels, \
+                 so the interval is wider for the same time.",
+            ),
+            Self::ProvenUnchecked => f.write_str(
+                "The proven gain is not checked yet: deploy/ is written once the study is continued.",
+            ),
+            Self::ReplayUnfit { verdict } => write!(f, "Replay: {verdict}."),
+            Self::ReplayAnswers { answers } => write!(
+                f,
+                "B gives other answers than A, so that it cannot be recommended, whatever its speed: {}.",
+                answers.join("; ")
+            ),
+            Self::SlowerDigests { digests } => {
+                let told = digests.iter().map(|digest| {
+                    format!(
+                        "{} ({}): {}",
+                        digest.digest,
+                        number::estimate(&digest.latency),
+                        digest.text
+                    )
+                });
+                write!(f, "Slower on B: {}.", told.collect::<Vec<_>>().join("; "))
+            }
+        }
+    }
+}
+
+/// ` of part 2`, or nothing.
+fn of_part(part: Option<usize>) -> String {
+    part.map_or(String::new(), |part| format!(" of part {part}"))
+}
+
+fn three_digits(e: &niagara_stats::Estimate) -> String {
+    format!("× {:.3} [{:.3}, {:.3}]", e.ratio, e.low, e.high)
+}
+
+fn differing(digests: &[DifferingDigest]) -> String {
+    let told = digests.iter().map(DifferingDigest::words);
+    told.collect::<Vec<_>>().join("; ")
+}
+
+fn joined(settings: &[Setting]) -> String {
+    let told = settings.iter().map(Setting::to_string);
+    told.collect::<Vec<_>>().join(", ")
+}
+
+fn megabytes(bytes: u64) -> String {
+    format!("{} MB", bytes >> 20)
+}
+
+fn minutes(seconds: f64) -> String {
+    format!("{:.0}m", (seconds / 60.0).ceil())
+}
