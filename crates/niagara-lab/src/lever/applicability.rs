@@ -3,7 +3,7 @@
 use niagara_server::machine::Fingerprint;
 
 use super::change::Change;
-use super::context::Context;
+use super::context::{Context, GLIBC};
 use super::definition::{Lever, Need, WorkloadKind};
 use super::range::Span;
 use super::risk::Risk;
@@ -18,6 +18,8 @@ impl Lever {
     /// The reason why the lever does not apply.
     pub fn applicability(&self, context: &Context) -> Result<Change, String> {
         self.check_server(context)?;
+        self.check_source(context)?;
+        self.check_options(context)?;
         self.check_permission(context)?;
         self.check_workload(context)?;
         self.check_size(context)?;
@@ -59,6 +61,43 @@ impl Lever {
             ),
         };
         Err(format!("{NOT_FOR_THIS_SERVER}{reason}"))
+    }
+
+    /// Whether anybody can build it.
+    fn check_source(&self, context: &Context) -> Result<(), String> {
+        match &context.not_buildable {
+            Some(reason) if !self.template.build.is_empty() => {
+                Err(format!("{NOT_FOR_THIS_SERVER}{reason}"))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the server has the variables that it sets, by what its binary says.
+    fn check_options(&self, context: &Context) -> Result<(), String> {
+        let Some(options) = &context.options else {
+            return Ok(());
+        };
+        // A build may have options that the packaged server has not.
+        if !self.template.build.is_empty() {
+            return Ok(());
+        }
+        let names = self.template.variables(context.family);
+        let unknown = names
+            .map(|(name, _)| name)
+            .find(|name| !options.takes(name));
+        let lacked = self.when.lacks.iter().find(|name| options.takes(name));
+        match (unknown, lacked) {
+            (Some(name), _) => Err(format!(
+                "{NOT_FOR_THIS_SERVER}{} {} has no variable {name}",
+                context.family, context.version
+            )),
+            (None, Some(name)) => Err(format!(
+                "{NOT_FOR_THIS_SERVER}{} {} has {name} in its place",
+                context.family, context.version
+            )),
+            (None, None) => Ok(()),
+        }
     }
 
     fn check_permission(&self, context: &Context) -> Result<(), String> {
@@ -151,13 +190,42 @@ impl Lever {
     }
 
     fn check_malloc(&self, context: &Context) -> Result<(), String> {
-        match &self.template.malloc {
-            Some(malloc) if malloc != "glibc" && !context.mallocs.contains(malloc) => Err(format!(
+        let (own, name) = (context.own_malloc.as_str(), &context.family);
+        let version = context.version;
+        if self.only_sets_glibc() && own != GLIBC {
+            return Err(format!(
+                "{NOT_FOR_THIS_SERVER}this {name} {version} is linked with {own}: settings of the C library's malloc do not reach it"
+            ));
+        }
+        let Some(malloc) = &self.template.malloc else {
+            return Ok(());
+        };
+        if malloc == own && self.template.sets_only_malloc() {
+            return Err(format!(
+                "{NOT_FOR_THIS_SERVER}this {name} {version} uses {malloc} already: nothing to gain"
+            ));
+        }
+        if malloc != own && own != GLIBC && context.mallocs.is_empty() {
+            return Err(format!(
+                "{NOT_FOR_THIS_SERVER}{own} is compiled into this {name} {version}: no other malloc can be loaded in its place"
+            ));
+        }
+        if malloc != GLIBC && malloc != own && !context.mallocs.contains(malloc) {
+            return Err(format!(
                 "{malloc} was not found for this server: install its package, or use a server from the catalogue, \
                  which brings it along (in a cache whose path has neither blanks nor colons: NIAGARA_CACHE)"
-            )),
-            _ => Ok(()),
+            ));
         }
+        Ok(())
+    }
+
+    /// Whether it is settings of the C library's malloc alone, which another does not read.
+    fn only_sets_glibc(&self) -> bool {
+        let template = &self.template;
+        let mut names = template.environment.keys();
+        template.malloc.is_none()
+            && !template.environment.is_empty()
+            && names.all(|name| name.starts_with("MALLOC_") && name != "MALLOC_CONF")
     }
 }
 
@@ -202,6 +270,9 @@ fn megabytes(bytes: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use niagara_origin::configuration::ServerOptions;
     use niagara_server::Family;
 
     use super::*;
@@ -295,6 +366,64 @@ mod tests {
         assert_eq!(
             refusal(&format!("risk = \"none\"\ntry = \"named\"\n{CHANGE}")),
             "tried only when asked for by name: --also test"
+        );
+    }
+
+    #[test]
+    fn the_binary_decides_on_variables() {
+        let mut context = context();
+        context.options = Some(Arc::new(ServerOptions::of_help(
+            "  --old-size=# \n\nVariables (--variable-name=value)\nold-size 1\n",
+        )));
+        let refusal = |text: &str| {
+            lever(&format!("risk = \"none\"\n{text}"))
+                .applicability(&context)
+                .err()
+        };
+        assert_eq!(refusal("[change.config]\nold_size = 2\n"), None);
+        assert_eq!(refusal("[change.config]\nloose_other = 2\n"), None);
+        assert_eq!(
+            refusal("[change.config]\nnew_size = 2\n").as_deref(),
+            Some("not for this server: MariaDB 10.11.19 has no variable new_size")
+        );
+        assert_eq!(
+            refusal("[when]\nlacks = [\"old-size\"]\n[change]\nmalloc = \"glibc\"\nhuge_pages_heap = true\n")
+                .as_deref(),
+            Some("not for this server: MariaDB 10.11.19 has old_size in its place")
+        );
+    }
+
+    #[test]
+    fn mallocs_depend_on_the_one_that_is_linked_in() {
+        let mut context = context();
+        context.mallocs = ["glibc", "jemalloc"].map(str::to_owned).into();
+        let refusal = |context: &Context, change: &str| {
+            lever(&format!("risk = \"none\"\n{change}"))
+                .applicability(context)
+                .err()
+                .unwrap_or_default()
+        };
+        let glibc = "[change]\nmalloc = \"glibc\"\n";
+        let arenas = "[change.environment]\nMALLOC_ARENA_MAX = 2\n";
+        let jemalloc = "[change]\nmalloc = \"jemalloc\"\n";
+        assert!(refusal(&context, glibc).ends_with("uses glibc already: nothing to gain"));
+        assert_eq!(refusal(&context, arenas), "");
+        assert_eq!(refusal(&context, jemalloc), "");
+        "jemalloc".clone_into(&mut context.own_malloc);
+        assert_eq!(refusal(&context, glibc), "");
+        assert!(refusal(&context, arenas).contains("linked with jemalloc"));
+        context.mallocs.clear();
+        assert!(refusal(&context, glibc).contains("jemalloc is compiled into this MariaDB"));
+    }
+
+    #[test]
+    fn what_nobody_can_build_is_not_offered() {
+        let mut context = context();
+        context.not_buildable = Some("nobody knows how".to_owned());
+        let lever = lever("risk = \"none\"\ntry = \"named\"\n[change.build]\npgo = \"mixed\"\n");
+        assert_eq!(
+            lever.applicability(&context).expect_err("no sources"),
+            "not for this server: nobody knows how"
         );
     }
 

@@ -320,7 +320,7 @@ fn unchanged(
             continue;
         }
         let (before, after) = (defaults.value(name)?, found.value(name)?);
-        if before != after {
+        if in_effect(name, before) != in_effect(name, after) {
             return None;
         }
         let shown = name.strip_prefix("skip_").unwrap_or(name);
@@ -337,6 +337,14 @@ fn unchanged(
         reasons.push(format!("already so without it: {}", same.join(", ")));
     }
     (!reasons.is_empty()).then(|| reasons.join("; "))
+}
+
+/// What a variable's value stands for: none for this one is the system call of the same effect as `fsync` (MySQL before 8.0).
+fn in_effect<'v>(name: &str, value: &'v str) -> &'v str {
+    match (name, value) {
+        ("innodb_flush_method", "") => "fsync",
+        _ => value,
+    }
 }
 
 /// ` (your /etc/mysql/my.cnf line 12)`, where the start says what `name` is.

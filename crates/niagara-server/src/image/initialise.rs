@@ -79,6 +79,7 @@ pub(crate) fn initialise(
         .env("PATH", "/usr/bin:/bin")
         .env("LC_ALL", "C")
         .envs(NO_PROFILE)
+        .envs(install.library_environment())
         .args(base_arguments(install, datadir))
         .args(variable_arguments(&Runtime::default(), layout));
     // Temporary tables have a folder of their own: a MariaDB that starts removes those that it finds in its folder,

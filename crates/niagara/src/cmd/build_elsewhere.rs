@@ -1,6 +1,6 @@
 //! What a tuning without builds says at its end: what a build brought where one was measured, and the command.
 
-use niagara_lab::lever::{Lever, Measured};
+use niagara_lab::lever::{Lever, Measured, NOT_FOR_THIS_SERVER};
 use niagara_server::Family;
 use niagara_store::{TuneSummary, load_name};
 
@@ -30,6 +30,8 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .iter()
         .filter(|left| is_build(&left.lever))
         .map(|left| left.reason.as_str())
+        // Advice that nobody can follow is none.
+        .filter(|reason| !reason.starts_with(NOT_FOR_THIS_SERVER))
         .collect();
     if !tune.complete || left_out.is_empty() || tried.any(|screened| is_build(&screened.lever)) {
         return None;
