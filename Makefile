@@ -15,7 +15,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-fleet test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers release tune test test-check test-servers test-fleet test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -124,6 +124,9 @@ test-fleet: setup-fleet ## Studies on a Slurm cluster that is started on this ma
 
 test-check: build ## Checks packaged servers wholly, beside themselves (some minutes each): make test-check NAMES=mariadb-10.11
 	for name in $(NAMES); do $(NIAGARA) server check $$name || exit 1; done
+
+test-servers: build ## Fetches servers of other releases, runs every job on each and writes docs/servers.md (an hour): make test-servers SERVERS=mysql-8.0.31
+	scripts/test-servers $(NIAGARA) $(SERVERS)
 
 test-page: ## Pages in headless Chromium, judged by axe-core (installs chromium and npm): make test-page [REPORT=…/report.html]
 	scripts/test-page $(REPORT)

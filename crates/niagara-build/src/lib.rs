@@ -47,7 +47,7 @@ mod training_words;
 pub use able::{check_packages, check_tools};
 pub use additions::settings_with;
 pub use builder::{Builder, Built, Wanted};
-pub use described::kept_as;
+pub use described::{built_as, kept_as};
 pub use forecast::Forecast;
 pub use load_trainer::{Exercise, LoadTrainer, stopped};
 pub use patch::Patch;

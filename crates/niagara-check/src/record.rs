@@ -232,6 +232,7 @@ mod tests {
             own_malloc: "glibc".into(),
             packages: BTreeMap::new(),
             plugins: Vec::new(),
+            libraries: None,
         }
     }
 

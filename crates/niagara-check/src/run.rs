@@ -289,6 +289,7 @@ mod tests {
             own_malloc: "glibc".into(),
             packages: BTreeMap::new(),
             plugins: Vec::new(),
+            libraries: None,
         };
         let ours = install("99.1.2");
         let mut fetched = |text: &str| panic!("nothing is to be fetched: {text}");

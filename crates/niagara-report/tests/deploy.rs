@@ -543,3 +543,39 @@ fn a_library_for_the_text_is_installed_preloaded_checked_and_undone() {
     // Written by whoever carries it.
     assert!(!files.contains_key("libniagara_text.so"));
 }
+
+#[test]
+fn a_server_of_its_own_place_has_its_own_steps() {
+    let variant = Deployment {
+        family: "mysql".into(),
+        config: BTreeMap::from([("innodb_io_capacity".to_owned(), "2000".to_owned())]),
+        ..Deployment::default()
+    };
+    let files = |server: &str| -> String {
+        let input = DeployInput {
+            server: server.into(),
+            variant: variant.clone(),
+            ..DeployInput::default()
+        };
+        deploy(&input).into_iter().map(|(_, text)| text).collect()
+    };
+    let text = files("/opt/mysql-8.0.31/bin/mysqld");
+    for part in [
+        "/opt/mysql-8.0.31/bin/mysql -u root -p",
+        "/opt/mysql-8.0.31/zz-niagara.cnf",
+        "!include /opt/mysql-8.0.31/zz-niagara.cnf",
+        "/etc/my.cnf",
+        "/opt/mysql-8.0.31/bin/mysqld --print-defaults",
+        "systemctl status $(pidof -s mysqld)",
+    ] {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+    for other in ["/etc/mysql/", "sudo mysql ", "/usr/sbin/"] {
+        assert!(!text.contains(other), "{other} in\n{text}");
+    }
+    let text = files("/usr/sbin/mysqld");
+    assert!(
+        text.contains("sudo mysql ") && text.contains("/etc/mysql/mysql.conf.d"),
+        "{text}"
+    );
+}

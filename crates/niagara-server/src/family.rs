@@ -77,6 +77,11 @@ impl Version {
     pub fn series(self) -> String {
         format!("{}.{}", self.major, self.minor)
     }
+
+    /// Whether it is of a series before `major.minor`.
+    pub fn is_before(self, major: u32, minor: u32) -> bool {
+        (self.major, self.minor) < (major, minor)
+    }
 }
 
 impl fmt::Display for Version {

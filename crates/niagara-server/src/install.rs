@@ -1,6 +1,7 @@
 //! A server that can be launched: fetched from an archive, or found on the host.
 
 pub(crate) mod elf;
+pub(crate) mod fit;
 pub(crate) mod mallocs;
 pub(crate) mod share;
 pub(crate) mod version;
@@ -8,14 +9,16 @@ pub(crate) mod version;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result};
+use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use self::mallocs::{can_preload, host_mallocs, own_malloc};
+use self::fit::{Fit, library_environment};
+use self::mallocs::{can_preload, compiled_in, host_mallocs, own_malloc};
 use self::version::ask_version;
 use crate::disk_use::folder_bytes;
 use crate::family::{Family, Version};
 use crate::file_name::file_name;
+use crate::named::kind::{Other, folder_instead};
 
 /// A server that can be launched. All fields are public so that a built server can stand beside a packaged one's files.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,17 +44,25 @@ pub struct Install {
     /// Plugins that it is started with.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plugins: Vec<String>,
+    /// A folder with libraries that the host lacks, which it is run with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub libraries: Option<PathBuf>,
 }
 
 impl Install {
     /// The server of this path: a binary, or a folder with one in `sbin`, `bin`, `libexec` or a build tree.
     pub fn from_path(path: &Path) -> Result<Install> {
         let path = std::path::absolute(path)?;
-        let server = if path.is_dir() {
+        let found = if path.is_dir() {
             binary_in(&path)?
         } else {
             path.clone()
         };
+        // Behind all links: its other files lie around the binary itself.
+        let server = found.canonicalize().unwrap_or(found);
+        if let Some(other) = Other::of(&server) {
+            bail!("{}", other.instead(&server));
+        }
         let folder = server.parent().unwrap_or(Path::new("/"));
         let basedir = match folder.file_name().and_then(|name| name.to_str()) {
             Some("bin" | "sbin" | "libexec" | "sql" | "runtime_output_directory") => {
@@ -59,20 +70,25 @@ impl Install {
             }
             _ => folder,
         };
-        let printed = ask_version(&server)?;
+        let Fit {
+            server: run,
+            libraries,
+            printed,
+        } = Fit::of(&server)?;
         let mut install = Install {
             name: path.display().to_string(),
             family: printed.family,
             version: printed.version,
             version_string: printed.text,
             basedir: basedir.to_path_buf(),
-            own_malloc: own_malloc(&server),
+            own_malloc: own_malloc(&run),
             mallocs: BTreeMap::new(),
             packages: BTreeMap::new(),
             plugins: Vec::new(),
-            server,
+            libraries,
+            server: run,
         };
-        install.mallocs = host_mallocs();
+        install.add_mallocs(host_mallocs());
         Ok(install)
     }
 
@@ -101,6 +117,7 @@ impl Install {
             own_malloc,
             packages: made_from,
             plugins: Vec::new(),
+            libraries: None,
         };
         // The packaged server's mallocs, so that both sides of a duel have the same; but a build runs with this machine's
         // libc, which may be older than what they ask for.
@@ -111,12 +128,25 @@ impl Install {
 
     /// Adds those of `candidates` that it has not got and that the loader takes before all others.
     pub fn add_mallocs(&mut self, candidates: BTreeMap<String, PathBuf>) {
+        if compiled_in(&self.server).is_some() {
+            return;
+        }
         for (malloc, library) in candidates {
             let is_wanted = malloc != self.own_malloc && !self.mallocs.contains_key(&malloc);
-            if is_wanted && can_preload(&self.server, &library) {
+            if is_wanted && can_preload(&self.server, self.libraries.as_deref(), &library) {
                 self.mallocs.insert(malloc, library);
             }
         }
+    }
+
+    /// Whether no malloc can be loaded in place of the one that is compiled into it.
+    pub fn has_fixed_malloc(&self) -> bool {
+        self.own_malloc != "glibc" && self.mallocs.is_empty()
+    }
+
+    /// What every run of its binary has in its environment.
+    pub(crate) fn library_environment(&self) -> Option<(&'static str, &Path)> {
+        library_environment(self.libraries.as_deref())
     }
 
     /// Bytes on disk of a fetched server; 0 of a server of the host.
@@ -144,22 +174,44 @@ impl Install {
     }
 }
 
-fn binary_in(folder: &Path) -> Result<PathBuf> {
-    let places = [
-        "sbin",
-        "bin",
-        "libexec",
-        "sql",
-        "runtime_output_directory",
-        "",
-    ];
+/// Where a server is in the folder it was installed in, or in an image's root.
+const PLACES: [&str; 13] = [
+    "sbin",
+    "bin",
+    "libexec",
+    "sql",
+    "runtime_output_directory",
+    "",
+    "usr/sbin",
+    "usr/bin",
+    "usr/libexec",
+    "usr/local/sbin",
+    "usr/local/bin",
+    "usr/local/mysql/bin",
+    "opt/mysql/bin",
+];
+
+/// The server in a folder: in one that it was installed or built in, the root of an image, or the only folder of an unpacked tarball.
+pub(crate) fn binary_in(folder: &Path) -> Result<PathBuf> {
     let names = ["mariadbd", "mysqld"];
-    let mut candidates = places
+    let mut candidates = PLACES
         .iter()
         .flat_map(|place| names.iter().map(move |name| folder.join(place).join(name)));
-    candidates.find(|candidate| candidate.is_file()).with_context(|| {
-        format!("no mariadbd or mysqld in sbin, bin, libexec or sql of {}\nremedy: give the path of the binary itself", folder.display())
-    })
+    if let Some(found) = candidates.find(|candidate| candidate.is_file()) {
+        return Ok(found);
+    }
+    match only_folder(folder) {
+        Some(inside) => binary_in(&inside),
+        None => bail!("{}", folder_instead(folder)),
+    }
+}
+
+/// The folder that is all that `folder` has.
+fn only_folder(folder: &Path) -> Option<PathBuf> {
+    let mut entries = std::fs::read_dir(folder).ok()?.flatten();
+    let (only, none) = (entries.next()?, entries.next());
+    let is_folder = none.is_none() && only.file_type().is_ok_and(|kind| kind.is_dir());
+    is_folder.then(|| only.path())
 }
 
 #[cfg(test)]

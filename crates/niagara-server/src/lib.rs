@@ -16,6 +16,7 @@ mod image;
 mod install;
 mod launch;
 pub mod machine;
+mod named;
 mod obtain;
 mod owner_lock;
 mod process;
@@ -50,10 +51,12 @@ pub use launch::running::{LOAD_DATABASE, RunningServer};
 pub use launch::shell_words::command_line;
 pub use launch::spec::LaunchSpec;
 pub use launch::start::{StartingServer, launch, spawn, spawn_for_remote};
+pub use named::{running_server, server_named};
 pub use niagara_toml::did_you_mean;
 pub use obtain::archive;
 pub use obtain::catalog::{
     BuildDescription, Catalog, CpuSeconds, Distribution, EarlierSource, ServerDescription,
+    of_same_version,
 };
 pub use obtain::debug_symbols::debug_symbols;
 pub use obtain::engine::with_engine;

@@ -61,6 +61,46 @@ pub enum Reason {
         /// This server's version.
         version: String,
     },
+    /// The server cannot be built from source.
+    NotBuildable {
+        /// Why.
+        because: String,
+    },
+    /// The server has no such variable, by its own list.
+    NoVariable {
+        /// `MariaDB 10.2.11`.
+        release: String,
+        /// The variable.
+        variable: String,
+    },
+    /// The server has another variable in the place of the one that the lever sets.
+    OtherVariable {
+        /// `MySQL 8.4.6`.
+        release: String,
+        /// That variable.
+        variable: String,
+    },
+    /// The server does not use the malloc that the lever's settings are for.
+    NotOwnMalloc {
+        /// `MySQL 8.0.12`.
+        release: String,
+        /// The malloc that it is linked with.
+        own: String,
+    },
+    /// The server uses this malloc already.
+    OwnMalloc {
+        /// `MySQL 8.0.12`.
+        release: String,
+        /// The malloc.
+        own: String,
+    },
+    /// The server's malloc is compiled in, and cannot be replaced.
+    MallocCompiledIn {
+        /// `MySQL 8.0.12`.
+        release: String,
+        /// The malloc.
+        own: String,
+    },
     /// It matters to writes, and the workload has none.
     NoWrites,
     /// It is for tables in other engines.
@@ -291,7 +331,15 @@ impl Reason {
     pub fn is_about_server(&self) -> bool {
         matches!(
             self,
-            Self::NotForServer { .. } | Self::NotForFamily { .. } | Self::NotForVersion { .. }
+            Self::NotForServer { .. }
+                | Self::NotForFamily { .. }
+                | Self::NotForVersion { .. }
+                | Self::NotBuildable { .. }
+                | Self::NoVariable { .. }
+                | Self::OtherVariable { .. }
+                | Self::NotOwnMalloc { .. }
+                | Self::OwnMalloc { .. }
+                | Self::MallocCompiledIn { .. }
         )
     }
 

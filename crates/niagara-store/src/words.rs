@@ -68,9 +68,15 @@ impl Reason {
             Self::OnlyByName { .. } => "tried only when asked for by name",
             Self::RiskNotAllowed { .. } => "riskier than allowed",
             Self::RemoteApplication => "the application runs on another host",
-            Self::NotForServer { .. } | Self::NotForFamily { .. } | Self::NotForVersion { .. } => {
-                "not for this server"
-            }
+            Self::NotForServer { .. }
+            | Self::NotForFamily { .. }
+            | Self::NotForVersion { .. }
+            | Self::NotBuildable { .. }
+            | Self::NoVariable { .. }
+            | Self::OtherVariable { .. }
+            | Self::NotOwnMalloc { .. }
+            | Self::OwnMalloc { .. }
+            | Self::MallocCompiledIn { .. } => "not for this server",
             Self::NoWrites => "the workload does not write",
             Self::NotForEngine { .. } => "for tables in another engine",
             Self::LittleData { .. } => "too little data",
@@ -143,6 +149,24 @@ impl Display for Detail<'_> {
                 range,
                 version,
             } => write!(f, "for {family} {range} only; this is {version}"),
+            Reason::NotBuildable { because } => f.write_str(because),
+            Reason::NoVariable { release, variable } => {
+                write!(f, "{release} has no variable {variable}")
+            }
+            Reason::OtherVariable { release, variable } => {
+                write!(f, "{release} has {variable} in its place")
+            }
+            Reason::NotOwnMalloc { release, own } => write!(
+                f,
+                "this {release} is linked with {own}: settings of the C library's malloc do not reach it"
+            ),
+            Reason::OwnMalloc { release, own } => {
+                write!(f, "this {release} uses {own} already: nothing to gain")
+            }
+            Reason::MallocCompiledIn { release, own } => write!(
+                f,
+                "{own} is compiled into this {release}: no other malloc can be loaded in its place"
+            ),
             Reason::NoWrites => {
                 f.write_str("the workload does not write: try one that does, as oltp_read_write")
             }

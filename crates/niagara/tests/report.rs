@@ -246,6 +246,7 @@ fn a_built_server_that_failed_a_check_since_is_not_handed_over_again() {
         own_malloc: "glibc".into(),
         packages: BTreeMap::new(),
         plugins: Vec::new(),
+        libraries: None,
     };
     let crash = PartReport {
         part: Part::Crash,

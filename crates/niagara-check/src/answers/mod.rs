@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result, anyhow, bail};
 use niagara_load::{Admin, LoadError};
 use niagara_server::{Around, Cache, Config, Install, RunningServer};
 use rand::{RngExt, SeedableRng};
@@ -35,6 +35,8 @@ pub const ANSWERED_ENGINES: [&str; 4] = ["InnoDB", "MyISAM", "Aria", "MEMORY"];
 const BULK: usize = 100;
 /// Tables are compared whole after this many changes.
 const CHANGES_BETWEEN_LOOKS: usize = 100;
+/// Statements that the reference may crash on: of one that crashes on more nothing is compared.
+const MAX_CRASHES: usize = 6;
 /// Statements whose warnings differ that are told one by one.
 const MAX_NOTES: usize = 10;
 /// What `NOW()` says, so that both servers say the same: 14 November 2023.
@@ -101,6 +103,47 @@ pub fn compare_answers(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<PartReport> {
     let began = Instant::now();
+    let mut crashing = BTreeMap::new();
+    loop {
+        match attempt(cache, [ours, theirs], options, &crashing, cancel, watch)? {
+            Attempt::Done(mut report) => {
+                report.seconds = began.elapsed().as_secs_f64();
+                return Ok(*report);
+            }
+            Attempt::Crashed { line, crash } if crashing.len() < MAX_CRASHES => {
+                watch(&Progress {
+                    part: Some(Part::Answers),
+                    text: format!("once more without line {line} of checks/answers.sql: {crash}"),
+                    done: 0.0,
+                });
+                crashing.insert(line, crash);
+            }
+            Attempt::Crashed { line, crash } => bail!(
+                "{} crashes on more than {MAX_CRASHES} statements, on that of checks/answers.sql:{line} too ({crash}): nothing can be held against it\n\
+                 remedy: take a later release of it",
+                theirs.name
+            ),
+        }
+    }
+}
+
+/// What came of comparing two servers, freshly started.
+enum Attempt {
+    /// To its end, or as far as the server under test came.
+    Done(Box<PartReport>),
+    /// The reference crashed on the statement of this line, and how.
+    Crashed { line: usize, crash: String },
+}
+
+/// Compares the answers of two servers to all statements but those of `crashing`, on which the reference is known to crash.
+fn attempt(
+    cache: &Cache,
+    [ours, theirs]: [&Install; 2],
+    options: &AnswersOptions,
+    crashing: &BTreeMap<usize, String>,
+    cancel: &Cancel,
+    watch: &mut dyn FnMut(&Progress),
+) -> Result<Attempt> {
     let mut reporter = Reporter::new(Part::Answers, watch);
     let script = Script::parse("data/checks/answers.sql (built in)", SCRIPT)?;
     let mut progress = |text: &str| reporter.step(0, 1, text);
@@ -116,6 +159,7 @@ pub fn compare_answers(
     let closeness = closeness(ours, theirs);
     let mut comparison = Comparison {
         script: &script,
+        crashing,
         words: WORDS.lines().filter(|line| !line.is_empty()).collect(),
         options,
         closeness,
@@ -142,7 +186,19 @@ pub fn compare_answers(
             Ok(()) => {}
             Err(Lost::Ours(error)) => {
                 let killed = our_server.ended_from_around();
-                comparison.lost(error, killed, &our_server.log_tail(20))?;
+                comparison.lost(error, killed, &our_server)?;
+                break;
+            }
+            Err(Lost::Theirs(line, error)) => {
+                if let Some(killed) = their_server.ended_from_around() {
+                    cut_short(&mut comparison.report, killed)?;
+                    break;
+                }
+                if let Some(how) = their_server.how_it_ended() {
+                    let crash = format!("{} crashes on it ({how})", theirs.name);
+                    return Ok(Attempt::Crashed { line, crash });
+                }
+                cut_short(&mut comparison.report, error)?;
                 break;
             }
             Err(Lost::Other(error)) => {
@@ -165,8 +221,7 @@ pub fn compare_answers(
     report.whole &= options.is_whole() && objection.is_none();
     let notes = objection.iter().map(|why| recommends_nothing(why));
     report.notes.extend(notes);
-    report.seconds = began.elapsed().as_secs_f64();
-    Ok(report)
+    Ok(Attempt::Done(Box::new(report)))
 }
 
 fn closeness(ours: &Install, theirs: &Install) -> Closeness {
@@ -200,7 +255,9 @@ fn session(server: &RunningServer, closeness: Closeness) -> Result<Admin> {
 enum Lost {
     /// The server under test is gone.
     Ours(anyhow::Error),
-    /// The reference is gone, the request to stop came, or the file of statements is wrong.
+    /// The reference is gone, at the statement of this line.
+    Theirs(usize, anyhow::Error),
+    /// The request to stop came, the file of statements is wrong, or the reference is gone at what is no statement of the file.
     Other(anyhow::Error),
 }
 
@@ -212,6 +269,8 @@ impl From<anyhow::Error> for Lost {
 
 struct Comparison<'a> {
     script: &'a Script,
+    /// Lines of statements that the reference crashes on, and how.
+    crashing: &'a BTreeMap<usize, String>,
     words: Vec<&'a str>,
     options: &'a AnswersOptions,
     closeness: Closeness,
@@ -339,6 +398,10 @@ impl Comparison<'_> {
     }
 
     fn left_out(&mut self, engines: &[String]) {
+        for (line, crash) in self.crashing {
+            let what = format!("the statement of checks/answers.sql:{line}");
+            self.left_out_one(&what, crash);
+        }
         for section in &self.script.sections {
             if let Some(why) = self.why_left_out(&section.scope) {
                 let what = format!("{} ({} statements)", section.name, section.statements.len());
@@ -460,7 +523,14 @@ impl Comparison<'_> {
 
     /// Asks both and notes what differs.
     fn compare(&mut self, engine: &str, line: usize, sql: &str) -> Result<(), Lost> {
-        let (ours, theirs) = self.ask_both(sql)?;
+        if self.crashing.contains_key(&line) {
+            return Ok(());
+        }
+        let asked = self.ask_both(sql);
+        let (ours, theirs) = asked.map_err(|lost| match lost {
+            Lost::Theirs(_, error) => Lost::Theirs(line, error),
+            lost => lost,
+        })?;
         self.statements += 1;
         self.note(engine, &format!("line {line}"), sql, &ours, &theirs)
     }
@@ -476,7 +546,7 @@ impl Comparison<'_> {
             .map_err(|_| Lost::Other(anyhow!("a client of the check panicked at: {sql}")))?
             .map_err(|error| {
                 let what = format!("the server compared with was lost at: {sql}");
-                Lost::Other(anyhow!(error).context(what))
+                Lost::Theirs(0, anyhow!(error).context(what))
             })?;
         let ours =
             ours.map_err(|error| Lost::Ours(anyhow!(error).context(format!("at: {sql}"))))?;
@@ -539,12 +609,17 @@ impl Comparison<'_> {
         &mut self,
         error: anyhow::Error,
         killed: Option<anyhow::Error>,
-        log: &str,
+        server: &RunningServer,
     ) -> Result<()> {
         match killed {
             Some(killed) => cut_short(&mut self.report, killed),
             None => {
-                let finding = format!("the server was lost: {error:#}\nend of its log:\n{log}");
+                let what = match server.how_it_ended() {
+                    Some(how) => format!("the server crashed ({how})"),
+                    None => "the server was lost".to_owned(),
+                };
+                let log = server.log_tail(20);
+                let finding = format!("{what}: {error:#}\nend of its log:\n{log}");
                 self.room.fault(&mut self.report, finding)
             }
         }
@@ -556,6 +631,12 @@ impl Comparison<'_> {
         report.figure("whole tables", self.tables);
         report.figure("engines", engines as u64);
         report.figure("different answers", self.differing);
+        if !self.crashing.is_empty() {
+            report.figure(
+                "statements left out that crash the server compared with",
+                self.crashing.len() as u64,
+            );
+        }
         let other = self.warned_differently.values().sum();
         if other > 0 {
             report.figure("same answers with other warnings", other);

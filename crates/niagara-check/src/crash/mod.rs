@@ -520,6 +520,7 @@ mod tests {
             own_malloc: "glibc".into(),
             packages: BTreeMap::new(),
             plugins: Vec::new(),
+            libraries: None,
         };
         let options = CrashOptions {
             config: Config::from([("innodb_buffer_pool_size".to_owned(), "1G".to_owned())]),

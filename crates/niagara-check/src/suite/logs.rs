@@ -109,6 +109,7 @@ mod tests {
             own_malloc: "glibc".into(),
             packages: BTreeMap::new(),
             plugins: Vec::new(),
+            libraries: None,
         };
         let digest = niagara_server::file_digest(&server).expect("read");
         let mut record = CheckRecord::new(&install, digest.clone());

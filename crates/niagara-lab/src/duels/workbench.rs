@@ -13,7 +13,7 @@ use niagara_origin::data::image_of;
 use niagara_server::{
     Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RemoteAccess,
     RunningServer, ServerInUse, StartingServer, TransportKind, WorkFolder, hold_server, layout_of,
-    with_engine,
+    mallocs_of_this_release, with_engine,
 };
 
 use crate::asking::origin::{Data, Origin};
@@ -32,6 +32,9 @@ use niagara_server::{Cancel, Cancelled, FULL_BELOW};
 /// Share of the memory that one of two servers may reserve at its start: the rest is for what they use besides, the load
 /// generator, and the page cache.
 const ROOM_OF_ONE: f64 = 0.4;
+
+/// Memory allocators that levers bring in place of the C library's.
+const OTHER_MALLOCS: [&str; 3] = ["jemalloc", "tcmalloc", "mimalloc"];
 
 /// How long the connection may take that reads tables.
 const READ_CONNECT: Duration = Duration::from_secs(60);
@@ -483,13 +486,33 @@ impl Workbench {
             return Ok((built.install, Some(built.in_use)));
         }
         if looks_like_path(server) {
-            return Ok((Install::from_path(Path::new(server))?, None));
+            let mut install = Install::from_path(Path::new(server))?;
+            self.add_mallocs(&mut install, observer);
+            return Ok((install, None));
         }
         let description = self.catalog.get(server)?;
         let install = niagara_server::get(&self.cache, description, &mut |text| {
             observer.see(Event::SettingUp(text));
         })?;
         Ok((install, None))
+    }
+
+    /// Gives a server that is here the memory allocators of this machine's release, which those of the catalogue bring along.
+    /// Without them it is tuned all the same.
+    fn add_mallocs(&self, install: &mut Install, observer: &mut dyn Observer) {
+        let has_all = OTHER_MALLOCS
+            .iter()
+            .all(|name| install.own_malloc == *name || install.mallocs.contains_key(*name));
+        if has_all || install.has_fixed_malloc() {
+            return;
+        }
+        let mut tell = |text: &str| observer.see(Event::SettingUp(text));
+        match mallocs_of_this_release(&self.cache, &self.catalog, &mut tell) {
+            Ok(found) => install.add_mallocs(found),
+            Err(error) => observer.see(Event::Note(&format!(
+                "memory allocators that are not installed here are not tried: {error:#}"
+            ))),
+        }
     }
 
     /// What building this takes here.

@@ -4,7 +4,7 @@ use niagara_server::machine::Fingerprint;
 use niagara_store::{Machine, Reason};
 
 use super::change::Change;
-use super::context::Context;
+use super::context::{Context, GLIBC};
 use super::definition::{Lever, Need, WorkloadKind};
 use super::range::Span;
 use super::risk::Risk;
@@ -16,6 +16,8 @@ impl Lever {
     /// The reason why the lever does not apply.
     pub fn applicability(&self, context: &Context) -> Result<Change, Reason> {
         self.check_server(context)?;
+        self.check_source(context)?;
+        self.check_options(context)?;
         self.check_permission(context)?;
         self.check_workload(context)?;
         self.check_size(context)?;
@@ -62,6 +64,43 @@ impl Lever {
                 version: context.version.to_string(),
             },
         })
+    }
+
+    /// Whether anybody can build it.
+    fn check_source(&self, context: &Context) -> Result<(), Reason> {
+        match &context.not_buildable {
+            Some(because) if !self.template.build.is_empty() => Err(Reason::NotBuildable {
+                because: because.clone(),
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the server has the variables that it sets, by what its binary says.
+    fn check_options(&self, context: &Context) -> Result<(), Reason> {
+        let Some(options) = &context.options else {
+            return Ok(());
+        };
+        // A build may have options that the packaged server has not.
+        if !self.template.build.is_empty() {
+            return Ok(());
+        }
+        let names = self.template.variables(context.family);
+        let unknown = names
+            .map(|(name, _)| name)
+            .find(|name| !options.takes(name));
+        let lacked = self.when.lacks.iter().find(|name| options.takes(name));
+        match (unknown, lacked) {
+            (Some(variable), _) => Err(Reason::NoVariable {
+                release: context.release(),
+                variable: variable.clone(),
+            }),
+            (None, Some(variable)) => Err(Reason::OtherVariable {
+                release: context.release(),
+                variable: variable.clone(),
+            }),
+            (None, None) => Ok(()),
+        }
     }
 
     fn check_permission(&self, context: &Context) -> Result<(), Reason> {
@@ -153,14 +192,38 @@ impl Lever {
     }
 
     fn check_malloc(&self, context: &Context) -> Result<(), Reason> {
-        match &self.template.malloc {
-            Some(malloc) if malloc != "glibc" && !context.mallocs.contains(malloc) => {
-                Err(Reason::MallocNotFound {
-                    malloc: malloc.clone(),
-                })
-            }
-            _ => Ok(()),
+        let own = context.own_malloc.as_str();
+        let linked = || (context.release(), own.to_owned());
+        if self.only_sets_glibc() && own != GLIBC {
+            let (release, own) = linked();
+            return Err(Reason::NotOwnMalloc { release, own });
         }
+        let Some(malloc) = &self.template.malloc else {
+            return Ok(());
+        };
+        if malloc == own && self.template.sets_only_malloc() {
+            let (release, own) = linked();
+            return Err(Reason::OwnMalloc { release, own });
+        }
+        if malloc != own && own != GLIBC && context.mallocs.is_empty() {
+            let (release, own) = linked();
+            return Err(Reason::MallocCompiledIn { release, own });
+        }
+        if malloc != GLIBC && malloc != own && !context.mallocs.contains(malloc) {
+            return Err(Reason::MallocNotFound {
+                malloc: malloc.clone(),
+            });
+        }
+        Ok(())
+    }
+
+    /// Whether it is settings of the C library's malloc alone, which another does not read.
+    fn only_sets_glibc(&self) -> bool {
+        let template = &self.template;
+        let mut names = template.environment.keys();
+        template.malloc.is_none()
+            && !template.environment.is_empty()
+            && names.all(|name| name.starts_with("MALLOC_") && name != "MALLOC_CONF")
     }
 }
 
@@ -192,6 +255,9 @@ impl Need {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use niagara_origin::configuration::ServerOptions;
     use niagara_server::Family;
 
     use super::*;
@@ -286,6 +352,64 @@ mod tests {
         assert_eq!(
             refusal(&format!("risk = \"none\"\ntry = \"named\"\n{CHANGE}")),
             "tried only when asked for by name: --also test"
+        );
+    }
+
+    #[test]
+    fn the_binary_decides_on_variables() {
+        let mut context = context();
+        context.options = Some(Arc::new(ServerOptions::of_help(
+            "  --old-size=# \n\nVariables (--variable-name=value)\nold-size 1\n",
+        )));
+        let refusal = |text: &str| {
+            let applies = lever(&format!("risk = \"none\"\n{text}")).applicability(&context);
+            applies.err().map(|reason| reason.to_string())
+        };
+        assert_eq!(refusal("[change.config]\nold_size = 2\n"), None);
+        assert_eq!(refusal("[change.config]\nloose_other = 2\n"), None);
+        assert_eq!(
+            refusal("[change.config]\nnew_size = 2\n").as_deref(),
+            Some("not for this server: MariaDB 10.11.19 has no variable new_size")
+        );
+        assert_eq!(
+            refusal("[when]\nlacks = [\"old-size\"]\n[change]\nmalloc = \"glibc\"\nhuge_pages_heap = true\n")
+                .as_deref(),
+            Some("not for this server: MariaDB 10.11.19 has old_size in its place")
+        );
+    }
+
+    #[test]
+    fn mallocs_depend_on_the_one_that_is_linked_in() {
+        let mut context = context();
+        context.mallocs = ["glibc", "jemalloc"].map(str::to_owned).into();
+        let refusal = |context: &Context, change: &str| {
+            let applies = lever(&format!("risk = \"none\"\n{change}")).applicability(context);
+            applies.map_or_else(|reason| reason.to_string(), |_| String::new())
+        };
+        let glibc = "[change]\nmalloc = \"glibc\"\n";
+        let arenas = "[change.environment]\nMALLOC_ARENA_MAX = 2\n";
+        let jemalloc = "[change]\nmalloc = \"jemalloc\"\n";
+        assert!(refusal(&context, glibc).ends_with("uses glibc already: nothing to gain"));
+        assert_eq!(refusal(&context, arenas), "");
+        assert_eq!(refusal(&context, jemalloc), "");
+        "jemalloc".clone_into(&mut context.own_malloc);
+        assert_eq!(refusal(&context, glibc), "");
+        assert!(refusal(&context, arenas).contains("linked with jemalloc"));
+        context.mallocs.clear();
+        assert!(refusal(&context, glibc).contains("jemalloc is compiled into this MariaDB"));
+    }
+
+    #[test]
+    fn what_nobody_can_build_is_not_offered() {
+        let mut context = context();
+        context.not_buildable = Some("nobody knows how".to_owned());
+        let lever = lever("risk = \"none\"\ntry = \"named\"\n[change.build]\npgo = \"mixed\"\n");
+        assert_eq!(
+            lever
+                .applicability(&context)
+                .expect_err("no sources")
+                .to_string(),
+            "not for this server: nobody knows how"
         );
     }
 

@@ -1,13 +1,18 @@
 //! Where levers are to be tried: server, machine, workload, and what the user allows.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use niagara_origin::configuration::ServerOptions;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Family, Version};
 
 use super::expression::Quantities;
 use super::production::ProductionMachine;
 use super::risk::Risk;
+
+/// The C library's malloc.
+pub(crate) const GLIBC: &str = "glibc";
 
 /// What decides whether a lever applies, and what its values come to.
 #[derive(Debug, Clone)]
@@ -26,6 +31,12 @@ pub struct Context {
     pub engine: String,
     /// Memory allocators that the server can be started with, beside `glibc`.
     pub mallocs: BTreeSet<String>,
+    /// The malloc that the server's binary is linked with.
+    pub own_malloc: String,
+    /// What the server's binary says of its options; without, nothing is known of them.
+    pub options: Option<Arc<ServerOptions>>,
+    /// Why nobody can build a server of its series; none where that is known.
+    pub not_buildable: Option<String>,
     /// The workload writes.
     pub writes: bool,
     /// The application runs on the server's host.
@@ -37,6 +48,11 @@ pub struct Context {
 }
 
 impl Context {
+    /// The server's family and version: `MariaDB 10.11.19`.
+    pub(crate) fn release(&self) -> String {
+        format!("{} {}", self.family, self.version)
+    }
+
     /// A read-only InnoDB workload from the same host, nothing risky allowed, no malloc but glibc's.
     pub fn new(family: Family, version: Version, machine: Fingerprint) -> Self {
         Self {
@@ -47,6 +63,9 @@ impl Context {
             data_bytes: 0,
             engine: "InnoDB".to_owned(),
             mallocs: BTreeSet::new(),
+            own_malloc: GLIBC.to_owned(),
+            options: None,
+            not_buildable: None,
             writes: false,
             app_local: true,
             allowed: BTreeSet::new(),

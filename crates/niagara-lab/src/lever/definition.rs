@@ -262,6 +262,8 @@ pub struct When {
     pub engines: Vec<String>,
     /// What the machine must have.
     pub needs: Vec<Need>,
+    /// Variables that the server must not have: it has another lever for the same there.
+    pub lacks: Vec<String>,
     /// Variables that the server the lever is put on must run with, else the lever has nothing to act on: `log_bin` is
     /// `ON`. Known only once that server has been started.
     pub variables: BTreeMap<String, String>,

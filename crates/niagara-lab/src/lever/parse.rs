@@ -98,6 +98,7 @@ struct WhenTable {
     workload: WorkloadKind,
     engines: Vec<Text>,
     needs: Vec<Need>,
+    lacks: Vec<Text>,
     variables: BTreeMap<String, Scalar>,
 }
 
@@ -239,6 +240,11 @@ fn when(table: WhenTable) -> Found<When> {
             .map(|name| name.to_lowercase())
             .collect(),
         needs: table.needs,
+        lacks: table
+            .lacks
+            .iter()
+            .map(|name| normalise_variable(name))
+            .collect(),
         variables: variables
             .map(|(name, value)| (normalise_variable(&name), value.0))
             .collect(),

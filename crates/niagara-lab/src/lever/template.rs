@@ -43,6 +43,15 @@ impl Template {
         self.transport == Some(TransportKind::Unix) || self.client_cpus.is_some()
     }
 
+    /// Whether another malloc is all that it brings.
+    pub(crate) fn sets_only_malloc(&self) -> bool {
+        let malloc = Self {
+            malloc: self.malloc.clone(),
+            ..Self::default()
+        };
+        *self == malloc
+    }
+
     /// Variables that a branch gets.
     pub(crate) fn variables(&self, family: Family) -> impl Iterator<Item = (&String, &Value)> {
         let own = if family.is_mariadb() {

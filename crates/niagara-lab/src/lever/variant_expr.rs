@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use niagara_server::normalise_variable;
+use niagara_server::{normalise_variable, of_same_version};
 use serde::Serialize;
 
 use super::definition::Lever;
@@ -338,7 +338,8 @@ impl<'a> Reader<'a> {
     fn unknown_name(&self, part: &Part) -> VariantError {
         let text = part.text.as_str();
         let ids: Vec<&str> = self.levers.iter().map(Lever::id).collect();
-        let known = ids.iter().chain(&self.servers).copied();
+        let servers = of_same_version(text, self.servers.iter().copied());
+        let known = ids.iter().copied().chain(servers);
         let meant = did_you_mean(text, known);
         let factor = self
             .levers
@@ -449,7 +450,7 @@ mod tests {
             ],
         );
         assert!(mistake("base+malloc=jemaloc").contains("did you mean `jemalloc`?"));
-        assert!(mistake("mariadb-10.1").contains("did you mean `mariadb-10.11`?"));
+        assert!(mistake("maria-10.11").contains("did you mean `mariadb-10.11`?"));
         assert!(mistake("malloc").contains("choose a level, as in malloc="));
         assert!(mistake("maloc=jemalloc").contains("did you mean `malloc`?"));
         assert!(mistake("innodb_io_capacity=2000").contains("cfg.innodb_io_capacity=2000"));

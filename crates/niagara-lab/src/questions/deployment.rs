@@ -292,6 +292,7 @@ mod tests {
             own_malloc: "glibc".into(),
             packages: BTreeMap::new(),
             plugins: Vec::new(),
+            libraries: None,
         }
     }
 

@@ -298,7 +298,7 @@ impl<'a> Filling<'a> {
             return measured.cloned();
         }
         let tried = earlier.outcome(&combination.title, here);
-        Some(tried.cloned().unwrap_or_else(|| CellOutcome::NotTried {
+        Some(tried.cloned().unwrap_or(CellOutcome::NotTried {
             reason: Reason::NotAskedFor,
         }))
     }
@@ -488,7 +488,7 @@ impl<'a> Filling<'a> {
                 workload: place.workload,
                 threads: place.threads,
                 trained: combinations[place.combination].trained[place.workload],
-                outcome: outcome.clone().unwrap_or_else(|| CellOutcome::NotTried {
+                outcome: outcome.clone().unwrap_or(CellOutcome::NotTried {
                     reason: Reason::StoppedBefore,
                 }),
             })

@@ -314,7 +314,7 @@ fn unchanged(
             continue;
         }
         let (before, after) = (defaults.value(name)?, found.value(name)?);
-        if before != after {
+        if in_effect(name, before) != in_effect(name, after) {
             return None;
         }
         let shown = name.strip_prefix("skip_").unwrap_or(name);
@@ -322,6 +322,14 @@ fn unchanged(
     }
     let is_idle = !ignored.is_empty() || !same.is_empty();
     is_idle.then_some(Reason::Unchanged { ignored, same })
+}
+
+/// What a variable's value stands for: none for this one is the system call of the same effect as `fsync` (MySQL before 8.0).
+fn in_effect<'v>(name: &str, value: &'v str) -> &'v str {
+    match (name, value) {
+        ("innodb_flush_method", "") => "fsync",
+        _ => value,
+    }
 }
 
 /// `name`, as people know it, with its value and the place in the start that says so.

@@ -181,8 +181,8 @@ impl Tuned {
             .map(|(index, costs)| {
                 let finding = Finding::StandsStill {
                     title: self.candidates[index].lever.title().to_owned(),
-                    with: costs.with as u32,
-                    without: costs.without as u32,
+                    with: costs.with,
+                    without: costs.without,
                     cost: -costs.log_cost.exp_m1(),
                 };
                 (index, finding)

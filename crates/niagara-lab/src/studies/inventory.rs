@@ -9,7 +9,7 @@ use niagara_server::{Cache, Cancel, Catalog};
 
 use crate::client_host::ClientHost;
 use crate::duels::spec::Load;
-use crate::duels::workbench::{Workbench, looks_like_path};
+use crate::duels::workbench::Workbench;
 use crate::lever::{self, Lever};
 
 /// What every study and every command that starts servers begins with.
@@ -80,18 +80,10 @@ impl Inventory {
 }
 
 /// The server that people speak of: a name of the catalogue, or a path, made absolute so that a study means the same
-/// server from any folder. The binary's own name stays even where it is a link; links of its folder are resolved.
+/// server from any folder.
 ///
 /// # Errors
-/// The current folder is gone.
+/// As with [`niagara_server::server_named`].
 pub fn server_name(text: &str) -> Result<String> {
-    if !looks_like_path(text) {
-        return Ok(text.to_owned());
-    }
-    let path = std::path::absolute(text)?;
-    let direct = path
-        .parent()
-        .zip(path.file_name())
-        .and_then(|(folder, name)| Some(folder.canonicalize().ok()?.join(name)));
-    Ok(direct.unwrap_or(path).display().to_string())
+    niagara_server::server_named(text)
 }

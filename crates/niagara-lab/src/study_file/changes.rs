@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_server::machine::parse_cpu_list;
-use niagara_server::normalise_variable;
+use niagara_server::{normalise_variable, of_same_version};
 use niagara_toml::{At, Mistakes, Text, did_you_mean};
 
 use super::build_table::settings;
@@ -162,7 +162,7 @@ pub(crate) fn server(name: &At<Text>, known: &Known<'_>, mistakes: &mut Mistakes
             format!("no server is called `{text}`"),
             format!(
                 "{}known: {}; or write the path of a server's binary",
-                did_you_mean(text, names),
+                did_you_mean(text, of_same_version(text, names)),
                 known.servers.join(", ")
             ),
         );

@@ -190,7 +190,7 @@ fn mistakes_have_place_cause_and_remedy() {
     );
     mistake(
         "threads = 8",
-        "threads = 8\nserver = \"mariadb-10.1\"",
+        "threads = 8\nserver = \"maria-10.11\"",
         "x.toml:7:10: no server is called",
         "did you mean `mariadb-10.11`?",
     );

@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use anyhow::Result;
+use niagara_build::built_as;
+use niagara_origin::configuration::ServerOptions;
 use niagara_server::Install;
 use niagara_server::machine::Fingerprint;
 
@@ -21,12 +23,11 @@ pub fn lever_context(
     server: &str,
 ) -> Result<Context> {
     let install = bench.install(server)?;
-    Ok(of_install(
-        fingerprint,
-        bench,
-        install,
-        bench.data_bytes(server)?,
-    ))
+    let mut context = of_install(fingerprint, bench, install, bench.data_bytes(server)?);
+    context.not_buildable = built_as(bench.catalog(), server)
+        .err()
+        .map(|error| first_line(&error));
+    Ok(context)
 }
 
 /// The same for levers on top of a variant that was set up, whether or not its server was as packaged; with every risk allowed:
@@ -63,16 +64,30 @@ fn of_install(
         .iter()
         .filter(|(_, library)| can_be_named(library));
     let mut mallocs: BTreeSet<String> = mallocs.map(|(name, _)| name.clone()).collect();
-    mallocs.insert("glibc".to_owned());
+    if !install.has_fixed_malloc() {
+        mallocs.insert("glibc".to_owned());
+    }
+    // A server that says nothing of its options is asked by starting it.
+    let options = bench
+        .scratch("help")
+        .and_then(|scratch| ServerOptions::of(install, scratch.path()));
     Context {
         data_bytes,
         engine: load.engine.clone(),
         mallocs,
+        own_malloc: install.own_malloc.clone(),
+        options: options.ok(),
         writes: load.workload.writes(),
         app_local: bench.client().is_none(),
         production: bench.origin().machine,
         ..Context::new(install.family, install.version, fingerprint.clone())
     }
+}
+
+/// What is wrong, without what to do about it.
+fn first_line(error: &anyhow::Error) -> String {
+    let text = error.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// Whether LD_PRELOAD can name a library: it takes blanks and colons for what stands between two (ld.so(8)).

@@ -8,6 +8,7 @@ mod other_groups;
 mod persisted;
 mod running;
 mod secret;
+mod server_options;
 mod setting;
 mod size;
 mod source;
@@ -16,6 +17,7 @@ mod start;
 pub use option_file::Place;
 pub use persisted::Persisted;
 pub use running::running_config;
+pub use server_options::ServerOptions;
 pub use size::{number, same_value, shown};
 pub use source::{
     COMMAND_LINE, ConfigSource, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST,

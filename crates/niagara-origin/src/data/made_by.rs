@@ -96,6 +96,7 @@ mod tests {
             own_malloc: "glibc".into(),
             packages: BTreeMap::new(),
             plugins: Vec::new(),
+            libraries: None,
         };
         let made_by = MadeBy {
             family,

@@ -5,6 +5,8 @@ mod plugins;
 mod readme;
 mod unit;
 
+use std::path::Path;
+
 use niagara_store::{
     Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary,
 };
@@ -13,6 +15,9 @@ use crate::applying::{checks_of, conditions_of, risk_of};
 use crate::headline;
 use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
 use crate::wording::{claim_effect, rung_effect, rung_estimate};
+
+/// Where packages of distributions put servers.
+const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/libexec"];
 
 /// A lever of the final variant, as far as the files speak of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -152,12 +157,42 @@ impl DeployInput {
         }
     }
 
-    /// The client.
-    fn client(&self) -> &'static str {
-        if self.is_mariadb() {
+    /// The client, as root calls it: by the system's own server without a password, by another with one that is asked for.
+    fn client(&self) -> String {
+        let name = if self.is_mariadb() {
             "mariadb"
         } else {
             "mysql"
+        };
+        match self.own_place() {
+            Some(place) => format!("{}/bin/{name} -u root -p", place.display()),
+            None => name.to_owned(),
+        }
+    }
+
+    /// The folder that a server was installed in that no package of a distribution put in its place: `/opt/mysql` of
+    /// `/opt/mysql/bin/mysqld`.
+    fn own_place(&self) -> Option<&Path> {
+        let server = Path::new(&self.server);
+        let is_system = SYSTEM.iter().any(|folder| server.starts_with(folder));
+        if !server.is_absolute() || is_system {
+            return None;
+        }
+        let folder = server.parent()?;
+        let is_inner = ["bin", "sbin", "libexec"]
+            .iter()
+            .any(|name| folder.ends_with(name));
+        match is_inner {
+            true => folder.parent(),
+            false => Some(folder),
+        }
+    }
+
+    /// The server's binary where the steps call it.
+    fn binary(&self) -> String {
+        match self.own_place() {
+            Some(_) => self.server.clone(),
+            None => format!("/usr/sbin/{}", self.daemon()),
         }
     }
 
@@ -175,6 +210,9 @@ impl DeployInput {
         let start = self.variant.start.as_ref();
         if let Some(file) = start.and_then(|start| start.file.as_ref()) {
             return file.display().to_string();
+        }
+        if let Some(place) = self.own_place() {
+            return place.join(option_file::LAST_NAME).display().to_string();
         }
         // MySQL's packages call their own file mysqld.cnf, people call theirs 99-something, and of the lines of a running server
         // nobody knows in which file they stand.

@@ -189,10 +189,20 @@ impl Sections {
         let mut step = Numbers(0);
         self.line("## Apply\n");
         self.line("On the machine of the server to be changed, in this folder.\n");
-        self.line(format!(
-            "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
-             file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
-        ));
+        self.line(match input.own_place() {
+            None => format!(
+                "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
+                 file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
+            ),
+            Some(_) => format!(
+                "The server is `{server}`. `systemctl status $(pidof -s {daemon})` names its service: where that is not \
+                 {service}.service, write its name in place of {service}. `{client}` asks for root's password; where root has \
+                 none, leave out `-p`.\n",
+                server = input.server,
+                daemon = input.daemon(),
+                client = input.client(),
+            ),
+        });
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);
         for text in input.variant.host_steps.iter().chain(&input.variant.steps) {
@@ -339,6 +349,13 @@ impl Sections {
             "choose a name that sorts behind it, here and to undo it",
             &install,
         )]);
+        if input.own_place().is_some() && input.variant.start.is_none() {
+            self.line(format!(
+                "   Where the server is started with `--defaults-file`, that is the only file it reads; else those that \
+                 `{} --verbose --help` names, in their order: where {MAIN} is not the last of them that is there, write the last in its place.",
+                input.binary()
+            ));
+        }
     }
 
     /// The step that keeps what the server has now, where nobody has told Niagara.
@@ -537,8 +554,8 @@ impl Sections {
                 true => expected,
                 false => format!(
                     "Expected: {expected} (sizes are printed in bytes). Where one differs, what is read later has the last word: an option \
-                     file (`/usr/sbin/{} --print-defaults` prints all options in their order){}. ",
-                    input.daemon(),
+                     file (`{} --print-defaults` prints all options in their order){}. ",
+                    input.binary(),
                     match input.is_mariadb() {
                         true => "",
                         false => {
@@ -635,14 +652,17 @@ impl Numbers {
     }
 }
 
+/// The option file that servers outside of a distribution's packages read first.
+const MAIN: &str = "/etc/my.cnf";
+
 /// The option file that has to include ours at its end, and the line that does.
 fn including(input: &DeployInput) -> Option<(String, String)> {
-    let start = input.variant.start.as_ref()?;
-    let main = start.included_by.as_ref()?;
-    Some((
-        main.display().to_string(),
-        format!("!include {}", input.option_path()),
-    ))
+    let line = format!("!include {}", input.option_path());
+    match &input.variant.start {
+        Some(start) => Some((start.included_by.as_ref()?.display().to_string(), line)),
+        // It reads no folder of the distribution's.
+        None => input.own_place().map(|_| (MAIN.to_owned(), line)),
+    }
 }
 
 /// Takes the option file away again.

@@ -26,14 +26,41 @@ const LONGEST: Duration = Duration::from_secs(600);
 /// How often it is asked whether it has ended.
 const POLL: Duration = Duration::from_millis(20);
 
-/// MariaDB's system tables, in the order in which its own install script feeds them; older series name them after MySQL.
-const MARIADB_SQL: [&str; 5] = [
-    "system_tables",
-    "performance_tables",
-    "system_tables_data",
-    "maria_add_gis_sp_bootstrap",
-    "sys_schema",
+/// A part of the system tables that the server's own install script feeds to it.
+struct SqlFile {
+    /// Its name behind `mariadb_` (newer series of MariaDB), `mysql_`, or nothing.
+    name: &'static str,
+    /// Whether there are no system tables without it.
+    is_needed: bool,
+}
+
+const fn needed(name: &'static str) -> SqlFile {
+    SqlFile {
+        name,
+        is_needed: true,
+    }
+}
+
+/// Of newer releases, or in a package of the client's: servers start and work without.
+const fn where_there(name: &'static str) -> SqlFile {
+    SqlFile {
+        name,
+        is_needed: false,
+    }
+}
+
+/// MariaDB's system tables, in the order in which its own install script feeds them.
+const MARIADB_SQL: [SqlFile; 5] = [
+    needed("system_tables"),
+    needed("performance_tables"),
+    needed("system_tables_data"),
+    where_there("maria_add_gis_sp_bootstrap"),
+    // From MariaDB 10.6 on.
+    where_there("sys_schema"),
 ];
+
+/// Those of a MySQL that cannot make its data directory itself (before 5.7), as its `mysql_install_db` feeds them.
+const MYSQL_SQL: [SqlFile; 2] = [needed("system_tables"), needed("system_tables_data")];
 
 /// Makes `datadir` (which must not exist) a data directory whose only account is the one returned.
 pub(crate) fn initialise(
@@ -52,6 +79,7 @@ pub(crate) fn initialise(
         .env("PATH", "/usr/bin:/bin")
         .env("LC_ALL", "C")
         .envs(NO_PROFILE)
+        .envs(install.library_environment())
         .args(base_arguments(install, datadir))
         .args(variable_arguments(&Runtime::default(), layout));
     // Temporary tables have a folder of their own: a MariaDB that starts removes those that it finds in its folder,
@@ -59,19 +87,25 @@ pub(crate) fn initialise(
     let tmp = scratch.join("tmp");
     fs::create_dir_all(&tmp)?;
     command.arg(format!("--tmpdir={}", tmp.display()));
-    if install.family.is_mariadb() {
-        write_private(&input, mariadb_sql(install, &account)?.as_bytes())?;
+    let is_mariadb = install.family.is_mariadb();
+    let bootstraps = is_mariadb || !initialises_itself(install, scratch)?;
+    if bootstraps {
+        let files = match is_mariadb {
+            true => &MARIADB_SQL[..],
+            false => &MYSQL_SQL,
+        };
+        write_private(&input, bootstrap_sql(install, files, &account)?.as_bytes())?;
         command.args([
             "--bootstrap",
-            "--silent-startup",
             "--skip-log-bin",
-            "--default-storage-engine=Aria",
-        ]);
-        command.args([
             "--max-allowed-packet=8M",
             "--net-buffer-length=16K",
             "--loose-innodb-buffer-pool-dump-at-shutdown=OFF",
         ]);
+        if is_mariadb {
+            // Older series do not know the first.
+            command.args(["--loose-silent-startup", "--default-storage-engine=Aria"]);
+        }
         command.stdin(fs::File::open(&input)?);
     } else {
         // root gets a password nobody knows, and is locked.
@@ -79,7 +113,7 @@ pub(crate) fn initialise(
         let mut sql = format!(
             "SET sql_log_bin=0;\nALTER USER 'root'@'localhost' IDENTIFIED BY '{root}' ACCOUNT LOCK;\n"
         );
-        sql += &account.statements(install.family);
+        sql += &account.statements(install.family, install.version);
         write_private(&input, sql.as_bytes())?;
         command.args(["--initialize-insecure", "--skip-log-bin"]);
         command
@@ -116,7 +150,7 @@ pub(crate) fn initialise(
         std::thread::sleep(POLL);
     };
     let text = error_log::tail(&log, 400);
-    if !status.success() || (install.family.is_mariadb() && error_log::cause(&text).is_some()) {
+    if !status.success() || (bootstraps && error_log::cause(&text).is_some()) {
         let cause = error_log::cause(&text)
             .map(|cause| format!("\ncause: {cause}"))
             .unwrap_or_default();
@@ -133,30 +167,52 @@ pub(crate) fn initialise(
     Ok(account)
 }
 
-fn mariadb_sql(install: &Install, account: &Account) -> Result<String> {
+/// Whether a server of MySQL's makes its data directory itself, as it says by its options.
+fn initialises_itself(install: &Install, scratch: &Path) -> Result<bool> {
+    let help = install.verbose_help(&[], scratch)?;
+    Ok(help.contains("--initialize-insecure"))
+}
+
+/// What a server is fed that makes its system tables so: its own files, then the account.
+fn bootstrap_sql(install: &Install, files: &[SqlFile], account: &Account) -> Result<String> {
     let share = share_folder(&install.basedir).with_context(|| {
         format!("no share folder with english/errmsg.sys under {}\nremedy: install the server, or use a packaged one's share", install.basedir.display())
     })?;
     let mut sql = String::from(
         "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n",
     );
-    for name in MARIADB_SQL {
+    let mut roles_in_json = false;
+    for file in files {
         let candidates = [
-            format!("mariadb_{name}.sql"),
-            format!("mysql_{name}.sql"),
-            format!("{name}.sql"),
+            format!("mariadb_{}.sql", file.name),
+            format!("mysql_{}.sql", file.name),
+            format!("{}.sql", file.name),
         ];
         let path = candidates
             .iter()
             .map(|candidate| share.join(candidate))
             .find(|path| path.is_file());
-        let path = path
-            .with_context(|| format!("{} holds no {}", share.display(), candidates.join(" or ")))?;
-        sql += &fs::read_to_string(&path)
-            .with_context(|| format!("cannot read {}", path.display()))?;
+        let Some(path) = path else {
+            if file.is_needed {
+                bail!(
+                    "{} holds no {}\n\
+                     remedy: install the whole server (its package or tarball has the file), and give the path of that",
+                    share.display(),
+                    candidates.join(" or ")
+                );
+            }
+            continue;
+        };
+        let text =
+            fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        roles_in_json |= text.contains("global_priv");
+        sql += &text;
         sql.push('\n');
     }
     sql += "use mysql;\n";
-    sql += &account.mariadb_bootstrap();
+    sql += &match roles_in_json {
+        true => account.in_global_priv(),
+        false => account.in_user_table(),
+    };
     Ok(sql)
 }

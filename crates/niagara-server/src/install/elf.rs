@@ -5,6 +5,8 @@ use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
 
+use object::{Object, ObjectSymbol, ReadCache};
+
 const PT_LOAD: u32 = 1;
 const PT_DYNAMIC: u32 = 2;
 const DT_NEEDED: u64 = 1;
@@ -23,6 +25,50 @@ pub fn linked_libraries(path: &Path) -> io::Result<Vec<String>> {
     };
     let needed = dynamic.entries.iter().filter(|(tag, _)| *tag == DT_NEEDED);
     Ok(needed.filter_map(|(_, at)| dynamic.string(*at)).collect())
+}
+
+/// Architectures by their numbers in a header (elf.h), as Rust calls them.
+const MACHINES: [(u64, &str); 7] = [
+    (3, "x86"),
+    (21, "powerpc64"),
+    (22, "s390x"),
+    (40, "arm"),
+    (62, "x86_64"),
+    (183, "aarch64"),
+    (243, "riscv64"),
+];
+
+/// The architecture that a binary is for; none of what is no ELF file, and of architectures that no server is built for.
+pub(crate) fn machine(path: &Path) -> io::Result<Option<&'static str>> {
+    let mut header = [0; 20];
+    File::open(path)?.read_exact_at(&mut header, 0)?;
+    if !header.starts_with(b"\x7fELF") {
+        return Ok(None);
+    }
+    // The byte order's mark: 2 is the one with the most significant byte first.
+    let machine = match header[5] {
+        2 => u64::from(header[18]) << 8 | u64::from(header[19]),
+        _ => number(&header, 18, 2),
+    };
+    let known = MACHINES.iter().find(|(number, _)| *number == machine);
+    Ok(known.map(|(_, name)| *name))
+}
+
+/// Which of `names` a binary has itself and offers to the libraries that it loads, before any that is preloaded; none of
+/// what is no ELF file.
+pub(crate) fn offered<'n>(path: &Path, names: &[&'n str]) -> io::Result<Vec<&'n str>> {
+    let cache = ReadCache::new(File::open(path)?);
+    let Ok(binary) = object::File::parse(&cache) else {
+        return Ok(Vec::new());
+    };
+    let defined = binary
+        .dynamic_symbols()
+        .filter(|symbol| symbol.is_definition())
+        .filter_map(|symbol| names.iter().find(|name| symbol.name() == Ok(**name)));
+    let mut found: Vec<&str> = defined.copied().collect();
+    found.sort_unstable();
+    found.dedup();
+    Ok(found)
 }
 
 /// Folders in which a binary has its libraries looked for before the system's.
@@ -151,6 +197,14 @@ mod tests {
             names.iter().any(|name| name.starts_with("libc.so")),
             "{names:?}"
         );
+    }
+
+    #[test]
+    fn what_a_binary_offers_is_its_own() {
+        let this = Path::new("/proc/self/exe");
+        assert!(offered(this, &["mallctl"]).expect("readable").is_empty());
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/install/elf.rs");
+        assert!(offered(&path, &["malloc"]).expect("readable").is_empty());
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::{io, thread};
 
 use anyhow::{Result, bail};
 
+use super::fit::library_environment;
 use crate::family::{Family, Version};
 
 /// The remedy where a path is none of a server.
@@ -37,12 +38,25 @@ pub(crate) struct Printed {
 
 /// Runs `SERVER --version`.
 pub(crate) fn ask_version(server: &Path) -> Result<Printed> {
+    read_version(server, &ask(server, None)?)
+}
+
+/// What it prints when asked for its version, with these libraries at hand.
+pub(super) fn ask(server: &Path, libraries: Option<&Path>) -> Result<Output> {
     let mut asked = Command::new(server);
-    asked.args(["--no-defaults", "--version"]).envs(NO_PROFILE);
-    let output = match output_once_closed(&mut asked) {
-        Ok(output) => output,
+    asked
+        .args(["--no-defaults", "--version"])
+        .envs(NO_PROFILE)
+        .envs(library_environment(libraries))
+        .env("LC_ALL", "C");
+    match output_once_closed(&mut asked) {
+        Ok(output) => Ok(output),
         Err(error) => bail!("cannot run {}: {error}\n{GIVE_THE_PATH}", server.display()),
-    };
+    }
+}
+
+/// Which server it is that printed this; clients print their version, too.
+pub(super) fn read_version(server: &Path, output: &Output) -> Result<Printed> {
     let line = String::from_utf8_lossy(&output.stdout).trim().to_owned();
     let text = line
         .split_once("Ver ")
@@ -54,9 +68,16 @@ pub(crate) fn ask_version(server: &Path) -> Result<Printed> {
         bail!(
             "{} is not a server of the MySQL family that runs here: asked for its version, it {}\n{GIVE_THE_PATH}",
             server.display(),
-            instead_of_a_version(&output)
+            instead_of_a_version(output)
         );
     };
+    // `mysql  Ver 15.1 Distrib 10.11.5-MariaDB`, `mariadb from 11.4.5-MariaDB, client 15.2`.
+    if line.contains(" Distrib ") || line.contains(", client ") {
+        bail!(
+            "{} is a client, not a server: asked for its version, it wrote: {line}\n{GIVE_THE_PATH}",
+            server.display()
+        );
+    }
     Ok(Printed {
         family: Family::from_version_line(&line),
         version,

@@ -10,7 +10,7 @@ use niagara_load::{Endpoint, TlsOptions, Transport};
 use serde::{Deserialize, Serialize};
 
 use crate::cache::write_private;
-use crate::family::Family;
+use crate::family::{Family, Version};
 
 /// Where a data directory keeps its account, readable by its owner only.
 const FILE: &str = "niagara-account.json";
@@ -73,10 +73,10 @@ impl Account {
     }
 
     /// Statements for `--init-file`, one a line, that create the account or give it this password.
-    pub fn statements(&self, family: Family) -> String {
+    pub fn statements(&self, family: Family, version: Version) -> String {
         let mut text = String::from("SET sql_log_bin=0;\n");
         for host in HOSTS {
-            for statement in self.identify(host, family) {
+            for statement in self.identify(host, family, version) {
                 text += &format!("{statement};\n");
             }
             text += &format!(
@@ -89,9 +89,15 @@ impl Account {
 
     /// Statements that let the account in from one other host too, there with no more than load takes: everything within
     /// `database`, nothing beyond it.
-    pub(crate) fn door(&self, client: IpAddr, database: &str, family: Family) -> Vec<String> {
+    pub(crate) fn door(
+        &self,
+        client: IpAddr,
+        database: &str,
+        family: Family,
+        version: Version,
+    ) -> Vec<String> {
         let mut statements = vec!["SET sql_log_bin=0".to_owned()];
-        statements.extend(self.identify(&client.to_string(), family));
+        statements.extend(self.identify(&client.to_string(), family, version));
         // In a grant these stand for any letter and any text.
         let database = database.replace('_', "\\_").replace('%', "\\%");
         statements.push(format!(
@@ -103,7 +109,7 @@ impl Account {
     }
 
     /// Statements after which there is the account from `host`, with this password.
-    fn identify(&self, host: &str, family: Family) -> Vec<String> {
+    fn identify(&self, host: &str, family: Family, version: Version) -> Vec<String> {
         let Account { user, password } = self;
         let name = format!("'{user}'@'{host}'");
         match family {
@@ -112,6 +118,10 @@ impl Account {
                     "CREATE OR REPLACE USER {name} IDENTIFIED BY '{password}'"
                 )]
             }
+            // Neither IF NOT EXISTS nor a password by ALTER USER is known there.
+            Family::Mysql | Family::Percona if version.is_before(5, 7) => vec![format!(
+                "GRANT USAGE ON *.* TO {name} IDENTIFIED BY '{password}'"
+            )],
             Family::Mysql | Family::Percona => vec![
                 format!("CREATE USER IF NOT EXISTS {name} IDENTIFIED BY '{password}'"),
                 format!("ALTER USER {name} IDENTIFIED BY '{password}'"),
@@ -119,8 +129,9 @@ impl Account {
         }
     }
 
-    /// The same for MariaDB's bootstrap, where account statements are not to be had: the tables are written directly.
-    pub(crate) fn mariadb_bootstrap(&self) -> String {
+    /// The same where a server is bootstrapped, and account statements are not to be had: the table is written directly. This is the
+    /// one of MariaDB from 10.4 on.
+    pub(crate) fn in_global_priv(&self) -> String {
         let Account { user, password } = self;
         let mut text = String::from(
             "DELETE FROM mysql.global_priv WHERE User<>'mariadb.sys';\n\
@@ -134,6 +145,19 @@ impl Account {
         }
         text
     }
+
+    /// The same in the table of the releases before: its columns differ from one to the next, so what the server's own files put
+    /// there for root from these hosts, with every right that the release knows, is made the account's.
+    pub(crate) fn in_user_table(&self) -> String {
+        let Account { user, password } = self;
+        let hosts = HOSTS.map(|host| format!("'{host}'")).join(", ");
+        format!(
+            "DELETE FROM mysql.user WHERE User<>'root' OR Host NOT IN ({hosts});\n\
+             UPDATE mysql.user SET User='{user}', Password=PASSWORD('{password}');\n\
+             DELETE FROM mysql.proxies_priv;\n\
+             DELETE FROM mysql.db;\n"
+        )
+    }
 }
 
 #[cfg(test)]
@@ -144,11 +168,19 @@ mod tests {
     fn another_host_is_let_in_to_one_database_alone() -> Result<()> {
         let account = Account::random();
         let client: IpAddr = "192.0.2.2".parse()?;
-        for family in [Family::Mariadb, Family::Mysql, Family::Percona] {
-            let door = account.door(client, "sbtest", family).join("; ");
+        for (family, version) in [
+            (Family::Mariadb, "10.11.5"),
+            (Family::Mysql, "5.6.24"),
+            (Family::Mysql, "9.7.4"),
+            (Family::Percona, "8.0.36"),
+        ] {
+            let version = version.parse()?;
+            let door = account.door(client, "sbtest", family, version).join("; ");
             assert!(door.contains("GRANT ALL ON `sbtest`.* TO 'niagara'@'192.0.2.2'"));
-            assert!(!door.contains("*.*") && !door.contains('%'), "{door}");
-            assert!(!account.statements(family).contains("192.0.2.2"));
+            // Which gives no right: it makes the account of releases that know no other way.
+            let rights = door.replace("GRANT USAGE ON *.*", "");
+            assert!(!rights.contains("*.*") && !rights.contains('%'), "{door}");
+            assert!(!account.statements(family, version).contains("192.0.2.2"));
         }
         Ok(())
     }

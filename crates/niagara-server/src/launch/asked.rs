@@ -57,6 +57,7 @@ impl Install {
             .env("PATH", "/usr/bin:/bin")
             .env("LC_ALL", "C")
             .envs(NO_PROFILE)
+            .envs(self.library_environment())
             .stdin(Stdio::null());
         command
     }

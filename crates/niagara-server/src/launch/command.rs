@@ -67,7 +67,8 @@ impl StartCommand {
             .env("PATH", "/usr/bin:/bin")
             .env("LC_ALL", "C")
             .env("HOME", files.run.path())
-            .envs(NO_PROFILE);
+            .envs(NO_PROFILE)
+            .envs(self.install.library_environment());
         command.env("TZ", std::env::var_os("TZ").unwrap_or_default());
         if std::env::var_os("TZ").is_none() {
             command.env_remove("TZ");

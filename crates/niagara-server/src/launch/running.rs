@@ -123,8 +123,14 @@ impl RunningServer {
         let Some(remote) = &self.command.remote else {
             return Ok(());
         };
-        let family = self.command.install.family;
-        for statement in self.account.door(remote.client, &remote.database, family) {
+        let install = &self.command.install;
+        let door = self.account.door(
+            remote.client,
+            &remote.database,
+            install.family,
+            install.version,
+        );
+        for statement in door {
             // The statement has the password in it.
             self.query(&statement)
                 .map_err(|error| anyhow!("{}", error.root_cause()))

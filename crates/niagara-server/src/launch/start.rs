@@ -67,7 +67,9 @@ fn spawn_on(
             let account = Account::random();
             write_private(
                 &run.path().join("init.sql"),
-                account.statements(spec.install.family).as_bytes(),
+                account
+                    .statements(spec.install.family, spec.install.version)
+                    .as_bytes(),
             )?;
             account
         }

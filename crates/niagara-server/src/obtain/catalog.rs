@@ -200,12 +200,12 @@ impl Catalog {
     pub fn get(&self, name: &str) -> Result<&ServerDescription> {
         self.servers.get(name).ok_or_else(|| {
             let known: Vec<&str> = self.servers.keys().map(String::as_str).collect();
-            let hint = nearest(name, known.iter().copied())
+            let hint = nearest(name, of_same_version(name, known.iter().copied()))
                 .map(|candidate| format!("; did you mean {candidate}?"))
                 .unwrap_or_default();
             anyhow!(
-                "no server is called `{name}`{hint}\nknown: {}\nremedy: name one of these, or the path of an installed \
-                 server's binary: /usr/sbin/mariadbd, /usr/sbin/mysqld",
+                "no server is called `{name}`{hint}\nknown: {}\nremedy: name one of these; or give the path of a server's binary \
+                 (/usr/sbin/mariadbd, /usr/sbin/mysqld), of its tarball, or of the root folder of an image; or the name of a package that is installed",
                 known.join(", ")
             )
         })
@@ -215,6 +215,23 @@ impl Catalog {
     pub fn iter(&self) -> impl Iterator<Item = &ServerDescription> {
         self.servers.values()
     }
+}
+
+/// Whether a server of this name is built into the program.
+pub(crate) fn is_shipped(name: &str) -> bool {
+    EMBEDDED.get_file(format!("{name}.toml")).is_some()
+}
+
+/// The known names that `name` may be a slip of the pen of: another version is another server, and is not offered for it.
+pub fn of_same_version<'n>(
+    name: &str,
+    known: impl IntoIterator<Item = &'n str>,
+) -> impl Iterator<Item = &'n str> {
+    let digits = |text: &str| -> String { text.chars().filter(char::is_ascii_digit).collect() };
+    let version = digits(name);
+    known
+        .into_iter()
+        .filter(move |known| digits(known) == version)
 }
 
 fn toml_name(path: &std::path::Path) -> Option<String> {
@@ -279,13 +296,15 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_known_and_the_nearest() {
-        let error = Catalog::load(&[])
-            .expect("valid files")
-            .get("mariadb-10.1")
-            .expect_err("unknown")
-            .to_string();
-        assert!(error.contains("did you mean mariadb-10.11?"), "{error}");
-        assert!(error.contains("mysql-9.7"), "{error}");
+        let catalog = Catalog::load(&[]).expect("valid files");
+        let error = |name: &str| catalog.get(name).expect_err("unknown").to_string();
+        let told = error("maria-10.11");
+        assert!(told.contains("did you mean mariadb-10.11?"), "{told}");
+        assert!(told.contains("mysql-9.7"), "{told}");
+        for other_version in ["mariadb-10.1", "mariadb-10.6", "mysql-8.4"] {
+            let told = error(other_version);
+            assert!(!told.contains("did you mean"), "{told}");
+        }
     }
 
     #[test]

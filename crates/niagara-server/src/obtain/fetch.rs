@@ -173,6 +173,7 @@ fn finish(
         server,
         packages,
         plugins: Vec::new(),
+        libraries: None,
     };
     let manifest = serde_json::to_vec_pretty(&install)?;
     write_private(&destination.join(MANIFEST), &manifest)?;

@@ -7,5 +7,5 @@ pub(crate) mod debug_symbols;
 pub(crate) mod engine;
 pub(crate) mod fetch;
 pub(crate) mod mallocs;
-mod patchelf;
+pub(crate) mod patchelf;
 pub(crate) mod test_suite;

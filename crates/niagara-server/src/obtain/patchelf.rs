@@ -16,16 +16,19 @@ pub(crate) struct Patchelf {
 }
 
 impl Patchelf {
+    /// The host's own; none where it has none.
+    pub fn of_host() -> Option<Patchelf> {
+        let output = Command::new("patchelf").arg("--version").output();
+        let is_there = output.is_ok_and(|output| output.status.success());
+        is_there.then(|| Patchelf {
+            command: vec!["patchelf".into()],
+        })
+    }
+
     /// The host's patchelf, else the one of the archive, unpacked in `folder`.
     pub fn find(apt: &Apt, folder: &Path) -> Result<Patchelf> {
-        if Command::new("patchelf")
-            .arg("--version")
-            .output()
-            .is_ok_and(|output| output.status.success())
-        {
-            return Ok(Patchelf {
-                command: vec!["patchelf".into()],
-            });
+        if let Some(host) = Patchelf::of_host() {
+            return Ok(host);
         }
         unpack(&apt.download(&["patchelf"])?, folder)?;
         let loader = loader(folder)?;

@@ -27,6 +27,8 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .iter()
         .filter(|left| is_build(&left.lever))
         .map(|left| &left.reason)
+        // Advice that nobody can follow is none.
+        .filter(|reason| !reason.is_about_server())
         .collect();
     if !tune.complete || left_out.is_empty() || tried.any(|screened| is_build(&screened.lever)) {
         return None;

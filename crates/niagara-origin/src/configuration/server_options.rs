@@ -1,0 +1,89 @@
+//! What a server's binary says of its own options: asked once, kept for as long as the process runs.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::SystemTime;
+
+use anyhow::{Context, Result};
+use niagara_server::Install;
+
+use super::known_options::{Known, KnownOptions};
+
+/// The options that a server's binary has, with their compiled-in values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ServerOptions(KnownOptions);
+
+/// A binary as it was when it was asked: its path, and when it was written.
+type Asked = (PathBuf, Option<SystemTime>);
+
+static KNOWN: Mutex<BTreeMap<Asked, Arc<ServerOptions>>> = Mutex::new(BTreeMap::new());
+
+impl ServerOptions {
+    /// What `install` says by `--verbose --help`; `scratch` stands for its data directory, nothing is written there.
+    ///
+    /// # Errors
+    /// It does not run, or says nothing of options.
+    pub fn of(install: &Install, scratch: &Path) -> Result<Arc<Self>> {
+        let written = install.server.metadata().and_then(|it| it.modified()).ok();
+        let asked = (install.server.clone(), written);
+        let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(options) = known.get(&asked) {
+            return Ok(options.clone());
+        }
+        let help = install.verbose_help(&[], scratch)?;
+        let options = Arc::new(Self::read(install, &help).with_context(|| {
+            format!(
+                "{} lists no options when asked for them (--verbose --help)",
+                install.server.display()
+            )
+        })?);
+        known.insert(asked, options.clone());
+        Ok(options)
+    }
+
+    /// From the text; none where it lists no options.
+    fn read(install: &Install, help: &str) -> Option<Self> {
+        let known = KnownOptions::of(install, help);
+        (!known.defaults.is_empty()).then_some(Self(known))
+    }
+
+    /// From a text as a server of MariaDB's prints it, for tests.
+    pub fn of_help(help: &str) -> Self {
+        Self(KnownOptions::read(help))
+    }
+
+    /// Whether the server takes an option of this name, with whatever prefix it stands. Of a plugin that it could not load when
+    /// it was asked nothing is known, and then it does.
+    pub fn takes(&self, name: &str) -> bool {
+        let is_silent = name.starts_with("innodb_") && !self.0.has("innodb_buffer_pool_size");
+        is_silent || self.0.find(name) != Known::Unknown
+    }
+
+    /// The value that is compiled in, as the server prints it; none where it prints none.
+    pub fn default(&self, name: &str) -> Option<&str> {
+        self.0.defaults.get(name).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_have_names_prefixes_and_defaults() {
+        let options = ServerOptions::of_help(
+            "  --innodb-flush-method=name \n  --innodb-buffer-pool-size=# \n  --log-bin[=name]    Log\n\n\
+             Variables (--variable-name=value)\n\
+             innodb-flush-method    fsync\nlog-bin    (No default value)\n",
+        );
+        assert!(options.takes("innodb_flush_method"));
+        assert!(options.takes("skip_log_bin"));
+        assert!(!options.takes("innodb_redo_log_capacity"));
+        assert_eq!(options.default("innodb_flush_method"), Some("fsync"));
+        assert_eq!(options.default("log_bin"), None);
+        // As a server answers that could not load InnoDB.
+        let silent = ServerOptions::of_help("  --log-bin[=name]    Log\n");
+        assert!(silent.takes("innodb_flush_method") && !silent.takes("gtid_mode"));
+    }
+}
