@@ -30,6 +30,8 @@ pub struct Source {
     pub version: Option<String>,
     /// What its seconds mean.
     pub seconds_mean: Meaning,
+    /// It says times; else all is taken for the second in which the file was changed last.
+    pub has_times: bool,
     /// Entries that were read.
     pub entries: u64,
     /// Their length, decompressed, in bytes.
@@ -80,6 +82,8 @@ pub struct Summary {
     pub without_session: u64,
     /// The source has one in this many statements; 1 for all.
     pub sampled: u64,
+    /// The source has one in this many sessions, each of them whole; 1 for all.
+    pub sampled_sessions: u64,
     /// What of the sources is not in it.
     pub dropped: Dropped,
     /// What the server counted meanwhile; none where nobody asked it.
@@ -128,6 +132,7 @@ mod tests {
             dialect: Dialect::Mariadb,
             version: None,
             seconds_mean: Meaning::default(),
+            has_times: true,
             entries: 0,
             bytes: 0,
         };

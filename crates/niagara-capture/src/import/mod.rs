@@ -1,5 +1,6 @@
 //! Makes a capture from logs.
 
+mod routines;
 mod statements;
 mod track;
 mod traffic;
@@ -74,7 +75,7 @@ pub fn import(
     let mut before = 0;
     let mut entries = 0_u64;
     for log in &logs {
-        let input = Input::open(&log.path)?;
+        let input = Input::open_log(&log.path)?;
         let mut reader = LogReader::new(input, log.path.clone(), &log.probe, &import.read);
         let mut source = Source {
             file: log.path.display().to_string(),
@@ -82,12 +83,14 @@ pub fn import(
             dialect: log.probe.dialect,
             version: log.probe.version.clone(),
             seconds_mean: log.probe.meaning,
+            has_times: log.probe.is_empty || log.probe.first_second.is_some(),
             entries: 0,
             bytes: 0,
         };
         while let Some(item) = reader.next(&mut dropped)? {
             match item {
-                Item::Opened => tracker.log_opened(),
+                Item::Opened => tracker.log_opened(&mut dropped)?,
+                Item::Database(name) => tracker.database_said(name),
                 Item::Entry(entry, mode) => {
                     source.entries += 1;
                     source.bytes += entry.length as u64;
@@ -115,6 +118,7 @@ pub fn import(
     if stop.load(Ordering::Relaxed) {
         return Err(CaptureError::Stopped);
     }
+    tracker.end_routines(&mut dropped)?;
     tracker.finish(Summary {
         sources,
         dropped,
@@ -131,7 +135,7 @@ pub fn import(
 fn probe(import: &Import) -> Result<Vec<Log>, CaptureError> {
     let mut logs = Vec::new();
     for path in &import.files {
-        let input = Input::open(path)?;
+        let input = Input::open_log(path)?;
         let length = input.length;
         let probe = Probe::read(input, &import.read.zone)?;
         logs.push(Log {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::file::{CaptureWriter, DigestEntry, TemplateId};
-use crate::sql::{Boundary, Class, Concern, Cut, Digest, SqlMode, Traits, classify, digest_text};
+use crate::sql::{Boundary, Class, Concern, Cut, Digest, RoutineMark, SqlMode, Traits, classify, digest_text};
 
 /// Most skeletons that are remembered.
 const MAX_KNOWN: usize = 400_000;
@@ -14,6 +14,8 @@ pub(super) struct Known {
     pub traits: Traits,
     pub concern: Concern,
     pub boundary: Boundary,
+    /// Whether it shows that a stored routine or a trigger has executed it.
+    pub routine: RoutineMark,
     /// Its template, once one of its statements was written.
     template: Option<TemplateId>,
 }
@@ -48,6 +50,7 @@ impl Statements {
             traits,
             concern: Concern::of(&digest),
             boundary: Boundary::of(traits.class, &digest),
+            routine: RoutineMark::of(&digest),
             template: None,
         };
         if self.known.len() < MAX_KNOWN {

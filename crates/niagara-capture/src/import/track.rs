@@ -2,6 +2,7 @@
 
 use std::io::Read;
 
+use super::routines::{Fate, Held, Routines};
 use super::statements::Statements;
 use crate::dropped::{Cause, Dropped, Place as LogPlace};
 use crate::error::CaptureError;
@@ -12,10 +13,10 @@ use crate::file::{
 use crate::log::{Command, Entry, LogKind, LogReader};
 use crate::pcap::PcapReader;
 use crate::session::{Clock, Known, Login, Sessions};
-use crate::sql::{Class, Effect, SqlMode, effect_of};
+use crate::sql::{Class, Effect, RoutineMark, SqlMode, effect_of};
 
 /// The session of entries that name none.
-const NO_SESSION: u64 = u64::MAX;
+pub(super) const NO_SESSION: u64 = u64::MAX;
 
 /// What the reader has to know before it reads on.
 #[derive(Debug, Default)]
@@ -54,8 +55,10 @@ pub(super) struct Tracker {
     clock: Clock,
     /// The database of the last entry that said one: slow logs say it again only when it differs.
     said: NameId,
+    routines: Routines,
     without_session: u64,
     sampled: u64,
+    sampled_sessions: u64,
     inexact: bool,
     has_connects: bool,
     has_prepared: bool,
@@ -78,8 +81,10 @@ impl Tracker {
             statements: Statements::default(),
             clock: Clock::default(),
             said: NameId(0),
+            routines: Routines::default(),
             without_session: 0,
             sampled: 1,
+            sampled_sessions: 1,
             inexact: false,
             has_connects: false,
             has_prepared: kind != LogKind::Slow,
@@ -88,8 +93,27 @@ impl Tracker {
     }
 
     /// The server opened its log.
-    pub(crate) fn log_opened(&mut self) {
+    ///
+    /// # Errors
+    /// The capture cannot be written.
+    pub(crate) fn log_opened(&mut self, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        self.end_routines(dropped)?;
         self.sessions.log_opened();
+        Ok(())
+    }
+
+    /// An entry that cannot be kept has said that this database is in use.
+    pub(crate) fn database_said(&mut self, name: &[u8]) {
+        self.said = self.writer.name(name);
+    }
+
+    /// No caller of a routine comes any more.
+    ///
+    /// # Errors
+    /// The capture cannot be written.
+    pub(crate) fn end_routines(&mut self, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        let fates = self.routines.end_all();
+        self.settle(fates, dropped)
     }
 
     /// Ends the capture.
@@ -102,6 +126,7 @@ impl Tracker {
             exact_times: !self.inexact,
             without_session: self.without_session,
             sampled: self.sampled,
+            sampled_sessions: self.sampled_sessions,
             ..summary
         })
     }
@@ -120,34 +145,76 @@ impl Tracker {
             thread,
             mode,
         };
-        self.sampled = self.sampled.max(entry.sampled);
-        let done = match entry.command {
-            Command::Internal => Err((Cause::Internal, 1)),
-            Command::Throttled(count) => Err((Cause::Throttled, count)),
-            Command::Other => {
-                self.said(entry);
-                Err((Cause::Command, 1))
-            }
-            Command::Connect => self.connect(&current)?,
-            Command::Quit => self.quit(&current)?,
-            Command::InitDb => self.init_db(&current)?,
-            Command::ResetConnection => self.reset(&current)?,
-            Command::ChangeUser => self.change_user(&current)?,
-            Command::CloseStatement => Err((Cause::UnnamedPrepared, 1)),
-            Command::Prepare if entry.text.is_empty() => Err((Cause::UnnamedPrepared, 1)),
-            Command::Prepare | Command::Query | Command::Execute => self.statement(&current)?,
-        };
-        match done {
-            Ok(change) => Ok(change),
-            Err((cause, count)) => {
-                let place = || LogPlace {
-                    file: file.to_owned(),
-                    line: entry.line,
-                };
-                dropped.add(cause, count, entry.length, place);
-                Ok(Change::Nothing)
+        match entry.whole_sessions {
+            true => self.sampled_sessions = self.sampled_sessions.max(entry.sampled),
+            false => self.sampled = self.sampled.max(entry.sampled),
+        }
+        // Also of entries that are not kept: the log does not say the same database twice in a row.
+        self.said(entry);
+        if entry.routine.is_some() && is_statement(entry.command) {
+            let database = self.writer.dictionary().name(self.said);
+            let held = Held::new(entry, mode, file, database);
+            let fates = self.routines.hold(held);
+            self.settle(fates, dropped)?;
+            return Ok(Change::Nothing);
+        }
+        if self.routines.waits(thread) {
+            let caller = is_statement(entry.command).then(|| {
+                let known = self.statements.look(entry.text, mode);
+                (entry, known.class())
+            });
+            let fates = self.routines.end(thread, caller);
+            self.settle(fates, dropped)?;
+        }
+        let done = self.done(&current)?;
+        Ok(done.unwrap_or_else(|(cause, count)| {
+            drop_entry((cause, count), entry, file, dropped);
+            Change::Nothing
+        }))
+    }
+
+    /// Keeps the statements of routines that nobody does again, as statements of their clients.
+    fn settle(&mut self, fates: Vec<Fate>, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        for fate in fates {
+            let (held, done) = match fate {
+                Fate::DoneAgain(held) => (held, Err((Cause::Routine, 1))),
+                Fate::Kept(held) => {
+                    let entry = held.entry();
+                    let (mode, thread) = (held.mode, entry.thread.unwrap_or(NO_SESSION));
+                    let known = self.statements.look(entry.text, mode);
+                    let done = match known.routine {
+                        RoutineMark::Variables => Err((Cause::RoutineVariables, 1)),
+                        _ => self.statement(&Current {
+                            entry: &entry,
+                            thread,
+                            mode,
+                        })?,
+                    };
+                    (held, done)
+                }
+            };
+            if let Err(why) = done {
+                drop_entry(why, &held.entry(), &held.file, dropped);
             }
         }
+        Ok(())
+    }
+
+    /// Writes what an entry says.
+    fn done(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        Ok(match current.entry.command {
+            Command::Internal => Err((Cause::Internal, 1)),
+            Command::Throttled(count) => Err((Cause::Throttled, count)),
+            Command::Other => Err((Cause::Command, 1)),
+            Command::Connect => self.connect(current)?,
+            Command::Quit => self.quit(current)?,
+            Command::InitDb => self.init_db(current)?,
+            Command::ResetConnection => self.reset(current)?,
+            Command::ChangeUser => self.change_user(current)?,
+            Command::CloseStatement => Err((Cause::UnnamedPrepared, 1)),
+            Command::Prepare if current.entry.text.is_empty() => Err((Cause::UnnamedPrepared, 1)),
+            Command::Prepare | Command::Query | Command::Execute => self.statement(current)?,
+        })
     }
 
     /// What the entry says of the database in use.
@@ -169,7 +236,6 @@ impl Tracker {
     /// Brings what is known of the session up to what the entry says, and says where the event is.
     fn place(&mut self, current: &Current<'_>) -> Place {
         let entry = current.entry;
-        self.said(entry);
         self.without_session += u64::from(entry.thread.is_none());
         let user = self.writer.name(entry.user);
         let (session, is_new) = self.sessions.get(current.thread);
@@ -290,6 +356,10 @@ impl Tracker {
     fn statement(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
         let text = current.entry.text;
         let known = self.statements.look(text, current.mode);
+        if self.kind == LogKind::General && known.routine != RoutineMark::None {
+            // The log does not say so otherwise. Its caller stands before it.
+            return Ok(Err((Cause::Routine, 1)));
+        }
         let place = self.place(current);
         let (session, _) = self.sessions.get(current.thread);
         let kind = match current.entry.command {
@@ -384,6 +454,24 @@ impl Tracker {
             Change::Mode(current.thread, mode)
         }
     }
+}
+
+/// Whether a statement is executed by it.
+fn is_statement(command: Command) -> bool {
+    matches!(command, Command::Query | Command::Execute)
+}
+
+/// Counts what is not kept.
+fn drop_entry(
+    (cause, count): (Cause, u64),
+    entry: &Entry<'_>,
+    file: &str,
+    dropped: &mut Dropped,
+) {
+    dropped.add(cause, count, entry.length, || LogPlace {
+        file: file.to_owned(),
+        line: entry.line,
+    });
 }
 
 /// A change, or why and how often the entry is not kept.

@@ -106,6 +106,7 @@ fn source(file: String) -> Source {
         dialect: Dialect::Mysql,
         version: None,
         seconds_mean: Meaning::Start,
+        has_times: true,
         entries: 0,
         bytes: 0,
     }

@@ -3,12 +3,12 @@
 use jiff::tz::TimeZone;
 
 use super::entry::{Command, Parsed, Stamp};
-use super::line::{Seen, begins_banner};
+use super::line::{Seen, before_banner, begins_banner, is_whole_banner};
 use super::piece::Piece;
 use super::text_end::{self, Ending, TextEnd};
 use super::time::{parse_count, parse_iso, parse_local};
 use crate::dropped::Cause;
-use crate::sql::SqlMode;
+use crate::sql::{Inside, Scanner, SqlMode};
 
 /// Longest beginning of a line up to a statement: a time, a number, a command.
 const MAX_HEAD: usize = 96;
@@ -67,8 +67,8 @@ struct Head {
     length: usize,
 }
 
-/// Reads the beginning of a line; `zone` is that of the server, for logs in local time.
-fn head(text: &[u8], zone: &TimeZone) -> Option<Head> {
+/// Reads the beginning of a line; `zone` is that of the server, for logs in local time, `after` the second of the line before.
+fn head(text: &[u8], zone: &TimeZone, after: Option<i64>) -> Option<Head> {
     let text = &text[..text.len().min(MAX_HEAD)];
     let (stamp, mut at) = match *text.first()? {
         b'\t' if text.get(1) == Some(&b'\t') => (None, 2),
@@ -77,7 +77,7 @@ fn head(text: &[u8], zone: &TimeZone) -> Option<Head> {
             let time = &text[..tab];
             let stamp = match parse_iso(time) {
                 Some(micros) => Stamp::Exact(micros),
-                None => Stamp::Second(parse_local(time, zone)?),
+                None => Stamp::Second(parse_local(time, zone, after)?),
             };
             (Some(stamp), tab + 1)
         }
@@ -101,7 +101,7 @@ fn head(text: &[u8], zone: &TimeZone) -> Option<Head> {
 
 /// Whether `text` begins with an entry of a general log.
 pub(super) fn begins(text: &[u8], eof: bool, zone: &TimeZone) -> Seen {
-    if head(text, zone).is_some() {
+    if head(text, zone, None).is_some() {
         return Seen::Yes;
     }
     let may = match text.first() {
@@ -121,16 +121,35 @@ pub(super) fn begins(text: &[u8], eof: bool, zone: &TimeZone) -> Seen {
 pub(super) struct General {
     pub zone: TimeZone,
     last: Option<Stamp>,
+    /// The time of what stands before the first time in the log.
+    fallback: Option<Stamp>,
     highest: u64,
 }
+
+/// The second of a time.
+fn second_of(stamp: Stamp) -> i64 {
+    match stamp {
+        Stamp::Exact(micros) => micros.div_euclid(1_000_000),
+        Stamp::Second(second) | Stamp::EndSecond(second) => second,
+    }
+}
+
+/// Marks of what servers write into their error logs, which container hosts put between the lines of others.
+const LEVELS: [&[u8]; 5] = [b"[Note]", b"[Warning]", b"[ERROR]", b"[System]", b"[Error]"];
+
+/// Longest beginning of a line in which such a mark stands.
+const MAX_LEVEL: usize = 64;
 
 struct GeneralEnding<'a> {
     general: &'a General,
 }
 
 impl Ending for GeneralEnding<'_> {
-    fn length(&self, _: &[u8], line_feed: usize) -> Option<usize> {
-        Some(line_feed)
+    const MARKED: bool = false;
+
+    fn length(&self, text: &[u8], line_feed: usize) -> Option<usize> {
+        let line = &text[..line_feed];
+        Some(line.strip_suffix(b"\r").unwrap_or(line).len())
     }
 
     fn follows(&self, text: &[u8], eof: bool) -> Seen {
@@ -140,77 +159,102 @@ impl Ending for GeneralEnding<'_> {
         }
     }
 
+    fn is_whole(&self, _: &[u8]) -> bool {
+        // It follows, and has one line only.
+        true
+    }
+
     fn is_believable(&self, text: &[u8]) -> bool {
-        let Some(head) = head(text, &self.general.zone) else {
+        self.general.is_believable(text) || is_whole_banner(text)
+    }
+
+    fn is_noise(&self, text: &[u8]) -> bool {
+        if !text.first().is_some_and(u8::is_ascii_digit) {
             return false;
-        };
-        let seconds = |stamp: Stamp| match stamp {
-            Stamp::Exact(micros) => micros / 1_000_000,
-            Stamp::Second(second) | Stamp::EndSecond(second) => second,
-        };
-        let close = match (head.stamp, self.general.last) {
-            (Some(stamp), Some(last)) => (0..=86_400).contains(&(seconds(stamp) - seconds(last))),
-            _ => true,
-        };
-        close && head.thread <= self.general.highest.saturating_add(AHEAD)
+        }
+        let line = text.split(|&b| b == b'\n').next().unwrap_or_default();
+        let line = &line[..line.len().min(MAX_LEVEL)];
+        LEVELS
+            .iter()
+            .any(|level| memchr::memmem::find(line, level).is_some())
+    }
+
+    /// In the middle of a line, where a statement was cut.
+    fn swallowed(&self, text: &[u8], length: usize, _: usize, mode: SqlMode) -> Option<usize> {
+        let body = &text[..length];
+        let mut scanner = Scanner::new(mode);
+        let general = self.general;
+        memchr::memchr_iter(b'\t', body)
+            .filter_map(|tab| {
+                let lengths = match body.get(tab + 1) {
+                    Some(b'\t') => &[0][..],
+                    // A time in UTC or with an offset, one in seconds.
+                    _ => &[27, 32, 15],
+                };
+                let starts = lengths.iter().filter_map(|length| tab.checked_sub(*length));
+                let mut heads = starts.filter(|&at| at > 0 && general.is_believable(&text[at..]));
+                heads.next()
+            })
+            .find(|&at| scanner.run(body, at) == Inside::Code)
     }
 }
 
 impl General {
-    /// Before the first entry.
-    pub fn new(zone: TimeZone) -> General {
+    /// Before the first entry; `fallback` is the second of what stands before the first time.
+    pub fn new(zone: TimeZone, fallback: Option<i64>) -> General {
         General {
             zone,
             last: None,
+            fallback: fallback.map(Stamp::Second),
             highest: 0,
         }
     }
 
+    fn last_second(&self) -> Option<i64> {
+        self.last.map(second_of)
+    }
+
+    /// Whether `text` begins with a head that may be the next one of this log.
+    fn is_believable(&self, text: &[u8]) -> bool {
+        let Some(head) = head(text, &self.zone, self.last_second()) else {
+            return false;
+        };
+        let close = match (head.stamp, self.last) {
+            (Some(stamp), Some(last)) => {
+                (0..=86_400).contains(&(second_of(stamp) - second_of(last)))
+            }
+            _ => true,
+        };
+        close && head.thread <= self.highest.saturating_add(AHEAD)
+    }
+
     /// Reads the entry that `text` begins with.
     pub fn read(&mut self, text: &[u8], eof: bool, mode: impl Fn(Option<u64>) -> SqlMode) -> Piece {
-        let Some(head) = head(text, &self.zone) else {
+        let Some(head) = head(text, &self.zone, self.last_second()) else {
             return if begins(text, eof, &self.zone) == Seen::Unknown {
                 Piece::Need
             } else if eof && memchr::memchr(b'\n', text).is_none() {
-                Piece::Drop {
-                    cause: Cause::CutTail,
-                    next: text.len(),
-                }
+                Piece::drop(Cause::CutTail, text.len())
             } else {
-                Piece::Drop {
-                    cause: Cause::BrokenHeader,
-                    next: self.resynchronise(text),
-                }
+                Piece::drop(Cause::BrokenHeader, self.resynchronise(text))
             };
         };
-        let Some(stamp) = head.stamp.or(self.last) else {
+        let Some(stamp) = head.stamp.or(self.last).or(self.fallback) else {
             return match memchr::memchr(b'\n', text) {
-                Some(at) => Piece::Drop {
-                    cause: Cause::NoTime,
-                    next: at + 1,
-                },
-                None if eof => Piece::Drop {
-                    cause: Cause::CutTail,
-                    next: text.len(),
-                },
+                Some(at) => Piece::drop(Cause::NoTime, at + 1),
+                None if eof => Piece::drop(Cause::CutTail, text.len()),
                 None => Piece::Need,
             };
         };
         let body = &text[head.length..];
+        let lost = |cause, next: usize| {
+            Piece::drop(cause, head.length + before_banner(&body[..next]))
+        };
         let (length, next, mode) = match self.text_end(&head, body, eof, mode) {
             TextEnd::Whole { length, next, mode } => (length, next, mode),
-            TextEnd::Unterminated(next) => {
-                return Piece::Drop {
-                    cause: Cause::UnterminatedLiteral,
-                    next: head.length + next,
-                };
-            }
-            TextEnd::Cut => {
-                return Piece::Drop {
-                    cause: Cause::CutTail,
-                    next: text.len(),
-                };
-            }
+            TextEnd::Unterminated(next) => return lost(Cause::UnterminatedLiteral, next),
+            TextEnd::Cut(next) => return lost(Cause::CutEntry, next),
+            TextEnd::LogEnds => return Piece::drop(Cause::CutTail, text.len()),
             TextEnd::Need => return Piece::Need,
         };
         self.last = Some(stamp);
@@ -255,18 +299,18 @@ impl General {
                 next: length + 1,
                 mode: SqlMode::default(),
             },
-            None if eof => TextEnd::Cut,
+            None if eof => TextEnd::LogEnds,
             None => TextEnd::Need,
         }
     }
 
-    /// Where the next line is that may begin an entry or a banner; the end of `text` when there is none.
+    /// Where the next line is, or where zeroes end, that may begin an entry or a banner; the end of `text` when there is none.
     pub(crate) fn resynchronise(&self, text: &[u8]) -> usize {
-        for line_feed in memchr::memchr_iter(b'\n', text) {
-            let rest = &text[line_feed + 1..];
+        for end in memchr::memchr2_iter(b'\n', 0, text) {
+            let rest = &text[end + 1..];
             if begins(rest, true, &self.zone) == Seen::Yes || begins_banner(rest, true) == Seen::Yes
             {
-                return line_feed + 1;
+                return end + 1;
             }
         }
         text.len()

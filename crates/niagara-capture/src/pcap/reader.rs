@@ -129,6 +129,8 @@ impl Told {
                 autocommit: status.autocommit(),
             }),
             sampled: 1,
+            whole_sessions: false,
+            routine: None,
             text: &heard.text,
             length: heard.length,
             line: self.line,

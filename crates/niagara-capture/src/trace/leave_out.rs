@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::limits::MAX_STATEMENT;
-use crate::sql::{Class, Traits, words};
+use crate::sql::{Class, Traits, digest_has_body};
 
 /// Why a statement of a capture is not replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -59,7 +59,7 @@ impl LeftOutCause {
 /// A digest's text has no literals and no comments: a semicolon separates statements, or ends the last; but for the bodies of
 /// procedures and the like, which are one statement.
 fn is_several(digest: &[u8]) -> bool {
-    if has_body(digest) {
+    if digest_has_body(digest) {
         return false;
     }
     let mut rest = digest.splitn(2, |&byte| byte == b';');
@@ -68,25 +68,6 @@ fn is_several(digest: &[u8]) -> bool {
         rest.iter()
             .any(|byte| !byte.is_ascii_whitespace() && *byte != b';')
     })
-}
-
-/// `CREATE PROCEDURE … BEGIN …; … END`, `BEGIN NOT ATOMIC …; … END`.
-fn has_body(digest: &[u8]) -> bool {
-    let head = digest.split(|&byte| byte == b';').next();
-    let mut words = words(head.unwrap_or_default());
-    match words.next() {
-        // Other things may have these names.
-        Some(b"create" | b"alter") => words
-            .take_while(|word| !matches!(*word, b"table" | b"view" | b"index" | b"database"))
-            .any(|word| {
-                matches!(
-                    word,
-                    b"procedure" | b"function" | b"trigger" | b"event" | b"package"
-                )
-            }),
-        Some(b"begin") => words.next() == Some(b"not"),
-        _ => false,
-    }
 }
 
 /// `SET a = ?, GLOBAL b = ?`: a global variable that is not the first one.
