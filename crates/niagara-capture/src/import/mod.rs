@@ -1,5 +1,6 @@
 //! Makes a capture from logs.
 
+mod clients;
 mod routines;
 mod statements;
 mod track;
@@ -8,6 +9,7 @@ mod traffic;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::client::ClientsOfUser;
 use crate::dropped::Dropped;
 use crate::error::CaptureError;
 use crate::file::{CaptureWriter, Order, ServerCounts, Source, Summary};
@@ -28,6 +30,8 @@ pub struct Import {
     pub output: PathBuf,
     /// A file of that name is replaced.
     pub replace: bool,
+    /// What is known of the clients beside their logins.
+    pub clients: Vec<ClientsOfUser>,
     /// What the server counted meanwhile, where somebody asked it.
     pub counted: Option<ServerCounts>,
 }
@@ -123,6 +127,7 @@ pub fn import(
         sources,
         dropped,
         counted: import.counted,
+        clients: import.clients.clone(),
         order: match kind {
             LogKind::Slow | LogKind::Traffic => Order::Completion,
             LogKind::General => Order::Arrival,

@@ -2,8 +2,10 @@
 
 use std::io::Read;
 
+use super::clients::Clients;
 use super::routines::{Fate, Held, Routines};
 use super::statements::Statements;
+use crate::client::{ClientFlags, ClientSettings};
 use crate::dropped::{Cause, Dropped, Place as LogPlace};
 use crate::error::CaptureError;
 use crate::file::{
@@ -13,7 +15,7 @@ use crate::file::{
 use crate::log::{Command, Entry, LogKind, LogReader};
 use crate::pcap::PcapReader;
 use crate::session::{Clock, Known, Login, Sessions};
-use crate::sql::{Class, Effect, RoutineMark, SqlMode, effect_of};
+use crate::sql::{Class, Effect, RoutineMark, SqlMode, effect_of, guess};
 
 /// The session of entries that name none.
 pub(super) const NO_SESSION: u64 = u64::MAX;
@@ -56,6 +58,7 @@ pub(super) struct Tracker {
     /// The database of the last entry that said one: slow logs say it again only when it differs.
     said: NameId,
     routines: Routines,
+    clients: Clients,
     without_session: u64,
     sampled: u64,
     sampled_sessions: u64,
@@ -82,6 +85,7 @@ impl Tracker {
             clock: Clock::default(),
             said: NameId(0),
             routines: Routines::default(),
+            clients: Clients::default(),
             without_session: 0,
             sampled: 1,
             sampled_sessions: 1,
@@ -118,6 +122,8 @@ impl Tracker {
 
     /// Ends the capture.
     pub fn finish(self, summary: Summary) -> Result<Summary, CaptureError> {
+        let (clients, unknown_charsets) =
+            (self.clients).end(summary.clients, self.writer.dictionary());
         self.writer.finish(Summary {
             sessions: self.sessions.count(),
             has_durations: self.has_durations,
@@ -127,6 +133,8 @@ impl Tracker {
             without_session: self.without_session,
             sampled: self.sampled,
             sampled_sessions: self.sampled_sessions,
+            clients,
+            unknown_charsets,
             ..summary
         })
     }
@@ -281,6 +289,7 @@ impl Tracker {
             },
             user: session.user,
             database: session.database,
+            client: session.client,
             template: None,
             parts: Parts::default(),
         };
@@ -298,6 +307,10 @@ impl Tracker {
         self.has_connects = true;
         let place = self.place(current);
         self.log_in(current, login);
+        if let Some(client) = current.entry.client {
+            let client = self.writer.name(client.to_string().as_bytes());
+            self.sessions.get(current.thread).0.client = client;
+        }
         self.plain(EventKind::Connect, current, place)?;
         Ok(Ok(Change::Forget(current.thread)))
     }
@@ -388,6 +401,7 @@ impl Tracker {
             return Ok(Err((Cause::SqlPrepared, 1)));
         }
         let (user, database) = (session.user, session.database);
+        let (client, charset_said) = (session.client, session.charset_said);
         // What failed has changed nothing.
         let effects = match has_failed(current.entry) {
             true => Vec::new(),
@@ -418,6 +432,15 @@ impl Tracker {
         {
             return Ok(Err((Cause::Account, 1)));
         }
+        let is_known = charset_said || client != NameId(0);
+        if !is_known && !text.is_ascii() {
+            let guesses = self.statements.literals(text).map(guess);
+            self.clients.literals(user, guesses);
+        }
+        let client = match known.several && kind == EventKind::Query && !has_failed(current.entry) {
+            true => self.sends_several(current.thread, user, client),
+            false => client,
+        };
         self.has_prepared |= kind == EventKind::Execute;
         let template = self.statements.template(known, &mut self.writer);
         let event = event(
@@ -426,12 +449,31 @@ impl Tracker {
             place,
             transaction,
             current.entry,
-            (user, database),
+            (user, database, client),
             template,
         );
         self.writer
             .event(&event, self.statements.parts(text, template))?;
         Ok(Ok(self.effects(effects, current)))
+    }
+
+    /// A command that is several statements: its client has the flag, from its login or since then (COM_SET_OPTION). What the session's
+    /// client has said, from now on.
+    fn sends_several(&mut self, thread: u64, user: NameId, client: NameId) -> NameId {
+        if client == NameId(0) {
+            self.clients.several(user);
+            return client;
+        }
+        let said = String::from_utf8_lossy(self.writer.dictionary().name(client));
+        let Ok(said) = said.parse::<ClientSettings>() else {
+            return client;
+        };
+        let flags = said.flags.unwrap_or_default();
+        let flags = Some(flags.with(ClientFlags::MULTI_STATEMENTS));
+        let client = ClientSettings { flags, ..said }.to_string();
+        let client = self.writer.name(client.as_bytes());
+        self.sessions.get(thread).0.client = client;
+        client
     }
 
     /// What a statement changes for those after it.
@@ -444,7 +486,10 @@ impl Tracker {
                     self.sessions.get(current.thread).0.database = database;
                 }
                 Effect::SqlMode(list) => mode = mode.with_list(&list),
-                Effect::CharacterSet(name) => mode = mode.with_character_set(&name),
+                Effect::CharacterSet(name) => {
+                    self.sessions.get(current.thread).0.charset_said = true;
+                    mode = mode.with_character_set(&name);
+                }
                 Effect::Autocommit(_) => {}
             }
         }
@@ -501,7 +546,7 @@ fn event(
     place: Place,
     transaction: Transaction,
     entry: &Entry<'_>,
-    (user, database): (NameId, NameId),
+    (user, database, client): (NameId, NameId, NameId),
     template: TemplateId,
 ) -> Event<'static> {
     Event {
@@ -519,6 +564,7 @@ fn event(
         },
         user,
         database,
+        client,
         template: Some(template),
         parts: Parts::default(),
     }

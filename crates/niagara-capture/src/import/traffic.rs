@@ -83,6 +83,7 @@ pub(super) fn import(
         sources: importing.sources,
         dropped: importing.dropped,
         counted: import.counted,
+        clients: import.clients.clone(),
         order: Order::Completion,
         ..Summary::default()
     })

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::client::ClientSettings;
+
 /// When a statement began, as far as the log says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stamp {
@@ -84,6 +86,8 @@ pub struct Entry<'a> {
     pub sampled: u64,
     /// Whole sessions were chosen for the log, no single statements (`log_slow_rate_type` of Percona Server).
     pub whole_sessions: bool,
+    /// What the client has said at this login.
+    pub client: Option<ClientSettings>,
     /// The stored routine that the statement is part of; empty where the log does not name it.
     pub routine: Option<&'a [u8]>,
     /// The statement.

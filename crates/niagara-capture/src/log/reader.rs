@@ -381,6 +381,7 @@ fn entry<'a>(bytes: &'a [u8], parsed: &Parsed, line: u64) -> Entry<'a> {
         standing: None,
         sampled: parsed.sampled.max(1),
         whole_sessions: parsed.whole_sessions,
+        client: None,
         routine: parsed.routine.clone().map(|range| &bytes[range]),
         text: &bytes[parsed.text.clone()],
         length: bytes.len(),

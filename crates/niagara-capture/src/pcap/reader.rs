@@ -130,6 +130,7 @@ impl Told {
             }),
             sampled: 1,
             whole_sessions: false,
+            client: heard.client,
             routine: None,
             text: &heard.text,
             length: heard.length,

@@ -34,3 +34,16 @@ pub(crate) fn digest_has_body(digest: &[u8]) -> bool {
     }
 }
 
+/// A digest's text has no literals and no comments: a semicolon separates statements, or ends the last; but for the bodies of
+/// procedures and the like, which are one statement.
+pub(crate) fn digest_is_several(digest: &[u8]) -> bool {
+    if digest_has_body(digest) {
+        return false;
+    }
+    let mut rest = digest.splitn(2, |&byte| byte == b';');
+    rest.next();
+    rest.next().is_some_and(|rest| {
+        rest.iter()
+            .any(|byte| !byte.is_ascii_whitespace() && *byte != b';')
+    })
+}

@@ -10,6 +10,7 @@ mod byte;
 mod class;
 mod cut;
 mod digest;
+mod guess;
 mod mode;
 mod routine;
 mod scan;
@@ -17,7 +18,8 @@ mod secret;
 mod word;
 
 pub use account::Concern;
-pub(crate) use body::{digest_has_body, has_body};
+pub(crate) use body::{digest_has_body, digest_is_several, has_body};
+pub(crate) use guess::{Guess, guess};
 pub use boundary::Boundary;
 pub(crate) use class::words;
 pub use class::{Class, Traits, classify};
