@@ -209,7 +209,8 @@ fn rows_that_nobody_counted_are_not_known() {
     log.0 = log
         .0
         .replace("Rows_examined: 1\n", "Rows_examined: 1  Rows_affected: 5\n");
-    assert_eq!(rows(&log), [8, 5]);
+    // One that reads sends what it is asked for, whatever a function changes that it calls.
+    assert_eq!(rows(&log), [3, 5]);
 }
 
 #[test]

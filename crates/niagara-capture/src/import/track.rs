@@ -461,7 +461,10 @@ impl Tracker {
     /// client has said, from now on.
     fn sends_several(&mut self, thread: u64, user: NameId, client: NameId) -> NameId {
         if client == NameId(0) {
-            self.clients.several(user);
+            // A slow log has each of several statements by itself.
+            if self.kind != LogKind::Slow {
+                self.clients.several(user);
+            }
             return client;
         }
         let said = String::from_utf8_lossy(self.writer.dictionary().name(client));

@@ -1,9 +1,12 @@
 //! Entries of general logs.
 
+use std::sync::LazyLock;
+
 use jiff::tz::TimeZone;
+use memchr::memmem::Finder;
 
 use super::entry::{Command, Parsed, Stamp};
-use super::line::{Seen, before_banner, begins_banner, is_whole_banner};
+use super::line::{Seen, closes_comment, before_banner, begins_banner, is_whole_banner};
 use super::piece::Piece;
 use super::text_end::{self, Ending, TextEnd};
 use super::time::{parse_count, parse_iso, parse_local};
@@ -137,6 +140,11 @@ fn second_of(stamp: Stamp) -> i64 {
 /// Marks of what servers write into their error logs, which container hosts put between the lines of others.
 const LEVELS: [&[u8]; 5] = [b"[Note]", b"[Warning]", b"[ERROR]", b"[System]", b"[Error]"];
 
+/// Whether a byte may be one of a time.
+fn is_of_time(byte: &u8) -> bool {
+    byte.is_ascii_digit() || b" :.-+TZ".contains(byte)
+}
+
 /// Longest beginning of a line in which such a mark stands.
 const MAX_LEVEL: usize = 64;
 
@@ -179,23 +187,81 @@ impl Ending for GeneralEnding<'_> {
             .any(|level| memchr::memmem::find(line, level).is_some())
     }
 
-    /// In the middle of a line, where a statement was cut.
-    fn swallowed(&self, text: &[u8], length: usize, _: usize, mode: SqlMode) -> Option<usize> {
+    fn is_partial_header(&self, text: &[u8]) -> bool {
+        let head = text.split(|&b| b == 0).next().unwrap_or_default();
+        let rest = head.strip_prefix(b"\t\t").unwrap_or_else(|| {
+            // A time, which may be all there is.
+            let length = head.iter().take_while(|b| is_of_time(b)).count();
+            let rest = &head[length..];
+            rest.strip_prefix(b"\t").unwrap_or(rest)
+        });
+        let rest = rest.trim_ascii_start();
+        let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        let command = rest[digits..].trim_ascii_start();
+        let is_name = |(name, _): &(&[u8], Command)| name.starts_with(command);
+        !head.is_empty() && head.len() <= MAX_HEAD && COMMANDS.iter().any(|one| is_name(one))
+    }
+
+    fn swallowed(&self, text: &[u8], length: usize, next: usize, mode: SqlMode) -> Option<usize> {
         let body = &text[..length];
+        if let Some(started) = STARTED_FINDER.find(body)
+            && let banner = before_banner(body)
+            && banner < started
+        {
+            // What stands before it on its line may be the beginning of an entry.
+            let line = memchr::memrchr(b'\n', &body[..banner]).map_or(0, |at| at + 1);
+            let is_head = line > 0 && self.is_partial_header(&body[line..banner]);
+            return Some(if is_head { line } else { banner });
+        }
         let mut scanner = Scanner::new(mode);
-        let general = self.general;
-        memchr::memchr_iter(b'\t', body)
-            .filter_map(|tab| {
-                let lengths = match body.get(tab + 1) {
-                    Some(b'\t') => &[0][..],
-                    // A time in UTC or with an offset, one in seconds.
-                    _ => &[27, 32, 15],
-                };
-                let starts = lengths.iter().filter_map(|length| tab.checked_sub(*length));
-                let mut heads = starts.filter(|&at| at > 0 && general.is_believable(&text[at..]));
-                heads.next()
-            })
-            .find(|&at| scanner.run(body, at) == Inside::Code)
+        self.heads_within(body).find(|&at| {
+            scanner.run(text, at) == Inside::Code || self.entries_are_whole(&text[at..next], mode)
+        })
+    }
+
+    fn first_within(&self, text: &[u8], at: usize) -> Option<usize> {
+        self.heads_within(text).find(|&found| found >= at)
+    }
+}
+
+static STARTED_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"started with:"));
+
+impl GeneralEnding<'_> {
+    /// Whether `text` is nothing but whole entries.
+    fn entries_are_whole(&self, text: &[u8], mode: SqlMode) -> bool {
+        let mut at = 0;
+        while at < text.len() {
+            let Some(head) = head(&text[at..], &self.general.zone, None) else {
+                return false;
+            };
+            at += head.length;
+            let body = &text[at..];
+            let mut scanner = Scanner::new(mode);
+            let end = memchr::memchr_iter(b'\n', body).find_map(|line_feed| {
+                let next = line_feed + 1;
+                let follows = next == body.len() || self.follows(&body[next..], true) == Seen::Yes;
+                (follows && scanner.run(body, line_feed).may_end()).then_some(next)
+            });
+            match end {
+                Some(end) if !closes_comment(&body[..end]) => at += end,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Where entries begin in the middle of lines, for all that can be told.
+    fn heads_within<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+        memchr::memchr_iter(b'\t', text).filter_map(|tab| {
+            let lengths = match text.get(tab + 1) {
+                Some(b'\t') => &[0][..],
+                // A time in UTC or with an offset, one in seconds.
+                _ => &[27, 32, 15],
+            };
+            let starts = lengths.iter().filter_map(|length| tab.checked_sub(*length));
+            let mut heads = starts.filter(|&at| at > 0 && self.general.is_believable(&text[at..]));
+            heads.next()
+        })
     }
 }
 

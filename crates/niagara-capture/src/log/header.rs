@@ -105,7 +105,15 @@ pub(super) fn read(text: &[u8], meaning: Meaning) -> Headed {
             return header.broken(at + zeroes + 1);
         }
         match line {
-            [b'#', ..] => header.comment(line, at),
+            [b'#', ..] => {
+                let had_times = header.has_times;
+                header.comment(line, at);
+                // One that was cut within a line, in which the next one begins.
+                let begins = line.starts_with(b"# Query_time: ") && had_times || begins_entry(line);
+                if begins && let Some(next) = begins_within(&text[..at + line.len()]) {
+                    return header.broken(next);
+                }
+            }
             // What a server wrote by mistake: a line without its `#`, a warning of several lines.
             _ if at > 0
                 && !line.starts_with(b"use ")
@@ -145,6 +153,13 @@ fn is_known(fields: &[u8]) -> bool {
 /// Whether a line begins an entry.
 pub(super) fn begins_entry(line: &[u8]) -> bool {
     line.starts_with(b"# Time: ") || line.starts_with(b"# User@Host: ")
+}
+
+/// Where the last header begins that does not begin its line.
+fn begins_within(text: &[u8]) -> Option<usize> {
+    let last = |mark: &[u8]| memchr::memmem::rfind(text, mark);
+    let at = last(b"# User@Host: ").max(last(b"# Time: "))?;
+    (at > 0 && text[at - 1] != b'\n').then_some(at)
 }
 
 fn strip_quotes(text: &[u8], range: &mut Option<Range<usize>>) {

@@ -98,6 +98,12 @@ pub(super) fn is_whole_banner(text: &[u8]) -> bool {
         })
 }
 
+/// Whether a statement ends a comment that it has not begun.
+pub(super) fn closes_comment(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"*/")
+        .is_some_and(|close| memchr::memmem::find(&text[..close], b"/*").is_none())
+}
+
 /// What ends the first line of a banner.
 const STARTED: &[u8] = b"started with:";
 

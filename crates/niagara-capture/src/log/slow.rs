@@ -7,14 +7,15 @@ use memchr::memmem::Finder;
 use super::entry::{Command, Parsed};
 use super::header::{self, Headed, begins_entry};
 use super::line::{
-    Seen, banner_length, before_banner, begins_banner, begins_with, first_line, is_whole_banner,
+    Seen, banner_length, before_banner, begins_banner, begins_with, closes_comment, first_line,
+    is_whole_banner,
 };
 use super::meaning::Meaning;
 use super::piece::Piece;
-use super::text_end::{self, Ending, TextEnd};
+use super::text_end::{self, Ending, TextEnd, may_be_all};
 use super::time::parse_count;
 use crate::dropped::Cause;
-use crate::sql::{Scanner, SqlMode, has_body};
+use crate::sql::{Inside, Scanner, SqlMode, has_body};
 
 /// A header inside of a literal is believable when its second is this close to that of the entry, in seconds.
 const CLOSE: i64 = 3600;
@@ -36,6 +37,9 @@ pub(super) fn begins(text: &[u8], eof: bool) -> Seen {
 struct SlowEnding {
     second: i64,
 }
+
+/// How much earlier than the entry before it a real one may have begun, in seconds, for all that a doubtful case allows.
+const BACK: i64 = 5;
 
 /// How much later than its entry a header inside of a literal may say to be, in seconds.
 const LATER: i64 = 86_400;
@@ -83,14 +87,24 @@ impl Ending for SlowEnding {
         false
     }
 
+    fn is_partial_header(&self, _: &[u8]) -> bool {
+        // What is behind the mark of an end belongs to no statement anyway.
+        false
+    }
+
     fn swallowed(&self, text: &[u8], length: usize, next: usize, mode: SqlMode) -> Option<usize> {
         let body = &text[..length];
         let has_mark = MARK_FINDER.find(body).is_some();
         if !has_mark && SET_FINDER.find(body).is_none() {
             return None;
         }
-        if has_mark && let Some(found) = whole_headers(body, text, next, mode) {
-            return Some(found);
+        if has_mark {
+            // A server that opens its log does so between entries.
+            let banner = Some(before_banner(body)).filter(|&at| at < body.len());
+            let found = banner.or_else(|| whole_headers(body, (text, next), self.second, mode));
+            if found.is_some() {
+                return found;
+            }
         }
         // What is left of a header whose beginning was lost.
         if has_body(body) {
@@ -110,6 +124,14 @@ impl Ending for SlowEnding {
         }
         None
     }
+
+    fn first_within(&self, text: &[u8], at: usize) -> Option<usize> {
+        memchr::memchr_iter(b'#', &text[at..])
+            .map(|found| at + found)
+            .filter(|&at| begins_entry(&text[at..]))
+            .take(MAX_TRIED)
+            .find(|&at| self.is_believable(&text[at..]))
+    }
 }
 
 static MARK_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(MARK));
@@ -117,24 +139,42 @@ static SET_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(SET)
 
 /// Where the first header begins from which on all entries are whole, up to `next`: of one that is part of a literal the literal's
 /// end is too much.
-fn whole_headers(body: &[u8], text: &[u8], next: usize, mode: SqlMode) -> Option<usize> {
-    let is_begin = |at: &usize| begins_entry(&body[*at..]);
-    memchr::memchr_iter(b'#', body)
-        .filter(is_begin)
+fn whole_headers(
+    body: &[u8],
+    (text, next): (&[u8], usize),
+    second: i64,
+    mode: SqlMode,
+) -> Option<usize> {
+    let begins = || memchr::memchr_iter(b'#', body).filter(|&at| begins_entry(&body[at..]));
+    let found = begins()
         .take(MAX_TRIED)
-        .find(|&at| entries_are_whole(&text[at..next], mode))
+        .find(|&at| match whole_entries(&text[at..next], mode) {
+            (_, true) => true,
+            // One that was cut as well ends what looked like a literal.
+            (1.., false) => match header::read(&text[at..], Meaning::Start) {
+                Headed::Whole(header) => header.timestamp.is_some_and(|time| time >= second - BACK),
+                _ => false,
+            },
+            _ => false,
+        })?;
+    // One before it that was cut itself.
+    let mut scanner = Scanner::new(mode);
+    begins()
+        .take_while(|&at| at < found)
+        .find(|&at| scanner.run(body, at) == Inside::Code)
+        .or(Some(found))
 }
 
-/// Whether `text` is nothing but whole entries.
-fn entries_are_whole(text: &[u8], mode: SqlMode) -> bool {
-    let mut at = 0;
+/// How many entries `text` begins with that are whole, and whether it is nothing else.
+fn whole_entries(text: &[u8], mode: SqlMode) -> (usize, bool) {
+    let (mut at, mut count) = (0, 0);
     while at < text.len() {
         if begins_banner(&text[at..], true) == Seen::Yes {
             at += banner_length(&text[at..], true).unwrap_or(text.len());
             continue;
         }
         let Headed::Whole(header) = header::read(&text[at..], Meaning::Start) else {
-            return false;
+            return (count, false);
         };
         at += header.length;
         let body = &text[at..];
@@ -144,24 +184,40 @@ fn entries_are_whole(text: &[u8], mode: SqlMode) -> bool {
         }
         let mut scanner = Scanner::new(mode);
         let ending = SlowEnding { second: 0 };
-        let end = memchr::memchr_iter(b'\n', body).find_map(|line_feed| {
+        let mut end = None;
+        for line_feed in memchr::memchr_iter(b'\n', body) {
+            let Some(length) = ending.length(body, line_feed) else {
+                continue;
+            };
+            if !scanner.run(body, length).may_end() {
+                continue;
+            }
             let next = line_feed + 1;
-            let length = ending.length(body, line_feed)?;
-            let follows = next == body.len() || ending.follows(&body[next..], true) == Seen::Yes;
-            (follows && scanner.run(body, length).may_end()).then_some(next)
-        });
+            if next == body.len() || ending.follows(&body[next..], true) == Seen::Yes {
+                end = Some(next);
+                break;
+            }
+            // More behind the mark of the end: lines that belong to no entry have another one behind them.
+            if may_be_all(&body[..length]) {
+                let rest = &body[next..];
+                let header = resynchronise(rest);
+                if header == rest.len() || !ending.is_whole(&rest[header..]) {
+                    return (count, false);
+                }
+                end = Some(next + header);
+                break;
+            }
+        }
         let Some(end) = end else {
-            return false;
+            return (count, false);
         };
-        // The end of a comment that began before.
-        if memchr::memmem::find(&body[..end], b"*/").is_some_and(|close| {
-            memchr::memmem::find(&body[..close], b"/*").is_none()
-        }) {
-            return false;
+        if closes_comment(&body[..end]) {
+            return (count, false);
         }
         at += end;
+        count += 1;
     }
-    true
+    (count, true)
 }
 
 /// Reads the entry that `text` begins with; `mode` gives the settings of a session.

@@ -24,8 +24,12 @@ pub(super) trait Ending {
     fn is_believable(&self, text: &[u8]) -> bool;
     /// Whether `text` begins with a line that no client has sent.
     fn is_noise(&self, text: &[u8]) -> bool;
+    /// Whether `text` is the beginning of a header, with nothing but zeroes behind it.
+    fn is_partial_header(&self, text: &[u8]) -> bool;
     /// Where another entry begins within a statement of this length that seems to be whole; what follows it begins at `next`.
     fn swallowed(&self, text: &[u8], length: usize, next: usize, mode: SqlMode) -> Option<usize>;
+    /// Where the first believable header begins within `text`, be it in the middle of a line, from `at` on.
+    fn first_within(&self, text: &[u8], at: usize) -> Option<usize>;
 }
 
 /// What was found.
@@ -75,6 +79,14 @@ pub(super) fn find<E: Ending>(
         }
     }
     search.log_ends(eof, may_have_failed, ending)
+}
+
+/// Whether a statement that has such a beginning, up to a mark, may have ended there: the marks within a body are no ends of its
+/// statement.
+pub(super) fn may_be_all(text: &[u8]) -> bool {
+    let text = text.trim_ascii_end();
+    let last = &text[text.len().saturating_sub(3)..];
+    last.eq_ignore_ascii_case(b"end") || !has_body(text)
 }
 
 /// A header that is believed needs to be seen whole.
@@ -136,7 +148,9 @@ impl Search<'_> {
             }
             return Some(match self.marked::<E>() {
                 true => self.end(next, ending),
-                false => TextEnd::Cut(begins),
+                // A header that was cut stands behind a statement that is whole.
+                false if self.is_before_partial(begins, ending) => self.end(next, ending),
+                false => TextEnd::Cut(ending.first_within(&text[..begins], 1).unwrap_or(begins)),
             });
         }
         if !ending.is_believable(&text[next..]) {
@@ -147,10 +161,12 @@ impl Search<'_> {
             return Some(self.end(next, ending));
         }
         self.hidden.get_or_insert(next);
-        self.believable += 1;
+        // One header has two lines that may begin one.
+        let line = memchr::memrchr(b'\n', &text[..at]).map_or(0, |before| before + 1);
+        self.believable += usize::from(!text[line..].starts_with(b"# Time: "));
         let enough = may_have_failed || self.believable >= BELIEVABLE_HEADERS;
         let first = self.hidden.unwrap_or(next);
-        enough.then(|| self.resolve::<E>(first, may_have_failed))
+        enough.then(|| self.resolve(first, may_have_failed, ending))
     }
 
     /// The text ends here, and perhaps the log.
@@ -167,7 +183,7 @@ impl Search<'_> {
             self.whole = Some((text.len() - 1, text.len()));
         }
         if let Some(hidden) = self.hidden {
-            return self.resolve::<E>(hidden, may_have_failed);
+            return self.resolve(hidden, may_have_failed, ending);
         }
         match self.marked::<E>() {
             true => self.end(text.len(), ending),
@@ -183,9 +199,16 @@ impl Search<'_> {
         })
     }
 
+    /// Whether there is nothing but the beginning of a header between the statement's last whole line and this place.
+    fn is_before_partial<E: Ending>(&self, begins: usize, ending: &E) -> bool {
+        self.whole.is_some_and(|(_, end)| {
+            end < begins && ending.is_partial_header(&self.text[end..begins])
+        })
+    }
+
     /// Whether the server has marked the statement's end before: a body of several statements has such marks of its own.
     fn marked<E: Ending>(&self) -> bool {
-        E::MARKED && (self.whole).is_some_and(|(length, _)| !has_body(&self.text[..length]))
+        E::MARKED && (self.whole).is_some_and(|(length, _)| may_be_all(&self.text[..length]))
     }
 
     /// The statement ends where it was whole last, unless it has swallowed another entry.
@@ -218,7 +241,7 @@ impl Search<'_> {
         }
         match whole {
             Some((length, next))
-                if next == begins || E::MARKED && !has_body(&text[..length]) =>
+                if next == begins || E::MARKED && may_be_all(&text[..length]) =>
             {
                 TextEnd::Whole {
                     length,
@@ -226,14 +249,14 @@ impl Search<'_> {
                     mode: self.mode,
                 }
             }
-            _ if text.ends_with(b"\n") => self.resolve::<E>(begins, false),
+            _ if text.ends_with(b"\n") => self.resolve(begins, false, ending),
             _ => TextEnd::Cut(begins),
         }
     }
 
     /// What the statement is, once what follows at `next` is known to be a header: whole in the other reading of backslashes, or one that
     /// does not end: because the server could not read it, or because it was cut.
-    fn resolve<E: Ending>(&self, next: usize, may_have_failed: bool) -> TextEnd {
+    fn resolve<E: Ending>(&self, next: usize, may_have_failed: bool, ending: &E) -> TextEnd {
         let end = &self.text[..next];
         let end = end.strip_suffix(b"\n").unwrap_or(end);
         let is_marked = !E::MARKED || end.ends_with(b";");
@@ -249,6 +272,8 @@ impl Search<'_> {
                 next,
                 mode: other,
             }
+        } else if let Some(begins) = ending.first_within(&self.text[..next], 1) {
+            TextEnd::Cut(begins)
         } else if is_marked || may_have_failed {
             TextEnd::Unterminated(next)
         } else {
