@@ -84,6 +84,7 @@ fn measure(name: &str, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         output: output.clone(),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     let began = Instant::now();
     import(&job, &AtomicBool::new(false), |_| {})?;

@@ -15,6 +15,16 @@ pub enum Cause {
     CutTail,
     /// An entry whose header is not whole.
     BrokenHeader,
+    /// An entry that was cut in the middle: another one, or the start of a server, begins there.
+    CutEntry,
+    /// Lines between entries that belong to none.
+    StrayLines,
+    /// Comments between entries, such as a rotation's.
+    CommentLines,
+    /// Zeroes between entries: the file was cut while the server wrote to it.
+    Blank,
+    /// A line of a header that is not known. Its entry is kept.
+    UnknownHeaderLine,
     /// A statement whose quotes or comment do not end: the server refused it.
     UnterminatedLiteral,
     /// A statement longer than what is read.
@@ -27,8 +37,12 @@ pub enum Cause {
     Command,
     /// A prepare or a close of which the slow log does not say the statement.
     UnnamedPrepared,
-    /// What the server did by itself, inside of a procedure (its CALL does it again), or for replication.
+    /// What the server did by itself, or for replication.
     Internal,
+    /// A statement of a stored routine or a trigger, whose caller is in the capture and has it done again.
+    Routine,
+    /// A statement of a stored routine, or of a trigger, with variables that exist only there. Its caller is not in the capture.
+    RoutineVariables,
     /// A login that was refused.
     RefusedLogin,
     /// Statements that `log_throttle_queries_not_using_indexes` kept out of the log, as the log says.
@@ -64,12 +78,30 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether the source says what is lost by it, and it could not be understood: the capture has less than its source.
+    pub fn is_loss(self) -> bool {
+        matches!(
+            self,
+            Cause::BrokenHeader
+                | Cause::CutEntry
+                | Cause::StrayLines
+                | Cause::TooLong
+                | Cause::NoTime
+                | Cause::RoutineVariables
+        )
+    }
+
     /// The cause in words.
     pub fn text(self) -> &'static str {
         match self {
             Cause::CutHead => "the log begins in the middle of an entry",
             Cause::CutTail => "the log ends in the middle of an entry",
-            Cause::BrokenHeader => "lines that belong to no whole entry",
+            Cause::BrokenHeader => "headers that are not whole",
+            Cause::CutEntry => "entries that were cut in the middle",
+            Cause::StrayLines => "lines between entries that belong to none",
+            Cause::CommentLines => "comments between entries",
+            Cause::Blank => "zeroes between entries (the file was cut while the server wrote to it)",
+            Cause::UnknownHeaderLine => "lines of headers that are not known (their entries are kept)",
             Cause::UnterminatedLiteral => {
                 "quotes or a comment that do not end (the server refused the statement)"
             }
@@ -83,7 +115,13 @@ impl Cause {
                 "prepares and closes of which the log does not say the statement"
             }
             Cause::Internal => {
-                "the server's own statements, those inside of procedures, and replication"
+                "the server's own statements, and replication"
+            }
+            Cause::Routine => {
+                "of stored routines and triggers, whose callers are in the capture and have them done again"
+            }
+            Cause::RoutineVariables => {
+                "of stored routines and triggers, with variables that exist only there"
             }
             Cause::RefusedLogin => "refused logins",
             Cause::Throttled => {

@@ -18,16 +18,25 @@ pub enum CaptureError {
     },
     /// A file is no log that can be read.
     #[error(
-        "{}: this is neither a slow log nor a general log, nor recorded traffic (pcap): none of its first {bytes} bytes is an entry's header\n\
+        "{}: this is neither a slow log nor a general log, nor recorded traffic (pcap): none of its first {bytes} bytes is an entry's header{}\n\
          remedy: give the file that slow_query_log_file or general_log_file names (compressed by gzip, zstd or xz it may be)",
-        path.display()
+        path.display(), prefix_found(stands_before.as_deref())
     )]
     NoLog {
         /// The file.
         path: PathBuf,
         /// How much of it was read, in bytes.
         bytes: usize,
+        /// What stands before the first header, where one does not begin its line.
+        stands_before: Option<String>,
     },
+    /// A file of the wrong encoding.
+    #[error(
+        "{}: the file is UTF-16, which no server writes\n\
+         remedy: iconv -f UTF-16 -t UTF-8 FILE > FILE.utf8, or give the file as the server wrote it",
+        .0.display()
+    )]
+    Utf16(PathBuf),
     /// Logs of different kinds.
     #[error(
         "{} is a slow log, {} a general log: a statement would be in the capture twice\n\
@@ -112,6 +121,17 @@ impl CaptureError {
             path,
             cause,
         }
+    }
+}
+
+/// What stands before the headers of a file, in words; nothing where nothing does.
+fn prefix_found(text: Option<&str>) -> String {
+    match text {
+        Some(text) => format!(
+            "; {:?} stands before the first one: a log collector has added it",
+            text
+        ),
+        None => String::new(),
     }
 }
 

@@ -32,6 +32,9 @@ struct Line<'a> {
     error: Option<u32>,
     user: std::borrow::Cow<'a, str>,
     database: std::borrow::Cow<'a, str>,
+    /// What the client has said at its login.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    client: std::borrow::Cow<'a, str>,
     #[serde(skip_serializing_if = "is_alone")]
     transaction: Transaction,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -109,6 +112,7 @@ fn line<'a>(
         error: measured.error,
         user: String::from_utf8_lossy(dictionary.name(event.user)),
         database: String::from_utf8_lossy(dictionary.name(event.database)),
+        client: String::from_utf8_lossy(dictionary.name(event.client)),
         transaction: event.transaction,
         class: digest.map(|_| event.class),
         digest: digest.map(|digest| digest.digest.to_string()),

@@ -158,6 +158,7 @@ impl Copied {
         };
         let user = name(event.user, writer);
         let database = name(event.database, writer);
+        let client = name(event.client, writer);
         let template = event.template.map(|id| {
             *self.templates.entry(id).or_insert_with(|| {
                 let template = dictionary.template(id);
@@ -171,6 +172,7 @@ impl Copied {
         let event = Event {
             user,
             database,
+            client,
             template,
             ..*event
         };

@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+pub mod client;
 pub mod dropped;
 mod error;
 mod export;

@@ -60,6 +60,7 @@ impl Log {
             output: output.clone(),
             replace: true,
             counted: None,
+            clients: Vec::new(),
         };
         import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
         output
@@ -208,7 +209,8 @@ fn rows_that_nobody_counted_are_not_known() {
     log.0 = log
         .0
         .replace("Rows_examined: 1\n", "Rows_examined: 1  Rows_affected: 5\n");
-    assert_eq!(rows(&log), [8, 5]);
+    // One that reads sends what it is asked for, whatever a function changes that it calls.
+    assert_eq!(rows(&log), [3, 5]);
 }
 
 #[test]
@@ -424,6 +426,7 @@ fn a_database_that_is_chosen_in_a_transaction_does_not_end_it() {
         output: output.clone(),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
     let trace = compile(&output, CompileOptions::default()).expect("a trace");

@@ -89,6 +89,7 @@ impl Columns {
         }
         varint::put(&mut columns[NAMES], u64::from(event.user.0));
         varint::put(&mut columns[NAMES], u64::from(event.database.0));
+        varint::put(&mut columns[NAMES], u64::from(event.client.0));
         for part in parts {
             varint::put(&mut columns[LENGTHS], part.len() as u64);
             columns[PARTS].extend_from_slice(part);
@@ -169,7 +170,7 @@ impl<'a> ColumnReader<'a> {
             let id = NameId(u32::try_from(columns[NAMES].number()?).ok()?);
             dictionary.has_name(id).then_some(id)
         };
-        let (user, database) = (name()?, name()?);
+        let (user, database, client) = (name()?, name()?, name()?);
         let template = match columns[TEMPLATE].option()? {
             Some(number) => Some(TemplateId(u32::try_from(number).ok()?)),
             None => None,
@@ -197,6 +198,7 @@ impl<'a> ColumnReader<'a> {
             measured,
             user,
             database,
+            client,
             template,
             parts,
         })

@@ -107,6 +107,9 @@ pub struct Event<'a> {
     pub user: NameId,
     /// The database in use when it was sent; what was chosen for a login or a choice of one.
     pub database: NameId,
+    /// What its client has said at its login, as [`ClientSettings`](crate::client::ClientSettings) are written; empty where the source
+    /// does not say it.
+    pub client: NameId,
     /// The statement without its literals.
     pub template: Option<TemplateId>,
     /// The literals, in their order.

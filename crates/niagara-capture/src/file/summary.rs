@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::counts::ServerCounts;
-use crate::dropped::{Cause, Dropped};
+use crate::client::ClientsOfUser;
+use crate::dropped::{Cause, Dropped, Drops, Place};
 use crate::log::{Dialect, LogKind, Meaning};
 
 /// The order of the events.
@@ -30,6 +31,8 @@ pub struct Source {
     pub version: Option<String>,
     /// What its seconds mean.
     pub seconds_mean: Meaning,
+    /// It says times; else all is taken for the second in which the file was changed last.
+    pub has_times: bool,
     /// Entries that were read.
     pub entries: u64,
     /// Their length, decompressed, in bytes.
@@ -80,6 +83,12 @@ pub struct Summary {
     pub without_session: u64,
     /// The source has one in this many statements; 1 for all.
     pub sampled: u64,
+    /// The source has one in this many sessions, each of them whole; 1 for all.
+    pub sampled_sessions: u64,
+    /// What clients have negotiated at their logins, by user, as far as their logins themselves are not in the source.
+    pub clients: Vec<ClientsOfUser>,
+    /// Users whose statements are in character sets that cannot be told from them.
+    pub unknown_charsets: Vec<String>,
     /// What of the sources is not in it.
     pub dropped: Dropped,
     /// What the server counted meanwhile; none where nobody asked it.
@@ -89,7 +98,41 @@ pub struct Summary {
     pub blocks: Vec<BlockEntry>,
 }
 
+/// What of a source was read and not understood.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Loss {
+    /// Entries, or pieces of unknown content.
+    pub pieces: u64,
+    /// Their share of all entries, or of all bytes, whichever is greater: 0 to 1.
+    pub share: f64,
+    /// Where the first one is.
+    pub first: Option<Place>,
+}
+
+/// The end of a log that was cut may cost an entry. This many bytes are more than one, and count as lost.
+const MAX_CUT: u64 = 1 << 20;
+
 impl Summary {
+    /// What of the sources was read and not understood. What a log's own beginning and end have cut off is nothing that was read.
+    pub fn loss(&self) -> Loss {
+        let is_loss = |cause: Cause, drops: &Drops| match cause {
+            Cause::CutHead | Cause::CutTail => drops.bytes > MAX_CUT,
+            cause => cause.is_loss(),
+        };
+        let mut loss = Loss::default();
+        let mut bytes = 0;
+        for (_, drops) in self.dropped.by_cause().filter(|(cause, drops)| is_loss(*cause, drops)) {
+            loss.pieces += drops.count;
+            bytes += drops.bytes;
+            loss.first = loss.first.or_else(|| drops.first.clone());
+        }
+        let entries: u64 = self.sources.iter().map(|source| source.entries).sum();
+        let read: u64 = self.sources.iter().map(|source| source.bytes).sum();
+        let share = |lost: u64, kept: u64| lost as f64 / (lost + kept).max(1) as f64;
+        loss.share = share(loss.pieces, entries).max(share(bytes, read));
+        loss
+    }
+
     /// What to look at where not a single statement was found; `None` where there are some.
     pub fn remedy_for_nothing(&self) -> Option<&'static str> {
         if self.statements > 0 {
@@ -128,6 +171,7 @@ mod tests {
             dialect: Dialect::Mariadb,
             version: None,
             seconds_mean: Meaning::default(),
+            has_times: true,
             entries: 0,
             bytes: 0,
         };

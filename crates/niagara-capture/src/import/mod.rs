@@ -1,5 +1,7 @@
 //! Makes a capture from logs.
 
+mod clients;
+mod routines;
 mod statements;
 mod track;
 mod traffic;
@@ -7,6 +9,7 @@ mod traffic;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use crate::client::ClientsOfUser;
 use crate::dropped::Dropped;
 use crate::error::CaptureError;
 use crate::file::{CaptureWriter, Order, ServerCounts, Source, Summary};
@@ -27,6 +30,8 @@ pub struct Import {
     pub output: PathBuf,
     /// A file of that name is replaced.
     pub replace: bool,
+    /// What is known of the clients beside their logins.
+    pub clients: Vec<ClientsOfUser>,
     /// What the server counted meanwhile, where somebody asked it.
     pub counted: Option<ServerCounts>,
 }
@@ -74,7 +79,7 @@ pub fn import(
     let mut before = 0;
     let mut entries = 0_u64;
     for log in &logs {
-        let input = Input::open(&log.path)?;
+        let input = Input::open_log(&log.path)?;
         let mut reader = LogReader::new(input, log.path.clone(), &log.probe, &import.read);
         let mut source = Source {
             file: log.path.display().to_string(),
@@ -82,12 +87,14 @@ pub fn import(
             dialect: log.probe.dialect,
             version: log.probe.version.clone(),
             seconds_mean: log.probe.meaning,
+            has_times: log.probe.is_empty || log.probe.first_second.is_some(),
             entries: 0,
             bytes: 0,
         };
         while let Some(item) = reader.next(&mut dropped)? {
             match item {
-                Item::Opened => tracker.log_opened(),
+                Item::Opened => tracker.log_opened(&mut dropped)?,
+                Item::Database(name) => tracker.database_said(name),
                 Item::Entry(entry, mode) => {
                     source.entries += 1;
                     source.bytes += entry.length as u64;
@@ -115,10 +122,12 @@ pub fn import(
     if stop.load(Ordering::Relaxed) {
         return Err(CaptureError::Stopped);
     }
+    tracker.end_routines(&mut dropped)?;
     tracker.finish(Summary {
         sources,
         dropped,
         counted: import.counted,
+        clients: import.clients.clone(),
         order: match kind {
             LogKind::Slow | LogKind::Traffic => Order::Completion,
             LogKind::General => Order::Arrival,
@@ -131,7 +140,7 @@ pub fn import(
 fn probe(import: &Import) -> Result<Vec<Log>, CaptureError> {
     let mut logs = Vec::new();
     for path in &import.files {
-        let input = Input::open(path)?;
+        let input = Input::open_log(path)?;
         let length = input.length;
         let probe = Probe::read(input, &import.read.zone)?;
         logs.push(Log {

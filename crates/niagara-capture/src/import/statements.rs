@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::file::{CaptureWriter, DigestEntry, TemplateId};
-use crate::sql::{Boundary, Class, Concern, Cut, Digest, SqlMode, Traits, classify, digest_text};
+use crate::sql::{Boundary, Class, Concern, Cut, Digest, RoutineMark, SqlMode, Traits, classify, digest_is_several, digest_text};
 
 /// Most skeletons that are remembered.
 const MAX_KNOWN: usize = 400_000;
@@ -14,6 +14,10 @@ pub(super) struct Known {
     pub traits: Traits,
     pub concern: Concern,
     pub boundary: Boundary,
+    /// Whether it shows that a stored routine or a trigger has executed it.
+    pub routine: RoutineMark,
+    /// It is several statements in one command.
+    pub several: bool,
     /// Its template, once one of its statements was written.
     template: Option<TemplateId>,
 }
@@ -48,6 +52,8 @@ impl Statements {
             traits,
             concern: Concern::of(&digest),
             boundary: Boundary::of(traits.class, &digest),
+            routine: RoutineMark::of(&digest),
+            several: digest_is_several(&digest),
             template: None,
         };
         if self.known.len() < MAX_KNOWN {
@@ -91,5 +97,14 @@ impl Statements {
         whole
             .into_iter()
             .chain(parts.iter().map(|range| &text[range.clone()]))
+    }
+
+    /// The literals of `text`, the statement read last, but for those that say that they are no text.
+    pub fn literals<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
+        self.cut.parts.iter().filter_map(|range| {
+            let before = text[..range.start].trim_ascii_end();
+            let tail = &before[before.len().saturating_sub(7)..];
+            (!tail.eq_ignore_ascii_case(b"_binary")).then(|| &text[range.clone()])
+        })
     }
 }

@@ -2,7 +2,10 @@
 
 use std::io::Read;
 
+use super::clients::Clients;
+use super::routines::{Fate, Held, Routines};
 use super::statements::Statements;
+use crate::client::{ClientFlags, ClientSettings};
 use crate::dropped::{Cause, Dropped, Place as LogPlace};
 use crate::error::CaptureError;
 use crate::file::{
@@ -12,10 +15,10 @@ use crate::file::{
 use crate::log::{Command, Entry, LogKind, LogReader};
 use crate::pcap::PcapReader;
 use crate::session::{Clock, Known, Login, Sessions};
-use crate::sql::{Class, Effect, SqlMode, effect_of};
+use crate::sql::{Class, Effect, RoutineMark, SqlMode, effect_of, guess};
 
 /// The session of entries that name none.
-const NO_SESSION: u64 = u64::MAX;
+pub(super) const NO_SESSION: u64 = u64::MAX;
 
 /// What the reader has to know before it reads on.
 #[derive(Debug, Default)]
@@ -54,8 +57,11 @@ pub(super) struct Tracker {
     clock: Clock,
     /// The database of the last entry that said one: slow logs say it again only when it differs.
     said: NameId,
+    routines: Routines,
+    clients: Clients,
     without_session: u64,
     sampled: u64,
+    sampled_sessions: u64,
     inexact: bool,
     has_connects: bool,
     has_prepared: bool,
@@ -78,8 +84,11 @@ impl Tracker {
             statements: Statements::default(),
             clock: Clock::default(),
             said: NameId(0),
+            routines: Routines::default(),
+            clients: Clients::default(),
             without_session: 0,
             sampled: 1,
+            sampled_sessions: 1,
             inexact: false,
             has_connects: false,
             has_prepared: kind != LogKind::Slow,
@@ -88,12 +97,33 @@ impl Tracker {
     }
 
     /// The server opened its log.
-    pub(crate) fn log_opened(&mut self) {
+    ///
+    /// # Errors
+    /// The capture cannot be written.
+    pub(crate) fn log_opened(&mut self, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        self.end_routines(dropped)?;
         self.sessions.log_opened();
+        Ok(())
+    }
+
+    /// An entry that cannot be kept has said that this database is in use.
+    pub(crate) fn database_said(&mut self, name: &[u8]) {
+        self.said = self.writer.name(name);
+    }
+
+    /// No caller of a routine comes any more.
+    ///
+    /// # Errors
+    /// The capture cannot be written.
+    pub(crate) fn end_routines(&mut self, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        let fates = self.routines.end_all();
+        self.settle(fates, dropped)
     }
 
     /// Ends the capture.
     pub fn finish(self, summary: Summary) -> Result<Summary, CaptureError> {
+        let (clients, unknown_charsets) =
+            (self.clients).end(summary.clients, self.writer.dictionary());
         self.writer.finish(Summary {
             sessions: self.sessions.count(),
             has_durations: self.has_durations,
@@ -102,6 +132,9 @@ impl Tracker {
             exact_times: !self.inexact,
             without_session: self.without_session,
             sampled: self.sampled,
+            sampled_sessions: self.sampled_sessions,
+            clients,
+            unknown_charsets,
             ..summary
         })
     }
@@ -120,34 +153,76 @@ impl Tracker {
             thread,
             mode,
         };
-        self.sampled = self.sampled.max(entry.sampled);
-        let done = match entry.command {
-            Command::Internal => Err((Cause::Internal, 1)),
-            Command::Throttled(count) => Err((Cause::Throttled, count)),
-            Command::Other => {
-                self.said(entry);
-                Err((Cause::Command, 1))
-            }
-            Command::Connect => self.connect(&current)?,
-            Command::Quit => self.quit(&current)?,
-            Command::InitDb => self.init_db(&current)?,
-            Command::ResetConnection => self.reset(&current)?,
-            Command::ChangeUser => self.change_user(&current)?,
-            Command::CloseStatement => Err((Cause::UnnamedPrepared, 1)),
-            Command::Prepare if entry.text.is_empty() => Err((Cause::UnnamedPrepared, 1)),
-            Command::Prepare | Command::Query | Command::Execute => self.statement(&current)?,
-        };
-        match done {
-            Ok(change) => Ok(change),
-            Err((cause, count)) => {
-                let place = || LogPlace {
-                    file: file.to_owned(),
-                    line: entry.line,
-                };
-                dropped.add(cause, count, entry.length, place);
-                Ok(Change::Nothing)
+        match entry.whole_sessions {
+            true => self.sampled_sessions = self.sampled_sessions.max(entry.sampled),
+            false => self.sampled = self.sampled.max(entry.sampled),
+        }
+        // Also of entries that are not kept: the log does not say the same database twice in a row.
+        self.said(entry);
+        if entry.routine.is_some() && is_statement(entry.command) {
+            let database = self.writer.dictionary().name(self.said);
+            let held = Held::new(entry, mode, file, database);
+            let fates = self.routines.hold(held);
+            self.settle(fates, dropped)?;
+            return Ok(Change::Nothing);
+        }
+        if self.routines.waits(thread) {
+            let caller = is_statement(entry.command).then(|| {
+                let known = self.statements.look(entry.text, mode);
+                (entry, known.class())
+            });
+            let fates = self.routines.end(thread, caller);
+            self.settle(fates, dropped)?;
+        }
+        let done = self.done(&current)?;
+        Ok(done.unwrap_or_else(|(cause, count)| {
+            drop_entry((cause, count), entry, file, dropped);
+            Change::Nothing
+        }))
+    }
+
+    /// Keeps the statements of routines that nobody does again, as statements of their clients.
+    fn settle(&mut self, fates: Vec<Fate>, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        for fate in fates {
+            let (held, done) = match fate {
+                Fate::DoneAgain(held) => (held, Err((Cause::Routine, 1))),
+                Fate::Kept(held) => {
+                    let entry = held.entry();
+                    let (mode, thread) = (held.mode, entry.thread.unwrap_or(NO_SESSION));
+                    let known = self.statements.look(entry.text, mode);
+                    let done = match known.routine {
+                        RoutineMark::Variables => Err((Cause::RoutineVariables, 1)),
+                        _ => self.statement(&Current {
+                            entry: &entry,
+                            thread,
+                            mode,
+                        })?,
+                    };
+                    (held, done)
+                }
+            };
+            if let Err(why) = done {
+                drop_entry(why, &held.entry(), &held.file, dropped);
             }
         }
+        Ok(())
+    }
+
+    /// Writes what an entry says.
+    fn done(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
+        Ok(match current.entry.command {
+            Command::Internal => Err((Cause::Internal, 1)),
+            Command::Throttled(count) => Err((Cause::Throttled, count)),
+            Command::Other => Err((Cause::Command, 1)),
+            Command::Connect => self.connect(current)?,
+            Command::Quit => self.quit(current)?,
+            Command::InitDb => self.init_db(current)?,
+            Command::ResetConnection => self.reset(current)?,
+            Command::ChangeUser => self.change_user(current)?,
+            Command::CloseStatement => Err((Cause::UnnamedPrepared, 1)),
+            Command::Prepare if current.entry.text.is_empty() => Err((Cause::UnnamedPrepared, 1)),
+            Command::Prepare | Command::Query | Command::Execute => self.statement(current)?,
+        })
     }
 
     /// What the entry says of the database in use.
@@ -169,7 +244,6 @@ impl Tracker {
     /// Brings what is known of the session up to what the entry says, and says where the event is.
     fn place(&mut self, current: &Current<'_>) -> Place {
         let entry = current.entry;
-        self.said(entry);
         self.without_session += u64::from(entry.thread.is_none());
         let user = self.writer.name(entry.user);
         let (session, is_new) = self.sessions.get(current.thread);
@@ -215,6 +289,7 @@ impl Tracker {
             },
             user: session.user,
             database: session.database,
+            client: session.client,
             template: None,
             parts: Parts::default(),
         };
@@ -232,6 +307,10 @@ impl Tracker {
         self.has_connects = true;
         let place = self.place(current);
         self.log_in(current, login);
+        if let Some(client) = current.entry.client {
+            let client = self.writer.name(client.to_string().as_bytes());
+            self.sessions.get(current.thread).0.client = client;
+        }
         self.plain(EventKind::Connect, current, place)?;
         Ok(Ok(Change::Forget(current.thread)))
     }
@@ -290,6 +369,10 @@ impl Tracker {
     fn statement(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
         let text = current.entry.text;
         let known = self.statements.look(text, current.mode);
+        if self.kind == LogKind::General && known.routine != RoutineMark::None {
+            // The log does not say so otherwise. Its caller stands before it.
+            return Ok(Err((Cause::Routine, 1)));
+        }
         let place = self.place(current);
         let (session, _) = self.sessions.get(current.thread);
         let kind = match current.entry.command {
@@ -318,6 +401,7 @@ impl Tracker {
             return Ok(Err((Cause::SqlPrepared, 1)));
         }
         let (user, database) = (session.user, session.database);
+        let (client, charset_said) = (session.client, session.charset_said);
         // What failed has changed nothing.
         let effects = match has_failed(current.entry) {
             true => Vec::new(),
@@ -348,6 +432,15 @@ impl Tracker {
         {
             return Ok(Err((Cause::Account, 1)));
         }
+        let is_known = charset_said || client != NameId(0);
+        if !is_known && !text.is_ascii() {
+            let guesses = self.statements.literals(text).map(guess);
+            self.clients.literals(user, guesses);
+        }
+        let client = match known.several && kind == EventKind::Query && !has_failed(current.entry) {
+            true => self.sends_several(current.thread, user, client),
+            false => client,
+        };
         self.has_prepared |= kind == EventKind::Execute;
         let template = self.statements.template(known, &mut self.writer);
         let event = event(
@@ -356,12 +449,34 @@ impl Tracker {
             place,
             transaction,
             current.entry,
-            (user, database),
+            (user, database, client),
             template,
         );
         self.writer
             .event(&event, self.statements.parts(text, template))?;
         Ok(Ok(self.effects(effects, current)))
+    }
+
+    /// A command that is several statements: its client has the flag, from its login or since then (COM_SET_OPTION). What the session's
+    /// client has said, from now on.
+    fn sends_several(&mut self, thread: u64, user: NameId, client: NameId) -> NameId {
+        if client == NameId(0) {
+            // A slow log has each of several statements by itself.
+            if self.kind != LogKind::Slow {
+                self.clients.several(user);
+            }
+            return client;
+        }
+        let said = String::from_utf8_lossy(self.writer.dictionary().name(client));
+        let Ok(said) = said.parse::<ClientSettings>() else {
+            return client;
+        };
+        let flags = said.flags.unwrap_or_default();
+        let flags = Some(flags.with(ClientFlags::MULTI_STATEMENTS));
+        let client = ClientSettings { flags, ..said }.to_string();
+        let client = self.writer.name(client.as_bytes());
+        self.sessions.get(thread).0.client = client;
+        client
     }
 
     /// What a statement changes for those after it.
@@ -374,7 +489,10 @@ impl Tracker {
                     self.sessions.get(current.thread).0.database = database;
                 }
                 Effect::SqlMode(list) => mode = mode.with_list(&list),
-                Effect::CharacterSet(name) => mode = mode.with_character_set(&name),
+                Effect::CharacterSet(name) => {
+                    self.sessions.get(current.thread).0.charset_said = true;
+                    mode = mode.with_character_set(&name);
+                }
                 Effect::Autocommit(_) => {}
             }
         }
@@ -384,6 +502,24 @@ impl Tracker {
             Change::Mode(current.thread, mode)
         }
     }
+}
+
+/// Whether a statement is executed by it.
+fn is_statement(command: Command) -> bool {
+    matches!(command, Command::Query | Command::Execute)
+}
+
+/// Counts what is not kept.
+fn drop_entry(
+    (cause, count): (Cause, u64),
+    entry: &Entry<'_>,
+    file: &str,
+    dropped: &mut Dropped,
+) {
+    dropped.add(cause, count, entry.length, || LogPlace {
+        file: file.to_owned(),
+        line: entry.line,
+    });
 }
 
 /// A change, or why and how often the entry is not kept.
@@ -413,7 +549,7 @@ fn event(
     place: Place,
     transaction: Transaction,
     entry: &Entry<'_>,
-    (user, database): (NameId, NameId),
+    (user, database, client): (NameId, NameId, NameId),
     template: TemplateId,
 ) -> Event<'static> {
     Event {
@@ -431,6 +567,7 @@ fn event(
         },
         user,
         database,
+        client,
         template: Some(template),
         parts: Parts::default(),
     }

@@ -83,6 +83,7 @@ pub(super) fn import(
         sources: importing.sources,
         dropped: importing.dropped,
         counted: import.counted,
+        clients: import.clients.clone(),
         order: Order::Completion,
         ..Summary::default()
     })
@@ -106,6 +107,7 @@ fn source(file: String) -> Source {
         dialect: Dialect::Mysql,
         version: None,
         seconds_mean: Meaning::Start,
+        has_times: true,
         entries: 0,
         bytes: 0,
     }

@@ -8,6 +8,8 @@ const STEPS: u32 = 8;
 pub(super) struct Histogram {
     counts: Vec<u32>,
     total: u64,
+    /// The shortest and the longest.
+    range: Option<(u64, u64)>,
 }
 
 impl Histogram {
@@ -19,19 +21,25 @@ impl Histogram {
         }
         self.counts[step] = self.counts[step].saturating_add(1);
         self.total += 1;
+        let (shortest, longest) = self.range.unwrap_or((micros, micros));
+        self.range = Some((shortest.min(micros), longest.max(micros)));
     }
 
-    /// The duration in microseconds that this share (0 to 1) of all does not exceed.
+    /// The duration in microseconds that this share (0 to 1) of all does not exceed, to a step, and between the shortest and the
+    /// longest.
     pub fn quantile(&self, share: f64) -> u64 {
+        let Some((shortest, longest)) = self.range else {
+            return 0;
+        };
         let wanted = (share * self.total as f64).ceil().max(1.0);
         let mut seen = 0.0;
         for (step, &count) in self.counts.iter().enumerate() {
             seen += f64::from(count);
             if seen >= wanted {
-                return middle_of(step);
+                return middle_of(step).clamp(shortest, longest);
             }
         }
-        0
+        longest
     }
 }
 
@@ -81,5 +89,18 @@ mod tests {
                 "{micros}"
             );
         }
+    }
+
+    #[test]
+    fn quantiles_lie_between_the_extremes() {
+        for values in [&[1000, 1001][..], &[999], &[17, 1_000_003], &[1_048_575]] {
+            let mut histogram = Histogram::default();
+            values.iter().for_each(|&value| histogram.add(value));
+            let range = values[0]..=values[values.len() - 1];
+            for share in [0.0, 0.5, 0.95, 1.0] {
+                assert!(range.contains(&histogram.quantile(share)), "{values:?} {share}");
+            }
+        }
+        assert_eq!(Histogram::default().quantile(0.5), 0);
     }
 }

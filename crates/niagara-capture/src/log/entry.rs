@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use crate::client::ClientSettings;
+
 /// When a statement began, as far as the log says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stamp {
@@ -80,8 +82,14 @@ pub struct Entry<'a> {
     pub error: Option<u32>,
     /// How the session stands afterwards, as the server says it in recorded traffic; none of what failed, and in logs.
     pub standing: Option<Standing>,
-    /// One in this many statements was logged (`log_slow_rate_limit`).
+    /// One in this many statements, or sessions, was logged (`log_slow_rate_limit`).
     pub sampled: u64,
+    /// Whole sessions were chosen for the log, no single statements (`log_slow_rate_type` of Percona Server).
+    pub whole_sessions: bool,
+    /// What the client has said at this login.
+    pub client: Option<ClientSettings>,
+    /// The stored routine that the statement is part of; empty where the log does not name it.
+    pub routine: Option<&'a [u8]>,
     /// The statement.
     pub text: &'a [u8],
     /// The length of the whole entry in the log, in bytes.
@@ -106,5 +114,10 @@ pub(super) struct Parsed {
     pub bytes_sent: Option<u64>,
     pub error: Option<u32>,
     pub sampled: u64,
+    pub whole_sessions: bool,
+    pub routine: Option<Range<usize>>,
     pub text: Range<usize>,
+    /// Lines of its header that are not known, and where the first one begins.
+    pub unknown_lines: u64,
+    pub first_unknown: usize,
 }

@@ -1,14 +1,17 @@
 //! Entries of general logs.
 
+use std::sync::LazyLock;
+
 use jiff::tz::TimeZone;
+use memchr::memmem::Finder;
 
 use super::entry::{Command, Parsed, Stamp};
-use super::line::{Seen, begins_banner};
+use super::line::{Seen, closes_comment, before_banner, begins_banner, is_whole_banner};
 use super::piece::Piece;
 use super::text_end::{self, Ending, TextEnd};
 use super::time::{parse_count, parse_iso, parse_local};
 use crate::dropped::Cause;
-use crate::sql::SqlMode;
+use crate::sql::{Inside, Scanner, SqlMode};
 
 /// Longest beginning of a line up to a statement: a time, a number, a command.
 const MAX_HEAD: usize = 96;
@@ -67,8 +70,8 @@ struct Head {
     length: usize,
 }
 
-/// Reads the beginning of a line; `zone` is that of the server, for logs in local time.
-fn head(text: &[u8], zone: &TimeZone) -> Option<Head> {
+/// Reads the beginning of a line; `zone` is that of the server, for logs in local time, `after` the second of the line before.
+fn head(text: &[u8], zone: &TimeZone, after: Option<i64>) -> Option<Head> {
     let text = &text[..text.len().min(MAX_HEAD)];
     let (stamp, mut at) = match *text.first()? {
         b'\t' if text.get(1) == Some(&b'\t') => (None, 2),
@@ -77,7 +80,7 @@ fn head(text: &[u8], zone: &TimeZone) -> Option<Head> {
             let time = &text[..tab];
             let stamp = match parse_iso(time) {
                 Some(micros) => Stamp::Exact(micros),
-                None => Stamp::Second(parse_local(time, zone)?),
+                None => Stamp::Second(parse_local(time, zone, after)?),
             };
             (Some(stamp), tab + 1)
         }
@@ -101,7 +104,7 @@ fn head(text: &[u8], zone: &TimeZone) -> Option<Head> {
 
 /// Whether `text` begins with an entry of a general log.
 pub(super) fn begins(text: &[u8], eof: bool, zone: &TimeZone) -> Seen {
-    if head(text, zone).is_some() {
+    if head(text, zone, None).is_some() {
         return Seen::Yes;
     }
     let may = match text.first() {
@@ -121,16 +124,40 @@ pub(super) fn begins(text: &[u8], eof: bool, zone: &TimeZone) -> Seen {
 pub(super) struct General {
     pub zone: TimeZone,
     last: Option<Stamp>,
+    /// The time of what stands before the first time in the log.
+    fallback: Option<Stamp>,
     highest: u64,
 }
+
+/// The second of a time.
+fn second_of(stamp: Stamp) -> i64 {
+    match stamp {
+        Stamp::Exact(micros) => micros.div_euclid(1_000_000),
+        Stamp::Second(second) | Stamp::EndSecond(second) => second,
+    }
+}
+
+/// Marks of what servers write into their error logs, which container hosts put between the lines of others.
+const LEVELS: [&[u8]; 5] = [b"[Note]", b"[Warning]", b"[ERROR]", b"[System]", b"[Error]"];
+
+/// Whether a byte may be one of a time.
+fn is_of_time(byte: &u8) -> bool {
+    byte.is_ascii_digit() || b" :.-+TZ".contains(byte)
+}
+
+/// Longest beginning of a line in which such a mark stands.
+const MAX_LEVEL: usize = 64;
 
 struct GeneralEnding<'a> {
     general: &'a General,
 }
 
 impl Ending for GeneralEnding<'_> {
-    fn length(&self, _: &[u8], line_feed: usize) -> Option<usize> {
-        Some(line_feed)
+    const MARKED: bool = false;
+
+    fn length(&self, text: &[u8], line_feed: usize) -> Option<usize> {
+        let line = &text[..line_feed];
+        Some(line.strip_suffix(b"\r").unwrap_or(line).len())
     }
 
     fn follows(&self, text: &[u8], eof: bool) -> Seen {
@@ -140,77 +167,160 @@ impl Ending for GeneralEnding<'_> {
         }
     }
 
+    fn is_whole(&self, _: &[u8]) -> bool {
+        // It follows, and has one line only.
+        true
+    }
+
     fn is_believable(&self, text: &[u8]) -> bool {
-        let Some(head) = head(text, &self.general.zone) else {
+        self.general.is_believable(text) || is_whole_banner(text)
+    }
+
+    fn is_noise(&self, text: &[u8]) -> bool {
+        if !text.first().is_some_and(u8::is_ascii_digit) {
             return false;
-        };
-        let seconds = |stamp: Stamp| match stamp {
-            Stamp::Exact(micros) => micros / 1_000_000,
-            Stamp::Second(second) | Stamp::EndSecond(second) => second,
-        };
-        let close = match (head.stamp, self.general.last) {
-            (Some(stamp), Some(last)) => (0..=86_400).contains(&(seconds(stamp) - seconds(last))),
-            _ => true,
-        };
-        close && head.thread <= self.general.highest.saturating_add(AHEAD)
+        }
+        let line = text.split(|&b| b == b'\n').next().unwrap_or_default();
+        let line = &line[..line.len().min(MAX_LEVEL)];
+        LEVELS
+            .iter()
+            .any(|level| memchr::memmem::find(line, level).is_some())
+    }
+
+    fn is_partial_header(&self, text: &[u8]) -> bool {
+        let head = text.split(|&b| b == 0).next().unwrap_or_default();
+        let rest = head.strip_prefix(b"\t\t").unwrap_or_else(|| {
+            // A time, which may be all there is.
+            let length = head.iter().take_while(|b| is_of_time(b)).count();
+            let rest = &head[length..];
+            rest.strip_prefix(b"\t").unwrap_or(rest)
+        });
+        let rest = rest.trim_ascii_start();
+        let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
+        let command = rest[digits..].trim_ascii_start();
+        let is_name = |(name, _): &(&[u8], Command)| name.starts_with(command);
+        !head.is_empty() && head.len() <= MAX_HEAD && COMMANDS.iter().any(|one| is_name(one))
+    }
+
+    fn swallowed(&self, text: &[u8], length: usize, next: usize, mode: SqlMode) -> Option<usize> {
+        let body = &text[..length];
+        if let Some(started) = STARTED_FINDER.find(body)
+            && let banner = before_banner(body)
+            && banner < started
+        {
+            // What stands before it on its line may be the beginning of an entry.
+            let line = memchr::memrchr(b'\n', &body[..banner]).map_or(0, |at| at + 1);
+            let is_head = line > 0 && self.is_partial_header(&body[line..banner]);
+            return Some(if is_head { line } else { banner });
+        }
+        let mut scanner = Scanner::new(mode);
+        self.heads_within(body).find(|&at| {
+            scanner.run(text, at) == Inside::Code || self.entries_are_whole(&text[at..next], mode)
+        })
+    }
+
+    fn first_within(&self, text: &[u8], at: usize) -> Option<usize> {
+        self.heads_within(text).find(|&found| found >= at)
+    }
+}
+
+static STARTED_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"started with:"));
+
+impl GeneralEnding<'_> {
+    /// Whether `text` is nothing but whole entries.
+    fn entries_are_whole(&self, text: &[u8], mode: SqlMode) -> bool {
+        let mut at = 0;
+        while at < text.len() {
+            let Some(head) = head(&text[at..], &self.general.zone, None) else {
+                return false;
+            };
+            at += head.length;
+            let body = &text[at..];
+            let mut scanner = Scanner::new(mode);
+            let end = memchr::memchr_iter(b'\n', body).find_map(|line_feed| {
+                let next = line_feed + 1;
+                let follows = next == body.len() || self.follows(&body[next..], true) == Seen::Yes;
+                (follows && scanner.run(body, line_feed).may_end()).then_some(next)
+            });
+            match end {
+                Some(end) if !closes_comment(&body[..end]) => at += end,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// Where entries begin in the middle of lines, for all that can be told.
+    fn heads_within<'t>(&'t self, text: &'t [u8]) -> impl Iterator<Item = usize> + 't {
+        memchr::memchr_iter(b'\t', text).filter_map(|tab| {
+            let lengths = match text.get(tab + 1) {
+                Some(b'\t') => &[0][..],
+                // A time in UTC or with an offset, one in seconds.
+                _ => &[27, 32, 15],
+            };
+            let starts = lengths.iter().filter_map(|length| tab.checked_sub(*length));
+            let mut heads = starts.filter(|&at| at > 0 && self.general.is_believable(&text[at..]));
+            heads.next()
+        })
     }
 }
 
 impl General {
-    /// Before the first entry.
-    pub fn new(zone: TimeZone) -> General {
+    /// Before the first entry; `fallback` is the second of what stands before the first time.
+    pub fn new(zone: TimeZone, fallback: Option<i64>) -> General {
         General {
             zone,
             last: None,
+            fallback: fallback.map(Stamp::Second),
             highest: 0,
         }
     }
 
+    fn last_second(&self) -> Option<i64> {
+        self.last.map(second_of)
+    }
+
+    /// Whether `text` begins with a head that may be the next one of this log.
+    fn is_believable(&self, text: &[u8]) -> bool {
+        let Some(head) = head(text, &self.zone, self.last_second()) else {
+            return false;
+        };
+        let close = match (head.stamp, self.last) {
+            (Some(stamp), Some(last)) => {
+                (0..=86_400).contains(&(second_of(stamp) - second_of(last)))
+            }
+            _ => true,
+        };
+        close && head.thread <= self.highest.saturating_add(AHEAD)
+    }
+
     /// Reads the entry that `text` begins with.
     pub fn read(&mut self, text: &[u8], eof: bool, mode: impl Fn(Option<u64>) -> SqlMode) -> Piece {
-        let Some(head) = head(text, &self.zone) else {
+        let Some(head) = head(text, &self.zone, self.last_second()) else {
             return if begins(text, eof, &self.zone) == Seen::Unknown {
                 Piece::Need
             } else if eof && memchr::memchr(b'\n', text).is_none() {
-                Piece::Drop {
-                    cause: Cause::CutTail,
-                    next: text.len(),
-                }
+                Piece::drop(Cause::CutTail, text.len())
             } else {
-                Piece::Drop {
-                    cause: Cause::BrokenHeader,
-                    next: self.resynchronise(text),
-                }
+                Piece::drop(Cause::BrokenHeader, self.resynchronise(text))
             };
         };
-        let Some(stamp) = head.stamp.or(self.last) else {
+        let Some(stamp) = head.stamp.or(self.last).or(self.fallback) else {
             return match memchr::memchr(b'\n', text) {
-                Some(at) => Piece::Drop {
-                    cause: Cause::NoTime,
-                    next: at + 1,
-                },
-                None if eof => Piece::Drop {
-                    cause: Cause::CutTail,
-                    next: text.len(),
-                },
+                Some(at) => Piece::drop(Cause::NoTime, at + 1),
+                None if eof => Piece::drop(Cause::CutTail, text.len()),
                 None => Piece::Need,
             };
         };
         let body = &text[head.length..];
+        let lost = |cause, next: usize| {
+            Piece::drop(cause, head.length + before_banner(&body[..next]))
+        };
         let (length, next, mode) = match self.text_end(&head, body, eof, mode) {
             TextEnd::Whole { length, next, mode } => (length, next, mode),
-            TextEnd::Unterminated(next) => {
-                return Piece::Drop {
-                    cause: Cause::UnterminatedLiteral,
-                    next: head.length + next,
-                };
-            }
-            TextEnd::Cut => {
-                return Piece::Drop {
-                    cause: Cause::CutTail,
-                    next: text.len(),
-                };
-            }
+            TextEnd::Unterminated(next) => return lost(Cause::UnterminatedLiteral, next),
+            TextEnd::Cut(next) => return lost(Cause::CutEntry, next),
+            TextEnd::LogEnds => return Piece::drop(Cause::CutTail, text.len()),
             TextEnd::Need => return Piece::Need,
         };
         self.last = Some(stamp);
@@ -255,18 +365,18 @@ impl General {
                 next: length + 1,
                 mode: SqlMode::default(),
             },
-            None if eof => TextEnd::Cut,
+            None if eof => TextEnd::LogEnds,
             None => TextEnd::Need,
         }
     }
 
-    /// Where the next line is that may begin an entry or a banner; the end of `text` when there is none.
+    /// Where the next line is, or where zeroes end, that may begin an entry or a banner; the end of `text` when there is none.
     pub(crate) fn resynchronise(&self, text: &[u8]) -> usize {
-        for line_feed in memchr::memchr_iter(b'\n', text) {
-            let rest = &text[line_feed + 1..];
+        for end in memchr::memchr2_iter(b'\n', 0, text) {
+            let rest = &text[end + 1..];
             if begins(rest, true, &self.zone) == Seen::Yes || begins_banner(rest, true) == Seen::Yes
             {
-                return line_feed + 1;
+                return end + 1;
             }
         }
         text.len()

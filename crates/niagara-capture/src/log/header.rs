@@ -22,18 +22,66 @@ pub(super) struct Header {
     pub has_user: bool,
     /// `# Query_time` was there.
     pub has_times: bool,
-    /// Of replication, or of a procedure that a statement of its own has called.
+    /// Of replication.
     pub internal: bool,
+    /// The lines at hand are warnings that the statement caused.
+    in_warnings: bool,
     /// Where the statement begins.
     pub length: usize,
 }
+
+/// Most lines of a header that are not known: what has more is no header.
+const MAX_UNKNOWN: u64 = 64;
+
+/// Fields that servers write, by how their names begin: those of MariaDB, MySQL and Percona Server.
+const FIELDS: [&[u8]; 36] = [
+    b"Query_time",
+    b"Lock_time",
+    b"Rows_",
+    b"Bytes_",
+    b"Thread_id",
+    b"Schema",
+    b"QC_",
+    b"Tmp_",
+    b"Full_",
+    b"Filesort",
+    b"Merge_passes",
+    b"Priority_queue",
+    b"Stored_routine",
+    b"InnoDB_",
+    b"Log_slow_rate_",
+    b"Last_errno",
+    b"Errno",
+    b"Killed",
+    b"Pages_",
+    b"Engine_",
+    b"Read_",
+    b"Sort_",
+    b"Created_",
+    b"Start",
+    b"End",
+    b"Last_",
+    b"Profile_",
+    b"Warning_count",
+    b"Parse_",
+    b"Opt_",
+    b"Hit_",
+    b"Optimizer",
+    b"Exec_",
+    b"Conn",
+    b"Client",
+    b"Server",
+];
 
 /// What a header came to.
 #[derive(Debug)]
 pub(super) enum Headed {
     Whole(Box<Header>),
-    /// It is not whole; the next one may begin here.
-    Broken(usize),
+    /// It is not whole; the next one may begin at `next`. `database`: where it says the one in use.
+    Broken {
+        next: usize,
+        database: Option<Range<usize>>,
+    },
     /// More of the log is needed.
     Need,
 }
@@ -48,10 +96,36 @@ pub(super) fn read(text: &[u8], meaning: Meaning) -> Headed {
             return Headed::Need;
         };
         if at > 0 && begins_entry(line) && (header.has_user || line.starts_with(b"# Time: ")) {
-            return Headed::Broken(at);
+            return header.broken(at);
+        }
+        // Zeroes where a file was cut while it was written: the next entry begins behind them.
+        if let Some(zeroes) = memchr::memrchr(0, line)
+            && begins_entry(&line[zeroes + 1..])
+        {
+            return header.broken(at + zeroes + 1);
         }
         match line {
-            [b'#', ..] => header.comment(line, at),
+            [b'#', ..] => {
+                let had_times = header.has_times;
+                header.comment(line, at);
+                // One that was cut within a line, in which the next one begins.
+                let begins = line.starts_with(b"# Query_time: ") && had_times || begins_entry(line);
+                if begins && let Some(next) = begins_within(&text[..at + line.len()]) {
+                    return header.broken(next);
+                }
+            }
+            // What a server wrote by mistake: a line without its `#`, a warning of several lines.
+            _ if at > 0
+                && !line.starts_with(b"use ")
+                && !line.starts_with(b"SET ")
+                && header.has_times
+                && header.parsed.unknown_lines < MAX_UNKNOWN =>
+            {
+                header.unknown(at);
+                if line.starts_with(b"  ") {
+                    header.fields(line, at);
+                }
+            }
             _ if line.starts_with(b"use ") && line.ends_with(b";") => {
                 header.parsed.database = Some(at + 4..at + line.len() - 1);
                 strip_quotes(text, &mut header.parsed.database);
@@ -62,17 +136,30 @@ pub(super) fn read(text: &[u8], meaning: Meaning) -> Headed {
                     header.length = at + length;
                     return header.close(meaning);
                 }
-                None => return Headed::Broken(at),
+                None => return header.broken(at),
             },
-            _ => return Headed::Broken(at + usize::from(at == 0) * length),
+            _ => return header.broken(at + usize::from(at == 0) * length),
         }
         at += length;
     }
 }
 
+/// Whether a line of fields begins with one that servers write.
+fn is_known(fields: &[u8]) -> bool {
+    let name = fields.trim_ascii_start();
+    name.is_empty() || FIELDS.iter().any(|known| name.starts_with(known))
+}
+
 /// Whether a line begins an entry.
 pub(super) fn begins_entry(line: &[u8]) -> bool {
     line.starts_with(b"# Time: ") || line.starts_with(b"# User@Host: ")
+}
+
+/// Where the last header begins that does not begin its line.
+fn begins_within(text: &[u8]) -> Option<usize> {
+    let last = |mark: &[u8]| memchr::memmem::rfind(text, mark);
+    let at = last(b"# User@Host: ").max(last(b"# Time: "))?;
+    (at > 0 && text[at - 1] != b'\n').then_some(at)
 }
 
 fn strip_quotes(text: &[u8], range: &mut Option<Range<usize>>) {
@@ -101,10 +188,28 @@ impl Header {
         } else if let Some(user) = line.strip_prefix(b"# User@Host: ") {
             self.has_user = true;
             self.user(user, at + 13);
-        } else if line.starts_with(b"# explain: ") || line.starts_with(b"# Warnings") {
+        } else if line.starts_with(b"# Warnings") {
+            self.in_warnings = true;
+        } else if line.starts_with(b"# explain: ") || line.starts_with(b"# No InnoDB") {
         } else if let Some(fields) = line.strip_prefix(b"# ") {
-            self.fields(fields, at + 2);
+            if is_known(fields) {
+                self.in_warnings = false;
+                self.fields(fields, at + 2);
+            } else if !self.in_warnings {
+                self.unknown(at);
+                self.fields(fields, at + 2);
+            }
+        } else if !self.in_warnings && line.len() > 1 {
+            self.unknown(at);
         }
+    }
+
+    /// The line that begins at `at` is not known.
+    fn unknown(&mut self, at: usize) {
+        if self.parsed.unknown_lines == 0 {
+            self.parsed.first_unknown = at;
+        }
+        self.parsed.unknown_lines += 1;
     }
 
     /// `priv[user] @ host [address]  Id:    7`.
@@ -170,16 +275,25 @@ impl Header {
             }
             b"Start" => self.start_us = parse_iso(value),
             b"End" => self.end_us = parse_iso(value).or(self.end_us),
-            // What a procedure does is done again by its CALL.
-            b"Stored_routine" => self.internal = true,
+            b"Stored_routine" => parsed.routine = Some(at..at + value.len()),
+            b"Log_slow_rate_type" => parsed.whole_sessions = value == b"session",
             b"Log_slow_rate_limit" => parsed.sampled = parse_count(value).unwrap_or(1).max(1),
             _ => {}
         }
     }
 
+    /// It is not whole, and what follows it begins at `next`.
+    fn broken(self, next: usize) -> Headed {
+        Headed::Broken {
+            next,
+            database: self.parsed.database,
+        }
+    }
+
     fn close(mut self, meaning: Meaning) -> Headed {
         let (Some(timestamp), true) = (self.timestamp, self.has_times) else {
-            return Headed::Broken(self.length);
+            let next = self.length;
+            return self.broken(next);
         };
         let duration = i64::try_from(self.parsed.duration_us.unwrap_or(0)).unwrap_or(0);
         self.parsed.stamp = Some(match (self.start_us, self.end_us, meaning) {

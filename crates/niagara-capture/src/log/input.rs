@@ -1,11 +1,13 @@
 //! Files of a log, compressed or not.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::{self, BufReader, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::UNIX_EPOCH;
 
+use super::clean::{Utf16, clean};
 use crate::error::CaptureError;
 
 /// How a file is compressed, told from its first bytes.
@@ -42,6 +44,8 @@ pub struct Input {
     pub length: u64,
     /// How it is compressed.
     pub compression: Compression,
+    /// When it was changed last, in seconds since 1970, where the file system says it.
+    pub changed: Option<i64>,
 }
 
 struct Counting<R> {
@@ -102,7 +106,23 @@ impl Input {
             path: path.to_owned(),
             length: metadata.len(),
             compression,
+            changed: changed(&metadata),
         })
+    }
+
+    /// Opens a log, without what others have put around what the server wrote.
+    ///
+    /// # Errors
+    /// As [`open`](Input::open); the file is UTF-16.
+    pub fn open_log(path: &Path) -> Result<Input, CaptureError> {
+        let input = Input::open(path)?;
+        let reader = clean(input.reader).map_err(|error| {
+            match error.get_ref().is_some_and(|inner| inner.is::<Utf16>()) {
+                true => CaptureError::Utf16(path.to_owned()),
+                false => CaptureError::file("read", path)(error),
+            }
+        })?;
+        Ok(Input { reader, ..input })
     }
 
     /// What [`bytes_read`](Input::bytes_read) counts in, for when somebody else reads.
@@ -114,6 +134,12 @@ impl Input {
     pub fn bytes_read(&self) -> u64 {
         self.read.load(Ordering::Relaxed)
     }
+}
+
+fn changed(metadata: &Metadata) -> Option<i64> {
+    let changed = metadata.modified().ok()?;
+    let since = changed.duration_since(UNIX_EPOCH).ok()?;
+    i64::try_from(since.as_secs()).ok()
 }
 
 impl Read for Input {

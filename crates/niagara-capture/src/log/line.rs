@@ -88,3 +88,40 @@ pub(super) fn banner_length(text: &[u8], eof: bool) -> Option<usize> {
     }
     Some(at)
 }
+
+/// Whether `text` begins with all three lines of a server that opens a log.
+pub(super) fn is_whole_banner(text: &[u8]) -> bool {
+    begins_banner(text, true) == Seen::Yes
+        && first_line(text).is_some_and(|(_, length)| {
+            let rest = &text[length..];
+            rest.starts_with(b"Tcp port: ") || rest.starts_with(b"TCP Port: ")
+        })
+}
+
+/// Whether a statement ends a comment that it has not begun.
+pub(super) fn closes_comment(text: &[u8]) -> bool {
+    memchr::memmem::find(text, b"*/")
+        .is_some_and(|close| memchr::memmem::find(&text[..close], b"/*").is_none())
+}
+
+/// What ends the first line of a banner.
+const STARTED: &[u8] = b"started with:";
+
+/// Where a banner begins within `text`, be it in the middle of a line that was cut; else the end of `text`.
+pub(super) fn before_banner(text: &[u8]) -> usize {
+    memchr::memmem::find_iter(text, STARTED)
+        .find_map(|end| {
+            let line = memchr::memrchr(b'\n', &text[..end]).map_or(0, |at| at + 1);
+            let version = memchr::memmem::find(&text[line..end], b", Version: ")? + line;
+            // Back to where the path of the program begins.
+            let is_path = |b: &u8| b.is_ascii_alphanumeric() || b"/_.-:\\".contains(b);
+            let length = text[line..version]
+                .iter()
+                .rev()
+                .take_while(|b| is_path(b))
+                .count();
+            let path = version - length;
+            (path..version).find(|&at| is_whole_banner(&text[at..]))
+        })
+        .unwrap_or(text.len())
+}

@@ -4,10 +4,12 @@
 //! their times. What is common is the question where a statement ends: lines that look like headers may be part of a
 //! string, so it is the lexer of [`crate::sql`] that answers it.
 
+mod clean;
 mod entry;
 mod general;
 mod header;
 mod input;
+mod json;
 mod line;
 mod meaning;
 mod piece;

@@ -9,7 +9,7 @@ use super::entry::Stamp;
 use super::header::{self, Headed};
 use super::line::{Seen, begins_banner, first_line, version};
 use super::meaning::{Meaning, Votes};
-use super::{general, slow};
+use super::{clean, general, slow};
 use crate::error::CaptureError;
 use crate::log::Input;
 
@@ -53,6 +53,8 @@ pub struct Probe {
     pub version: Option<String>,
     /// The first time in it, in seconds since 1970: rotated files are read in this order.
     pub first_second: Option<i64>,
+    /// When the file was changed last, in seconds since 1970, where that is known: the time of a log that says none.
+    pub changed: Option<i64>,
     /// What its seconds mean.
     pub meaning: Meaning,
 }
@@ -73,16 +75,19 @@ impl Probe {
     /// The file cannot be read; no log is in it.
     pub fn read(input: Input, zone: &TimeZone) -> Result<Probe, CaptureError> {
         let path = input.path.clone();
+        let changed = input.changed;
         let mut bytes = Vec::new();
         if let Err(error) = input.take(PROBED_BYTES).read_to_end(&mut bytes)
             && bytes.is_empty()
         {
             return Err(CaptureError::file("read", &path)(error));
         }
-        Probe::of(&bytes, zone).ok_or(CaptureError::NoLog {
+        let probe = Probe::of(&bytes, zone).ok_or_else(|| CaptureError::NoLog {
             path,
             bytes: bytes.len(),
-        })
+            stands_before: clean::before_header(&bytes),
+        })?;
+        Ok(Probe { changed, ..probe })
     }
 
     /// What a log is that begins with these bytes; none for what is no log.
@@ -103,6 +108,7 @@ impl Probe {
             dialect,
             version: found.version,
             first_second: found.first_second,
+            changed: None,
             meaning: found.votes.verdict(),
         })
     }
@@ -135,7 +141,7 @@ impl Findings {
         let micros = super::time::parse_iso(time);
         self.first_second = micros
             .map(|micros| micros.div_euclid(1_000_000))
-            .or_else(|| super::time::parse_local(time, zone));
+            .or_else(|| super::time::parse_local(time, zone, None));
         if self.first_second.is_some() && self.dialect.is_none() {
             self.dialect = Some(if micros.is_some() {
                 Dialect::Mysql

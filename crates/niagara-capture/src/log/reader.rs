@@ -48,6 +48,8 @@ impl Default for ReadOptions {
 
 /// What the reader is at.
 enum Next {
+    /// Something that is not kept has said the database in use.
+    Said(Range<usize>),
     Entry {
         parsed: Box<Parsed>,
         range: Range<usize>,
@@ -67,6 +69,8 @@ enum Next {
 pub enum Item<'a> {
     /// An entry, and the settings its statement was read in.
     Entry(Entry<'a>, SqlMode),
+    /// An entry that cannot be kept has said that this database is in use.
+    Database(&'a [u8]),
     /// The server opened the log: it was started, or told to flush its logs.
     Opened,
 }
@@ -95,7 +99,7 @@ impl<R: Read> LogReader<R> {
             path,
             kind: probe.kind,
             meaning: probe.meaning,
-            general: General::new(options.zone.clone()),
+            general: General::new(options.zone.clone(), probe.first_second.or(probe.changed)),
             default_mode: options.mode,
             modes: HashMap::new(),
             version: None,
@@ -155,6 +159,7 @@ impl<R: Read> LogReader<R> {
         match self.advance(dropped)? {
             Next::End => Ok(None),
             Next::Banner => Ok(Some(Item::Opened)),
+            Next::Said(range) => Ok(Some(Item::Database(&self.window.buffer()[range]))),
             Next::Entry {
                 parsed,
                 range,
@@ -208,6 +213,7 @@ impl<R: Read> LogReader<R> {
                 Piece::Entry { parsed, next, mode } => {
                     let start = self.window.start();
                     let line = self.window.line();
+                    self.count_unknown(&parsed, dropped);
                     self.window.consume(next);
                     self.began = true;
                     self.skipping = false;
@@ -218,10 +224,33 @@ impl<R: Read> LogReader<R> {
                         mode,
                     });
                 }
-                Piece::Drop { cause, next } => self.drop_piece(cause, next, dropped),
+                Piece::Drop {
+                    cause,
+                    next,
+                    database,
+                } => {
+                    let start = self.window.start();
+                    self.drop_piece(cause, next, dropped);
+                    if let Some(range) = database {
+                        return Ok(Next::Said(start + range.start..start + range.end));
+                    }
+                }
                 Piece::Need => self.fill(dropped)?,
             }
         }
+    }
+
+    /// Counts the lines of a header that are not known.
+    fn count_unknown(&self, parsed: &Parsed, dropped: &mut Dropped) {
+        if parsed.unknown_lines == 0 {
+            return;
+        }
+        let before = &self.window.bytes()[..parsed.first_unknown];
+        let lines = memchr::memchr_iter(b'\n', before).count() as u64;
+        let line = self.window.line() + lines;
+        dropped.add(Cause::UnknownHeaderLine, parsed.unknown_lines, 0, || {
+            self.place_at(line)
+        });
     }
 
     /// What the window begins with.
@@ -240,17 +269,14 @@ impl<R: Read> LogReader<R> {
                 };
                 // Up to the last line feed: what follows it may become a header when there is more of it.
                 let next = if next == text.len() && !eof {
-                    match memchr::memrchr(b'\n', text) {
+                    match memchr::memrchr2(b'\n', 0, text) {
                         Some(at) if at > 0 => at,
                         _ => return Piece::Need,
                     }
                 } else {
                     next
                 };
-                return Piece::Drop {
-                    cause: Cause::BrokenHeader,
-                    next,
-                };
+                return Piece::drop(Cause::StrayLines, next);
             }
             Seen::Yes => {}
         }
@@ -269,21 +295,28 @@ impl<R: Read> LogReader<R> {
     fn drop_piece(&mut self, cause: Cause, next: usize, dropped: &mut Dropped) {
         let place = self.place();
         let eof = self.window.is_last() && next >= self.window.bytes().len();
-        let only_space = self.window.bytes()[..next.min(self.window.bytes().len())]
-            .trim_ascii()
-            .is_empty();
+        let piece = &self.window.bytes()[..next.min(self.window.bytes().len())];
+        let is_blank = |b: &u8| *b == 0 || b.is_ascii_whitespace();
+        let continues = self.skipping
+            && matches!(cause, Cause::StrayLines | Cause::TooLong | Cause::CutTail);
         let cause = match cause {
-            Cause::BrokenHeader if !self.began => Cause::CutHead,
-            Cause::BrokenHeader if eof => Cause::CutTail,
+            Cause::StrayLines if piece.iter().all(is_blank) => Cause::Blank,
+            Cause::BrokenHeader | Cause::StrayLines if !self.began => Cause::CutHead,
+            Cause::BrokenHeader | Cause::StrayLines if eof => Cause::CutTail,
+            Cause::StrayLines if is_comment(piece) => Cause::CommentLines,
             cause => cause,
         };
-        // What continues a piece that was counted is the same piece.
-        let count = u64::from(!self.skipping && !only_space);
+        // What continues a piece that was counted is the same piece. Blank lines are nothing, zeroes are told.
+        let is_space = cause == Cause::Blank && !piece.contains(&0);
+        let count = u64::from(!continues && !is_space);
         if count > 0 {
             dropped.add(cause, count, next, || place);
         }
         self.cut |= cause == Cause::CutTail && count > 0;
-        self.skipping = matches!(cause, Cause::BrokenHeader | Cause::CutHead | Cause::TooLong);
+        self.skipping = matches!(
+            cause,
+            Cause::BrokenHeader | Cause::CutHead | Cause::TooLong | Cause::StrayLines | Cause::CommentLines
+        );
         self.window.consume(next);
     }
 
@@ -309,6 +342,16 @@ impl<R: Read> LogReader<R> {
         }
         Next::End
     }
+}
+
+/// Whether lines are nothing but comments, and nothing of a header that was cut.
+fn is_comment(lines: &[u8]) -> bool {
+    let is_comment = |line: &[u8]| {
+        let is_field = line.starts_with(b"# ") && memchr::memmem::find(line, b": ").is_some();
+        line.starts_with(b"-- ") || line.starts_with(b"#") && !is_field || line.is_empty()
+    };
+    let mut lines = lines.split(|&b| b == b'\n').map(<[u8]>::trim_ascii);
+    lines.all(is_comment)
 }
 
 fn mode_of(modes: &HashMap<u64, SqlMode>, default: SqlMode, thread: Option<u64>) -> SqlMode {
@@ -337,6 +380,9 @@ fn entry<'a>(bytes: &'a [u8], parsed: &Parsed, line: u64) -> Entry<'a> {
         error: parsed.error,
         standing: None,
         sampled: parsed.sampled.max(1),
+        whole_sessions: parsed.whole_sessions,
+        client: None,
+        routine: parsed.routine.clone().map(|range| &bytes[range]),
         text: &bytes[parsed.text.clone()],
         length: bytes.len(),
         line,

@@ -55,9 +55,9 @@ pub(crate) fn parse_iso(text: &[u8]) -> Option<i64> {
         }
         rest = &fraction[length..];
     }
-    let offset = match rest {
-        [b'Z', ..] => 0,
-        [sign @ (b'+' | b'-'), a, b, b':', c, d, ..] => {
+    let offset = match rest.trim_ascii_end() {
+        [b'Z'] => 0,
+        [sign @ (b'+' | b'-'), a, b, b':', c, d] => {
             let minutes = number(&[*a, *b])? * 60 + number(&[*c, *d])?;
             if *sign == b'-' { -minutes } else { minutes }
         }
@@ -68,8 +68,12 @@ pub(crate) fn parse_iso(text: &[u8]) -> Option<i64> {
     Some(seconds * MICROS + micros)
 }
 
-/// `261122 20:33:21`, local time of the server, in seconds since 1970, UTC. Hours below ten may have a space for a zero.
-pub(super) fn parse_local(text: &[u8], zone: &TimeZone) -> Option<i64> {
+/// How far a log in the order of arrival may go back, in seconds.
+const BACK: i64 = 60;
+
+/// `261122 20:33:21`, local time of the server, in seconds since 1970, UTC. Hours below ten may have a space for a zero. Of the
+/// hour that there is twice at the end of summer time the first one is meant, unless that is before the second `after`.
+pub(super) fn parse_local(text: &[u8], zone: &TimeZone, after: Option<i64>) -> Option<i64> {
     if text.len() < 15 || text[6] != b' ' || text[9] != b':' || text[12] != b':' {
         return None;
     }
@@ -79,11 +83,13 @@ pub(super) fn parse_local(text: &[u8], zone: &TimeZone) -> Option<i64> {
     let year = 2000 + i16::from(part(0, 2)?);
     let date = Date::new(year, part(2, 4)?, part(4, 6)?).ok()?;
     let time = Time::new(part(7, 9)?, part(10, 12)?, part(13, 15)?, 0).ok()?;
-    let stamp = zone
-        .to_ambiguous_timestamp(DateTime::from_parts(date, time))
-        .compatible()
-        .ok()?;
-    Some(stamp.as_second())
+    let ambiguous = zone.to_ambiguous_timestamp(DateTime::from_parts(date, time));
+    let is_fold = ambiguous.is_ambiguous();
+    let first = ambiguous.clone().compatible().ok()?.as_second();
+    if is_fold && after.is_some_and(|after| first + BACK < after) {
+        return Some(ambiguous.later().ok()?.as_second());
+    }
+    Some(first)
 }
 
 /// More than any statement takes, in microseconds: servers whose clock was set back write how long it was below zero.
@@ -124,16 +130,17 @@ mod tests {
         assert_eq!(parse_iso(b"2026-11-22T15:16:08.690874-05:30"), Some(at));
         assert_eq!(parse_iso(b"1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(parse_iso(b"2026-11-22T20:46:08.690874"), None);
+        assert_eq!(parse_iso(b"2026-11-22T20:46:08+00:00 db 2026-11-22T20:46:08Z"), None);
         assert_eq!(parse_iso(b"2026-13-22T20:46:08.690874Z"), None);
         assert_eq!(
-            parse_local(b"261122 20:33:21", &TimeZone::UTC),
+            parse_local(b"261122 20:33:21", &TimeZone::UTC, None),
             Some(1_795_379_601)
         );
         assert_eq!(
-            parse_local(b"261122  2:33:21", &TimeZone::UTC),
+            parse_local(b"261122  2:33:21", &TimeZone::UTC, None),
             Some(1_795_379_601 - 18 * 3600)
         );
-        assert_eq!(parse_local(b"269922 20:33:21", &TimeZone::UTC), None);
+        assert_eq!(parse_local(b"269922 20:33:21", &TimeZone::UTC, None), None);
         assert_eq!(parse_seconds(b"2.200236"), Some(2_200_236));
         assert_eq!(parse_seconds(b"7"), Some(7_000_000));
         assert_eq!(parse_seconds(b"18446744073709.550781"), Some(0));

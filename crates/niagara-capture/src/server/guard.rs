@@ -316,6 +316,7 @@ mod tests {
             last_connection: None,
             general_log: None,
             sql_mode: String::new(),
+            clients: Vec::new(),
             status: Status::Running,
         }
     }

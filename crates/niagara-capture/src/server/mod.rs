@@ -2,6 +2,7 @@
 
 mod advise;
 mod apply;
+mod clients;
 mod connection;
 mod end;
 mod guard;
@@ -14,6 +15,7 @@ mod wanted;
 
 pub use advise::{Advice, advise, general_log_elsewhere};
 pub use apply::{Outcome, restore};
+pub use clients::clients;
 pub use connection::{Connection, Row};
 pub use end::End;
 pub use guard::{Guard, Limits, Order, Watched, watch};

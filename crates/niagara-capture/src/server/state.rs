@@ -11,6 +11,7 @@ use super::apply::Outcome;
 use super::end::End;
 use super::outlast::Outlasting;
 use super::wanted::Change;
+use crate::client::ClientsOfUser;
 use crate::file::ServerCounts;
 
 /// How far a capture on a server is.
@@ -99,6 +100,9 @@ pub struct State {
     /// The server's `sql_mode` of new sessions.
     #[serde(default)]
     pub sql_mode: String,
+    /// What its sessions showed of their clients when it began.
+    #[serde(default)]
+    pub clients: Vec<ClientsOfUser>,
     /// How far it is.
     pub status: Status,
 }

@@ -17,6 +17,10 @@ pub struct Session {
     pub user: NameId,
     /// The database in use.
     pub database: NameId,
+    /// What its client has said at its login.
+    pub client: NameId,
+    /// It has said its character set by a statement.
+    pub charset_said: bool,
     /// Its transaction.
     pub transaction: TransactionState,
     /// When it was done with what it did last, in microseconds since 1970.
@@ -71,6 +75,8 @@ impl Sessions {
                 number: self.next - 1,
                 user: NameId(0),
                 database: NameId(0),
+                client: NameId(0),
+                charset_said: false,
                 transaction: TransactionState::default(),
                 free_us: None,
                 prepares: false,

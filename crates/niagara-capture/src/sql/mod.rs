@@ -4,17 +4,22 @@
 //! a lexer that knows quotes, comments and the two settings of `sql_mode` that move their ends is all that is needed.
 
 mod account;
+mod body;
 mod boundary;
 mod byte;
 mod class;
 mod cut;
 mod digest;
+mod guess;
 mod mode;
+mod routine;
 mod scan;
 mod secret;
 mod word;
 
 pub use account::Concern;
+pub(crate) use body::{digest_has_body, digest_is_several, has_body};
+pub(crate) use guess::{Guess, guess};
 pub use boundary::Boundary;
 pub(crate) use class::words;
 pub use class::{Class, Traits, classify};
@@ -22,5 +27,6 @@ pub(crate) use cut::{COMMENT, LITERAL};
 pub use cut::{Cut, restore};
 pub use digest::{Digest, digest_text};
 pub use mode::{Charset, SqlMode, UnknownMode};
+pub use routine::RoutineMark;
 pub(crate) use scan::{Inside, Scanner};
 pub use word::{Effect, effect_of};

@@ -12,8 +12,9 @@ use super::segments::{in_flight, most};
 use super::times::{Known, Seconds, spread};
 use super::types::{Action, Facts, NONE, Step, Texts, Trace, TraceDigest, Unit};
 use super::units::{Kept, Units};
+use crate::client::{ClientFlags, ClientSettings, ClientsOfUser, settings_of};
 use crate::error::CaptureError;
-use crate::file::{CaptureReader, Dictionary, DigestId, Event, EventKind, Order, Summary};
+use crate::file::{CaptureReader, Dictionary, DigestId, Event, EventKind, NameId, Order, Summary};
 use crate::log::Meaning;
 use crate::sql::{Class, restore};
 
@@ -35,7 +36,10 @@ const DEADLOCK: u32 = 1213;
 /// The file cannot be read or is damaged, has more than fits into memory, or nothing that can be replayed.
 pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureError> {
     let mut reader = CaptureReader::open(path)?;
-    let mut reading = Reading::default();
+    let mut reading = Reading {
+        clients: reader.summary().clients.clone(),
+        ..Reading::default()
+    };
     reader.for_each(|event, dictionary| reading.see(event, dictionary, path))?;
     let seconds = seconds_of(reader.summary());
     let names = reader.dictionary().names();
@@ -45,7 +49,7 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
         units.see(event, &mut reading.texts, names);
     }
     let mut drafts = units.end();
-    let mut left_out = reading.left_out;
+    let mut left_out = std::mem::take(&mut reading.left_out);
     for (cause, amount) in units.left_out.by_cause() {
         left_out.add_amount(cause, amount);
     }
@@ -65,6 +69,15 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
                 .add(names.get(id.0 as usize).map_or(&b""[..], Vec::as_slice)),
         })
         .collect();
+    let mut clients: Vec<ClientSettings> = Vec::new();
+    let client_of = units
+        .clients
+        .iter()
+        .map(|&(user, client)| {
+            let settings = reading.settings(user, client, reader.dictionary());
+            place_of(settings, &mut clients)
+        })
+        .collect();
     reading.texts.close();
     let mut trace = Trace {
         units: Vec::new(),
@@ -72,6 +85,8 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
         digests: reading.digests,
         sessions: 0,
         databases,
+        client_of,
+        clients,
         facts: Facts {
             exact_times: reader.summary().exact_times,
             has_durations: reader.summary().has_durations,
@@ -92,6 +107,15 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
         return Err(CaptureError::NothingToReplay(path.to_owned()));
     }
     Ok(trace)
+}
+
+/// The place of settings, which are added where they are new.
+fn place_of(settings: ClientSettings, clients: &mut Vec<ClientSettings>) -> u32 {
+    let place = clients.iter().position(|known| *known == settings);
+    place.unwrap_or_else(|| {
+        clients.push(settings);
+        clients.len() - 1
+    }) as u32
 }
 
 /// Statements of so many transactions.
@@ -128,9 +152,23 @@ struct Reading {
     known_errors: u64,
     deadlocks: u64,
     text: Vec<u8>,
+    /// What is known of clients by their users.
+    clients: Vec<ClientsOfUser>,
+    /// The same of a user, and of what one has said at its login.
+    settings: HashMap<(NameId, NameId), ClientSettings>,
 }
 
 impl Reading {
+    /// What a client has negotiated.
+    fn settings(&mut self, user: NameId, client: NameId, dictionary: &Dictionary) -> ClientSettings {
+        let clients = &self.clients;
+        *self.settings.entry((user, client)).or_insert_with(|| {
+            let said = String::from_utf8_lossy(dictionary.name(client));
+            let said: ClientSettings = said.parse().unwrap_or_default();
+            said.or(settings_of(clients, dictionary.name(user)))
+        })
+    }
+
     fn see(
         &mut self,
         event: &Event<'_>,
@@ -161,7 +199,9 @@ impl Reading {
                     what: "a statement has fewer literals than its template".into(),
                 });
             }
-            let cause = LeftOutCause::of(digest.traits, &digest.text, self.text.len());
+            let flags = self.settings(event.user, event.client, dictionary).flags;
+            let several = flags.is_some_and(|flags| flags.has(ClientFlags::MULTI_STATEMENTS));
+            let cause = LeftOutCause::of(digest.traits, &digest.text, self.text.len(), several);
             if let Some(cause) = cause {
                 self.left_out.add(cause, measured.duration_us);
                 return Ok(());
@@ -188,6 +228,8 @@ impl Reading {
             class: event.class,
             transaction: event.transaction,
             database: event.database,
+            user: event.user,
+            client: event.client,
             step,
         });
         Ok(())
@@ -235,6 +277,8 @@ fn rows_of(class: Class, sent: Option<u64>, affected: Option<u64>) -> u32 {
     match (sent, affected) {
         (None, None) => NONE,
         (Some(0), None) if may_change => NONE,
+        // What a function changed that it calls is counted there too, and no answer says it.
+        (Some(sent @ 1..), Some(_)) if class == Class::Read => number(Some(sent)),
         (sent, affected) => number(Some(
             sent.unwrap_or(0).saturating_add(affected.unwrap_or(0)),
         )),
@@ -259,7 +303,7 @@ impl Trace {
         // Within a session they are in their order already, which a stable sort keeps.
         drafts.sort_by_key(|draft| (draft.start_us, draft.session));
         let mut numbers: HashMap<u32, (u32, u32)> = HashMap::new();
-        let mut databases = Vec::new();
+        let (mut databases, mut client_of) = (Vec::new(), Vec::new());
         for draft in drafts {
             let place = self.units.len() as u32;
             let sessions = numbers.len() as u32;
@@ -267,6 +311,7 @@ impl Trace {
             let (session, last) = *numbers.entry(draft.session).or_insert((sessions, NONE));
             if is_first {
                 databases.push(self.databases[draft.session as usize]);
+                client_of.push(self.client_of[draft.session as usize]);
             } else {
                 self.units[last as usize].next = place;
             }
@@ -287,6 +332,7 @@ impl Trace {
         }
         self.sessions = numbers.len() as u32;
         self.databases = databases;
+        self.client_of = client_of;
     }
 
     /// Counts what is in it.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::limits::MAX_STATEMENT;
-use crate::sql::{Class, Traits, words};
+use crate::sql::{Class, Traits, digest_is_several};
 
 /// Why a statement of a capture is not replayed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -17,7 +17,7 @@ pub enum LeftOutCause {
     LoadData,
     /// PREPARE, EXECUTE and DEALLOCATE as SQL: what they executed is there by itself.
     SqlPrepared,
-    /// Several statements in one command: their answers cannot be told apart.
+    /// Several statements in one command, of a client that may not send them (without CLIENT_MULTI_STATEMENTS).
     Several,
     /// Longer than one packet of the protocol.
     TooLong,
@@ -34,7 +34,9 @@ impl LeftOutCause {
             }
             LeftOutCause::LoadData => "LOAD DATA and LOAD XML (their files are not captured)",
             LeftOutCause::SqlPrepared => "PREPARE, EXECUTE, DEALLOCATE as SQL",
-            LeftOutCause::Several => "several statements in one command",
+            LeftOutCause::Several => {
+                "several statements in one command, of clients without the flag multi_statements (--client-flags of `capture import`)"
+            }
             LeftOutCause::TooLong => "longer than a packet of 16 MiB",
             LeftOutCause::Retried => {
                 "of transactions that failed by a deadlock or lock wait timeout and that the client repeated"
@@ -42,50 +44,23 @@ impl LeftOutCause {
         }
     }
 
-    /// Why a statement is not replayed; none if it is. `digest`: its text without literals.
-    pub(super) fn of(traits: Traits, digest: &[u8], length: usize) -> Option<LeftOutCause> {
+    /// Why a statement is not replayed; none if it is. `digest`: its text without literals. `several`: its client may send several
+    /// in one command.
+    pub(super) fn of(
+        traits: Traits,
+        digest: &[u8],
+        length: usize,
+        several: bool,
+    ) -> Option<LeftOutCause> {
         match traits.class {
             _ if length > MAX_STATEMENT => Some(LeftOutCause::TooLong),
             Class::Server => Some(LeftOutCause::Server),
             Class::Prepared => Some(LeftOutCause::SqlPrepared),
-            _ if is_several(digest) => Some(LeftOutCause::Several),
+            _ if !several && digest_is_several(digest) => Some(LeftOutCause::Several),
             Class::Set if sets_global(digest) => Some(LeftOutCause::Server),
             Class::Write if digest.starts_with(b"load ") => Some(LeftOutCause::LoadData),
             _ => None,
         }
-    }
-}
-
-/// A digest's text has no literals and no comments: a semicolon separates statements, or ends the last; but for the bodies of
-/// procedures and the like, which are one statement.
-fn is_several(digest: &[u8]) -> bool {
-    if has_body(digest) {
-        return false;
-    }
-    let mut rest = digest.splitn(2, |&byte| byte == b';');
-    rest.next();
-    rest.next().is_some_and(|rest| {
-        rest.iter()
-            .any(|byte| !byte.is_ascii_whitespace() && *byte != b';')
-    })
-}
-
-/// `CREATE PROCEDURE … BEGIN …; … END`, `BEGIN NOT ATOMIC …; … END`.
-fn has_body(digest: &[u8]) -> bool {
-    let head = digest.split(|&byte| byte == b';').next();
-    let mut words = words(head.unwrap_or_default());
-    match words.next() {
-        // Other things may have these names.
-        Some(b"create" | b"alter") => words
-            .take_while(|word| !matches!(*word, b"table" | b"view" | b"index" | b"database"))
-            .any(|word| {
-                matches!(
-                    word,
-                    b"procedure" | b"function" | b"trigger" | b"event" | b"package"
-                )
-            }),
-        Some(b"begin") => words.next() == Some(b"not"),
-        _ => false,
     }
 }
 
@@ -198,10 +173,12 @@ mod tests {
             ("insert into t values(...)", None),
         ] {
             let traits = classify(digest.as_bytes());
-            let found = LeftOutCause::of(traits, digest.as_bytes(), digest.len());
+            let found = LeftOutCause::of(traits, digest.as_bytes(), digest.len(), false);
             assert_eq!(found, cause, "{digest}");
         }
-        let long = LeftOutCause::of(classify(b"select ?"), b"select ?", MAX_STATEMENT + 1);
+        let long = LeftOutCause::of(classify(b"select ?"), b"select ?", MAX_STATEMENT + 1, false);
+        let several = b"select ?; select ?";
+        assert_eq!(LeftOutCause::of(classify(several), several, 9, true), None);
         assert_eq!(long, Some(LeftOutCause::TooLong));
     }
 }

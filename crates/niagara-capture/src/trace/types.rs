@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::leave_out::LeftOut;
+use crate::client::ClientSettings;
 use crate::file::ServerCounts;
 use crate::sql::{Class, Digest};
 
@@ -139,6 +140,10 @@ pub struct Trace {
     pub sessions: u32,
     /// The database that each session has when it logs in: a place in the texts, [`NONE`] for none.
     pub databases: Vec<u32>,
+    /// What each session's client negotiates at its login: a place in `clients`.
+    pub client_of: Vec<u32>,
+    /// What clients negotiate.
+    pub clients: Vec<ClientSettings>,
     /// What is known of it as a whole.
     pub facts: Facts,
     /// What of the capture is not in it.
@@ -147,6 +152,13 @@ pub struct Trace {
 }
 
 impl Trace {
+    /// What the client of a session negotiates at its login, as far as it is known.
+    pub fn client(&self, session: u32) -> ClientSettings {
+        let place = self.client_of.get(session as usize);
+        let settings = place.and_then(|&place| self.clients.get(place as usize));
+        settings.copied().unwrap_or_default()
+    }
+
     /// The text of a step, or the name of a database.
     #[inline]
     pub fn text(&self, place: u32) -> &[u8] {
@@ -158,7 +170,7 @@ impl Trace {
         let digests: usize = self.digests.iter().map(|one| one.text.len() + 64).sum();
         (self.units.len() * size_of::<Unit>()
             + self.steps.len() * size_of::<Step>()
-            + self.databases.len() * 4
+            + self.databases.len() * 8
             + self.texts.memory()
             + digests) as u64
     }

@@ -17,6 +17,9 @@ pub(super) struct Kept {
     pub class: Class,
     pub transaction: Transaction,
     pub database: NameId,
+    pub user: NameId,
+    /// What its client has said at its login.
+    pub client: NameId,
     /// As a step; its `start_us` is set when all times are known.
     pub step: Step,
 }
@@ -40,6 +43,8 @@ pub(super) struct Units {
     pub done: Vec<Draft>,
     /// By session, in the order of their first events: the database of the login, by name.
     pub databases: Vec<NameId>,
+    /// As `databases`: the user, and what the client has said at its login.
+    pub clients: Vec<(NameId, NameId)>,
     pub left_out: LeftOut,
 }
 
@@ -47,9 +52,10 @@ impl Units {
     /// The next event of its session. `names` gives the text of a database's name.
     pub fn see(&mut self, event: &Kept, texts: &mut Texts, names: &[Vec<u8>]) {
         let next = self.sessions.len() as u32;
-        let databases = &mut self.databases;
+        let (databases, clients) = (&mut self.databases, &mut self.clients);
         let session = self.sessions.entry(event.session).or_insert_with(|| {
             databases.push(event.database);
+            clients.push((event.user, event.client));
             Session {
                 number: next,
                 database: Some(event.database),
@@ -57,6 +63,10 @@ impl Units {
                 last: None,
             }
         });
+        if event.client != NameId(0) {
+            // What was said later is more.
+            self.clients[session.number as usize].1 = event.client;
+        }
         let step = match event.kind {
             EventKind::Prepare => return,
             EventKind::Connect | EventKind::Disconnect => {

@@ -162,7 +162,8 @@ impl Passing<'_> {
             NONE => None,
             place => std::str::from_utf8(self.trace.text(place)).ok(),
         };
-        Session::connect_for_several_results(self.endpoint, database, CONNECT_TIMEOUT)
+        let client = self.trace.client(session);
+        Session::connect_as_client(self.endpoint, database, client, CONNECT_TIMEOUT)
             .map_err(|error| error.at(self.endpoint))
     }
 

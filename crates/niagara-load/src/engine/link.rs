@@ -249,6 +249,11 @@ impl Link {
         self.reader.rows()
     }
 
+    /// Rows that the last answer said an UPDATE found.
+    pub(crate) fn found(&self) -> Option<u64> {
+        self.reader.found()
+    }
+
     /// Writes a command of a script, whose packets have their headers.
     pub(crate) fn write_command(&mut self, command: &[u8], answer: Awaited) {
         self.out.clear();

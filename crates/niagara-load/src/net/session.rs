@@ -15,6 +15,7 @@ use crate::protocol::prepared::{PrepareReader, Prepared};
 use crate::protocol::response::{Progress, ResponseReader};
 use crate::protocol::rows::{MAX_MEMORY, Row, RowReader};
 use crate::protocol::{ExchangeError, ProtocolError, capability};
+use niagara_capture::client::ClientSettings;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -145,15 +146,16 @@ impl Session {
         Self::open(endpoint, database, timeout, |login| login.wanting_bulk())
     }
 
-    /// As [`connect`](Self::connect), for statements of which nobody knows whether they call procedures: [`answer`](Self::answer)
-    /// and its like read answers of several results.
-    pub(crate) fn connect_for_several_results(
+    /// As [`connect`](Self::connect), for the statements of a captured client, of which nobody knows whether they call procedures:
+    /// [`answer`](Self::answer) and its like read answers of several results.
+    pub(crate) fn connect_as_client(
         endpoint: &Endpoint,
         database: Option<&str>,
+        client: ClientSettings,
         timeout: Duration,
     ) -> Result<Self, SessionError> {
         Self::open(endpoint, database, timeout, |login| {
-            login.wanting_several_results()
+            login.wanting_several_results().as_client(client)
         })
     }
 

@@ -4,7 +4,7 @@ use super::packet::Fields;
 use super::{ProtocolError, capability};
 
 /// utf8mb4_general_ci: known to every server of the family since 5.5.
-const COLLATION: u8 = 45;
+pub(crate) const COLLATION: u8 = 45;
 /// What the client says it can receive at most: the protocol's own bound.
 const MAX_PACKET: u32 = 1 << 30;
 
@@ -99,12 +99,12 @@ pub(crate) fn agree(server: u32, with_database: bool, encrypted: bool) -> u32 {
     wanted & (server | capability::LONG_PASSWORD)
 }
 
-/// The payload that asks for TLS; it is also how the client's answer to the greeting begins.
-pub(crate) fn tls_request(capabilities: u32) -> Vec<u8> {
+/// The payload that asks for TLS; it is also how the client's answer to the greeting begins. `collation` says the character set.
+pub(crate) fn tls_request(capabilities: u32, collation: u8) -> Vec<u8> {
     let mut payload = Vec::with_capacity(128);
     payload.extend_from_slice(&capabilities.to_le_bytes());
     payload.extend_from_slice(&MAX_PACKET.to_le_bytes());
-    payload.push(COLLATION);
+    payload.push(collation);
     payload.extend_from_slice(&[0; 19]);
     // Who leaves LONG_PASSWORD out does so for this capability: no other of MariaDB's is ever asked for.
     let mariadb = match capabilities & capability::LONG_PASSWORD {
@@ -117,13 +117,13 @@ pub(crate) fn tls_request(capabilities: u32) -> Vec<u8> {
 
 /// The payload of the client's answer to the greeting.
 pub(crate) fn response(
-    capabilities: u32,
+    (capabilities, collation): (u32, u8),
     user: &str,
     auth: &[u8],
     database: Option<&str>,
     plugin: &str,
 ) -> Result<Vec<u8>, ProtocolError> {
-    let mut payload = tls_request(capabilities);
+    let mut payload = tls_request(capabilities, collation);
     payload.extend_from_slice(user.as_bytes());
     payload.push(0);
     // One byte of length is the same in both encodings as long as it is at most 250.
@@ -220,9 +220,9 @@ mod tests {
             assert_eq!(parse_greeting(&bytes).unwrap().takes_bulk, takes_bulk);
         }
         let own = agree(MODERN, true, false);
-        assert_eq!(tls_request(own)[28..], [0; 4]);
+        assert_eq!(tls_request(own, COLLATION)[28..], [0; 4]);
         assert_eq!(
-            tls_request(own & !capability::LONG_PASSWORD)[28..],
+            tls_request(own & !capability::LONG_PASSWORD, COLLATION)[28..],
             [4, 0, 0, 0]
         );
     }
@@ -249,19 +249,19 @@ mod tests {
             agree(MODERN & !capability::SSL, true, true) & capability::SSL,
             0
         );
-        assert_eq!(tls_request(MODERN).len(), 32);
+        assert_eq!(tls_request(MODERN, COLLATION).len(), 32);
     }
 
     #[test]
     fn response_has_the_agreed_parts() {
         let capabilities = agree(MODERN, true, false);
-        let payload = response(capabilities, "u", b"xyz", Some("d"), "p").unwrap();
+        let payload = response((capabilities, COLLATION), "u", b"xyz", Some("d"), "p").unwrap();
         assert_eq!(payload[..4], capabilities.to_le_bytes());
         assert_eq!(payload[32..], *b"u\0\x03xyzd\0p\0");
-        let long = response(capabilities, "u", &[7; 251], None, "p").unwrap();
+        let long = response((capabilities, COLLATION), "u", &[7; 251], None, "p").unwrap();
         assert_eq!(long[32..38], *b"u\0\xfc\xfb\x00\x07");
-        assert!(response(capabilities, "u", &[0; 70_000], None, "p").is_err());
+        assert!(response((capabilities, COLLATION), "u", &[0; 70_000], None, "p").is_err());
         let old = capabilities & !capability::PLUGIN_AUTH_LENENC_CLIENT_DATA;
-        assert!(response(old, "u", &[0; 251], None, "p").is_err());
+        assert!(response((old, COLLATION), "u", &[0; 251], None, "p").is_err());
     }
 }

@@ -3,6 +3,7 @@
 use super::auth::{Channel, Plugin};
 use super::handshake::{self, Greeting};
 use super::packet::{Fields, ServerError};
+use niagara_capture::client::{ClientSettings, LoginCharset};
 use super::{ExchangeError, ProtocolError, capability};
 
 /// Packets of the server in one login. Every plugin is done with fewer.
@@ -56,6 +57,9 @@ pub(crate) struct Login<'a> {
     wants_bulk: bool,
     /// Capabilities that are asked for beside the usual ones.
     wanted: u32,
+    /// What the client negotiates whose statements are sent; its character set is Niagara's own where nobody knows it.
+    charset: Option<LoginCharset>,
+    collation: u8,
     capabilities: u32,
     state: State,
     packets: u32,
@@ -69,6 +73,8 @@ impl<'a> Login<'a> {
             encryption,
             wants_bulk: false,
             wanted: 0,
+            charset: None,
+            collation: handshake::COLLATION,
             capabilities: 0,
             state: State::Greeting,
             packets: 0,
@@ -92,6 +98,13 @@ impl<'a> Login<'a> {
     /// Asks for texts of [several statements](capability::MULTI_STATEMENTS), and for answers of several results to whatever is sent.
     pub(crate) fn wanting_several_statements(mut self) -> Self {
         self.wanted |= SEVERAL_STATEMENTS;
+        self
+    }
+
+    /// Asks for what the client of a capture has negotiated, as far as that is known.
+    pub(crate) fn as_client(mut self, client: ClientSettings) -> Self {
+        self.wanted |= client.flags.unwrap_or_default().replayed();
+        self.charset = client.charset;
         self
     }
 
@@ -167,9 +180,15 @@ impl<'a> Login<'a> {
             self.capabilities &= !capability::LONG_PASSWORD;
         }
         self.capabilities |= greeting.capabilities & self.wanted;
+        if let Some(charset) = self.charset {
+            self.collation = charset.collation(greeting.version.contains("MariaDB"));
+        }
         if encrypts {
             self.state = State::Encrypting(greeting);
-            Ok(Step::Encrypt(handshake::tls_request(self.capabilities)))
+            Ok(Step::Encrypt(handshake::tls_request(
+                self.capabilities,
+                self.collation,
+            )))
         } else {
             Ok(Step::Send(self.respond(greeting)?))
         }
@@ -184,7 +203,7 @@ impl<'a> Login<'a> {
         };
         let answer = self.authenticate(plugin, greeting.nonce)?;
         handshake::response(
-            self.capabilities,
+            (self.capabilities, self.collation),
             self.account.user,
             &answer,
             self.account.database,

@@ -73,6 +73,8 @@ pub(crate) struct ResponseReader {
     counted: u64,
     /// Rows that the last complete answer said were changed.
     changed: u64,
+    /// Rows that the last complete answer said were found, whether or not they were changed.
+    found: Option<u64>,
     /// The last complete answer had rows, be it none of them.
     has_rows: bool,
     /// The start of the packet at hand where it matters; never grows past its first capacity.
@@ -103,6 +105,7 @@ impl ResponseReader {
             rows: 0,
             counted: 0,
             changed: 0,
+            found: None,
             has_rows: false,
             kept: Vec::with_capacity(KEPT),
             keeps_rows: false,
@@ -153,6 +156,12 @@ impl ResponseReader {
     /// Of the last complete answer: the rows that were changed; `None`: it was a result set.
     pub(crate) fn changed(&self) -> Option<u64> {
         (!self.has_rows).then_some(self.changed)
+    }
+
+    /// Of the last complete answer: the rows that an UPDATE found, those among them that it left as they were; where several
+    /// results come, or none is said, there is none.
+    pub(crate) fn found(&self) -> Option<u64> {
+        self.found
     }
 
     /// The last answer, to be taken away in exchange for another, whose memory is used next.
@@ -295,6 +304,10 @@ impl ResponseReader {
                 // After the first byte: the number of rows.
                 let rows = self.kept.get(1..).unwrap_or_default();
                 let changed = Fields::new(rows).lenenc().unwrap_or(0);
+                self.found = match self.is_later || !self.several {
+                    true => None,
+                    false => rows_found(&self.kept),
+                };
                 if !self.is_later {
                     self.changed = changed;
                     self.has_rows = false;
@@ -302,12 +315,14 @@ impl ResponseReader {
                 return Ok(self.result_end(Packet::Ok, changed, changed > 0));
             }
             Part::Of(Packet::End) => {
+                self.found = None;
                 if !self.is_later {
                     self.has_rows = true;
                 }
                 return Ok(self.result_end(Packet::End, self.counted, true));
             }
             Part::Of(Packet::Error) => {
+                self.found = None;
                 self.rows = 0;
                 return Ok(Progress::Failed);
             }
@@ -332,6 +347,17 @@ impl ResponseReader {
         }
         Ok(Progress::More)
     }
+}
+
+/// What an UPDATE says of itself in its OK (`Rows matched: 2  Changed: 1  Warnings: 0`), in English only.
+fn rows_found(ok: &[u8]) -> Option<u64> {
+    const WORDS: &[u8] = b"Rows matched: ";
+    let at = memchr::memmem::find(ok, WORDS)?;
+    let digits = ok[at + WORDS.len()..].iter().take_while(|b| b.is_ascii_digit());
+    digits.fold(None, |sum: Option<u64>, digit| {
+        let sum = sum.unwrap_or(0).checked_mul(10)?;
+        sum.checked_add(u64::from(digit - b'0'))
+    })
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The beginning of a connection: the server's greeting, the client's login, the server's verdict; and a change of the user.
 
 use super::{Conversation, MAX_PRELUDE, Pending, State, Then};
+use crate::client::{ClientFlags, ClientSettings, LoginCharset};
 use crate::dropped::Cause;
 use crate::log::Command;
 use crate::pcap::answer::{Answer, Expected};
@@ -115,11 +116,17 @@ impl Conversation {
         let text = self.as_text(&login);
         self.fresh = with_charset(self.fresh, login.charset);
         self.mode = self.fresh;
-        self.user = login.user;
+        self.user.clone_from(&login.user);
         self.manner.ends_definitions = self.agreed(DEPRECATE_EOF).map(|agreed| !agreed);
         self.manner.may_leave_out = self.agreed(CACHE_METADATA);
         self.manner.says_first = self.agreed(OPTIONAL_METADATA).unwrap_or(false);
-        let heard = self.heard_of(Command::Connect, text, start_us, packet.len());
+        let mut heard = self.heard_of(Command::Connect, text, start_us, packet.len());
+        heard.client = Some(ClientSettings {
+            flags: self.capabilities.map(|client| {
+                ClientFlags::of(client & self.offered.unwrap_or(u64::MAX))
+            }),
+            charset: LoginCharset::of_collation(login.charset),
+        });
         self.state = State::Verdict {
             login: Box::new(Pending {
                 heard,

@@ -23,6 +23,7 @@ use super::answer::{Answer, Manner, Status, Took};
 use super::framing::{Framing, Packet};
 use super::packet::Segment;
 use super::stream::Stream;
+use crate::client::ClientSettings;
 use crate::dropped::Cause;
 use crate::log::Command;
 use crate::sql::SqlMode;
@@ -45,6 +46,8 @@ pub(super) struct Heard {
     /// The statement with its values, the database, or the login as a general log writes it.
     pub text: Vec<u8>,
     pub user: Vec<u8>,
+    /// What the client has said at this login.
+    pub client: Option<ClientSettings>,
     /// The settings by which the text is read.
     pub mode: SqlMode,
     pub start_us: i64,
@@ -508,6 +511,7 @@ impl Conversation {
             command,
             text,
             user: self.user.clone(),
+            client: None,
             mode: self.mode,
             start_us,
             duration_us: None,

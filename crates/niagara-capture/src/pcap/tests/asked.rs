@@ -375,6 +375,7 @@ fn passwords_of_accounts_are_in_no_capture() {
         output: output.clone(),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     let stop = std::sync::atomic::AtomicBool::new(false);
     let summary = crate::import(&job, &stop, |_| {}).unwrap();

@@ -37,6 +37,10 @@ pub struct Fidelity {
     pub errors_gone: u64,
     /// Rows of statements of which the capture knows them: captured, and replayed.
     pub rows: Option<(u64, u64)>,
+    /// Statements that show that clients had the rows counted that were found (CLIENT_FOUND_ROWS), which the capture does not say:
+    /// rows are compared so; 0 where they are compared as the server counts them.
+    #[serde(default)]
+    pub found_rows: u64,
     /// Transactions begun again after conflicts.
     pub retries: u64,
     /// Transactions that did not come to their end: undone after too many conflicts, or their connection was lost.
@@ -129,8 +133,13 @@ impl Fidelity {
         let left_out = trace.left_out.all();
         let all_us = facts.captured_us + left_out.captured_us;
         let share = |part_us: u64| part_us as f64 / all_us.max(1) as f64;
+        let found = tally.found.is_shown();
         let beside = |sum: (u64, u64), digest: &super::tally::DigestTally| {
-            (sum.0 + digest.captured_rows, sum.1 + digest.rows_beside)
+            let rows = match found {
+                true => digest.rows_found,
+                false => digest.rows_beside,
+            };
+            (sum.0 + digest.captured_rows, sum.1 + rows)
         };
         let rows = tally.digests.iter().fold((0, 0), beside);
         let seconds = tally.load_nanoseconds as f64 / 1e9;
@@ -153,6 +162,7 @@ impl Fidelity {
             errors_as_captured: tally.errors_as_captured,
             errors_gone: tally.errors_gone,
             rows: (rows.0 > 0).then_some(rows),
+            found_rows: tally.found.by_found * u64::from(found),
             retries: tally.retries,
             given_up: tally.given_up,
             transactions: tally.units,
@@ -237,6 +247,13 @@ impl Fidelity {
             facts.push(format!(
                 "rows: {replayed}, and {captured} in the capture of the same statements ({:.2} %)",
                 replayed as f64 / captured.max(1) as f64 * 100.0
+            ));
+        }
+        if self.found_rows > 0 {
+            facts.push(format!(
+                "inferred from {}: the clients had rows counted that UPDATE found, not those that it changed (CLIENT_FOUND_ROWS); \
+                 rows are compared so (`capture import --client-flags found_rows` says so beforehand)",
+                counted(self.found_rows, "statement")
             ));
         }
         facts.push(format!(
@@ -355,6 +372,7 @@ mod tests {
             errors_as_captured: 0,
             errors_gone: 0,
             rows: Some((5000, 5010)),
+            found_rows: 0,
             retries: 50,
             given_up: 0,
             transactions: 100,

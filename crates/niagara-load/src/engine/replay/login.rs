@@ -9,6 +9,7 @@ use crate::protocol::auth::Channel;
 use crate::protocol::command::write_packets;
 use crate::protocol::inbox::Inbox;
 use crate::protocol::login::{Account, Encryption, Login, Step};
+use niagara_capture::client::ClientSettings;
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
@@ -32,7 +33,7 @@ pub(crate) enum Opened<'s> {
 /// Room for statements that a link has from the beginning.
 const ROOM: usize = 4096;
 
-/// Connects to `endpoint` for a session that begins with `database`. Only encrypted connections block for longer than the
+/// Connects to `endpoint` for a session that begins with `database`, as its captured `client` did. Only encrypted connections block for longer than the
 /// connect takes.
 ///
 /// # Errors
@@ -40,6 +41,7 @@ const ROOM: usize = 4096;
 pub(crate) fn open<'s>(
     endpoint: &'s Endpoint,
     database: Option<&'s str>,
+    client: ClientSettings,
     timeout: Duration,
 ) -> Result<Opened<'s>, String> {
     let deadline = Instant::now() + timeout;
@@ -51,7 +53,7 @@ pub(crate) fn open<'s>(
         _ => false,
     };
     if !is_plain {
-        let session = Session::connect_for_several_results(endpoint, database, timeout)
+        let session = Session::connect_as_client(endpoint, database, client, timeout)
             .map_err(|error| error.to_string())?;
         let (stream, capabilities, out) = session.into_parts();
         let stream = stream
@@ -78,7 +80,7 @@ pub(crate) fn open<'s>(
             .into_nonblocking()
             .map_err(|error| error.to_string())?,
         inbox: Inbox::default(),
-        login: Login::new(account, channel, Encryption::Never).wanting_several_results(),
+        login: Login::new(account, channel, Encryption::Never).wanting_several_results().as_client(client),
         out: Vec::with_capacity(ROOM),
     }))
 }

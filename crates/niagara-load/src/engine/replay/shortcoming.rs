@@ -86,7 +86,8 @@ impl fmt::Display for Shortcoming {
             ),
             Shortcoming::Rows(share) => write!(
                 f,
-                "the statements have {:.1} % of the captured rows: the data are not those of the capture's beginning",
+                "the statements have {:.1} % of the captured rows: the data are not those of the capture's beginning, or the clients had \
+                 negotiated something that the capture does not say (`capture import --client-flags`, `--charset`)",
                 percent(share)
             ),
             Shortcoming::GivenUp(share) => write!(

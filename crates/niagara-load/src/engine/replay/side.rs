@@ -79,7 +79,7 @@ impl<'s> Side<'s> {
             place => std::str::from_utf8(trace.text(place)).ok(),
         };
         let server = &self.servers[session as usize % self.servers.len()];
-        let opened = open(server, database, timeout);
+        let opened = open(server, database, trace.client(session), timeout);
         let slot = &mut self.slots[place as usize];
         let (state, watched) = match opened {
             Ok(Opened::LoggingIn(login)) => {

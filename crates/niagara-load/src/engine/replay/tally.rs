@@ -73,9 +73,41 @@ pub struct DigestTally {
     pub captured_rows: u64,
     /// Rows of the replay, of the same.
     pub rows_beside: u64,
+    /// As `rows_beside`, had its clients had the rows counted that were found ([`Found`]).
+    pub rows_found: u64,
+    /// A row that is there already counts once where clients have found rows counted: INSERT … ON DUPLICATE KEY UPDATE.
+    updates_duplicates: bool,
     /// How many took how long.
     latencies: Spread,
 }
+
+/// Rows of an answer.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rows {
+    /// That came or were changed.
+    pub rows: u64,
+    /// That were found by an UPDATE, where it says so.
+    pub found: Option<u64>,
+}
+
+/// How many statements show whether their clients had the rows counted that were found (CLIENT_FOUND_ROWS), by what the capture has.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Found {
+    /// The capture has the rows that were found, which are not those that were changed.
+    pub by_found: u64,
+    /// It has those that were changed.
+    pub by_changed: u64,
+}
+
+impl Found {
+    /// Whether clients had found rows counted, for all that statements show.
+    pub fn is_shown(self) -> bool {
+        self.by_found > OUTWEIGHS * self.by_changed
+    }
+}
+
+/// How many statements that show the contrary one outweighs: rows may differ for other reasons.
+const OUTWEIGHS: u64 = 20;
 
 fn bucket(latency: Duration) -> usize {
     let microseconds = u64::try_from(latency.as_micros())
@@ -98,16 +130,29 @@ fn middle(bucket: usize) -> f64 {
 
 impl DigestTally {
     #[inline]
-    fn add(&mut self, latency: Duration, rows: u64, failed: bool, step: &Step) {
+    fn add(&mut self, latency: Duration, rows: Rows, failed: bool, step: &Step) -> Found {
+        let Rows { rows, found } = rows;
         self.count += 1;
         self.errors += u64::from(failed);
         self.rows += rows;
         self.nanoseconds += latency.as_nanos() as u64;
-        if step.rows != NONE {
-            self.captured_rows += u64::from(step.rows);
-            self.rows_beside += rows;
-        }
         self.latencies.add(latency);
+        if step.rows == NONE {
+            return Found::default();
+        }
+        let captured = u64::from(step.rows);
+        let found = match found {
+            Some(found) => found,
+            None if self.updates_duplicates && rows == 0 && !failed => 1,
+            None => rows,
+        };
+        self.captured_rows += captured;
+        self.rows_beside += rows;
+        self.rows_found += found;
+        Found {
+            by_found: u64::from(found != rows && captured == found),
+            by_changed: u64::from(found != rows && captured == rows),
+        }
     }
 
     /// A quantile of the latency, 0 to 1, in microseconds, to 9 %; none without an execution.
@@ -149,6 +194,8 @@ pub struct Tally {
     pub errors_as_captured: u64,
     /// Statements that failed in the capture and did not here.
     pub errors_gone: u64,
+    /// Whether rows were counted that were found, by statements of clients that have not said so.
+    pub found: Found,
     /// Statements that met a deadlock, whether or not they had in the capture.
     pub deadlocks: u64,
     /// Transactions begun again after a conflict with another.
@@ -168,7 +215,14 @@ pub struct Tally {
 impl Tally {
     pub(crate) fn new(trace: &Trace) -> Self {
         Tally {
-            digests: vec![DigestTally::default(); trace.digests.len()],
+            digests: trace
+                .digests
+                .iter()
+                .map(|digest| DigestTally {
+                    updates_duplicates: digest.text.contains(" on duplicate key update "),
+                    ..DigestTally::default()
+                })
+                .collect(),
             ..Tally::default()
         }
     }
@@ -179,13 +233,15 @@ impl Tally {
         &mut self,
         step: &Step,
         latency: Duration,
-        rows: u64,
+        rows: Rows,
         error: Option<u16>,
     ) {
         let Some(digest) = self.digests.get_mut(step.digest as usize) else {
             return;
         };
-        digest.add(latency, rows, error.is_some(), step);
+        let found = digest.add(latency, rows, error.is_some(), step);
+        self.found.by_found += found.by_found;
+        self.found.by_changed += found.by_changed;
         self.statements += 1;
         self.nanoseconds += latency.as_nanos() as u64;
         if step.duration_us != NONE {
@@ -221,11 +277,42 @@ mod tests {
                 start_us: 0,
                 action: niagara_capture::trace::Action::Query,
             };
-            tally.answered(&step, Duration::ZERO, 0, Some(DEADLOCK));
-            tally.answered(&step, Duration::ZERO, 0, Some(1205));
+            let rows = Rows {
+                rows: 0,
+                found: None,
+            };
+            tally.answered(&step, Duration::ZERO, rows, Some(DEADLOCK));
+            tally.answered(&step, Duration::ZERO, rows, Some(1205));
         }
         assert_eq!(tally.deadlocks, 3);
         assert_eq!((tally.errors_as_captured, tally.errors[&DEADLOCK]), (1, 2));
+    }
+
+    #[test]
+    fn found_rows_are_shown_by_what_the_capture_has() {
+        let mut digest = DigestTally::default();
+        let mut step = Step {
+            text: 0,
+            digest: 0,
+            error: NONE,
+            rows: 2,
+            duration_us: NONE,
+            start_us: 0,
+            action: niagara_capture::trace::Action::Query,
+        };
+        let rows = |rows, found| Rows { rows, found };
+        let found = digest.add(Duration::ZERO, rows(0, Some(2)), false, &step);
+        assert_eq!((found.by_found, found.by_changed), (1, 0));
+        assert!(found.is_shown());
+        step.rows = 0;
+        let found = digest.add(Duration::ZERO, rows(0, Some(2)), false, &step);
+        assert_eq!((found.by_found, found.by_changed), (0, 1));
+        assert!(!found.is_shown() && !Found::default().is_shown());
+        digest.updates_duplicates = true;
+        step.rows = 1;
+        let found = digest.add(Duration::ZERO, rows(0, None), false, &step);
+        assert_eq!((found.by_found, found.by_changed), (1, 0));
+        assert_eq!((digest.captured_rows, digest.rows_beside, digest.rows_found), (3, 0, 5));
     }
 
     #[test]

@@ -5,6 +5,9 @@ use std::time::Duration;
 
 use clap::{Args, Subcommand};
 use jiff::tz::TimeZone;
+use niagara_capture::client::{
+    ClientSettings, ClientsOfUser, Knowledge, UnknownCharset, UnknownFlag,
+};
 use niagara_capture::sql::SqlMode;
 
 use crate::cmd::bench::args::ConnectArgs;
@@ -89,6 +92,25 @@ pub struct ReadingArgs {
     /// none of these; of a capture on a running server, what that says]
     #[arg(long, value_name = "MODES")]
     pub sql_mode: Option<SqlMode>,
+    /// Flags that clients negotiated at their logins, of all users or of one: found_rows (JDBC, Rails, Django, SQLAlchemy),
+    /// multi_statements, ignore_space, interactive, no_schema, local_files, session_track, or none [default: what recorded logins say,
+    /// or statements show]
+    #[arg(long, value_name = "[USER=]FLAGS", value_parser = client_flags)]
+    pub client_flags: Vec<ClientsOfUser>,
+    /// The character set that clients negotiated at their logins, of all users or of one, such as latin1 or web=gbk [default: what
+    /// recorded logins or a running server say, or statements show; else utf8mb4]
+    #[arg(long, value_name = "[USER=]NAME", value_parser = charset)]
+    pub charset: Vec<ClientsOfUser>,
+    /// Exit with 0 although up to this share of the source, by entries and by bytes, was not understood; 100 for whatever is lost
+    #[arg(long, value_name = "PERCENT", default_value_t = 0.0, value_parser = percent)]
+    pub max_loss: f64,
+}
+
+impl ReadingArgs {
+    /// What was said of the clients.
+    pub fn clients(&self) -> Vec<ClientsOfUser> {
+        [&self.client_flags[..], &self.charset[..]].concat()
+    }
 }
 
 /// What is in a capture: digests by share of time, sessions, transactions, concurrency, what was dropped
@@ -243,6 +265,46 @@ pub struct StopArgs {
     pub connect: ConnectArgs,
 }
 
+/// `found_rows`, `web=found_rows,interactive`.
+fn client_flags(text: &str) -> Result<ClientsOfUser, String> {
+    let (user, flags) = of_user(text);
+    let flags = flags.parse().map_err(|error: UnknownFlag| error.to_string())?;
+    let flags = Some(flags);
+    Ok(given(user, ClientSettings { flags, charset: None }))
+}
+
+/// `latin1`, `web=gbk`.
+fn charset(text: &str) -> Result<ClientsOfUser, String> {
+    let (user, name) = of_user(text);
+    let charset = name.parse().map_err(|error: UnknownCharset| error.to_string())?;
+    let charset = Some(charset);
+    Ok(given(user, ClientSettings { flags: None, charset }))
+}
+
+/// A user, if one is named, and what is said of it.
+fn of_user(text: &str) -> (Option<&str>, &str) {
+    match text.rsplit_once('=') {
+        Some((user, rest)) => (Some(user), rest),
+        None => (None, text),
+    }
+}
+
+fn given(user: Option<&str>, settings: ClientSettings) -> ClientsOfUser {
+    ClientsOfUser {
+        user: user.map(str::to_owned),
+        settings,
+        known: Knowledge::Given,
+        statements: 0,
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let number = text.strip_suffix('%').unwrap_or(text).parse::<f64>().ok();
+    number
+        .filter(|number| (0.0..=100.0).contains(number))
+        .ok_or_else(|| "expected a share from 0 to 100".to_owned())
+}
+
 fn time_zone(text: &str) -> Result<TimeZone, String> {
     TimeZone::get(text).map_err(|_| "expected a time zone such as Europe/Vienna or UTC".to_owned())
 }
@@ -273,6 +335,22 @@ fn bytes(text: &str) -> Result<u64, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn clients_are_read() {
+        let shown = |one: ClientsOfUser| (one.user, one.settings.to_string());
+        assert_eq!(
+            client_flags("found_rows").map(shown),
+            Ok((None, "flags=found_rows".to_owned()))
+        );
+        assert_eq!(
+            charset("a=b=latin1").map(shown),
+            Ok((Some("a=b".to_owned()), "charset=latin1".to_owned()))
+        );
+        assert!(client_flags("web=x").is_err() && charset("x").is_err());
+        assert_eq!(percent("1.5%"), Ok(1.5));
+        assert!(percent("-1").is_err() && percent("x").is_err());
+    }
 
     #[test]
     fn sizes_are_read() {

@@ -7,10 +7,12 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use jiff::tz::TimeZone;
+use niagara_capture::client::{ClientsOfUser, LoginCharset};
 use niagara_capture::file::{ServerCounts, Summary};
 use niagara_capture::log::ReadOptions;
 use niagara_capture::sql::SqlMode;
 use niagara_capture::{CaptureError, Import, Progress, import};
+use niagara_load::counted;
 
 use super::args::{ImportArgs, NewFile, ReadingArgs};
 use super::stop_flag::{interrupted, stop_flag};
@@ -38,7 +40,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode> {
             } else {
                 summary::say_summary(&args.output.output, &summary);
             }
-            Ok(ExitCode::SUCCESS)
+            Ok(judge(&summary, args.reading.max_loss))
         }
         Err(CaptureError::Stopped) => {
             tell!("niagara: {}", CaptureError::Stopped);
@@ -48,11 +50,40 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     }
 }
 
+/// Whether the capture has statements, and all that its source says.
+fn judge(summary: &Summary, max_loss: f64) -> ExitCode {
+    if summary.statements == 0 {
+        // The remedy stands in the summary.
+        tell!("niagara: there is no statement in the capture");
+        return ExitCode::FAILURE;
+    }
+    loss_code(summary, max_loss)
+}
+
+/// Whether the capture has what its source says, but for a share that is allowed to be lost, in percent; says so where not.
+pub fn loss_code(summary: &Summary, max_loss: f64) -> ExitCode {
+    let loss = summary.loss();
+    if loss.share * 100.0 <= max_loss {
+        return ExitCode::SUCCESS;
+    }
+    let first = loss.first.map_or(String::new(), |place| format!(" at {place}, the first of them"));
+    tell!(
+        "niagara: not all of the source was understood: {} lost ({:.3} % of it); the capture has the rest\n\
+         remedy: look{first}; --max-loss {:.3} takes such a loss for none",
+        counted(loss.pieces, "piece"),
+        loss.share * 100.0,
+        (loss.share * 100_000.0).ceil() / 1000.0
+    );
+    ExitCode::FAILURE
+}
+
 /// What a server said of itself whose log is imported.
 #[derive(Debug, Default)]
 pub struct Asked {
     /// What it counted meanwhile.
     pub counted: Option<ServerCounts>,
+    /// What its sessions show of their clients.
+    pub clients: Vec<ClientsOfUser>,
     /// The modes of its new sessions; what the command line says comes first.
     pub mode: SqlMode,
 }
@@ -72,17 +103,29 @@ pub fn make(
         files: logs.to_vec(),
         read: ReadOptions {
             zone: reading.time_zone.clone().unwrap_or_else(TimeZone::system),
-            mode: reading.sql_mode.unwrap_or(asked.mode),
+            mode: mode(reading, asked.mode),
             ..ReadOptions::default()
         },
         output: output.output.clone(),
         replace: output.force,
         counted: asked.counted,
+        clients: [reading.clients(), asked.clients.clone()].concat(),
     };
     let mut line = Line::new();
     let made = import(&job, stop, |progress| line.show(progress));
     line.bar.finish_and_clear();
     made
+}
+
+/// The settings by which statements of new sessions are read.
+fn mode(reading: &ReadingArgs, asked: SqlMode) -> SqlMode {
+    let mode = reading.sql_mode.unwrap_or(asked);
+    let of_all = reading.charset.iter().find(|one| one.user.is_none());
+    let charset = of_all.and_then(|one| one.settings.charset);
+    match charset.and_then(LoginCharset::name) {
+        Some(name) => mode.with_character_set(name.as_bytes()),
+        None => mode,
+    }
 }
 
 /// A line that lives on a terminal.

@@ -334,6 +334,7 @@ pub fn finish(
     let logs = std::slice::from_ref(&state.log);
     let asked = import::Asked {
         counted: state.counted,
+        clients: state.clients.clone(),
         // One that is not known has no modes that matter here.
         mode: state.sql_mode.parse().unwrap_or_default(),
     };
@@ -347,7 +348,8 @@ pub fn finish(
     summary::say_summary(&output.output, &made);
     std::fs::remove_file(state_file)
         .with_context(|| format!("cannot remove {}", state_file.display()))?;
-    if keep_log {
+    let code = import::loss_code(&made, reading.max_loss);
+    if keep_log || code != ExitCode::SUCCESS {
         say!("The log is {}", state.log.display());
     } else if let Err(error) = std::fs::remove_file(&state.log) {
         say!(
@@ -355,5 +357,5 @@ pub fn finish(
             state.log.display()
         );
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(code)
 }

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use niagara_capture::server::{
-    Limits, Outlasting, Product, State, Status, general_log_elsewhere, identity, wanted,
+    Limits, Outlasting, Product, State, Status, clients, general_log_elsewhere, identity, wanted,
 };
 
 use super::args::StartArgs;
@@ -168,6 +168,7 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
         first_connection: None,
         last_connection: None,
         sql_mode: advice.sql_mode.clone(),
+        clients: clients(&mut connection),
         changes,
         guardian: None,
         began: jiff::Timestamp::now().as_second(),

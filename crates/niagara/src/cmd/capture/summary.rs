@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use niagara_capture::client::{ClientsOfUser, Knowledge};
 use niagara_capture::file::{Order, Summary};
 use niagara_load::counted;
 use niagara_report::number::duration;
@@ -53,6 +54,23 @@ pub fn say_dropped(summary: &Summary) {
     }
 }
 
+/// What is known of a user's clients that their logins do not say.
+fn client(clients: &ClientsOfUser) -> String {
+    let whose = match &clients.user {
+        Some(user) => format!("of user '{user}'"),
+        None => "of all users".to_owned(),
+    };
+    let how = match clients.known {
+        Knowledge::Given => "as was said".to_owned(),
+        Knowledge::Asked => "as the server said of their sessions".to_owned(),
+        Knowledge::Inferred => format!(
+            "inferred from {}; --client-flags and --charset say otherwise",
+            counted(clients.statements, "statement")
+        ),
+    };
+    format!("clients {whose} negotiate {} ({how})", clients.settings)
+}
+
 /// What the sources do not say.
 fn notes(summary: &Summary) -> Vec<String> {
     let mut notes = Vec::new();
@@ -60,6 +78,26 @@ fn notes(summary: &Summary) -> Vec<String> {
         notes.push(format!(
             "the server logged one in {} statements (log_slow_rate_limit): the capture is a sample, its sessions have gaps",
             summary.sampled
+        ));
+    }
+    if summary.sampled_sessions > 1 {
+        notes.push(format!(
+            "the server logged one in {} sessions, each of them whole (log_slow_rate_type = session): what they did may be replayed and \
+             decided by; the server had that many times the load",
+            summary.sampled_sessions
+        ));
+    }
+    for source in summary.sources.iter().filter(|source| !source.has_times) {
+        notes.push(format!(
+            "{} says no time at all: all of it is taken for the second in which the file was changed last",
+            source.file
+        ));
+    }
+    notes.extend(summary.clients.iter().map(client));
+    for user in &summary.unknown_charsets {
+        notes.push(format!(
+            "statements of user '{user}' are in character sets that the source does not say: name theirs, as in --charset {user}=gbk, \
+             or a replay of them fails"
         ));
     }
     if !summary.has_durations && summary.events > 0 {

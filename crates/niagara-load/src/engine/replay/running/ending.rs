@@ -4,6 +4,7 @@ use super::Running;
 use crate::engine::link::Lost;
 use crate::engine::order::ENDING_ERRORS;
 use crate::engine::replay::slot::State;
+use crate::engine::replay::tally::Rows;
 use crate::error::LoadError;
 use niagara_capture::trace::NONE;
 use std::cmp::Reverse;
@@ -46,6 +47,7 @@ impl Running<'_, '_> {
             return Ok(());
         };
         let rows = link.rows();
+        let found = link.found();
         let touched = !failed && link.touched();
         let code = match failed {
             false => None,
@@ -58,7 +60,7 @@ impl Running<'_, '_> {
             },
         };
         self.time.recorder.query(now, Some(kind), latency, touched);
-        self.tally.answered(step, latency, rows, code);
+        self.tally.answered(step, latency, Rows { rows, found }, code);
         if let Some(code) = code {
             if ENDING_ERRORS.contains(&code) {
                 self.lose(place, &Lost(format!("server error {code}")));
