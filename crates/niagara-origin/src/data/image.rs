@@ -333,6 +333,7 @@ mod tests {
             kind,
             digest: String::new(),
             made_by: None,
+            written_by: None,
             layout: size
                 .map(|size| (PAGE_SIZE.to_owned(), size.to_owned()))
                 .into_iter()
