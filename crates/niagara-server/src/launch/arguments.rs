@@ -9,6 +9,7 @@ use super::kept_options::kept_options;
 use super::remote_access::{RemoteAccess, listen_address};
 use super::run_files::Files;
 use super::spec::LaunchSpec;
+use crate::family::{Family, Version};
 use crate::install::Install;
 use crate::install::share::{plugin_folder, share_folder};
 use crate::repeated::{each_of, is_repeated};
@@ -38,6 +39,14 @@ const MAY_BE_EMPTY: [&str; 21] = [
     "session_track_system_variables",
     "tls_ciphersuites",
 ];
+
+/// The number of a server in replication, of which a copy takes no part: that of other servers by themselves.
+const NUMBER: u32 = 1;
+
+/// Whether a server writes a binary log only where it was given a number: MySQL before 8.0.
+fn wants_number(family: Family, version: Version) -> bool {
+    !family.is_mariadb() && version.major < 8
+}
 
 /// Whether a variable with this value is given by its name alone.
 pub fn is_flag(name: &str, value: &str) -> bool {
@@ -84,6 +93,9 @@ pub(super) fn arguments(
     }
     if !spec.install.family.is_mariadb() {
         arguments.push("--loose-mysqlx=OFF".into());
+    }
+    if wants_number(spec.install.family, spec.install.version) && !given("server_id") {
+        arguments.push(format!("--server-id={NUMBER}").into());
     }
     arguments.extend(plugin_arguments(spec.install).map(OsString::from));
     // Before the configuration's own, which have the last word.
@@ -160,6 +172,19 @@ pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn old_mysql_gets_a_number_for_its_binary_log() -> Result<()> {
+        for (family, version, wants) in [
+            (Family::Mysql, "5.7.22", true),
+            (Family::Percona, "5.6.51", true),
+            (Family::Mysql, "8.0.12", false),
+            (Family::Mariadb, "10.1.23", false),
+        ] {
+            assert_eq!(wants_number(family, version.parse()?), wants, "{version}");
+        }
+        Ok(())
+    }
 
     #[test]
     fn what_servers_take_every_occurrence_of_is_given_as_often() {
