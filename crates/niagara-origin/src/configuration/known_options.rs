@@ -103,7 +103,7 @@ impl KnownOptions {
         }
     }
 
-    fn read(help: &str) -> Self {
+    pub(super) fn read(help: &str) -> Self {
         let mut known = Self::default();
         let (mut in_table, mut is_files) = (false, false);
         for line in help.lines() {
