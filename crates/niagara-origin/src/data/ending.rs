@@ -1,6 +1,8 @@
 //! Whether a dump is whole. mariadb-dump, mysqldump and mysqlpump say at the beginning that they dump and at the end that they are done;
-//! these and others set variables of the session at the beginning, and set them back at the end. A dump that was cut off between
-//! two statements loads without an error, and is half of the data.
+//! these and others unlock the tables that they lock, and commit what they begin. A dump that was cut off between two statements
+//! loads without an error, and is half of the data.
+
+use super::code::Code;
 
 /// Beginnings of the line that the tools write first.
 const BEGINS: [&[u8]; 3] = [
@@ -10,8 +12,6 @@ const BEGINS: [&[u8]; 3] = [
 ];
 /// Of the one that they write last.
 const ENDS: [&[u8]; 2] = [b"-- Dump completed", b"-- Dump end time"];
-/// Where the tools keep a variable of the session until the end; mysqldump, phpMyAdmin, HeidiSQL, Sequel Pro and others do.
-const KEPT: &[u8] = b"@OLD_CHARACTER_SET_CLIENT";
 /// Bytes of a statement in which its comments are.
 const HEAD: usize = 4096;
 
@@ -19,7 +19,8 @@ const HEAD: usize = 4096;
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Ending {
     is_open: bool,
-    is_kept: bool,
+    is_locked: bool,
+    is_begun: bool,
 }
 
 /// How it shows that a dump was cut off.
@@ -27,18 +28,41 @@ pub(crate) struct Ending {
 pub(crate) enum Cut {
     /// The line is missing that the tool writes last.
     NoEnd,
-    /// A variable that was set at the beginning was not set back.
-    NotRestored,
+    /// A table is locked that is not unlocked.
+    Locked,
+    /// A transaction is begun that is not committed.
+    Begun,
+}
+
+impl std::fmt::Display for Cut {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::NoEnd => {
+                "its last line is not `-- Dump completed`, which its tool writes when all is dumped"
+            }
+            Self::Locked => "it locks a table (LOCK TABLES) that it does not unlock",
+            Self::Begun => "it begins a transaction (START TRANSACTION) that it does not commit",
+        })
+    }
 }
 
 impl Ending {
-    /// Looks at a statement: at the comments that it begins with, and whether it keeps a variable or sets it back.
+    /// Looks at a statement: at the comments that it begins with, and at its first words.
     pub(crate) fn see(&mut self, statement: &[u8]) {
-        let begins = [&b"--"[..], b"#", b"/*"];
-        if !begins.iter().any(|begin| statement.starts_with(begin)) {
+        let head = &statement[..statement.len().min(HEAD)];
+        let mut code = Code::of(head);
+        if code.takes("LOCK") {
+            self.is_locked = true;
+        } else if code.takes("UNLOCK") {
+            self.is_locked = false;
+        } else if code.takes("START") && code.takes("TRANSACTION") {
+            self.is_begun = true;
+        } else if code.takes_any(&["COMMIT", "ROLLBACK"]) {
+            self.is_begun = false;
+        }
+        if !statement.starts_with(b"--") && !statement.starts_with(b"/*") {
             return;
         }
-        let head = &statement[..statement.len().min(HEAD)];
         // Several dumps in a row are one file.
         for line in head.split(|byte| *byte == b'\n') {
             if BEGINS.iter().any(|begin| line.starts_with(begin)) {
@@ -47,19 +71,17 @@ impl Ending {
                 self.is_open = false;
             }
         }
-        if let Some(at) = memchr::memmem::find(head, KEPT) {
-            let rest = head[at + KEPT.len()..].trim_ascii_start();
-            self.is_kept = rest.starts_with(b"=") || rest.starts_with(b":=");
-        }
     }
 
     /// How a dump shows that it ends too early; none of a whole one.
     pub(crate) fn cut(self) -> Option<Cut> {
-        match (self.is_open, self.is_kept) {
-            (true, _) => Some(Cut::NoEnd),
-            (false, true) => Some(Cut::NotRestored),
-            (false, false) => None,
-        }
+        let signs = [
+            (self.is_open, Cut::NoEnd),
+            (self.is_locked, Cut::Locked),
+            (self.is_begun, Cut::Begun),
+        ];
+        let mut signs = signs.into_iter();
+        signs.find_map(|(is_there, cut)| is_there.then_some(cut))
     }
 }
 
@@ -91,16 +113,12 @@ mod tests {
         ]));
         let first = format!("{end}\n-- MySQL dump 10.13\n--\nSELECT 1");
         assert!(open(&[head, rows, &first]));
-        // Without comments nothing is known, but by what is set back.
+        // Without comments nothing is known, but by what is begun.
         assert!(!open(&["/*!40101 SET @a=1 */", rows]));
-        let keep = "/*!40101 SET @OLD_CHARACTER_SET_CLIENT=@@CHARACTER_SET_CLIENT */";
-        for back in [
-            "/*!40101 SET CHARACTER_SET_CLIENT=@OLD_CHARACTER_SET_CLIENT */",
-            "/*!40101 SET CHARACTER_SET_CLIENT=IFNULL(@OLD_CHARACTER_SET_CLIENT, '') */",
-        ] {
-            assert!(open(&[keep, rows]));
-            assert!(!open(&[keep, rows, back]));
-        }
+        assert!(open(&["LOCK TABLES `t` WRITE", rows]));
+        assert!(!open(&["LOCK TABLES `t` WRITE", rows, "UNLOCK TABLES"]));
+        assert!(open(&["-- x\nSTART TRANSACTION", rows]));
+        assert!(!open(&["START TRANSACTION", rows, "-- x\nCOMMIT"]));
         let pump = "-- Dump created by MySQL pump utility, version: 5.7.22\nSET @a = 1";
         assert!(open(&[pump, rows]));
         assert!(!open(&[pump, rows, "-- Dump end time: Fri Nov 27"]));

@@ -9,10 +9,11 @@ use anyhow::{Context, Result, anyhow, bail};
 use niagara_load::{Admin, LoadError, counted, sql_text};
 use niagara_server::{Cancel, Install, RunningServer};
 
+use super::code::Code;
 use super::dump_files::head;
 use super::dump_head::DumpHead;
 use super::elsewhere;
-use super::ending::{Cut, Ending};
+use super::ending::Ending;
 use super::first_lines::{DumpText, said_by_tool};
 use super::generated::Insert;
 use super::in_clear::in_clear;
@@ -34,6 +35,8 @@ const NO_DATABASE: u16 = 1049;
 const WRONG_VALUE: u16 = 1231;
 /// ER_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN.
 const GENERATED: u16 = 3105;
+/// ER_WARN_USING_OTHER_HANDLER: a table is in another engine than the statement says, which is not here.
+const OTHER_ENGINE: &str = "1266";
 /// The database of a dump that names none.
 const UNNAMED: &str = "dump";
 
@@ -94,6 +97,8 @@ struct Counts {
     made: BTreeSet<String>,
     /// Statements of rows with values of generated columns.
     generated: u64,
+    /// Tables in another engine than the dump says, in the server's words.
+    engines: BTreeSet<String>,
     /// Lines of tools that are no statements.
     said: Vec<String>,
     /// Files that are none of the tool's.
@@ -132,6 +137,9 @@ impl Counts {
         }));
         told.extend(self.made.into_iter().map(|name| {
             format!("the dump uses the database {name} and does not make it: it is made here")
+        }));
+        told.extend(self.engines.into_iter().map(|said| {
+            format!("a table is in another engine than in the original, which is not here: {said}")
         }));
         if self.generated > 0 {
             told.push(format!(
@@ -226,6 +234,18 @@ fn explained(error: anyhow::Error, source: &DataSource, install: &Install) -> an
     }
 }
 
+/// Whether a statement makes a table.
+fn makes_table(statement: &[u8]) -> bool {
+    let mut code = Code::of(statement);
+    if !code.takes("CREATE") {
+        return false;
+    }
+    if code.takes("OR") {
+        code.takes("REPLACE");
+    }
+    code.takes("TABLE")
+}
+
 /// Whether a statement may set the SQL mode.
 fn sets_mode(statement: &[u8]) -> bool {
     let mode = b"sql_mode";
@@ -289,18 +309,14 @@ impl Loading {
                 .with_context(|| format!("cannot read {}", file.path.display()))?
             else {
                 if let Some(cut) = ending.cut() {
-                    let why = match cut {
-                        Cut::NoEnd => {
-                            "its last line is not the one that its tool writes when all is dumped"
-                        }
-                        Cut::NotRestored => "what its first lines set is not set back at its end",
-                    };
                     bail!(
-                        "{}: the dump is cut off: {why}\n\
+                        "{}: the dump is cut off: {cut}\n\
                          remedy: dump again, to a disk with room, and look at the tool's exit code; or copy the file again",
                         file.path.display()
                     );
                 }
+                // A dump may have switched autocommit off.
+                self.admin.run(b"COMMIT")?;
                 return Ok(());
             };
             number += 1;
@@ -332,6 +348,9 @@ impl Loading {
                         self.make_database()?;
                     }
                     self.send_in_clear(statement, &file.path, number, counts)?;
+                    if makes_table(statement) {
+                        counts.engines.extend(self.other_engines()?);
+                    }
                 }
                 about => *counts.left_out.entry(about.words()).or_default() += 1,
             }
@@ -399,6 +418,17 @@ impl Loading {
             *counts.modes.entry(mode).or_default() += 1;
         }
         self.send(&with_modes(statement, value, &kept), path, number)
+    }
+
+    /// What the server says of a table that it has just made in another engine.
+    fn other_engines(&mut self) -> Result<Vec<String>> {
+        let warnings = self.admin.rows("SHOW WARNINGS")?;
+        let said = warnings.into_iter().filter_map(|row| {
+            let mut cells = row.into_iter().skip(1).flatten();
+            let (code, message) = (cells.next()?, cells.next()?);
+            (code == OTHER_ENGINE).then_some(message)
+        });
+        Ok(said.collect())
     }
 
     /// Whether the server has the SQL mode; the session's is as it was.

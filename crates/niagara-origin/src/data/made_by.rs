@@ -23,6 +23,12 @@ impl std::fmt::Display for MadeBy {
 
 /// Series since which accounts are kept as they are now.
 const OLDEST_MARIADB: (u32, u32) = (10, 4);
+/// Since when MySQL upgrades its system tables when it starts.
+const UPGRADES_ITSELF: Version = Version {
+    major: 8,
+    minor: 0,
+    patch: 16,
+};
 
 impl MadeBy {
     /// Whether `install` takes files that this server wrote.
@@ -66,7 +72,11 @@ impl MadeBy {
         if data > server {
             return Some(Misfit::Older);
         }
-        (release(server) > release(data) + 1).then_some(Misfit::TooManyReleases)
+        if release(server) > release(data) + 1 {
+            return Some(Misfit::TooManyReleases);
+        }
+        let is_upgraded = release(server) > release(data);
+        (is_upgraded && server < UPGRADES_ITSELF).then_some(Misfit::NeedsProgram)
     }
 }
 
@@ -81,6 +91,8 @@ pub(super) enum Misfit {
     OldAccounts,
     /// It upgrades from the release before its own alone.
     TooManyReleases,
+    /// Its system tables are upgraded by a program that is not here.
+    NeedsProgram,
 }
 
 impl Misfit {
@@ -90,6 +102,9 @@ impl Misfit {
             Self::OtherBranch => format!("{here} does not read its files"),
             Self::Older => format!("{here} is older, and no server goes back"),
             Self::OldAccounts => "accounts were kept otherwise before MariaDB 10.4".to_owned(),
+            Self::NeedsProgram => format!(
+                "{here} needs mysql_upgrade for its system tables, which is not run here; from {UPGRADES_ITSELF} on the server does it itself"
+            ),
             Self::TooManyReleases => format!("{here} does not upgrade over so many releases"),
         }
     }
@@ -130,7 +145,8 @@ mod tests {
             (Mariadb, "10.6.1", Mariadb, "11.8.6"),
             (Mysql, "8.0.36", Percona, "8.0.36"),
             (Mysql, "8.4.1", Mysql, "9.7.4"),
-            (Mysql, "5.6.24", Mysql, "5.7.22"),
+            (Mysql, "5.7.22", Mysql, "8.0.31"),
+            (Mysql, "5.7.20", Mysql, "5.7.22"),
             (Mariadb, "10.1.23", Mariadb, "10.2.11"),
         ] {
             fits(family, data, of, server).unwrap();
@@ -141,6 +157,8 @@ mod tests {
             (Mysql, "8.0.36", Mariadb, "10.11.19", "MySQL 8.0"),
             (Mysql, "8.0.36", Mysql, "9.7.4", "so many releases"),
             (Mysql, "5.6.24", Mysql, "8.0.12", "so many releases"),
+            (Mysql, "5.6.24", Mysql, "5.7.22", "mysql_upgrade"),
+            (Mysql, "5.7.22", Mysql, "8.0.12", "from 8.0.16 on"),
             (Mysql, "9.7.5", Mysql, "9.7.4", "no server goes back"),
             (Mariadb, "10.3.2", Mariadb, "10.11.19", "a dump"),
         ] {

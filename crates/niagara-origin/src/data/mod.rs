@@ -22,6 +22,7 @@ mod source;
 mod split;
 mod sql_mode;
 mod statement;
+mod system_tables;
 mod tablespace;
 mod unreadable;
 

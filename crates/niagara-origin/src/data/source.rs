@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use niagara_server::{Config, Install};
+use niagara_server::{Config, Install, Version};
 use serde::{Deserialize, Serialize};
 
 use super::dump_head::{DumpHead, DumpTool};
@@ -158,6 +158,14 @@ impl DataSource {
             );
         }
         Ok(())
+    }
+
+    /// Whether they are of an older series of MariaDB than `install`: MySQL upgrades its system tables itself.
+    pub(super) fn is_older_mariadb(&self, install: &Install) -> bool {
+        let series = |version: Version| (version.major, version.minor);
+        self.made_by.is_some_and(|made_by| {
+            made_by.family.is_mariadb() && series(made_by.version) < series(install.version)
+        })
     }
 
     /// Whether `install` takes these data.
