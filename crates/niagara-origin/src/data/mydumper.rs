@@ -23,10 +23,12 @@ const CREATE: &str = "-schema-create";
 const POST: &str = "-schema-post";
 /// The ending of one that makes a table.
 const TABLE: &str = "-schema";
+/// The stage of triggers.
+const TRIGGERS: u8 = 3;
 /// Endings of those that refer to tables, or that tables take their numbers from, with the stage of each.
 const OTHERS: [(&str, u8); 3] = [
     ("-schema-view", 4),
-    ("-schema-triggers", 3),
+    ("-schema-triggers", TRIGGERS),
     ("-schema-sequence", 0),
 ];
 
@@ -220,8 +222,14 @@ fn of_ending(
         .next()
         // Rows, of a table without any.
         .unwrap_or_else(|| (without_numbers(stem, by_table), 2));
+    // Newer releases have the triggers of a whole database in one file.
+    let of_all = || databases.get(base).filter(|_| stage == TRIGGERS).cloned();
+    let alone = || (stage == TRIGGERS && !base.contains('.')).then(|| base.to_owned());
     let known = by_table.get(base).cloned();
-    let database = known.or_else(|| database_of(base, None, databases))?;
+    let database = known
+        .or_else(of_all)
+        .or_else(|| database_of(base, None, databases))
+        .or_else(alone)?;
     Some((stage, Some(database)))
 }
 
@@ -408,6 +416,10 @@ mod tests {
                 "CREATE TABLE `t` (\n  `id` int);\n",
             ),
             (
+                "mydumper_0-schema-triggers.sql",
+                "CREATE TRIGGER `x` BEFORE INSERT ON `t` FOR EACH ROW SET @a = 1;\n",
+            ),
+            (
                 "mydumper_0-schema-post.sql",
                 "CREATE FUNCTION `f` () RETURNS int RETURN 1;\n",
             ),
@@ -419,6 +431,7 @@ mod tests {
                 "1 mydumper_0.mydumper_1-schema.sql example.com",
                 "1 mydumper_0.t-schema.sql example.com",
                 "2 mydumper_0.mydumper_1.00000.00002.sql example.com",
+                "3 mydumper_0-schema-triggers.sql example.com",
                 "5 mydumper_0-schema-post.sql example.com",
             ]
         );

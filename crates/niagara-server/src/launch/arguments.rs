@@ -43,6 +43,13 @@ const MAY_BE_EMPTY: [&str; 21] = [
 /// The number of a server in replication, of which a copy takes no part: that of other servers by themselves.
 const NUMBER: u32 = 1;
 
+/// The option of that number, where the server needs it and `config` does not say it.
+pub(super) fn number_argument(install: &Install, config: &Config) -> Option<String> {
+    let is_wanted =
+        wants_number(install.family, install.version) && !config.contains_key("server_id");
+    is_wanted.then(|| format!("--server-id={NUMBER}"))
+}
+
 /// Whether a server writes a binary log only where it was given a number: MySQL before 8.0.
 fn wants_number(family: Family, version: Version) -> bool {
     !family.is_mariadb() && version.major < 8
@@ -94,9 +101,7 @@ pub(super) fn arguments(
     if !spec.install.family.is_mariadb() {
         arguments.push("--loose-mysqlx=OFF".into());
     }
-    if wants_number(spec.install.family, spec.install.version) && !given("server_id") {
-        arguments.push(format!("--server-id={NUMBER}").into());
-    }
+    arguments.extend(number_argument(spec.install, spec.config).map(OsString::from));
     arguments.extend(plugin_arguments(spec.install).map(OsString::from));
     // Before the configuration's own, which have the last word.
     let kept = kept_options(&files.datadir)?;

@@ -5,7 +5,7 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::arguments::{base_arguments, variable_arguments};
+use super::arguments::{base_arguments, number_argument, variable_arguments};
 use super::error_log;
 use crate::install::Install;
 use crate::install::version::NO_PROFILE;
@@ -37,6 +37,7 @@ impl Install {
     pub fn refusal_of(&self, config: &Config, scratch: &Path) -> Result<Option<String>> {
         let mut command = self.command();
         command.args(base_arguments(self, scratch));
+        command.args(number_argument(self, config));
         command.args(variable_arguments(&Runtime::default(), config));
         command.args(["--verbose", "--help"]);
         let output = self.run(&mut command)?;
