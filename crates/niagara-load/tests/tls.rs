@@ -163,3 +163,34 @@ fn a_server_without_tls() {
         );
     }
 }
+
+#[test]
+fn a_server_without_a_cipher_in_common() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let authority = Authority::new(folder.path(), "authority");
+    // As MySQL's own builds before 8.0.16 have them: without elliptic curves.
+    let old = [
+        ("tls_version", "TLSv1.2"),
+        ("ssl_cipher", "DHE-RSA-AES256-GCM-SHA384"),
+    ];
+    let server = server(MARIADB, &authority, &old);
+    let endpoint = endpoint(server.tcp(), "clear", "falls");
+    loads(&with_tls(endpoint.clone(), TlsMode::Preferred, None));
+    for mode in [TlsMode::Required, TlsMode::VerifyCa] {
+        let ca = Some(authority.certificate.as_path());
+        refused(
+            &with_tls(endpoint.clone(), mode, ca),
+            "none of what is spoken here",
+        );
+    }
+    // An account that insists on TLS is not let in without.
+    let sealed = with_tls(
+        Endpoint {
+            user: "sealed".into(),
+            ..endpoint
+        },
+        TlsMode::Preferred,
+        None,
+    );
+    refused(&sealed, "Access denied");
+}

@@ -68,7 +68,7 @@ fn includes_groups_and_duplicates_are_resolved_as_the_server_does() -> Result<()
     assert_eq!(value("innodb_buffer_pool_size"), Some("4G"));
     assert_eq!(start.lowered["innodb_buffer_pool_size"].yours, "64G");
     for (setting, reason) in [
-        ("query_cache_typo=1", "no such variable"),
+        ("query_cache_typo=1", "no such option"),
         ("replicate-do-db=shop", "replication"),
         (
             "plugin_load_add=ha_nowhere",

@@ -395,7 +395,7 @@ fn a_running_server_tells_its_isolation_level() -> Result<()> {
     assert_eq!(enabled("stage/%")?, "YES");
     assert_eq!(enabled("statement/sql/select")?, "NO");
     let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
-    let running = running_config(&mut admin, "here")?;
+    let running = running_config(&mut admin, "here", None)?;
     let value = |name: &str| {
         let mut named = running.settings.iter().filter(|one| one.name == name);
         let value = named.next().map(|one| one.value.as_str());
@@ -417,7 +417,7 @@ fn a_running_server_tells_its_isolation_level() -> Result<()> {
     drop(admin);
     server.query("SET GLOBAL tx_isolation = 'SERIALIZABLE'")?;
     let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
-    let running = running_config(&mut admin, "here")?;
+    let running = running_config(&mut admin, "here", None)?;
     let mut settings = running.settings.iter();
     let level = settings.find(|one| one.name == "transaction_isolation");
     assert_eq!(

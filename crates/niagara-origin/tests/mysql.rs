@@ -334,7 +334,7 @@ fn a_running_server_tells_what_set_its_variables() -> Result<()> {
         ],
     )?;
     let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
-    let running = running_config(&mut admin, "here")?;
+    let running = running_config(&mut admin, "here", None)?;
     let found = |name: &str| {
         let setting = running.settings.iter().find(|one| one.name == name);
         setting.map(|one| (one.value.as_str(), one.origin.as_str()))
@@ -387,7 +387,7 @@ fn a_running_server_tells_its_plugins() -> Result<()> {
         &["INSTALL PLUGIN mysql_no_login SONAME 'mysql_no_login.so'"],
     )?;
     let mut admin = Admin::connect(&server.over_socket(""), Duration::from_secs(10))?;
-    let running = running_config(&mut admin, "here")?;
+    let running = running_config(&mut admin, "here", None)?;
     let mut settings = running.settings.iter();
     let loaded = settings.find(|one| one.name == "plugin_load_add");
     assert_eq!(

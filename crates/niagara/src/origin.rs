@@ -91,6 +91,7 @@ fn running(address: &str, user: Option<&str>) -> Result<ConfigSource> {
             })?;
         }
     }
-    let (_, mut admin) = connect(&at)?;
-    Ok(ConfigSource::Running(running_config(&mut admin, address)?))
+    let (endpoint, mut admin) = connect(&at)?;
+    let running = running_config(&mut admin, address, Some(&endpoint.transport))?;
+    Ok(ConfigSource::Running(running))
 }

@@ -157,8 +157,10 @@ impl Workbench {
             let (install, _) = self.obtain(&Variant::base(server), observer)?;
             let scratch = self.cache.work_folder("config")?;
             let data = self.origin.data.as_ref().map(|data| &data.source);
-            let start =
+            let mut start =
                 StartConfiguration::of(&source, data, &install, self.room()?, scratch.path())?;
+            observer.see(Event::SettingUp("trying your configuration out"));
+            start.try_out(&self.cache, &install)?;
             for line in start.told() {
                 observer.see(Event::Note(&line));
             }
@@ -172,6 +174,7 @@ impl Workbench {
         let mut base = Variant::base(server);
         if let Some(start) = self.start(server) {
             base.config.clone_from(&start.config);
+            base.runtime.malloc.clone_from(&start.malloc);
         }
         base
     }

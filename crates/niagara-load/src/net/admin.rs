@@ -31,6 +31,12 @@ impl Admin {
         })
     }
 
+    /// Why the connection is not encrypted, where that was preferred and the server offers it. Others to the same endpoint will not be
+    /// either.
+    pub fn unencrypted(&self) -> Option<&str> {
+        self.session.unencrypted()
+    }
+
     /// Changes the bound on every statement.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.session.set_timeout(timeout);

@@ -53,7 +53,7 @@ pub enum TlsMode {
     /// Never encrypted.
     #[default]
     Disabled,
-    /// Encrypted if the server offers it; a Unix socket is not encrypted. Nothing is verified.
+    /// Encrypted if the server offers it and both have a cipher in common; a Unix socket is not encrypted. Nothing is verified.
     Preferred,
     /// Encrypted, else no connection. Nothing is verified, so somebody in between is not noticed.
     Required,

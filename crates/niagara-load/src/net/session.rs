@@ -36,6 +36,9 @@ pub(crate) enum SessionError {
     Server(ServerError),
     #[error(transparent)]
     Tls(#[from] TlsError),
+    /// The server offers TLS, and no encrypted connection comes of it.
+    #[error("{}", describe_io(.0))]
+    Handshake(io::Error),
 }
 
 impl SessionError {
@@ -124,6 +127,8 @@ pub(crate) struct Session {
     timeout: Duration,
     /// Of the last statement of [`rows`](Session::rows).
     warnings: u16,
+    /// Why it is not encrypted, where that was preferred and offered.
+    unencrypted: Option<String>,
 }
 
 impl Session {
@@ -174,7 +179,7 @@ impl Session {
         endpoint: &Endpoint,
         database: Option<&str>,
         timeout: Duration,
-        wanting: impl FnOnce(Login<'_>) -> Login<'_>,
+        wanting: impl Fn(Login<'_>) -> Login<'_>,
     ) -> Result<Self, SessionError> {
         let deadline = Instant::now() + timeout;
         let encryption = match endpoint.tls.mode {
@@ -182,6 +187,39 @@ impl Session {
             TlsMode::Preferred => Encryption::IfOffered,
             TlsMode::Required | TlsMode::VerifyCa | TlsMode::VerifyIdentity => Encryption::Always,
         };
+        let opened = Self::open_before(
+            deadline,
+            timeout,
+            (endpoint, database),
+            encryption,
+            &wanting,
+        );
+        match opened {
+            // As clients of the servers do: encrypted where that can be.
+            Err(SessionError::Handshake(error)) if encryption == Encryption::IfOffered => {
+                let session = Self::open_before(
+                    deadline,
+                    timeout,
+                    (endpoint, database),
+                    Encryption::Never,
+                    &wanting,
+                )?;
+                Ok(Session {
+                    unencrypted: Some(describe_io(&error)),
+                    ..session
+                })
+            }
+            opened => opened,
+        }
+    }
+
+    fn open_before(
+        deadline: Instant,
+        timeout: Duration,
+        (endpoint, database): (&Endpoint, Option<&str>),
+        encryption: Encryption,
+        wanting: &impl Fn(Login<'_>) -> Login<'_>,
+    ) -> Result<Self, SessionError> {
         let tls = match encryption {
             Encryption::Never => None,
             _ => Some(TlsClient::new(&endpoint.tls, &endpoint.transport)?),
@@ -205,6 +243,7 @@ impl Session {
             inbox: Inbox::default(),
             timeout,
             warnings: 0,
+            unencrypted: None,
         };
         let login = wanting(Login::new(account, channel, encryption));
         session.log_in(login, tls.as_ref(), deadline)
@@ -257,7 +296,10 @@ impl Session {
                     self.expect_silence()?;
                     self.write_packet(&payload, deadline)?;
                     let tls = tls.ok_or_else(|| ProtocolError::new("nobody asked for TLS"))?;
-                    self.stream = self.stream.encrypt(tls, deadline)?;
+                    self.stream = self
+                        .stream
+                        .encrypt(tls, deadline)
+                        .map_err(SessionError::Handshake)?;
                     self.write_packet(&login.encrypted()?, deadline)?;
                 }
                 Step::Done => {
@@ -338,6 +380,11 @@ impl Session {
                 Progress::Failed => return Err(SessionError::Server(reader.error()?)),
             }
         }
+    }
+
+    /// Why the connection is not encrypted, where that was preferred and the server offers it.
+    pub(crate) fn unencrypted(&self) -> Option<&str> {
+        self.unencrypted.as_deref()
     }
 
     /// What ends the connection from another thread.

@@ -14,8 +14,8 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
-    CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore,
-    SignatureScheme,
+    AlertDescription, CertificateError, ClientConfig, ClientConnection, DigitallySignedStruct,
+    Error, RootCertStore, SignatureScheme,
 };
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
@@ -110,10 +110,22 @@ impl TlsClient {
                 "the server's certificate does not name '{}' (it must stand in its subject alternative names)",
                 self.name.to_str()
             ),
+            Error::AlertReceived(
+                AlertDescription::HandshakeFailure
+                | AlertDescription::ProtocolVersion
+                | AlertDescription::InsufficientSecurity,
+            )
+            | Error::PeerIncompatible(_) => format!(
+                "TLS: {error}: the server has none of what is spoken here ({SPOKEN})\n\
+                 remedy: --tls disabled where the way to it is safe, or its --socket, or a release of the server that has them"
+            ),
             error => format!("TLS: {error}"),
         }
     }
 }
+
+/// What rustls has, in words for somebody whose server has none of it.
+const SPOKEN: &str = "TLS 1.3, and TLS 1.2 with ECDHE";
 
 fn roots(options: &TlsOptions) -> Result<RootCertStore, TlsError> {
     let ca = options.ca.as_deref().ok_or_else(|| {

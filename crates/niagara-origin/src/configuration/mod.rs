@@ -7,12 +7,15 @@ mod option_file;
 mod other_groups;
 mod persisted;
 mod running;
+mod running_malloc;
 mod secret;
 mod server_options;
 mod setting;
 mod size;
 mod source;
 mod start;
+mod successor;
+mod trial;
 
 pub use option_file::Place;
 pub use persisted::Persisted;

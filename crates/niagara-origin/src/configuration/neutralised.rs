@@ -74,6 +74,8 @@ const CLASSES: [Class; 12] = [
             "rpl_",
             "report_",
             "wsrep",
+            // Percona XtraDB Cluster's.
+            "pxc_",
             "group_replication",
         ],
         reason: "the copy takes no part in replication; what the binary log costs stays, what replicas cost does not",
@@ -130,8 +132,15 @@ const CLASSES: [Class; 12] = [
         reason: "how the process runs is up to Niagara; the copy reports to nobody",
     },
     Class {
-        names: &["federated", "spider", "s3", "sphinx", "connect"],
-        beginnings: &["spider_", "s3_"],
+        names: &[
+            "federated",
+            "spider",
+            "s3",
+            "sphinx",
+            "connect",
+            "ndbcluster",
+        ],
+        beginnings: &["spider_", "s3_", "ndb_", "ndbinfo_"],
         reason: ELSEWHERE,
     },
     Class {
@@ -206,6 +215,9 @@ mod tests {
             "datadir",
             "replicate_do_db",
             "wsrep_provider",
+            "pxc_strict_mode",
+            "pxc_maint_transition_period",
+            "ndb_connectstring",
             "event_scheduler",
             "ssl_key",
             "file_key_management_filename",

@@ -3,17 +3,23 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
-use niagara_load::Admin;
+use niagara_load::{Admin, Transport};
 
 use super::option_file::Place;
+use super::running_malloc::malloc_of;
 use super::secret::hidden;
 use super::source::{COMMAND_LINE, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST};
 
-/// MariaDB: origins are COMPILE-TIME, AUTO, CONFIG (until 10.4 the command line's too), COMMAND-LINE, ENVIRONMENT, SQL.
-const MARIADB: &str = "SELECT LOWER(VARIABLE_NAME), GLOBAL_VALUE, GLOBAL_VALUE_ORIGIN, GLOBAL_VALUE_PATH \
+/// MariaDB: origins are COMPILE-TIME, AUTO, CONFIG (until 10.4 the command line's too), COMMAND-LINE, ENVIRONMENT, SQL. Which file a
+/// setting is of, it says from 10.5 on.
+const MARIADB: &str = "SELECT LOWER(VARIABLE_NAME), GLOBAL_VALUE, GLOBAL_VALUE_ORIGIN, {PATH} \
     FROM information_schema.SYSTEM_VARIABLES \
     WHERE GLOBAL_VALUE_ORIGIN NOT IN ('COMPILE-TIME', 'AUTO') AND GLOBAL_VALUE IS NOT NULL \
     AND READ_ONLY IN ('YES', 'NO') ORDER BY 1";
+/// The column of the file, and whether a server has it.
+const PATH: &str = "GLOBAL_VALUE_PATH";
+const HAS_PATH: &str = "SELECT COUNT(*) FROM information_schema.COLUMNS WHERE TABLE_SCHEMA = 'information_schema' \
+    AND TABLE_NAME = 'SYSTEM_VARIABLES' AND COLUMN_NAME = 'GLOBAL_VALUE_PATH'";
 /// MySQL: sources are COMPILED, GLOBAL, SERVER, EXPLICIT, EXTRA, USER, LOGIN, COMMAND_LINE, PERSISTED, DYNAMIC.
 /// What was SET PERSIST since the start is DYNAMIC there.
 const MYSQL: &str = "SELECT LOWER(VARIABLE_NAME), g.VARIABLE_VALUE, \
@@ -25,14 +31,27 @@ const MYSQL: &str = "SELECT LOWER(VARIABLE_NAME), g.VARIABLE_VALUE, \
 /// The origin of all that outlasts a restart and has not the last word.
 const AN_OPTION_FILE: &str = "an option file";
 
-/// Asks the server behind `admin`, which is at `address`.
+/// The same of a MariaDB before 10.5, which tells the one from the other by nothing.
+const FILE_OR_COMMAND_LINE: &str = "an option file or its command line";
+
+/// Asks the server behind `admin`, which is at `address`; its process too, where `transport` leads to one of this machine.
 ///
 /// # Errors
 /// It refuses a statement; it is too old to say where its settings come from.
-pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig> {
+pub fn running_config(
+    admin: &mut Admin,
+    address: &str,
+    transport: Option<&Transport>,
+) -> Result<RunningConfig> {
     let version = admin.value("SELECT VERSION()")?.unwrap_or_default();
     let is_mariadb = version.contains("MariaDB");
-    let rows = match admin.rows(if is_mariadb { MARIADB } else { MYSQL }) {
+    let has_path = is_mariadb && admin.value(HAS_PATH)?.as_deref() == Some("1");
+    let asked = match (is_mariadb, has_path) {
+        (true, true) => MARIADB.replace("{PATH}", PATH),
+        (true, false) => MARIADB.replace("{PATH}", "NULL"),
+        (false, _) => MYSQL.to_owned(),
+    };
+    let rows = match admin.rows(&asked) {
         Ok(rows) => rows,
         Err(error) => bail!(
             "the server at {address} does not say where its settings come from: {error}\n\
@@ -52,7 +71,11 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
                 file: PathBuf::from(path),
                 line: 0,
             }),
-            origin: said(&origin, path.is_some()).to_owned(),
+            origin: match origin.as_str() {
+                "CONFIG" if is_mariadb && !has_path => FILE_OR_COMMAND_LINE,
+                origin => said(origin, path.is_some()),
+            }
+            .to_owned(),
         })
     });
     let mut settings: Vec<RunningSetting> = settings.collect();
@@ -76,6 +99,7 @@ pub fn running_config(admin: &mut Admin, address: &str) -> Result<RunningConfig>
         version,
         settings,
         installed,
+        malloc: malloc_of(admin, transport),
     })
 }
 

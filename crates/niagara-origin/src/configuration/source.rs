@@ -35,6 +35,9 @@ pub struct RunningConfig {
     /// Libraries of plugins that were installed by a statement: they are in the data, and in no configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub installed: Vec<String>,
+    /// The malloc that it runs with, `glibc` where it is the system's; none where that cannot be seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub malloc: Option<String>,
 }
 
 /// A setting of a running server.

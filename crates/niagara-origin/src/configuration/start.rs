@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use niagara_load::counted;
-use niagara_server::{Config, Install, plugin_folder_of};
+use niagara_server::{
+    Around, Cache, Config, ImageStore, Install, LaunchSpec, Runtime, StartFailed, launch,
+    layout_of, plugin_folder_of,
+};
 use serde::{Deserialize, Serialize};
 
 use super::effective::effective;
@@ -18,6 +21,8 @@ use super::secret::shown_setting;
 use super::setting::{Setting, setting};
 use super::size::{number, shown};
 use super::source::{ConfigSource, SET_PERSIST};
+use super::successor::successor;
+use super::trial::{Refused, sift};
 use crate::data::DataSource;
 use crate::data::elsewhere::is_plugin;
 
@@ -32,6 +37,11 @@ const BIG: [&str; 4] = [
 const OF_A_KEY_CACHE: &str = ".key_buffer_size";
 /// The option of the time zone that sessions begin with.
 const TIME_ZONE: &str = "default_time_zone";
+/// The malloc of servers that nobody has given another.
+const SYSTEM_MALLOC: &str = "glibc";
+/// The data directory that settings are tried out on, and the engine of its tables.
+const EMPTY: &str = "empty";
+const ENGINE: &str = "InnoDB";
 /// What a size that does not fit here is rounded down to.
 const STEP: u64 = 128 << 20;
 
@@ -73,6 +83,9 @@ pub struct StartConfiguration {
     pub left_out: Vec<LeftOut>,
     /// Sizes that do not fit into this machine, by name.
     pub lowered: BTreeMap<String, Lowered>,
+    /// The malloc that a running server has and the start is preloaded with; none where that is the server's own.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub malloc: Option<String>,
     /// Compiled-in values of the server, by name.
     pub defaults: BTreeMap<String, String>,
     /// Option files in the order in which they are read.
@@ -81,6 +94,9 @@ pub struct StartConfiguration {
     pub folders: Vec<(PathBuf, Place)>,
     /// What else was noticed.
     pub remarks: Vec<String>,
+    /// Variables that are left out because no option has their name, each with its place among those.
+    #[serde(skip)]
+    pub unknown: Vec<(String, usize)>,
 }
 
 /// A setting on its way.
@@ -107,6 +123,81 @@ fn most_of_each(sizes: &[f64], room: f64) -> Option<f64> {
         left -= size;
     }
     None
+}
+
+/// The server for people: `MySQL 9.7.4`.
+fn named(install: &Install) -> String {
+    format!("{} {}", install.family, install.version)
+}
+
+/// The name of an option without what servers take before it.
+fn bare(name: &str) -> &str {
+    let name = name.strip_prefix("loose_").unwrap_or(name);
+    name.strip_prefix("skip_").unwrap_or(name)
+}
+
+/// Why a setting is left out that a server refuses; of one that nobody else is to read, not in the server's words.
+fn refusal(refused: &Refused, shown: &str, install: &Install) -> String {
+    let here = named(install);
+    let is_shown = shown.ends_with(&refused.value);
+    let said = match is_shown {
+        true => format!(" ({})", without_names(&refused.said, install)),
+        false => String::new(),
+    };
+    match refused.is_part {
+        true => format!("{here} does not take it{said}; the rest of the line is kept"),
+        false => format!(
+            "{here} does not take it{said}; where your server does, name its release, or its binary's path"
+        ),
+    }
+}
+
+/// What a server says of a value, without its code, its part and its path.
+fn without_names<'s>(mut said: &'s str, install: &Install) -> &'s str {
+    while let Some((_, rest)) = said
+        .strip_prefix('[')
+        .and_then(|said| said.split_once("] "))
+    {
+        said = rest;
+    }
+    let path = install.server.display().to_string();
+    let rest = said.strip_prefix(path.as_str());
+    rest.map_or(said, |rest| rest.trim_start_matches(": "))
+}
+
+/// The first line of an error.
+fn first_line(error: &anyhow::Error) -> String {
+    let told = format!("{error:#}");
+    told.lines().next().unwrap_or_default().to_owned()
+}
+
+/// The variables of a server that is started with `config` on an empty data directory.
+fn variables_of(cache: &Cache, install: &Install, config: &Config) -> Result<BTreeSet<String>> {
+    let image = ImageStore::new(cache).laid_out(&layout_of(config)).ensure(
+        install,
+        EMPTY,
+        ENGINE,
+        &mut |_| Ok(()),
+        &mut |_| {},
+    )?;
+    let work = cache.work_folder("trial")?;
+    let datadir = work.path().join("data");
+    image.clone_to(&datadir)?;
+    let server = launch(
+        cache,
+        &LaunchSpec {
+            install,
+            datadir,
+            runtime: &Runtime::default(),
+            config,
+        },
+    )?;
+    let rows = server.query("SHOW GLOBAL VARIABLES")?;
+    Ok(rows
+        .into_iter()
+        .filter_map(|row| row.into_iter().next())
+        .map(|name| name.to_lowercase())
+        .collect())
 }
 
 /// Whether a time zone is an offset, such as `+01:00`.
@@ -198,13 +289,92 @@ impl StartConfiguration {
                 running.installed.join(", ")
             ));
         }
+        if let ConfigSource::Running(running) = source {
+            start.take_malloc(running.malloc.as_deref(), install);
+        }
         start.take(given, &known, install);
         if !data.is_some_and(DataSource::is_physical) {
             start.leave_time_zone();
         }
         start.fit(room);
+        start.leave_refused(install, &mut |config| install.refusal_of(config, scratch))?;
         start.defaults = known.defaults;
         Ok(start)
+    }
+
+    /// Starts the server with the settings that are kept, on an empty data directory, before any data are made: what it does not start
+    /// with is left out. `cache` keeps that directory.
+    ///
+    /// # Errors
+    /// The server does not start without any of them either; something around it keeps it from starting.
+    pub fn try_out(&mut self, cache: &Cache, install: &Install) -> Result<()> {
+        let mut variables = BTreeSet::new();
+        self.leave_refused(install, &mut |config| {
+            let tried = variables_of(cache, install, config);
+            match tried {
+                Ok(found) => {
+                    variables = found;
+                    Ok(None)
+                }
+                Err(error) => match error.downcast_ref::<StartFailed>() {
+                    Some(failed) => Ok(Some(failed.cause.clone().unwrap_or_else(|| {
+                        "it ends while it is starting, and does not say why".to_owned()
+                    }))),
+                    None if Around::of(&error).is_some() => Err(error),
+                    None => Ok(Some(first_line(&error))),
+                },
+            }
+        })?;
+        for (name, place) in std::mem::take(&mut self.unknown) {
+            if variables.contains(&name) {
+                self.left_out[place].reason = format!(
+                    "no option of {} sets this variable (SET GLOBAL does): the start has the server's own value",
+                    named(install)
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Leaves out the settings that the server refuses, asked by `ask`.
+    fn leave_refused(
+        &mut self,
+        install: &Install,
+        ask: &mut dyn FnMut(&Config) -> Result<Option<String>>,
+    ) -> Result<()> {
+        let sifted = sift(&self.config, ask)?;
+        self.config = sifted.taken;
+        for (name, value) in sifted.renamed {
+            self.remarks.push(format!(
+                "{name}={value} ({}) is {} here, as {} calls the same",
+                self.places.get(&name).map_or("", String::as_str),
+                self.config.get(&name).map_or("", String::as_str),
+                named(install)
+            ));
+        }
+        for one in sifted.refused {
+            let setting = shown_setting(&one.name, &format!("{}={}", one.name, one.value));
+            let place = self.places.get(&one.name).cloned().unwrap_or_default();
+            let reason = refusal(&one, &setting, install);
+            if !one.is_part {
+                self.forget(&one.name);
+            }
+            self.left_out.push(LeftOut {
+                setting,
+                place,
+                reason,
+            });
+        }
+        Ok(())
+    }
+
+    /// Forgets what is known of a setting that is no more kept.
+    fn forget(&mut self, name: &str) {
+        self.config.remove(name);
+        self.places.remove(name);
+        self.lines.remove(name);
+        self.origins.remove(name);
+        self.lowered.remove(name);
     }
 
     /// Whether nothing is set.
@@ -291,20 +461,24 @@ impl StartConfiguration {
                 ),
                 Known::Unknown => {
                     let name = niagara_server::normalise_variable(&one.name);
-                    // What is left out for another reason is left out for that.
-                    let reason = neutralised(&name, one.value.as_deref().unwrap_or_default())
-                        .map_or_else(
-                            || {
-                                format!(
-                                    "{} {} has no such variable: it is of another version, or of a plugin that is not here",
-                                    install.family, install.version
-                                )
-                            },
-                            str::to_owned,
-                        );
-                    if unknown.insert(name) {
-                        self.leave_out(&one, reason);
+                    if !unknown.insert(name.clone()) {
+                        continue;
                     }
+                    // What is left out for another reason is left out for that.
+                    let value = one.value.as_deref().unwrap_or_default();
+                    if let Some(reason) = neutralised(&name, value) {
+                        self.leave_out(&one, reason.to_owned());
+                        continue;
+                    }
+                    let here = named(install);
+                    let reason = match successor(bare(&name), known) {
+                        Some(successor) => format!("{here} has no such option: {successor}"),
+                        None => format!(
+                            "{here} has no such option: it is of another version, or of a plugin that is not here"
+                        ),
+                    };
+                    self.unknown.push((name, self.left_out.len()));
+                    self.leave_out(&one, reason);
                 }
             }
         }
@@ -343,6 +517,29 @@ impl StartConfiguration {
         }
     }
 
+    /// The malloc of a running server, where this one can be started with it too.
+    fn take_malloc(&mut self, malloc: Option<&str>, install: &Install) {
+        let own = install.own_malloc.as_str();
+        let remark = match malloc {
+            None => format!(
+                "which malloc the running server has cannot be seen from here: the start has {own}; where another is preloaded there, \
+                 compare with malloc=NAME"
+            ),
+            // Nothing is preloaded there: this server's own is as good as that one's.
+            Some(malloc) if malloc == own || malloc == SYSTEM_MALLOC => return,
+            Some(malloc) if install.mallocs.contains_key(malloc) => {
+                self.malloc = Some(malloc.to_owned());
+                format!("the running server has {malloc}, and so has the start: it is preloaded")
+            }
+            Some(malloc) => format!(
+                "the running server has {malloc}, which is not here for {}: the start has {own}, and what {malloc} gains is not \
+                 part of it",
+                install.name
+            ),
+        };
+        self.remarks.push(remark);
+    }
+
     /// Leaves out a time zone that is known by its name alone: what names mean is in tables of the original's data.
     fn leave_time_zone(&mut self) {
         let named = |zone: &String| !zone.eq_ignore_ascii_case("system") && !is_offset(zone);
@@ -354,10 +551,7 @@ impl StartConfiguration {
             place: self.places.get(TIME_ZONE).cloned().unwrap_or_default(),
             reason: "named zones are in the original's data (--data, as files): times are this machine's here".to_owned(),
         });
-        self.config.remove(TIME_ZONE);
-        self.places.remove(TIME_ZONE);
-        self.lines.remove(TIME_ZONE);
-        self.origins.remove(TIME_ZONE);
+        self.forget(TIME_ZONE);
     }
 
     /// Sizes that two servers at once cannot have here, together: the largest are lowered, to the same.

@@ -5,7 +5,7 @@ use niagara_load::sql_text;
 use niagara_server::{Config, Install, RunningServer, Version};
 
 use super::elsewhere;
-use super::statement::{SYSTEM, quoted};
+use super::statement::not_system;
 
 /// Accounts that servers have for themselves.
 const OWN: &str = "'niagara', 'mariadb.sys', 'mysql.sys', 'mysql.session', 'mysql.infoschema'";
@@ -15,6 +15,29 @@ const REPLICAS: Version = Version {
     minor: 0,
     patch: 26,
 };
+
+/// Since when accounts can be locked.
+const LOCKS: [Version; 2] = [
+    Version {
+        major: 10,
+        minor: 4,
+        patch: 2,
+    },
+    Version {
+        major: 5,
+        minor: 7,
+        patch: 6,
+    },
+];
+
+/// Whether accounts of this server can be locked.
+fn knows_locks(install: &Install) -> bool {
+    let [mariadb, mysql] = LOCKS;
+    match install.family.is_mariadb() {
+        true => install.version >= mariadb,
+        false => install.version >= mysql,
+    }
+}
 
 /// Options that every server on the copy is started with.
 pub(crate) fn options(install: &Install) -> Config {
@@ -43,15 +66,29 @@ pub(crate) fn put_to_sleep(server: &RunningServer, install: &Install) -> Result<
         server.query(&format!("CREATE USER {definer}"))?;
         server.query(&format!("GRANT ALL ON *.* TO {definer}"))?;
     }
-    let no_roles = match is_mariadb {
-        true => " AND is_role = 'N'",
-        false => " AND account_locked = 'N'",
+    let locks = knows_locks(install);
+    let which = match (is_mariadb, locks) {
+        (true, _) => " AND is_role = 'N'",
+        (false, true) => " AND account_locked = 'N'",
+        (false, false) => "",
     };
     let accounts = server.query(&format!(
-        "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE user NOT IN ({OWN}){no_roles}"
+        "SELECT CONCAT(QUOTE(user), '@', QUOTE(host)) FROM mysql.user WHERE user NOT IN ({OWN}){which}"
     ))?;
     for account in accounts.into_iter().flatten() {
-        server.query(&format!("ALTER USER {account} ACCOUNT LOCK"))?;
+        if locks {
+            server.query(&format!("ALTER USER {account} ACCOUNT LOCK"))?;
+            continue;
+        }
+        // A password that nobody knows, of an account that may have been let in by a plugin.
+        server.query(&format!(
+            "UPDATE mysql.user SET plugin = 'mysql_native_password', authentication_string = '', password = PASSWORD('{:032x}') WHERE CONCAT(QUOTE(user), '@', QUOTE(host)) = {}",
+            rand::random::<u128>(),
+            sql_text(&account)
+        ))?;
+    }
+    if !locks {
+        server.query("FLUSH PRIVILEGES")?;
     }
     // Without a source there is nothing to forget, and some servers say so.
     let forget = match (is_mariadb, install.version >= REPLICAS) {
@@ -65,13 +102,16 @@ pub(crate) fn put_to_sleep(server: &RunningServer, install: &Install) -> Result<
 
 /// Accounts that views, triggers, routines and events run as and that are not there, as statements write them.
 fn definers_without_account(server: &RunningServer) -> Result<Vec<String>> {
-    let system = quoted(&SYSTEM);
     let rows = server.query(&format!(
         "SELECT DISTINCT definer FROM (\
-         SELECT definer FROM information_schema.views WHERE table_schema NOT IN ({system}) UNION \
-         SELECT definer FROM information_schema.triggers WHERE trigger_schema NOT IN ({system}) UNION \
-         SELECT definer FROM information_schema.routines WHERE routine_schema NOT IN ({system}) UNION \
-         SELECT definer FROM information_schema.events WHERE event_schema NOT IN ({system})) d"
+         SELECT definer FROM information_schema.views WHERE {} UNION \
+         SELECT definer FROM information_schema.triggers WHERE {} UNION \
+         SELECT definer FROM information_schema.routines WHERE {} UNION \
+         SELECT definer FROM information_schema.events WHERE {}) d",
+        not_system("table_schema"),
+        not_system("trigger_schema"),
+        not_system("routine_schema"),
+        not_system("event_schema")
     ))?;
     let mut missing = Vec::new();
     for definer in rows.into_iter().flatten() {
@@ -97,8 +137,8 @@ fn definers_without_account(server: &RunningServer) -> Result<Vec<String>> {
 /// The server refuses the statement.
 pub(crate) fn databases(server: &RunningServer) -> Result<Vec<String>> {
     let rows = server.query(&format!(
-        "SELECT schema_name FROM information_schema.schemata WHERE schema_name NOT IN ({}) ORDER BY 1",
-        quoted(&SYSTEM)
+        "SELECT schema_name FROM information_schema.schemata WHERE {} ORDER BY 1",
+        not_system("schema_name")
     ))?;
     Ok(rows.into_iter().flatten().collect())
 }

@@ -5,7 +5,7 @@ use anyhow::{Result, bail};
 use niagara_load::counted;
 use niagara_server::{Config, Install, RunningServer};
 
-use super::statement::{SYSTEM, quoted};
+use super::statement::{not_system, quoted};
 
 /// Their engines, as servers and statements write them.
 pub(crate) const ENGINES: [&str; 5] = ["FEDERATED", "SPIDER", "CONNECT", "S3", "SPHINX"];
@@ -90,9 +90,13 @@ pub(crate) fn refuse_files_outside(server: &RunningServer, install: &Install) ->
     if install.family.is_mariadb() {
         return Ok(());
     }
-    let rows = server.query(
-        "SELECT path FROM information_schema.innodb_datafiles WHERE path LIKE '/%' ORDER BY path",
-    )?;
+    let files = match install.version.major {
+        ..=7 => "innodb_sys_datafiles",
+        _ => "innodb_datafiles",
+    };
+    let rows = server.query(&format!(
+        "SELECT path FROM information_schema.{files} WHERE path LIKE '/%' ORDER BY path"
+    ))?;
     let paths: Vec<String> = rows.into_iter().flatten().collect();
     if let [first, ..] = &paths[..] {
         bail!(
@@ -110,10 +114,10 @@ pub(crate) fn refuse_files_outside(server: &RunningServer, install: &Install) ->
 /// The tables that are elsewhere.
 fn tables(server: &RunningServer) -> Result<Vec<String>> {
     let rows = server.query(&format!(
-        "SELECT CONCAT(table_schema, '.', table_name) FROM information_schema.tables WHERE engine IN ({}) AND table_schema NOT IN ({}) \
+        "SELECT CONCAT(table_schema, '.', table_name) FROM information_schema.tables WHERE engine IN ({}) AND {} \
          ORDER BY 1",
         quoted(&ENGINES),
-        quoted(&SYSTEM)
+        not_system("table_schema")
     ))?;
     Ok(rows.into_iter().flatten().collect())
 }

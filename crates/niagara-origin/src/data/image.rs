@@ -19,6 +19,7 @@ use super::elsewhere::refuse_files_outside;
 use super::load::load;
 use super::progress::Progress;
 use super::source::DataSource;
+use super::system_tables;
 use super::unreadable::unreadable;
 use crate::configuration::same_value;
 
@@ -90,7 +91,14 @@ pub fn image_of(
             source.check_unchanged()?;
             let mut without = Vec::new();
             let server = if source.is_physical() {
-                bring(making, source, (&layout, &plugins), cancel, tell)?
+                bring(
+                    making,
+                    source,
+                    (&layout, &plugins),
+                    cancel,
+                    tell,
+                    &mut without,
+                )?
             } else {
                 fill(making, source, cancel, tell, &mut without)?
             };
@@ -137,13 +145,14 @@ fn check_page_size(source: &DataSource, config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// Copies the files and starts a server on them.
+/// Copies the files and starts a server on them, with its system tables as it has them; what was done is added in words.
 fn bring(
     making: &Making<'_>,
     source: &DataSource,
     (layout, plugins): (&Config, &Option<(String, String)>),
     cancel: &Cancel,
     tell: &mut dyn FnMut(&str),
+    told: &mut Vec<String>,
 ) -> Result<RunningServer> {
     let files = files_below(&source.path)?;
     let total: u64 = files.iter().map(|(_, metadata)| metadata.len()).sum();
@@ -183,13 +192,25 @@ fn bring(
     });
     // What fails after a stop is no damage of the data.
     cancel.check()?;
-    started.with_context(|| {
+    let server = started.with_context(|| {
         format!(
             "no server started on a copy of the {}\nremedy: where its log speaks of another version, take that version; \
              where it speaks of damage, take a backup or a dump",
             source.title()
         )
-    })
+    })?;
+    if !source.is_older_mariadb(making.install) {
+        return Ok(server);
+    }
+    tell("upgrading the system tables");
+    let changed = system_tables::upgrade(&server, making.install)?;
+    if changed.is_empty() {
+        return Ok(server);
+    }
+    told.extend(changed);
+    // It has found events and accounts in tables that it did not understand.
+    server.stop()?;
+    making.launch(&further)
 }
 
 /// The `lower_case_table_names` of the data, where the server says that its own is another one.
@@ -333,6 +354,7 @@ mod tests {
             kind,
             digest: String::new(),
             made_by: None,
+            written_by: None,
             layout: size
                 .map(|size| (PAGE_SIZE.to_owned(), size.to_owned()))
                 .into_iter()

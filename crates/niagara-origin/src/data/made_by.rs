@@ -4,6 +4,8 @@ use anyhow::{Result, bail};
 use niagara_server::{Family, Install, Version};
 use serde::{Deserialize, Serialize};
 
+use super::nearest;
+
 /// The server that wrote the data last, as far as they tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MadeBy {
@@ -21,60 +23,90 @@ impl std::fmt::Display for MadeBy {
 
 /// Series since which accounts are kept as they are now.
 const OLDEST_MARIADB: (u32, u32) = (10, 4);
+/// Since when MySQL upgrades its system tables when it starts.
+const UPGRADES_ITSELF: Version = Version {
+    major: 8,
+    minor: 0,
+    patch: 16,
+};
 
 impl MadeBy {
-    /// Which server takes them in any case.
-    pub(crate) fn remedy(&self) -> String {
-        let series = self.version.series();
-        let name = match self.family {
-            Family::Mariadb => format!("mariadb-{series}"),
-            Family::Mysql | Family::Percona => format!("mysql-{series}"),
-        };
-        format!(
-            "remedy: take {name} where `niagara server list` has it, or the path of such a server's binary"
-        )
-    }
-
     /// Whether `install` takes files that this server wrote.
     ///
     /// # Errors
     /// Why not, and what would.
     pub(crate) fn check(&self, install: &Install) -> Result<()> {
-        let same_branch = self.family.is_mariadb() == install.family.is_mariadb();
-        let remedy = format!(
-            "{}; a dump (mariadb-dump, mysqldump, mydumper) is taken by more servers",
-            self.remedy()
-        );
+        let Some(reason) = self.why_not(install.family, install.version) else {
+            return Ok(());
+        };
         let here = format!("{} {}", install.family, install.version);
-        if !same_branch {
-            bail!("the data are {self}'s: {here} does not read its files\n{remedy}");
+        bail!(
+            "the data are {self}'s: {}\n{}; a dump (mariadb-dump, mysqldump, mydumper) is taken by more servers",
+            reason.words(&here),
+            nearest::take(*self, &nearest::for_files(*self))
+        );
+    }
+
+    /// Why a server of this branch and version does not take files that this one wrote; none where it does.
+    pub(super) fn why_not(&self, family: Family, server: Version) -> Option<Misfit> {
+        let data = self.version;
+        if self.family.is_mariadb() != family.is_mariadb() {
+            return Some(Misfit::OtherBranch);
         }
-        let (data, server) = (self.version, install.version);
         if (data.major, data.minor) > (server.major, server.minor) {
-            bail!("the data are {self}'s: {here} is older, and no server goes back\n{remedy}");
+            return Some(Misfit::Older);
         }
         if self.family.is_mariadb() {
-            if (data.major, data.minor) < OLDEST_MARIADB {
-                bail!(
-                    "the data are {self}'s: accounts were kept otherwise before MariaDB 10.4\n{remedy}"
-                );
-            }
-            return Ok(());
+            let is_too_old = (data.major, data.minor) < OLDEST_MARIADB
+                && (server.major, server.minor) >= OLDEST_MARIADB;
+            return is_too_old.then_some(Misfit::OldAccounts);
         }
-        // From release to release: 5.7, 8.0, 8.4, 9.x.
+        // From release to release: 5.6, 5.7, 8.0, 8.4, 9.x.
         let release = |version: Version| match (version.major, version.minor) {
-            (..=7, _) => 0,
-            (8, 0) => 1,
-            (8, _) => 2,
-            _ => 3,
+            (..=5, ..=6) => 0,
+            (..=7, _) => 1,
+            (8, 0) => 2,
+            (8, _) => 3,
+            _ => 4,
         };
         if data > server {
-            bail!("the data are {self}'s: {here} is older, and no server goes back\n{remedy}");
+            return Some(Misfit::Older);
         }
         if release(server) > release(data) + 1 {
-            bail!("the data are {self}'s: {here} does not upgrade over so many releases\n{remedy}");
+            return Some(Misfit::TooManyReleases);
         }
-        Ok(())
+        let is_upgraded = release(server) > release(data);
+        (is_upgraded && server < UPGRADES_ITSELF).then_some(Misfit::NeedsProgram)
+    }
+}
+
+/// Why a server does not take files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Misfit {
+    /// It is of the other branch.
+    OtherBranch,
+    /// It is older than they are.
+    Older,
+    /// They have accounts as MariaDB kept them before 10.4.
+    OldAccounts,
+    /// It upgrades from the release before its own alone.
+    TooManyReleases,
+    /// Its system tables are upgraded by a program that is not here.
+    NeedsProgram,
+}
+
+impl Misfit {
+    /// In words, of the server `here`.
+    fn words(self, here: &str) -> String {
+        match self {
+            Self::OtherBranch => format!("{here} does not read its files"),
+            Self::Older => format!("{here} is older, and no server goes back"),
+            Self::OldAccounts => "accounts were kept otherwise before MariaDB 10.4".to_owned(),
+            Self::NeedsProgram => format!(
+                "{here} needs mysql_upgrade for its system tables, which is not run here; from {UPGRADES_ITSELF} on the server does it itself"
+            ),
+            Self::TooManyReleases => format!("{here} does not upgrade over so many releases"),
+        }
     }
 }
 
@@ -114,14 +146,20 @@ mod tests {
             (Mariadb, "10.6.1", Mariadb, "11.8.6"),
             (Mysql, "8.0.36", Percona, "8.0.36"),
             (Mysql, "8.4.1", Mysql, "9.7.4"),
+            (Mysql, "5.7.22", Mysql, "8.0.31"),
+            (Mysql, "5.7.20", Mysql, "5.7.22"),
+            (Mariadb, "10.1.23", Mariadb, "10.2.11"),
         ] {
             fits(family, data, of, server).unwrap();
         }
         for (family, data, of, server, word) in [
             (Mariadb, "11.8.6", Mariadb, "10.11.19", "mariadb-11.8"),
             (Mariadb, "10.11.2", Mysql, "9.7.4", "mariadb-10.11"),
-            (Mysql, "8.0.36", Mariadb, "10.11.19", "mysql-8.0"),
+            (Mysql, "8.0.36", Mariadb, "10.11.19", "MySQL 8.0"),
             (Mysql, "8.0.36", Mysql, "9.7.4", "so many releases"),
+            (Mysql, "5.6.24", Mysql, "8.0.12", "so many releases"),
+            (Mysql, "5.6.24", Mysql, "5.7.22", "mysql_upgrade"),
+            (Mysql, "5.7.22", Mysql, "8.0.12", "from 8.0.16 on"),
             (Mysql, "9.7.5", Mysql, "9.7.4", "no server goes back"),
             (Mariadb, "10.3.2", Mariadb, "10.11.19", "a dump"),
         ] {

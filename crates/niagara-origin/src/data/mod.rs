@@ -2,22 +2,31 @@
 
 mod asleep;
 mod backup;
+mod code;
 mod digest;
 mod directory;
 mod dump_files;
+mod dump_head;
 pub(crate) mod elsewhere;
 mod ending;
+mod first_lines;
+mod generated;
 mod image;
 mod in_clear;
 mod load;
 mod made_by;
+mod mydumper;
+mod nearest;
 mod progress;
 mod source;
 mod split;
+mod sql_mode;
 mod statement;
+mod system_tables;
 mod tablespace;
 mod unreadable;
 
+pub use dump_head::DumpTool;
 pub use image::image_of;
 pub use made_by::MadeBy;
 pub use source::{DataKind, DataSource};

@@ -3,10 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use niagara_server::{Config, Install};
+use niagara_server::{Config, Install, Version};
 use serde::{Deserialize, Serialize};
 
+use super::dump_head::{DumpHead, DumpTool};
 use super::made_by::MadeBy;
+use super::mydumper::{DumperFolder, is_mydumper};
 use super::{backup, digest, directory, dump_files};
 use crate::configuration::Persisted;
 
@@ -48,6 +50,9 @@ pub struct DataSource {
     /// The server that they are of; not every dump says it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub made_by: Option<MadeBy>,
+    /// The tool that wrote a dump, where it is of another branch than the server.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written_by: Option<DumpTool>,
     /// How their files are laid out.
     #[serde(default, skip_serializing_if = "Config::is_empty")]
     pub layout: Config,
@@ -69,9 +74,11 @@ impl DataSource {
                 path.display()
             )
         })?;
+        let mut written_by = None;
         let (kind, made_by, layout) = if metadata.is_file() {
-            let head = dump_files::head(&path)?;
-            (DataKind::Dump, dump_files::made_by(&head), Config::new())
+            let head = DumpHead::of(&dump_files::head(&path)?);
+            written_by = head.foreign_tool();
+            (DataKind::Dump, head.made_by, Config::new())
         } else if backup::is_backup(&path) {
             backup::check(&path)?;
             directory::check(&path)?;
@@ -82,8 +89,8 @@ impl DataSource {
             let mut layout = directory::layout(&path)?;
             layout.extend(backup::layout(&path));
             (DataKind::Backup, Some(made_by), layout)
-        } else if dump_files::is_mydumper(&path) {
-            dump_files::mydumper_files(&path)?;
+        } else if is_mydumper(&path) {
+            DumperFolder::open(&path)?;
             (DataKind::Mydumper, None, Config::new())
         } else if directory::is_directory(&path) {
             directory::check(&path)?;
@@ -112,6 +119,7 @@ impl DataSource {
             path,
             kind,
             made_by,
+            written_by,
             layout,
         })
     }
@@ -122,7 +130,11 @@ impl DataSource {
             .made_by
             .map(|made_by| format!(" of {made_by}"))
             .unwrap_or_default();
-        format!("{} {}{of}", self.kind.words(), self.path.display())
+        let by = self
+            .written_by
+            .map(|tool| format!(", written by {tool}"))
+            .unwrap_or_default();
+        format!("{} {}{of}{by}", self.kind.words(), self.path.display())
     }
 
     /// Whether it is files that a server starts on, rather than statements.
@@ -146,6 +158,14 @@ impl DataSource {
             );
         }
         Ok(())
+    }
+
+    /// Whether they are of an older series of MariaDB than `install`: MySQL upgrades its system tables itself.
+    pub(super) fn is_older_mariadb(&self, install: &Install) -> bool {
+        let series = |version: Version| (version.major, version.minor);
+        self.made_by.is_some_and(|made_by| {
+            made_by.family.is_mariadb() && series(made_by.version) < series(install.version)
+        })
     }
 
     /// Whether `install` takes these data.

@@ -3,11 +3,13 @@
 
 use niagara_load::sql_text;
 
+use super::code::Code;
+
 /// Databases that every server has of its own.
-pub(crate) const SYSTEM: [&str; 5] = [
+const SYSTEM: [&str; 5] = [
+    "information_schema",
     "mysql",
     "sys",
-    "information_schema",
     "performance_schema",
     "ndbinfo",
 ];
@@ -45,6 +47,9 @@ impl About {
         match (word(0), word(1)) {
             ("USE", _) => Self::Use(name_after_use(code)),
             ("CREATE" | "ALTER" | "DROP", "DATABASE" | "SCHEMA") => Self::Database(names_own(code)),
+            ("CREATE", "OR") if matches!(word(3), "DATABASE" | "SCHEMA") => {
+                Self::Database(names_own(code))
+            }
             ("GRANT" | "REVOKE", _) => Self::Accounts,
             ("CREATE", "OR") if matches!(word(3), "USER" | "ROLE") => Self::Accounts,
             ("CREATE" | "ALTER" | "DROP" | "RENAME", "USER" | "ROLE") => Self::Accounts,
@@ -99,7 +104,7 @@ pub(crate) fn first_word(statement: &[u8]) -> String {
 }
 
 /// The statement from its first word on: comments that servers execute begin behind their version.
-fn without_comments(mut text: &[u8]) -> &[u8] {
+pub(crate) fn without_comments(mut text: &[u8]) -> &[u8] {
     loop {
         text = text.trim_ascii_start();
         if text.starts_with(b"-- ") || text.starts_with(b"--\n") || text.starts_with(b"#") {
@@ -155,23 +160,43 @@ pub(crate) fn quoted(names: &[&str]) -> String {
     all.join(", ")
 }
 
-/// Whether a statement about a database names one of the server's own.
-fn names_own(code: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(code).to_ascii_lowercase();
-    text.split(|c: char| c.is_whitespace() || c == '`' || c == ';')
-        .any(|word| SYSTEM.contains(&word))
+/// Whether a database of this name is the server's own. `information_schema` has its name in any case, others in theirs.
+pub(crate) fn is_system(name: &str) -> bool {
+    name.eq_ignore_ascii_case(SYSTEM[0]) || SYSTEM.contains(&name)
 }
 
-fn name_after_use(code: &[u8]) -> String {
-    let text = String::from_utf8_lossy(code);
-    let name = text.get(3..).unwrap_or_default().trim();
-    let name = name.trim_end_matches("*/").trim_end();
-    match name
-        .strip_prefix('`')
-        .and_then(|name| name.strip_suffix('`'))
-    {
-        Some(name) => name.replace("``", "`"),
-        None => name.to_owned(),
+/// The condition that `column` names none of the server's own databases.
+pub(crate) fn not_system(column: &str) -> String {
+    format!("CAST({column} AS BINARY) NOT IN ({})", quoted(&SYSTEM))
+}
+
+/// Whether a statement about a database names one of the server's own.
+fn names_own(statement: &[u8]) -> bool {
+    let mut code = Code::of(statement);
+    code.takes_any(&["CREATE", "ALTER", "DROP"]);
+    if code.takes("OR") {
+        code.takes("REPLACE");
+    }
+    code.takes_any(&["DATABASE", "SCHEMA"]);
+    if code.takes("IF") {
+        code.takes("NOT");
+        code.takes("EXISTS");
+    }
+    code.name().is_some_and(|name| is_system(&name))
+}
+
+fn name_after_use(statement: &[u8]) -> String {
+    let mut code = Code::of(statement);
+    code.takes("USE");
+    // A name without quotes may have signs that no bare word has.
+    let bare = || {
+        let text = String::from_utf8_lossy(code.rest()).into_owned();
+        text.trim().trim_end_matches("*/").trim_end().to_owned()
+    };
+    let whole = bare();
+    match whole.starts_with(['`', '"']) {
+        true => code.name().unwrap_or(whole),
+        false => whole,
     }
 }
 
@@ -241,6 +266,28 @@ mod tests {
                 "/*!40000 DROP DATABASE IF EXISTS `mysql`*/",
                 About::Database(true),
             ),
+            (
+                "CREATE DATABASE `old` COMMENT 'moved from mysql on a1'",
+                About::Database(false),
+            ),
+            (
+                "CREATE SCHEMA IF NOT EXISTS `mysql backup` /* sys */",
+                About::Database(false),
+            ),
+            ("CREATE DATABASE Sys", About::Database(false)),
+            (
+                "ALTER DATABASE `mysql-5` COMMENT 'sys'",
+                About::Database(false),
+            ),
+            (
+                "CREATE OR REPLACE DATABASE `performance_schema`",
+                About::Database(true),
+            ),
+            (
+                "DROP DATABASE IF EXISTS INFORMATION_SCHEMA",
+                About::Database(true),
+            ),
+            ("/*!40000 USE `my;sql` */", About::Use("my;sql".into())),
             ("", About::Data),
         ] {
             assert_eq!(of(text), about, "{text}");

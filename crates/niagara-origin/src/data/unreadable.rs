@@ -9,7 +9,7 @@ use niagara_load::{Admin, LoadError, counted};
 use niagara_server::{Cancel, RunningServer};
 
 use super::elsewhere::ENGINES;
-use super::statement::{SYSTEM, quoted};
+use super::statement::{not_system, quoted};
 
 /// Opening a table may have to wait for its file.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -35,8 +35,8 @@ pub(crate) fn unreadable(server: &RunningServer, cancel: &Cancel) -> Result<Vec<
     // Those whose rows are elsewhere are told by themselves.
     let tables = admin.rows(&format!(
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') \
-         AND table_schema NOT IN ({}) AND (engine IS NULL OR engine NOT IN ({})) ORDER BY 1, 2",
-        quoted(&SYSTEM),
+         AND {} AND (engine IS NULL OR engine NOT IN ({})) ORDER BY 1, 2",
+        not_system("table_schema"),
         quoted(&ENGINES)
     ))?;
     let mut all = Vec::with_capacity(tables.len());

@@ -1,5 +1,7 @@
 //! A user's server with a database, in a place of its own: what the tests of MariaDB's and of MySQL's data have in common.
 
+#![allow(dead_code, reason = "each test file uses its part of this")]
+
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -9,6 +9,7 @@ use super::kept_options::kept_options;
 use super::remote_access::{RemoteAccess, listen_address};
 use super::run_files::Files;
 use super::spec::LaunchSpec;
+use crate::family::{Family, Version};
 use crate::install::Install;
 use crate::install::share::{plugin_folder, share_folder};
 use crate::repeated::{each_of, is_repeated};
@@ -38,6 +39,21 @@ const MAY_BE_EMPTY: [&str; 21] = [
     "session_track_system_variables",
     "tls_ciphersuites",
 ];
+
+/// The number of a server in replication, of which a copy takes no part: that of other servers by themselves.
+const NUMBER: u32 = 1;
+
+/// The option of that number, where the server needs it and `config` does not say it.
+pub(super) fn number_argument(install: &Install, config: &Config) -> Option<String> {
+    let is_wanted =
+        wants_number(install.family, install.version) && !config.contains_key("server_id");
+    is_wanted.then(|| format!("--server-id={NUMBER}"))
+}
+
+/// Whether a server writes a binary log only where it was given a number: MySQL before 8.0.
+fn wants_number(family: Family, version: Version) -> bool {
+    !family.is_mariadb() && version.major < 8
+}
 
 /// Whether a variable with this value is given by its name alone.
 pub fn is_flag(name: &str, value: &str) -> bool {
@@ -85,6 +101,7 @@ pub(super) fn arguments(
     if !spec.install.family.is_mariadb() {
         arguments.push("--loose-mysqlx=OFF".into());
     }
+    arguments.extend(number_argument(spec.install, spec.config).map(OsString::from));
     arguments.extend(plugin_arguments(spec.install).map(OsString::from));
     // Before the configuration's own, which have the last word.
     let kept = kept_options(&files.datadir)?;
@@ -160,6 +177,19 @@ pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn old_mysql_gets_a_number_for_its_binary_log() -> Result<()> {
+        for (family, version, wants) in [
+            (Family::Mysql, "5.7.22", true),
+            (Family::Percona, "5.6.51", true),
+            (Family::Mysql, "8.0.12", false),
+            (Family::Mariadb, "10.1.23", false),
+        ] {
+            assert_eq!(wants_number(family, version.parse()?), wants, "{version}");
+        }
+        Ok(())
+    }
 
     #[test]
     fn what_servers_take_every_occurrence_of_is_given_as_often() {

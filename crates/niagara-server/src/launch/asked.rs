@@ -5,9 +5,14 @@ use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
 
-use super::arguments::base_arguments;
+use super::arguments::{base_arguments, number_argument, variable_arguments};
+use super::error_log;
 use crate::install::Install;
 use crate::install::version::NO_PROFILE;
+use crate::runtime::{Config, Runtime};
+
+/// What servers say of a value that they refuse, of their own or of an engine's, and go on with the help that they were asked for.
+const REFUSING: [&str; 2] = ["Error while setting value", "Parsing options for plugin"];
 
 impl Install {
     /// Every option with its words, and the table of variables with their compiled-in defaults: `--verbose --help`, with
@@ -22,6 +27,34 @@ impl Install {
         command.args(plugins.map(|plugin| format!("--plugin-load-add={plugin}")));
         command.args(["--verbose", "--help"]);
         Ok(printed(&self.run(&mut command)?))
+    }
+
+    /// Why it does not take these variables, as far as it tells without being started: a value that it does not know, a collation.
+    /// None where it takes them. `scratch` stands for its data directory; nothing is written there.
+    ///
+    /// # Errors
+    /// It does not run.
+    pub fn refusal_of(&self, config: &Config, scratch: &Path) -> Result<Option<String>> {
+        let mut command = self.command();
+        command.args(base_arguments(self, scratch));
+        command.args(number_argument(self, config));
+        command.args(variable_arguments(&Runtime::default(), config));
+        command.args(["--verbose", "--help"]);
+        let output = self.run(&mut command)?;
+        let text = String::from_utf8_lossy(&output.stderr).into_owned() + &printed(&output);
+        let mut refusing = error_log::errors(&text).filter(|line| {
+            let mut words = REFUSING.iter();
+            words.any(|words| line.contains(words))
+        });
+        let said = refusing.next().map(error_log::words);
+        match (said, output.status.success()) {
+            (Some(said), _) => Ok(Some(said)),
+            (None, true) => Ok(None),
+            (None, false) => {
+                let said = error_log::cause(&text);
+                Ok(Some(said.unwrap_or_else(|| output.status.to_string())))
+            }
+        }
     }
 
     /// The options that it would be started with by the option file `file` and what that includes: the line below the

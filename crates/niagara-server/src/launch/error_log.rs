@@ -41,12 +41,13 @@ pub(crate) fn cause(log: &str) -> Option<String> {
         .iter()
         .find(|line| telling.iter().any(|phrase| line.contains(phrase)))
         .or(errors.first())?;
-    Some(
-        line.split_once("[ERROR]")
-            .map_or(*line, |(_, text)| text)
-            .trim()
-            .to_owned(),
-    )
+    Some(words(line))
+}
+
+/// What a line of a log says, without its time and rank.
+pub(crate) fn words(line: &str) -> String {
+    let text = line.split_once("[ERROR]").map_or(line, |(_, text)| text);
+    text.trim().to_owned()
 }
 
 #[cfg(test)]

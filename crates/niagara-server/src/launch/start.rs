@@ -118,6 +118,15 @@ fn spawn_on(
     })
 }
 
+/// A server that ended by itself while it was starting.
+#[derive(Debug, thiserror::Error)]
+#[error("{told}")]
+pub struct StartFailed {
+    /// The error of its log that names the cause best; none where it has logged none.
+    pub cause: Option<String>,
+    told: String,
+}
+
 /// A server that was started and may not answer yet. Dropped, it is killed.
 #[derive(Debug)]
 pub struct StartingServer {
@@ -241,7 +250,11 @@ impl StartingServer {
         let log = error_log::tail(&self.files.log(), 400);
         match Around::behind(status, &log, memory_ran_out) {
             Some(around) => AroundServer::new(around, told).into(),
-            None => anyhow!(told),
+            None => StartFailed {
+                cause: error_log::cause(&log),
+                told,
+            }
+            .into(),
         }
     }
 

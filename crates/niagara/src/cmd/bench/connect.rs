@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use anyhow::{Result, anyhow, bail};
-use niagara_load::{Admin, Endpoint, LoadError, TlsOptions, Transport};
+use niagara_load::{Admin, Endpoint, LoadError, TlsMode, TlsOptions, Transport};
 
 use super::args::ConnectArgs;
 use super::password;
@@ -32,6 +32,12 @@ pub fn connect(args: &ConnectArgs) -> Result<(Endpoint, Admin)> {
         connected => connected,
     };
     let admin = connected.map_err(|error| unreachable(&error, &endpoint))?;
+    if let Some(why) = admin.unencrypted() {
+        let why = why.lines().next().unwrap_or_default();
+        tell!("not encrypted, which was preferred: {why}");
+        // Or each connection of a load would try again.
+        endpoint.tls.mode = TlsMode::Disabled;
+    }
     Ok((endpoint, admin))
 }
 
