@@ -24,7 +24,7 @@ pub fn page(record: &Record) -> String {
         .unwrap_or_default();
     let _ = writeln!(
         page,
-        "\nRecord, with notes on method and checks: [{0}.json]({0}.json).{study}{then}",
+        "\n[Record]({0}.json), with notes on method and checks.{study}{then}",
         record.id
     );
     let mut before = Vec::new();
@@ -57,7 +57,7 @@ pub fn page(record: &Record) -> String {
 /// The table of all findings.
 pub fn overview(records: &[Record]) -> String {
     let mut page = "<!-- Rendered from the records by `make docs-results`. -->\n# What was measured\n\n\
-        Each page names machine, commands and seeds. Its record beside it (JSON, [schema](schema.json)) has every figure.\n\
+        Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure and all notes.\n\
         All machines are virtual, with 2 CPUs that server and load generator share. They are not all the same one.\n\
         Ratios are B over A; brackets hold 95 % intervals unless a page says otherwise.\n\n\
         |result|finding|published then|\n|---|---|---|\n"
@@ -73,10 +73,13 @@ pub fn overview(records: &[Record]) -> String {
         );
     }
     page.push_str(
-        "\nNot measured: clients and server on CPUs of their own (`placement=apart` takes three), a load from \
-         [another machine](../two-machines.md) over a real network,\nmore than two threads that run at the same time, \
-         the parts of an own build in duels (`studies/own-build-parts.toml`),\na build without unused parts \
-         (`build=clang-pgo-lto-lean`), and servers outside of Debian's archive, such as Oracle's binaries of MySQL.\n",
+        "\n## Not measured\n\n\
+         - Clients and server on CPUs of their own: `placement=apart` takes three CPUs.\n\
+         - A load from [another machine](../two-machines.md) over a real network.\n\
+         - More than two threads that run at the same time.\n\
+         - The parts of an own build in duels, `studies/own-build-parts.toml`.\n\
+         - A build without unused parts, `build=clang-pgo-lto-lean`.\n\
+         - Servers outside of Debian's archive, such as Oracle's binaries of MySQL.\n",
     );
     page
 }
