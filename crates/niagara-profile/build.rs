@@ -8,9 +8,9 @@ use std::process::Command;
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-changed=shim/alloc.rs");
-    println!("cargo:rerun-if-changed=../../layers");
-    println!("cargo:rerun-if-changed=../../limits");
-    println!("cargo:rerun-if-changed=../../function-names");
+    println!("cargo:rerun-if-changed=data/layers");
+    println!("cargo:rerun-if-changed=data/limits");
+    println!("cargo:rerun-if-changed=data/function-names");
     let variable = |name: &str| env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"));
     let library = PathBuf::from(variable("OUT_DIR")).join("libniagara_alloc.so");
     let mut command = Command::new(variable("RUSTC"));

@@ -7,7 +7,7 @@ use std::process::Command;
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    println!("cargo:rerun-if-changed=../../servers");
+    println!("cargo:rerun-if-changed=../../data/servers");
     println!("cargo:rerun-if-changed=preload/huge_text.rs");
     let variable = |name: &str| env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"));
     let library = PathBuf::from(variable("OUT_DIR")).join("libniagara_text.so");

@@ -49,7 +49,7 @@ pub(crate) fn take_along(build: &Path, server: &Path, usr: &Path) -> Result<()> 
         bail!(
             "the server needs libraries of its own build and does not look for them beside itself: {}\n\
              remedy: CMAKE_BUILD_RPATH = \"$ORIGIN/../lib\" in [build.cmake] of the server's file, as in \
-             servers/mysql-9.7.toml",
+             data/servers/mysql-9.7.toml",
             lost.join(", ")
         );
     }

@@ -14,7 +14,7 @@ use crate::source::Source;
 pub(crate) fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {
     described.build.clone().with_context(|| {
         format!(
-            "how {} is built is not known\nremedy: add [build] to its file, as in servers/mariadb-10.11.toml",
+            "how {} is built is not known\nremedy: add [build] to its file, as in data/servers/mariadb-10.11.toml",
             described.name
         )
     })
@@ -52,7 +52,7 @@ pub fn built_as<'a>(catalog: &'a Catalog, server: &str) -> Result<&'a ServerDesc
     bail!(
         "{server} is {} {}, and nobody knows how a server of that series is built: the catalogue has {}\n\
          remedy: begin with one of these (niagara server list), add a file with [build] to the folder of --servers \
-         (servers/README.md), or leave builds out",
+         (data/servers/README.md), or leave builds out",
         install.family,
         install.version,
         known.join(", ")

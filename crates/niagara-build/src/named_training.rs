@@ -1,4 +1,4 @@
-//! Trainings with a name: `trainings/NAME.toml` says which workloads they are made of. One of these may be `answers`, the
+//! Trainings with a name: `data/trainings/NAME.toml` says which workloads they are made of. One of these may be `answers`, the
 //! statements that a check compares servers by.
 
 use std::collections::BTreeMap;
@@ -9,15 +9,15 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use sha2::{Digest, Sha256};
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../trainings");
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../data/trainings");
 
 /// The statements of `niagara server check --part answers`, as a workload of a training: every kind of query, changes, what
 /// has to be refused, and the structure of tables, in every engine that the server has.
 pub(crate) const ANSWERS: &str = "answers";
 /// What these statements are.
-static ANSWERS_FILE: &[u8] = include_bytes!("../../../checks/answers.sql");
+static ANSWERS_FILE: &[u8] = include_bytes!("../../../data/checks/answers.sql");
 
-/// What `trainings/NAME.toml` says.
+/// What `data/trainings/NAME.toml` says.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct NamedTraining {

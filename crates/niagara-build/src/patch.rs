@@ -72,7 +72,7 @@ impl Patch {
             bail!(
                 "the patch {} does not apply to this source: {causes}\n\
                  remedy: leave it out, build a version that it was written for, or write it again for this one \
-                 (patches/README.md)",
+                 (data/patches/README.md)",
                 self.name
             );
         }

@@ -1,9 +1,9 @@
-//! The source changes that come with the program: `patches/NAME.patch` with `patches/NAME.toml`.
+//! The source changes that come with the program: `data/patches/NAME.patch` with `data/patches/NAME.toml`.
 
 use anyhow::{Result, anyhow};
 use include_dir::{Dir, include_dir};
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../patches");
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../data/patches");
 
 /// The names of all patches.
 pub fn patch_names() -> Vec<String> {

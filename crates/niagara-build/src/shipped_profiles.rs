@@ -1,4 +1,4 @@
-//! Profiles that come with the program: `profiles/NAME.toml` with `profiles/NAME.profdata.zst`. With one that fits, a build
+//! Profiles that come with the program: `data/pgo-profiles/NAME.toml` with `data/pgo-profiles/NAME.profdata.zst`. With one that fits, a build
 //! with profile feedback takes one compilation instead of two and a training.
 
 use std::path::PathBuf;
@@ -15,13 +15,13 @@ use crate::source::Source;
 use crate::store;
 use crate::training::Training;
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../profiles");
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../data/pgo-profiles");
 
 /// How many of the functions that a shipped profile counted may be others in the source at hand: releases of one series
 /// change a few hundred of some thirty thousand, and each of those is compiled as if it had not been counted.
 pub(crate) const MAX_STALE_SHARE: f64 = 0.05;
 
-/// What `profiles/NAME.toml` says of a profile.
+/// What `data/pgo-profiles/NAME.toml` says of a profile.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ShippedProfile {
@@ -51,8 +51,8 @@ impl ShippedProfile {
         let path = format!("{}.profdata.zst", self.name);
         let packed = BUILT_IN
             .get_file(&path)
-            .with_context(|| format!("profiles/{path} is missing"))?;
-        zstd::decode_all(packed.contents()).with_context(|| format!("profiles/{path} is damaged"))
+            .with_context(|| format!("data/pgo-profiles/{path} is missing"))?;
+        zstd::decode_all(packed.contents()).with_context(|| format!("data/pgo-profiles/{path} is damaged"))
     }
 
     /// Stands for the content.
@@ -112,9 +112,9 @@ pub fn shipped_profiles() -> Result<Vec<ShippedProfile>> {
     });
     files
         .map(|(name, text)| {
-            let file = format!("profiles/{name}.toml");
+            let file = format!("data/pgo-profiles/{name}.toml");
             let profile: ShippedProfile =
-                niagara_toml::read(&file, text, "profiles/README.md shows the format", &[])?;
+                niagara_toml::read(&file, text, "data/pgo-profiles/README.md shows the format", &[])?;
             Ok(ShippedProfile { name, ..profile })
         })
         .collect()

@@ -964,7 +964,7 @@ fn what_earlier_attempts_at_bolt_took_counts() {
 
 /// The profile that comes with the program, unpacked.
 fn shipped_profile(yard: &Yard) -> PathBuf {
-    let packed = include_bytes!("../../../profiles/mariadb-10.11-clang-19.profdata.zst");
+    let packed = include_bytes!("../../../data/pgo-profiles/mariadb-10.11-clang-19.profdata.zst");
     let profile = yard.folder.path().join("shipped.profdata");
     fs::write(&profile, zstd::decode_all(&packed[..]).expect("packed")).expect("written");
     profile

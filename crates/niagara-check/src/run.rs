@@ -229,7 +229,7 @@ fn suite(
         ));
     };
     let Some(list) = TestList::built_in(name)? else {
-        let why = format!("there is no list of tests for it (checks/{name}.tests)");
+        let why = format!("there is no list of tests for it (data/checks/{name}.tests)");
         return Ok(PartReport::skipped(Part::Suite, &why));
     };
     let tests = get_suite(
@@ -245,7 +245,7 @@ fn suite(
         },
     )?;
     let Some(tests) = tests else {
-        let why = format!("servers/{name}.toml names no packages with tests ([suite])");
+        let why = format!("data/servers/{name}.toml names no packages with tests ([suite])");
         return Ok(PartReport::skipped(Part::Suite, &why));
     };
     regression_suite(

@@ -15,7 +15,7 @@ use serde::Deserialize;
 use crate::folded::{Folded, Place};
 use crate::rules;
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../function-names");
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/data/function-names");
 /// A chain of functions without names is named from its ends inwards, one of them in a pass.
 const PASSES: usize = 6;
 

@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::folded::{Folded, Frame, Place};
 use crate::rules;
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../layers");
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/data/layers");
 
 /// One layer: what time is spent on.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::rules;
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../limits");
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/data/limits");
 
 /// Something that can limit a server.
 #[derive(Debug, Clone, PartialEq, Deserialize, JsonSchema)]

@@ -16,7 +16,7 @@ use crate::server::{connect, endpoint};
 /// Seed of the data and of what is drawn.
 const SEED: u64 = 1;
 
-/// Has `server` execute the statements of `checks/answers.sql`, with tables in every engine that it has, again and again until
+/// Has `server` execute the statements of `data/checks/answers.sql`, with tables in every engine that it has, again and again until
 /// `seconds` are over, once at least; how many it executed. What it refuses it is meant to refuse, or does not know.
 ///
 /// # Errors
@@ -29,7 +29,7 @@ pub fn exercise(
     tell: &mut dyn FnMut(&str),
 ) -> Result<u64> {
     let began = Instant::now();
-    let script = Script::parse("checks/answers.sql (built in)", SCRIPT)?;
+    let script = Script::parse("data/checks/answers.sql (built in)", SCRIPT)?;
     let mut exercise = Exercise {
         admin: connect(&endpoint(server))?,
         words: WORDS.lines().filter(|line| !line.is_empty()).collect(),
@@ -166,7 +166,7 @@ impl Exercise<'_> {
         rng: &mut ChaCha8Rng,
     ) -> Result<String> {
         template::fill(text, row, &self.words, rng)
-            .map_err(|cause| anyhow::anyhow!("checks/answers.sql:{}: {cause}", statement.line))
+            .map_err(|cause| anyhow::anyhow!("data/checks/answers.sql:{}: {cause}", statement.line))
     }
 
     fn execute(&mut self, sql: &str) -> Result<()> {

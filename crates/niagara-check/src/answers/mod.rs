@@ -27,8 +27,8 @@ use super::room::Room;
 use super::server::{Bench, Setting, connect, endpoint};
 use niagara_server::Cancel;
 
-const SCRIPT: &str = include_str!("../../../../checks/answers.sql");
-const WORDS: &str = include_str!("../../../../checks/words.txt");
+const SCRIPT: &str = include_str!("../../../../data/checks/answers.sql");
+const WORDS: &str = include_str!("../../../../data/checks/words.txt");
 /// Engines that tables are made in, where both servers have them.
 pub const ANSWERED_ENGINES: [&str; 4] = ["InnoDB", "MyISAM", "Aria", "MEMORY"];
 /// Rows that one INSERT brings.
@@ -102,7 +102,7 @@ pub fn compare_answers(
 ) -> Result<PartReport> {
     let began = Instant::now();
     let mut reporter = Reporter::new(Part::Answers, watch);
-    let script = Script::parse("checks/answers.sql (built in)", SCRIPT)?;
+    let script = Script::parse("data/checks/answers.sql (built in)", SCRIPT)?;
     let mut progress = |text: &str| reporter.step(0, 1, text);
     let objection = objection(cache, ours, theirs)?;
     let [mut our_setting, their_setting] = options.settings.clone();
@@ -595,7 +595,7 @@ fn is_changes(section: &Section) -> bool {
 
 fn wrong(statement: &Statement, cause: &str) -> anyhow::Error {
     anyhow!(
-        "checks/answers.sql:{}: {cause}\nremedy: checks/README.md describes the file",
+        "data/checks/answers.sql:{}: {cause}\nremedy: data/checks/README.md describes the file",
         statement.line
     )
 }
@@ -606,7 +606,7 @@ mod tests {
 
     #[test]
     fn the_built_in_statements_are_valid_and_varied() {
-        let script = Script::parse("checks/answers.sql", SCRIPT).expect("valid");
+        let script = Script::parse("data/checks/answers.sql", SCRIPT).expect("valid");
         let words: Vec<&str> = WORDS.lines().filter(|line| !line.is_empty()).collect();
         let mut rng = ChaCha8Rng::seed_from_u64(1);
         let mut statements = 0;
@@ -624,7 +624,7 @@ mod tests {
 
     #[test]
     fn questions_are_asked_again_behind_the_changes_and_before_the_structure_changes() {
-        let script = Script::parse("checks/answers.sql", SCRIPT).expect("valid");
+        let script = Script::parse("data/checks/answers.sql", SCRIPT).expect("valid");
         let passes = passes(&script);
         let queries = passes.iter().filter(|(_, again)| *again).count();
         assert!(queries >= 15, "{queries}");

@@ -1,4 +1,4 @@
-//! The statements that servers are compared by: a file of SQL with directives in comments (`checks/README.md`).
+//! The statements that servers are compared by: a file of SQL with directives in comments (`data/checks/README.md`).
 
 use anyhow::{Result, bail};
 
@@ -68,7 +68,7 @@ impl Script {
                 match section(directive) {
                     Ok(section) => sections.push(section),
                     Err(cause) => bail!(
-                        "{file}:{number}: {cause}\nremedy: see checks/README.md for what a directive looks like"
+                        "{file}:{number}: {cause}\nremedy: see data/checks/README.md for what a directive looks like"
                     ),
                 }
                 continue;

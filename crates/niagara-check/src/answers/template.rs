@@ -52,7 +52,7 @@ fn value(
     rng: &mut ChaCha8Rng,
 ) -> Result<String, String> {
     let (kind, rest) = placeholder.split_once(' ').unwrap_or((placeholder, ""));
-    let bad = || format!("`{{{placeholder}}}` is not a placeholder: see checks/README.md");
+    let bad = || format!("`{{{placeholder}}}` is not a placeholder: see data/checks/README.md");
     let numbers: Option<Vec<i64>> = rest.split(' ').map(|word| word.parse().ok()).collect();
     let range = || match numbers.as_deref() {
         Some([low, high]) if low <= high => Ok(*low..=*high),

@@ -1,4 +1,4 @@
-//! Which tests of a server's own suite are run: `checks/NAME.tests`.
+//! Which tests of a server's own suite are run: `data/checks/NAME.tests`.
 
 use anyhow::{Result, bail};
 

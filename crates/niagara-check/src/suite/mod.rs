@@ -34,7 +34,7 @@ use super::outcome::{LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
 
 /// The lists that are built in, by the server's name in the catalogue.
-static LISTS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../checks");
+static LISTS: include_dir::Dir<'_> = include_dir::include_dir!("$CARGO_MANIFEST_DIR/../../data/checks");
 
 /// Which tests are run, and how.
 #[derive(Debug, Clone, Default)]
@@ -58,7 +58,7 @@ impl TestList {
     pub(crate) fn built_in(server: &str) -> Result<Option<TestList>> {
         let name = format!("{server}.tests");
         let text = LISTS.get_file(&name).and_then(|file| file.contents_utf8());
-        text.map(|text| TestList::parse(&format!("checks/{name} (built in)"), text))
+        text.map(|text| TestList::parse(&format!("data/checks/{name} (built in)"), text))
             .transpose()
     }
 }

@@ -12,7 +12,7 @@ use niagara_toml::{Mistakes, did_you_mean};
 use super::definition::Lever;
 use super::parse::parse;
 
-static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../levers");
+static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../data/levers");
 
 /// The levers built into the program and those of further folders, the promising first.
 /// The same id in a later folder replaces an earlier one.
@@ -24,12 +24,12 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
     let mut levers = BTreeMap::new();
     for file in BUILT_IN.files() {
         if let (Some(id), Some(text)) = (lever_id(file.path()), file.contents_utf8()) {
-            let name = format!("levers/{id}.toml (built in)");
+            let name = format!("data/levers/{id}.toml (built in)");
             levers.insert(id.clone(), (parse(&id, &name, text)?, text.to_owned()));
         }
     }
     for (id, text) in niagara_build::lever_texts() {
-        let name = format!("patches/{id}.toml (built in)");
+        let name = format!("data/patches/{id}.toml (built in)");
         levers.insert(id.clone(), (parse(&id, &name, &text)?, text));
     }
     for folder in extra_dirs {

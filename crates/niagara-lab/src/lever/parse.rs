@@ -348,7 +348,7 @@ malloc = \"jemalloc\"
 
     #[test]
     fn a_good_lever() {
-        let lever = parse("malloc-jemalloc", "levers/malloc-jemalloc.toml", GOOD).expect("valid");
+        let lever = parse("malloc-jemalloc", "data/levers/malloc-jemalloc.toml", GOOD).expect("valid");
         assert_eq!(
             (lever.factor(), lever.level()),
             ("malloc", Some("jemalloc"))

@@ -62,7 +62,7 @@ fn levers_that_set_innodbs_variables_alone_are_for_its_tables() {
             let is_innodb = rest.is_empty() && names.all(|name| name.starts_with("innodb_"));
             assert!(
                 !is_innodb || lever.when().engines == ["innodb"],
-                "levers/{}.toml: [when] wants engines = [\"innodb\"]",
+                "data/levers/{}.toml: [when] wants engines = [\"innodb\"]",
                 lever.id()
             );
         }
@@ -199,10 +199,10 @@ fn what_was_measured_stands_in_the_page_that_is_named() {
                 continue;
             }
             let page = std::fs::read_to_string(root.join(source))
-                .unwrap_or_else(|error| panic!("levers/{}.toml: {source}: {error}", lever.id()));
+                .unwrap_or_else(|error| panic!("data/levers/{}.toml: {source}: {error}", lever.id()));
             if !as_printed(measured).iter().any(|text| page.contains(text)) {
                 missing.push(format!(
-                    "levers/{}.toml: {} [{}, {}] is not in {source}",
+                    "data/levers/{}.toml: {} [{}, {}] is not in {source}",
                     lever.id(),
                     measured.ratio,
                     measured.low,
@@ -243,7 +243,7 @@ fn a_lever_that_leaves_a_branch_out_says_why() {
         ] {
             assert!(
                 range.is_some() || lever.elsewhere.reason(family).is_some(),
-                "levers/{}.toml is not for {family} and does not say why: add [elsewhere]",
+                "data/levers/{}.toml is not for {family} and does not say why: add [elsewhere]",
                 lever.id()
             );
         }
@@ -275,7 +275,7 @@ fn what_a_server_is_said_not_to_have_it_does_not_have() {
                 for (variable, _) in lever.template.variables(other) {
                     assert!(
                         !known.contains(variable.as_str()),
-                        "levers/{}.toml says \"{reason}\", but {} knows {variable}",
+                        "data/levers/{}.toml says \"{reason}\", but {} knows {variable}",
                         lever.id(),
                         server.display()
                     );

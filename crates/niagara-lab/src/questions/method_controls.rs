@@ -28,7 +28,7 @@ const CONTROLS: [(Role, &str); 2] = [
 /// Most duels of a control, as a multiple of those at its first look: how it does should be known, not how much.
 const OF_FIRST_LOOK: usize = 2;
 
-/// The least that the positive control is known to cost, as a ratio (`levers/performance-schema-all.toml`; in the published studies it
+/// The least that the positive control is known to cost, as a ratio (`data/levers/performance-schema-all.toml`; in the published studies it
 /// was × 0.66 to 0.90): an interval above it says something, one that reaches below it only that its duels were few or noisy.
 const LEAST_COST: f64 = 0.95;
 

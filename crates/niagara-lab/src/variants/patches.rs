@@ -1,4 +1,4 @@
-//! Source changes: `patches/NAME.patch` with `patches/NAME.toml`, each a lever that changes the build.
+//! Source changes: `data/patches/NAME.patch` with `data/patches/NAME.toml`, each a lever that changes the build.
 
 use anyhow::{Context, Result, bail};
 use niagara_build::{Patch, Source, patch_text};
@@ -27,7 +27,7 @@ pub(crate) fn patch(name: &str, source: &Source) -> Result<Patch> {
         bail!(
             "the patch {name} is not for {} {} ({}): it is written for {}\n\
              remedy: leave it out, build a version that it is written for, or write it again for this one \
-             (patches/README.md)",
+             (data/patches/README.md)",
             source.family,
             source.version,
             source.name,
@@ -95,7 +95,7 @@ mod tests {
             );
             let (families, readme) = (
                 lever.when().clone(),
-                include_str!("../../../../patches/README.md"),
+                include_str!("../../../../data/patches/README.md"),
             );
             assert!(
                 families.mariadb.is_some() || families.mysql.is_some(),
@@ -103,7 +103,7 @@ mod tests {
             );
             assert!(
                 readme.contains(&format!("| `{name}` |")),
-                "{name} in patches/README.md"
+                "{name} in data/patches/README.md"
             );
         }
         let error = patch_text("nothing").expect_err("unknown").to_string();

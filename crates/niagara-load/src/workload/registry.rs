@@ -319,7 +319,7 @@ mod tests {
         for name in ["commit", "report"] {
             assert!(WorkloadKind::names().contains(&name), "{name}");
         }
-        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../workloads");
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../data/workloads");
         let files = std::fs::read_dir(folder).unwrap();
         for file in files {
             let path = file.unwrap().path();

@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::family::{Family, Version};
 
-static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../servers");
+static EMBEDDED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../data/servers");
 
-/// One server that can be obtained: what `servers/NAME.toml` says.
+/// One server that can be obtained: what `data/servers/NAME.toml` says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServerDescription {
@@ -174,7 +174,7 @@ impl Catalog {
             if let (Some(name), Some(text)) = (toml_name(file.path()), file.contents_utf8()) {
                 servers.insert(
                     name.clone(),
-                    parse(&name, &format!("servers/{name}.toml (built in)"), text)?,
+                    parse(&name, &format!("data/servers/{name}.toml (built in)"), text)?,
                 );
             }
         }
@@ -223,7 +223,7 @@ fn toml_name(path: &std::path::Path) -> Option<String> {
 
 /// Reads one description; an error says the file, the line, the cause and the remedy.
 fn parse(name: &str, file: &str, text: &str) -> Result<ServerDescription> {
-    let help = "servers/mariadb-10.11.toml is a complete example";
+    let help = "data/servers/mariadb-10.11.toml is a complete example";
     let mut description: ServerDescription = niagara_toml::read(file, text, help, &[])?;
     let mut mistakes = Mistakes::of(file, text);
     let mut complain = |key: &str, cause: String, remedy: &str| {

@@ -136,7 +136,7 @@ fn choose_version(
 ) -> Result<String> {
     let first = packages.packages.first().with_context(|| {
         format!(
-            "servers/{}.toml: [suite] names no packages",
+            "data/servers/{}.toml: [suite] names no packages",
             description.name
         )
     })?;

@@ -38,7 +38,7 @@ pub fn page() -> Result<String> {
         ),
         (
             "Server files",
-            "What `servers/NAME.toml` says of a server that can be fetched.",
+            "What `data/servers/NAME.toml` says of a server that can be fetched.",
             niagara_toml::schema::<ServerDescription>("Niagara server"),
         ),
     ];

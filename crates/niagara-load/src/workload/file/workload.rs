@@ -19,7 +19,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
 
 /// The files that are built in.
-static FOLDER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../workloads");
+static FOLDER: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../data/workloads");
 
 /// What they say; a file with a mistake is not among them, which a test would see.
 static BUILT_IN: LazyLock<Vec<FileWorkload>> = LazyLock::new(|| {
@@ -28,7 +28,7 @@ static BUILT_IN: LazyLock<Vec<FileWorkload>> = LazyLock::new(|| {
         .filter_map(|file| {
             let name = file.path().file_stem()?.to_str()?;
             let source = WorkloadFile {
-                path: format!("workloads/{name}.toml"),
+                path: format!("data/workloads/{name}.toml"),
                 text: file.contents_utf8()?.to_owned(),
             };
             FileWorkload::new(Some(WorkloadKind::new(name)), source, BTreeMap::new()).ok()

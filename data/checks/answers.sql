@@ -1,4 +1,4 @@
--- What servers are compared by (checks/README.md tells what the directives mean).
+-- What servers are compared by (data/checks/README.md tells what the directives mean).
 -- Constants, rows and changes are drawn from a seed; every answer of one server is compared with the other's.
 
 --@ tables tables everywhere
