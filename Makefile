@@ -98,6 +98,7 @@ build: setup
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	scripts/check-prose
 
 # Unit tests and the integration tests against real servers: both are `cargo test`. Two halves at once, each with half as many tests again
 # as there are CPUs: a load runs for its time, however many share the machine. All are compiled before, so that neither waits for the other's compiler.
