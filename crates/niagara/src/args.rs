@@ -37,8 +37,8 @@ const STYLES: Styles = Styles::styled()
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
-/// Niagara starts private servers (nothing of the system is touched), drives load on them,
-/// tries known changes (levers), and decides with statistics that hold on noisy machines.
+/// Niagara starts private servers and drives load on them. It tries known changes (levers), and decides by statistics that
+/// hold on noisy machines. Nothing of the system is touched.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, styles = STYLES)]
 #[command(before_help = "Examples:
@@ -150,13 +150,17 @@ pub enum ServerVerb {
 
 /// Is a server still a correct one? Crash recovery, the same answers, its own regression tests
 ///
-/// Checks a server that was built or patched. crash: it is killed again and again under write load; every
-/// acknowledged commit must be there afterwards and no transaction by half. answers: queries, changes and
-/// errors on generated data must come out as they do on another server. suite: its own regression tests, a
-/// listed part of them, against this very binary; what fails on the other server too does not count.
+/// Checks a server that was built or patched.
 ///
-/// What came of it is kept for exactly this binary, by its SHA-256. A failure of crash or answers is not refuted by a later
-/// pass: it stands until it is forgotten (--forget). Exit code: 0 nothing wrong found, 1 something wrong or the check
+/// crash: it is killed repeatedly under write load. Every acknowledged commit must be there afterwards, and no half
+/// transaction.
+///
+/// answers: queries, changes and errors on generated data must be those of another server.
+///
+/// suite: a listed part of its own regression tests, against this very binary. Failures of the other server do not count.
+///
+/// The result is kept for exactly this binary, by its SHA-256. A later pass does not refute a failure of crash or answers: it
+/// stands until --forget. Exit code: 0 nothing wrong found, 1 something wrong or the check
 /// could not be done, 130 stopped by Ctrl-C (parts that ended are kept).
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
@@ -168,7 +172,7 @@ pub struct CheckArgs {
     /// A server of the catalogue, the path of a binary, or the key of a build
     #[arg(value_name = "SERVER")]
     pub server: String,
-    /// What it is compared with [default: the catalogue's server of its family and series]
+    /// The server that it is compared with [default: the catalogue's server of its family and series]
     #[arg(long, value_name = "SERVER")]
     pub against: Option<String>,
     /// Only these parts, comma-separated
@@ -368,8 +372,7 @@ pub enum BuildVerb {
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
     },
-    /// Remove half-finished builds, those that were not used for long, and sources of which no build is left; what is made or
-    /// used right now stays
+    /// Remove half-finished builds, builds unused for long, and their sources; builds in use stay
     #[command(before_help = "Examples:
   niagara server build gc
   niagara server build gc --unused-for 48h")]
@@ -383,10 +386,10 @@ pub enum BuildVerb {
     },
 }
 
-/// What can be changed: the levers, what each comes to on this machine, and why the others do not apply
+/// The levers: known changes, their values on this machine, and why others do not apply
 ///
-/// The first call for a server fetches it (80 to 280 MB on disk) and starts it once with 1,000 rows to see what applies: not
-/// beside a measurement. A tuning decides again, for its data and its workload.
+/// The first call for a server fetches it (80 to 280 MB on disk) and starts it once with 1,000 rows. Do not run it during a
+/// measurement. A tuning decides again, for its data and its workload.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara levers mariadb-10.11

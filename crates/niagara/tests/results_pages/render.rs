@@ -58,6 +58,7 @@ pub fn page(record: &Record) -> String {
 pub fn overview(records: &[Record]) -> String {
     let mut page = "<!-- Rendered from the records by `make docs-results`. -->\n# What was measured\n\n\
         Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure and all notes.\n\
+        \"Added\" is the day on which the figures entered the repository.\n\
         All machines are virtual, with 2 CPUs that server and load generator share. They are not all the same one.\n\
         Ratios are B over A; brackets hold 95 % intervals unless a page says otherwise.\n\n\
         |result|finding|published then|\n|---|---|---|\n"
@@ -93,12 +94,17 @@ fn sentences(first: &str, rest: &[String]) -> String {
 
 fn section(run: &Run, id: &str, facts: &[Fact], before: &[Fact]) -> String {
     let mut text = format!("\n## {}\n", run.title);
-    let new: Vec<&Fact> = facts.iter().filter(|fact| !before.contains(fact)).collect();
-    if !new.is_empty() {
+    if !facts.is_empty() {
         text.push('\n');
     }
-    for (name, fact) in new {
-        let _ = writeln!(text, "- {name}: {fact}");
+    for fact in facts {
+        let (name, shown) = fact;
+        let shown = if before.contains(fact) {
+            "as above"
+        } else {
+            shown
+        };
+        let _ = writeln!(text, "- {name}: {shown}");
     }
     if !run.commands.is_empty() {
         let _ = write!(text, "\n```\n{}\n```\n", run.commands.join("\n"));
@@ -118,7 +124,7 @@ fn section(run: &Run, id: &str, facts: &[Fact], before: &[Fact]) -> String {
 /// A condition of a run, by name.
 type Fact = (&'static str, String);
 
-/// The conditions of a run; a page leaves out those that the run above has, too.
+/// The conditions of a run, as far as they were noted.
 fn facts(run: &Run) -> Vec<Fact> {
     let mut load = run.workloads.clone();
     load.extend(run.data.clone());

@@ -95,8 +95,8 @@ pub struct RunArgs {
     pub io: IoChoice,
     /// Wake-up coalescing: a time as 50us, off, or auto
     ///
-    /// So long may the load generator wait for further answers (io_uring, closed loop). auto is 100us for every 32
-    /// connections, where that does not keep the server waiting (docs/load.md).
+    /// So long may the load generator wait for further answers (io_uring, closed loop). The default auto is 100us for
+    /// every 32 connections, where that does not keep the server waiting (docs/load.md).
     #[arg(
         long,
         alias = "patience",
