@@ -15,7 +15,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers release tune test test-check test-servers test-fleet test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers docs-results release tune test test-check test-servers test-fleet test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -98,6 +98,7 @@ build: setup
 lint:
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
+	scripts/check-prose
 
 # Unit tests and the integration tests against real servers: both are `cargo test`. Two halves at once, each with half as many tests again
 # as there are CPUs: a load runs for its time, however many share the machine. All are compiled before, so that neither waits for the other's compiler.
@@ -143,6 +144,9 @@ release: ## Tests, commits, tags, packs: make release VERSION=0.2.0
 
 docs-levers: ## Writes the list of levers in docs/levers.md again, from the files
 	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara-lab --lib the_list_in_the_documentation
+
+docs-results: ## Writes the pages of docs/results again, from their records
+	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara --test results_pages
 
 fuzz: ## Fuzzes the protocol's decoders and the readers of logs for 10 minutes (installs cargo-fuzz): make fuzz FUZZ_SECONDS=60
 	FUZZ_SECONDS=$(FUZZ_SECONDS) scripts/fuzz

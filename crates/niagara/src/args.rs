@@ -12,7 +12,7 @@ use niagara_report::ink;
 
 pub use crate::load_args::{DataArgs, LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
-    ClientArgs, DuelArgs, FleetArgs, OriginArgs, StudyArgs, budget, duration,
+    ClientArgs, DuelArgs, FleetArgs, HelpArgs, OriginArgs, StudyArgs, budget, duration,
 };
 use crate::shared_args::{EXIT_CODES, assignment, build_budget, probability};
 
@@ -37,8 +37,8 @@ const STYLES: Styles = Styles::styled()
 
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
-/// Niagara starts private servers (nothing of the system is touched), drives load on them,
-/// tries known changes (levers), and decides with statistics that hold on noisy machines.
+/// Niagara starts private servers and drives load on them. It tries known changes (levers), and decides by statistics that
+/// hold on noisy machines. Nothing of the system is touched.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, styles = STYLES)]
 #[command(before_help = "Examples:
@@ -150,13 +150,17 @@ pub enum ServerVerb {
 
 /// Is a server still a correct one? Crash recovery, the same answers, its own regression tests
 ///
-/// Checks a server that was built or patched. crash: it is killed again and again under write load; every
-/// acknowledged commit must be there afterwards and no transaction by half. answers: queries, changes and
-/// errors on generated data must come out as they do on another server. suite: its own regression tests, a
-/// listed part of them, against this very binary; what fails on the other server too does not count.
+/// Checks a server that was built or patched.
 ///
-/// What came of it is kept for exactly this binary, by its SHA-256. A failure of crash or answers is not refuted by a later
-/// pass: it stands until it is forgotten (--forget). Exit code: 0 nothing wrong found, 1 something wrong or the check
+/// crash: it is killed repeatedly under write load. Every acknowledged commit must be there afterwards, and no half
+/// transaction.
+///
+/// answers: queries, changes and errors on generated data must be those of another server.
+///
+/// suite: a listed part of its own regression tests, against this very binary. Failures of the other server do not count.
+///
+/// The result is kept for exactly this binary, by its SHA-256. A later pass does not refute a failure of crash or answers: it
+/// stands until --forget. Exit code: 0 nothing wrong found, 1 something wrong or the check
 /// could not be done, 130 stopped by Ctrl-C (parts that ended are kept).
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
@@ -168,7 +172,7 @@ pub struct CheckArgs {
     /// A server of the catalogue, the path of a binary, or the key of a build
     #[arg(value_name = "SERVER")]
     pub server: String,
-    /// What it is compared with [default: the catalogue's server of its family and series]
+    /// The server that it is compared with [default: the catalogue's server of its family and series]
     #[arg(long, value_name = "SERVER")]
     pub against: Option<String>,
     /// Only these parts, comma-separated
@@ -212,7 +216,7 @@ const BUILDING_NODES: &str = "Nodes that build at the same time [default: 4]";
 /// build is kept under the digest of everything that went into it: nothing is built twice, and one that was stopped
 /// continues. With --pgo and --bolt the server is trained by Niagara's own load. docs/builds.md tells more.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true)]
+#[command(args_conflicts_with_subcommands = true, disable_help_flag = true)]
 #[command(mut_arg("on", |arg| arg.help(BUILT_ON)), mut_arg("nodes", |arg| arg.help(BUILDING_NODES)), mut_arg("try_nodes", |arg| arg.hide(true)))]
 #[command(group = clap::ArgGroup::new("trained").multiple(true))]
 #[command(before_help = "Examples:
@@ -233,7 +237,9 @@ pub struct BuildArgs {
     /// Build this source tree rather than the source package
     #[arg(long, value_name = "DIR")]
     pub source: Option<PathBuf>,
-    /// Ask the archive for the newest source package: else the newest that was fetched before is taken
+    /// Ask the archive for the newest source package
+    ///
+    /// Otherwise the newest one that was fetched before is used.
     #[arg(long, conflicts_with = "source")]
     pub refresh_source: bool,
     /// gcc, clang, or one of a version: clang-19
@@ -243,10 +249,20 @@ pub struct BuildArgs {
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub flags: Vec<String>,
     /// Flags for C alone
-    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     pub c_flags: Vec<String>,
     /// Flags for C++ alone
-    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "FLAGS",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     pub cxx_flags: Vec<String>,
     /// Flags for linking
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
@@ -260,56 +276,59 @@ pub struct BuildArgs {
     /// Optimisation while linking: thin or full
     #[arg(long, value_name = "KIND")]
     pub lto: Option<String>,
-    /// Profile feedback: the workloads to train on, with weights, as in oltp_read_only:2,./shop.toml (a file of your own, a
-    /// script .lua, a .capture), or a training by its name: mixed; may be repeated
+    /// Profile feedback: workloads with weights, oltp_read_only:2,./shop.toml, or mixed
+    ///
+    /// A workload is a name, a file of your own, a script .lua or a .capture. May be repeated.
     #[arg(long, value_name = "WORKLOADS", group = "trained")]
     pub pgo: Vec<String>,
-    /// Count for --pgo in two rounds, the second in a server that was inlined by the first: clang alone, and one more build and
-    /// training
+    /// Context-sensitive profile feedback (clang; one more build and training)
     #[arg(long, requires = "pgo")]
     pub pgo_contexts: bool,
-    /// Lay the binary out again with BOLT: the workloads to train on, as with --pgo
+    /// Rearrange the binary by BOLT, trained like --pgo
     #[arg(long, value_name = "WORKLOADS", group = "trained")]
     pub bolt: Vec<String>,
-    /// How BOLT's profile is taken: counters, branches (the processor's records, by perf) or samples (perf without
-    /// them) [default: branches where this machine has them, else counters]
-    #[arg(long, value_name = "WAY", requires = "bolt")]
+    /// Source of BOLT's profile: counters, branches or samples
+    ///
+    /// branches: the processor's branch records, by perf; the default where the machine has them. samples: perf without them.
+    /// counters: the default elsewhere.
+    #[arg(long, value_name = "WAY", requires = "bolt", hide_short_help = true)]
     pub bolt_profile: Option<String>,
     /// Connections while training [default: 16]
-    #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "trained", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub train_threads: Option<u32>,
-    /// Seconds of training, which the workloads share [default: 30, or what a named training says]
+    /// Seconds of training for all workloads [default: 30, or those of a named training]
     #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
     pub train_seconds: Option<u32>,
-    /// Train on this machine, even where a profile that comes with the program fits
+    /// Train here, even if a shipped profile fits
     #[arg(long, requires = "trained")]
     pub train_here: bool,
-    /// An option of the workloads trained on: a number of a workload's file, an option of a script; may be repeated
+    /// An option of the training workloads; may be repeated
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment, requires = "trained")]
     pub train_set: Vec<(String, String)>,
-    /// The part of a capture that trains: first:50% or after:50% of its transactions, sessions:50% or other-sessions:50% of its
-    /// sessions [default: first:50%]
+    /// The part of a capture that trains [default: first:50%]
+    ///
+    /// first:50% or after:50% of its transactions, sessions:50% or other-sessions:50% of its sessions.
     #[arg(long, value_name = "PART", requires = "trained")]
     pub train_part: Option<String>,
-    /// Of a capture that was taken on the tables of a workload: which one
+    /// The workload whose tables a capture needs
     #[arg(long, value_name = "WORKLOAD", requires = "trained")]
     pub tables_of: Option<String>,
     /// Tables of the training [default: 1]
-    #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, value_name = "N", requires = "trained", hide_short_help = true, value_parser = clap::value_parser!(u32).range(1..))]
     pub train_tables: Option<u32>,
     /// Rows of each table of the training [default: 50000]
-    #[arg(long, value_name = "N", requires = "trained", value_parser = clap::value_parser!(u64).range(1..=4_294_967_295))]
+    #[arg(long, value_name = "N", requires = "trained", hide_short_help = true, value_parser = clap::value_parser!(u64).range(1..=4_294_967_295))]
     pub train_table_size: Option<u64>,
-    /// The data that a capture or a file's workload is trained on: a data directory, a prepared backup, a dump
+    /// Data of the training: a data directory, a prepared backup, a dump
     #[arg(long, value_name = "PATH", requires = "trained")]
     pub data: Option<String>,
-    /// The database of the data that the load is in [default: the only one]
+    /// Database within --data [default: the only one]
     #[arg(long, value_name = "NAME", requires = "data")]
     pub schema: Option<String>,
     /// Patches, by name
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub patch: Vec<String>,
-    /// Libraries to link in: cxx, ssl, zlib, jemalloc (in place of the C library's malloc)
+    /// Libraries to link in: cxx, ssl, zlib, jemalloc
     #[arg(long = "static", value_name = "LIBRARY", value_delimiter = ',')]
     pub static_libraries: Vec<String>,
     /// Compilers at the same time [default: one per CPU]
@@ -329,6 +348,8 @@ pub struct BuildArgs {
     pub json: bool,
     #[command(flatten)]
     pub fleet: FleetArgs,
+    #[command(flatten)]
+    pub help: HelpArgs,
 }
 
 #[derive(Debug, Subcommand)]
@@ -351,8 +372,7 @@ pub enum BuildVerb {
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
     },
-    /// Remove half-finished builds, those that were not used for long, and sources of which no build is left; what is made or
-    /// used right now stays
+    /// Remove half-finished builds, builds unused for long, and their sources; builds in use stay
     #[command(before_help = "Examples:
   niagara server build gc
   niagara server build gc --unused-for 48h")]
@@ -366,10 +386,10 @@ pub enum BuildVerb {
     },
 }
 
-/// What can be changed: the levers, what each comes to on this machine, and why the others do not apply
+/// The levers: known changes, their values on this machine, and why others do not apply
 ///
-/// The first call for a server fetches it (80 to 280 MB on disk) and starts it once with 1,000 rows to see what applies: not
-/// beside a measurement. A tuning decides again, for its data and its workload.
+/// The first call for a server fetches it (80 to 280 MB on disk) and starts it once with 1,000 rows. Do not run it during a
+/// measurement. A tuning decides again, for its data and its workload.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara levers mariadb-10.11
@@ -419,7 +439,7 @@ pub struct DoctorArgs {
 /// The published studies are in `studies/`; docs/studies.md shows how to write one. The small size is for a
 /// laptop, the original size is true to the study. Ctrl-C keeps what was measured; the same command continues from there.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, disable_help_flag = true)]
 #[command(before_help = r#"Examples:
   niagara run studies/run-time-environment.toml --plan
   niagara run studies/t2000-ladder.toml --size small --budget 30m
@@ -432,11 +452,12 @@ pub struct RunArgs {
     /// Which of its sizes
     #[arg(long, value_enum, default_value_t = SizeArg::Small)]
     pub size: SizeArg,
-    /// The server that the study starts from, in place of the file's: a name of `niagara server list`, or a path
+    /// A server in place of the file's: a name of `niagara server list`, or a path
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
-    /// Part of a matrix: of this axis only its baseline and this level (and others so named); may be repeated. Parts that are
-    /// measured one after the other go into one report, which lists the combinations that are left
+    /// Part of a matrix: this level and the baseline of its axis; may be repeated
+    ///
+    /// Parts that are measured one after the other share one report, which lists the combinations that are left.
     #[arg(long = "level", value_name = "AXIS=LEVEL")]
     pub levels: Vec<WantedLevel>,
     /// Say what would be done and what it can show, and do nothing
@@ -445,8 +466,9 @@ pub struct RunArgs {
     /// Time for all measurements, excluding set-up [default: what the file says]
     #[arg(long, value_parser = budget)]
     pub budget: Option<Duration>,
-    /// Of a ladder: time for building servers beside the start's; a rung whose build takes longer than what is left of it is left out
-    /// and reported with what it takes, what is here already takes none, so 0m builds nothing [default: as long as they take]
+    /// Time for building servers of a ladder, without the start's [default: no limit]
+    ///
+    /// A rung whose build takes longer than the rest is left out and reported. Builds that are here take none: 0m builds nothing.
     #[arg(long, value_parser = build_budget)]
     pub build_budget: Option<Duration>,
     /// Do not profile what limits each variant of a sweep at its knee (a short profile at the end, within the budget)
@@ -463,6 +485,8 @@ pub struct RunArgs {
     pub fleet: FleetArgs,
     #[command(flatten)]
     pub study: StudyArgs,
+    #[command(flatten)]
+    pub help: HelpArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -479,7 +503,7 @@ pub enum SizeArg {
 /// Universal Scalability Law; names the knee and what holds it back there, from the resource counters of kernel and server.
 /// Two variants are interleaved in duels, more (or one) are measured each alone, in random order.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, disable_help_flag = true)]
 #[command(before_help = "Examples:
   niagara sweep mariadb-10.11 --threads 1..256
   niagara sweep base transport=unix --workload oltp_point_select --threads 1,2,4,8,16
@@ -526,6 +550,8 @@ pub struct SweepArgs {
     pub fleet: FleetArgs,
     #[command(flatten)]
     pub study: StudyArgs,
+    #[command(flatten)]
+    pub help: HelpArgs,
 }
 
 /// sysbench's own command line and report, for scripts that exist
@@ -619,6 +645,21 @@ mod tests {
                 let words = shlex::split(typed).expect("quotes are closed");
                 Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{example}: {error}"));
             }
+        }
+    }
+
+    #[test]
+    fn short_help_fits_seventy_lines() {
+        let mut all = Vec::new();
+        every_command(&Cli::command().term_width(100), "niagara", &mut all);
+        for (words, command) in all {
+            let lines = command
+                .term_width(100)
+                .render_help()
+                .to_string()
+                .lines()
+                .count();
+            assert!(lines <= 70, "{words} --help: {lines} lines");
         }
     }
 

@@ -46,7 +46,12 @@ impl std::str::FromStr for WorkloadArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// One of the OLTP workloads of sysbench: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index, oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges; or tpcc, commit, report (docs/workloads.md); or the path of a file that says what your own is (docs/custom-workload.md), or of a Lua script for sysbench (docs/scripts.md); or a capture of your own traffic, shop.capture (docs/replay.md)
+    /// A name (docs/workloads.md), or a file: shop.capture, ./shop.toml
+    ///
+    /// sysbench's: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index,
+    /// oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges. Others: tpcc, commit, report.
+    /// Files: a capture of your traffic (docs/replay.md), your own workload (docs/custom-workload.md), a Lua script for sysbench
+    /// (docs/scripts.md).
     #[arg(
         long,
         visible_alias = "capture",
@@ -59,14 +64,16 @@ pub struct LoadArgs {
     pub threads: u32,
     #[command(flatten)]
     pub data: DataArgs,
-    /// Of a capture: which order between its sessions is kept: normal (a transaction begins after those that had changed
-    /// data and had ended before), strict (after all that had ended before), none [default: normal]
-    #[arg(long, value_name = "ORDER", value_parser = ["normal", "none", "strict"])]
+    /// Order of a capture's transactions across sessions [default: normal]
+    ///
+    /// normal: a transaction begins after those that had changed data and had ended before it. strict: after all that had
+    /// ended before it. none: only the order within a session is kept.
+    #[arg(long, value_name = "ORDER", value_parser = ["normal", "none", "strict"], hide_short_help = true)]
     pub commit_order: Option<String>,
-    /// Of a capture: keep its pace, at this multiple of it, such as 1 or 2.5 [default: as fast as its order allows]
-    #[arg(long, value_name = "TIMES")]
+    /// Replay a capture at this multiple of its speed [default: as fast as its order allows]
+    #[arg(long, value_name = "TIMES", hide_short_help = true)]
     pub speed: Option<String>,
-    /// Of a capture that was taken on the tables of one of the workloads above: which one, with --tables, --table-size
+    /// The workload whose tables a capture needs
     #[arg(long, value_name = "WORKLOAD")]
     pub tables_of: Option<String>,
 }
@@ -79,15 +86,17 @@ pub struct DataArgs {
     #[arg(long, default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
     pub tables: u32,
     /// Rows in each table
-    #[arg(long, default_value_t = 100_000, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, default_value_t = 100_000, value_name = "ROWS", value_parser = clap::value_parser!(u64).range(1..))]
     pub table_size: u64,
     /// Warehouses of tpcc
-    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    #[arg(long, default_value_t = 5, value_parser = clap::value_parser!(u32).range(1..=100_000), hide_short_help = true)]
     pub warehouses: u32,
     /// Storage engine of the tables
-    #[arg(long, default_value = "InnoDB")]
+    #[arg(long, default_value = "InnoDB", hide_short_help = true)]
     pub engine: String,
-    /// An option of the workload by sysbench's name, such as point_selects=5 or rand_type=uniform, or a number of the [scale] of a workload's file; may be repeated
+    /// An option of the workload: point_selects=5; may be repeated
+    ///
+    /// Options have sysbench's names. A workload's file has the numbers of its [scale].
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub set: Vec<(String, String)>,
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::error::ErrorKind;
-use clap::{Args, ValueEnum};
+use clap::{ArgAction, Args, ValueEnum};
 use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
@@ -13,46 +13,75 @@ use niagara_lab::{Load, RateChoice, RemoteShell};
 use niagara_store::Goal;
 
 /// What a study's exit codes mean, for the end of its help.
-pub const EXIT_CODES: &str = "Exit code: 0 when it came to its end, whatever the verdict; 1 after an error, or when it could not be completed; 2 for a wrong \
-    command line; 130 after Ctrl-C.";
+pub const EXIT_CODES: &str = "Exit code: 0 when it ended, whatever the verdict; 1 after an error; 2 for a wrong command line; 130 after Ctrl-C.";
+
+/// Help in two lengths, for commands whose options fill more than a screen: their own `--help` is off.
+#[derive(Debug, Clone, Default, Args)]
+pub struct HelpArgs {
+    /// Print the common options
+    #[arg(short = 'h', long, action = ArgAction::HelpShort, help_heading = "Help")]
+    help: Option<bool>,
+    /// Print all options, explained
+    #[arg(long, action = ArgAction::HelpLong, help_heading = "Help")]
+    help_all: Option<bool>,
+}
 
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Slices")]
 pub struct DuelArgs {
-    /// Counted time of a slice of load [default: 100ms, 1s for workloads that write, 3ms a thread where that is more; a window of a pair: 5s, of a trimmed run: 10s]
-    #[arg(long, value_parser = duration)]
+    /// Length of a slice of load [default: 100ms, 1s if the workload writes]
+    ///
+    /// At least 3ms for each thread. It is the length of a window in a pair (5s) and in a trimmed run (10s).
+    #[arg(long, value_parser = duration, hide_short_help = true)]
     pub slice: Option<Duration>,
-    /// Couples of slices in a duel (windows of a run, in a pair) [default: what suits the budget and this machine's noise; usually
-    /// 40, in a tuning 30, with slices above 250ms 20 and 12]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300))]
+    /// Couples of slices in a duel [default: by the budget and this machine's noise]
+    ///
+    /// Usually 40, in a tuning 30; with slices above 250ms 20 and 12. In a pair: windows of a run.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=300), hide_short_help = true)]
     pub couples: Option<u32>,
-    /// Share of the CPUs, taken by other processes or the hypervisor, at which a matched pair of slices weighs half; 100% weighs all alike
-    #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE")]
+    /// Share of the CPUs taken by others at which a couple weighs half; 100% weighs all alike
+    #[arg(long, default_value = "5%", value_parser = percent, value_name = "SHARE", hide_short_help = true)]
     pub disturbance: f64,
-    /// Longest warm-up of a side; the study settles on what its first duels show to be enough
-    #[arg(long, default_value = "3s", value_parser = duration)]
+    /// Longest warm-up of a side; the first duels show how much is enough
+    #[arg(long, default_value = "3s", value_parser = duration, hide_short_help = true)]
     pub warm_up: Duration,
 }
 
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Your own server (docs/own-server.md)")]
 pub struct OriginArgs {
-    /// Start from this option file, with what it includes, as the server reads it; paths, network, keys and replication are left out, and listed
+    /// Start from this option file and its includes
+    ///
+    /// Paths, network, keys and replication are left out and listed.
     #[arg(long, value_name = "MY.CNF")]
     pub config: Option<PathBuf>,
-    /// Start from the settings of a running server: its socket, or HOST:PORT; nothing of it is changed
+    /// Start from the settings of a running server: socket or HOST:PORT
+    ///
+    /// Nothing of that server is changed.
     #[arg(long, value_name = "ADDRESS", conflicts_with = "config")]
     pub config_from: Option<String>,
-    /// The account for --config-from; the password is NIAGARA_PASSWORD or MYSQL_PWD, or asked for [default: the name of the user who runs this]
-    #[arg(long, value_name = "USER", requires = "config_from")]
+    /// Account for --config-from [default: the user who runs this]
+    ///
+    /// The password is NIAGARA_PASSWORD or MYSQL_PWD, or is asked for.
+    #[arg(
+        long,
+        value_name = "USER",
+        requires = "config_from",
+        hide_short_help = true
+    )]
     pub config_user: Option<String>,
-    /// The data that the load finds, in place of the workload's own: a data directory (cold, or a snapshot), a prepared backup of mariadb-backup or xtrabackup, a dump (mariadb-dump, mysqldump; .gz, .zst, .xz), a folder of mydumper; brought in once, cloned for every start
+    /// Your data: a data directory, a prepared backup, or a dump
+    ///
+    /// Data directories are cold or snapshots. Backups come from mariadb-backup or xtrabackup, dumps from mydumper, mariadb-dump or
+    /// mysqldump (.gz, .zst, .xz). They are copied once and cloned for every start.
     #[arg(long, value_name = "PATH")]
     pub data: Option<PathBuf>,
-    /// The database of the data that the load is in [default: the only one]
+    /// Database of the load within --data [default: the only one]
     #[arg(long, value_name = "NAME")]
     pub schema: Option<String>,
-    /// Memory of the production machine, as in 64G: no larger sizes are tried
+    /// Memory of the production machine, as in 64G
+    ///
+    /// No larger sizes are tried.
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
     /// CPUs of the production machine
@@ -63,14 +92,16 @@ pub struct OriginArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Two machines")]
 pub struct ClientArgs {
-    /// Let the load come from this host, over ssh, and the servers listen on the address it reaches (docs/two-machines.md)
+    /// Drive the load from this host, over ssh (docs/two-machines.md)
+    ///
+    /// The servers listen on the address that it reaches.
     #[arg(long, value_name = "HOST")]
     pub client_host: Option<String>,
-    /// The address of this host that the client host reaches [default: the one that its ssh connection comes from]
-    #[arg(long, value_name = "ADDRESS")]
+    /// Address of this host that the client host reaches [default: that of the ssh connection]
+    #[arg(long, value_name = "ADDRESS", hide_short_help = true)]
     pub server_address: Option<IpAddr>,
-    /// What runs a command there, called as COMMAND HOST LINE [default: $NIAGARA_SSH, or ssh]
-    #[arg(long, value_name = "COMMAND")]
+    /// Command that runs LINE on HOST, called as COMMAND HOST LINE [default: $NIAGARA_SSH, or ssh]
+    #[arg(long, value_name = "COMMAND", hide_short_help = true)]
     pub ssh: Option<RemoteShell>,
 }
 
@@ -116,30 +147,38 @@ impl std::str::FromStr for Where {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Many machines")]
 pub struct FleetArgs {
-    /// Where duels are run: local, slurm or slurm:PARTITION, or folder (workers that you start yourself) (docs/fleet.md)
+    /// Run duels local, on slurm[:PARTITION], or by folder (docs/fleet.md)
+    ///
+    /// With folder you start the workers yourself.
     #[arg(long, value_name = "WHERE", default_value_t = Where::Local)]
     pub on: Where,
     /// Nodes that run duels at the same time [default: 4]
     #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub nodes: Option<u32>,
     /// With --on slurm: features that a node must have, as for sbatch
-    #[arg(long, value_name = "FEATURES")]
+    #[arg(long, value_name = "FEATURES", hide_short_help = true)]
     pub constraint: Option<String>,
     /// With --on slurm: a further option of sbatch, such as --sbatch=--account=db; may be repeated
-    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    #[arg(
+        long,
+        value_name = "OPTION",
+        allow_hyphen_values = true,
+        hide_short_help = true
+    )]
     pub sbatch: Vec<String>,
     /// With --on slurm: time limit of a job; workers that reach it are replaced [default: 2h]
-    #[arg(long, value_parser = duration, value_name = "TIME")]
+    #[arg(long, value_parser = duration, value_name = "TIME", hide_short_help = true)]
     pub job_time: Option<Duration>,
     /// A folder that this host and all nodes see under the same path [default: niagara-fleet in the current folder]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub shared: Option<PathBuf>,
     /// A folder on each machine's own disk, this host's too, for servers and data [default: $NIAGARA_CACHE, or /var/tmp/niagara-UID]
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub node_dir: Option<PathBuf>,
-    /// Before a node's first duel, compare A with itself on it, and leave nodes out on which that differs far more than on the
-    /// others; it costs a duel's time of each node (docs/fleet.md)
-    #[arg(long)]
+    /// Compare A with itself before a node's first duel, and leave noisy nodes out
+    ///
+    /// It costs a duel's time of each node (docs/fleet.md).
+    #[arg(long, hide_short_help = true)]
     pub try_nodes: bool,
     /// Further arguments of each worker
     #[arg(long, hide = true, allow_hyphen_values = true)]
@@ -220,19 +259,22 @@ impl FleetArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Decision")]
 pub struct JudgeArgs {
-    /// Error probability: how often identical servers may be called different
-    #[arg(long, default_value_t = 0.05, value_parser = probability)]
+    /// Error probability: how often identical servers may get a verdict
+    #[arg(long, default_value_t = 0.05, value_parser = probability, hide_short_help = true)]
     pub alpha: f64,
-    /// What decides: throughput, cpu (server CPU time per transaction), p95 or p99 (latency at a fixed rate of arrivals, from
-    /// when each was due); the others are shown beside it
+    /// The figure that decides: throughput, cpu, p95, p99
+    ///
+    /// cpu is the server's CPU time per transaction. p95 and p99 are latencies at a fixed rate of arrivals. The other
+    /// figures are shown, too.
     #[arg(long, default_value_t = Goal::Throughput)]
     pub goal: Goal,
-    /// With --goal p95 or p99: transactions per second that arrive on either side, or a share of what the start does under
-    /// closed load [default: 70%]
-    #[arg(long, value_name = "RATE")]
+    /// With --goal p95 or p99: arrivals per second on either side [default: 70%]
+    ///
+    /// A share is of the start's throughput under closed load.
+    #[arg(long, value_name = "RATE", hide_short_help = true)]
     pub rate: Option<RateChoice>,
-    /// Smallest gain that is worth the trouble: below it B is called "not worthwhile"
-    #[arg(long, default_value = "0.5%", value_parser = percent)]
+    /// Smallest worthwhile gain
+    #[arg(long, default_value = "0.5%", value_parser = percent, value_name = "SHARE")]
     pub min_effect: f64,
 }
 
@@ -278,17 +320,21 @@ impl JudgeArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Study")]
 pub struct StudyArgs {
-    /// Folder for the results [default: niagara-results/…; an unfinished study there is continued]
+    /// Folder for the results [default: niagara-results/…]
+    ///
+    /// An unfinished study there is continued.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Seed of every random choice [default: a fresh one; a resumed study keeps its own]
+    /// Seed of every random choice [default: a fresh one]
+    ///
+    /// A resumed study keeps its own.
     #[arg(long)]
     pub seed: Option<u64>,
     /// Further folders with levers (`*.toml`)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub levers: Vec<PathBuf>,
     /// Further folders with servers (`*.toml`)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub servers: Vec<PathBuf>,
     /// Print the summary as JSON on standard output
     #[arg(long)]

@@ -340,6 +340,32 @@ fn what_make_is_asked_for_it_can_do() {
     assert!(asked >= 2, "README shows what to make");
 }
 
+/// What `make lint` looks for in prose, it finds.
+#[test]
+fn prose_check_finds_long_sentences_and_phrases() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let check = |text: &str| {
+        let page = folder.path().join("page.md");
+        std::fs::write(&page, text).expect("written");
+        let output = Command::new(root().join("scripts/check-prose"))
+            .arg(&page)
+            .output()
+            .expect("python3 runs");
+        (
+            output.status.success(),
+            String::from_utf8_lossy(&output.stdout).into_owned(),
+        )
+    };
+    let words = |count: usize| "word ".repeat(count);
+    assert!(check(&format!("A {}end.\n", words(23))).0);
+    let (passes, told) = check(&format!("# Title\n\nA {}end.\n", words(24)));
+    assert!(!passes && told.contains(":3: 26 words"), "{told}");
+    let (passes, told) = check("It begins anew.\n");
+    assert!(!passes && told.contains("remedy: again"), "{told}");
+    let code = format!("```\nanew {}\n```\n\n| {} |\n", words(40), words(40));
+    assert!(check(&code).0, "code and tables are no prose");
+}
+
 /// A script that forgot the command is told; on a terminal there is a first screen instead.
 #[test]
 fn without_a_command_and_a_terminal_the_usage_is_an_error() {

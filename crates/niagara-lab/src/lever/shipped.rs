@@ -142,7 +142,7 @@ fn list(levers: &[Lever]) -> String {
             marks.push("N");
         }
         let row = format!(
-            "| `{}` | {} | {} | {} |",
+            "|`{}`|{}|{}|{}|",
             lever.spelling(),
             lever.title(),
             servers_of(lever),
@@ -159,7 +159,7 @@ fn list(levers: &[Lever]) -> String {
             .map(|letter| letter.to_uppercase().to_string());
         let heading = first.unwrap_or_default() + letters.as_str();
         text += &format!(
-            "\n### {heading}\n\n| lever | what | servers | R |\n|---|---|---|---|\n{}\n",
+            "\n### {heading}\n\n|lever|what|servers|R|\n|---|---|---|---|\n{}\n",
             rows.join("\n")
         );
     }

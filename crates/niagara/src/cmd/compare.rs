@@ -13,7 +13,7 @@ use crate::load_args::LoadArgs;
 use crate::origin::origin;
 use crate::progress::Terminal;
 use crate::shared_args::{
-    ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
+    ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
 };
 
 /// Is B faster than A?
@@ -24,7 +24,7 @@ use crate::shared_args::{
 /// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
 /// A with an interval that holds over restarts of both servers.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, disable_help_flag = true)]
 #[command(before_help = "Examples:
   niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
   niagara compare base malloc=jemalloc,transport=unix
@@ -46,12 +46,14 @@ pub struct CompareArgs {
     /// Stop after this many duels at the latest
     #[arg(long, default_value_t = 44, value_parser = max_duels)]
     pub max_duels: usize,
-    /// Continue to the last duel or the end of the budget even after a verdict, for a narrower interval
+    /// Continue after a verdict, for a narrower interval
     #[arg(long)]
     pub to_the_end: bool,
-    /// How A and B meet: `duel` (both alive, load alternating), `pair` (one after the other, order
-    /// by coin), `trimmed` (2008: five runs each, best and worst dropped, no interval)
-    #[arg(long, value_enum, default_value_t = ProtocolArg::Duel)]
+    /// How A and B meet: duel, pair or trimmed
+    ///
+    /// duel: both alive, load alternating. pair: one after the other, order by coin. trimmed (2008): five runs each, best and
+    /// worst dropped, no interval.
+    #[arg(long, value_enum, default_value_t = ProtocolArg::Duel, hide_short_help = true)]
     pub protocol: ProtocolArg,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -67,6 +69,8 @@ pub struct CompareArgs {
     pub judge: JudgeArgs,
     #[command(flatten)]
     pub study: StudyArgs,
+    #[command(flatten)]
+    pub help: HelpArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -37,7 +37,7 @@ pub fn run(args: &ManArgs) -> Result<ExitCode> {
 }
 
 fn markdown() -> String {
-    let mut page = "# Commands\n\nWhat `--help` prints, command by command.\n".to_owned();
+    let mut page = "# Commands\n\nAll options, command by command.\n".to_owned();
     let mut command = Cli::command().term_width(WIDTH);
     command.build();
     section(&mut page, &command);

@@ -16,65 +16,74 @@ use crate::ordinary_user::what_root_would_add;
 use crate::origin::origin;
 use crate::progress::Terminal;
 use crate::shared_args::{
-    ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
+    ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
 };
 
 /// Try every lever that applies, keep what is proven, report
 ///
-/// Starts from the packaged server with its compiled-in defaults over TCP loopback. Every lever (a
-/// known change: a setting, a malloc, CPU placement) is tried, all at once, in duels: both servers
-/// freshly started on identical data, the load switched between them in short slices. What helped
-/// is put together, and the whole is proven by fresh duels against the start. The folder then holds report.html, report.md,
-/// results.db (every slice) and, where a gain was proven and the checks were passed, deploy/ (option file, systemd drop-in, and
-/// a README with how to apply, check and undo them). Nothing is applied by itself. Set-up and checks take some minutes beside
-/// --budget.
+/// The baseline is the packaged server with its compiled-in defaults, over TCP on the loopback. Levers are known changes:
+/// settings, mallocs, CPU placement. All are tried at once, in duels. In a duel both servers start fresh on identical data,
+/// and the load alternates between them in short slices. The levers that help are combined, and fresh duels against the
+/// start prove the whole.
+///
+/// The folder holds report.html, report.md and results.db. If a gain was proven and the checks passed, it also holds deploy/:
+/// an option file, a systemd drop-in, and a README to apply, check and undo them. Nothing is applied by itself. Set-up and
+/// checks take some minutes in addition to --budget.
 ///
 /// Ctrl-C keeps what was measured; the same command continues from there.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES)]
+#[command(after_help = EXIT_CODES, disable_help_flag = true)]
 #[command(before_help = "Examples:
   niagara tune mariadb-10.11
   niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
   niagara tune /usr/sbin/mariadbd --app remote --allow durability
   niagara tune mariadb-10.11 --config /etc/mysql/my.cnf --memory 64G --cpus 16")]
 pub struct TuneArgs {
-    /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary
+    /// A server of `niagara server list`, or the path of an installed one
     #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
     pub server: String,
     /// Time for all measurements, excluding set-up
-    #[arg(long, default_value = "10m", value_parser = budget)]
+    #[arg(long, default_value = "10m", value_name = "TIME", value_parser = budget)]
     pub budget: Duration,
-    /// Try levers of these risks too, comma-separated: durability (a crash may lose or damage data, or there is no binary log), security, system (the host has to
-    /// be prepared, or the server is tied to it); those without a risk, and those that take memory, are always tried
+    /// Try levers of these risks, too: durability, security, system
+    ///
+    /// durability: a crash may lose or damage data, or there is no binary log. system: the host has to be prepared, or the
+    /// server is tied to it. Levers without a risk, and those that take memory, are always tried.
     #[arg(long, value_name = "RISK", value_delimiter = ',')]
     pub allow: Vec<Risk>,
-    /// Where the application runs: `remote` leaves out levers that need it on the same machine
-    #[arg(long, value_enum, default_value_t = App::Local)]
+    /// Where the application runs: remote leaves out the Unix socket
+    #[arg(long, value_enum, default_value_t = App::Local, hide_possible_values = true)]
     pub app: App,
-    /// Try servers built from source too: every level of the choice `build` in `niagara levers`; each takes minutes to an
-    /// hour to build once. The one that is promoted has to pass `niagara server check` before anything is proven of it (some
-    /// minutes beside the budget, once for a build); where it does not, the next one takes its place, or none
+    /// Try servers built from source, too (minutes to an hour each, once)
+    ///
+    /// They are the levels of the choice `build` in `niagara levers`. The promoted one has to pass `niagara server check`
+    /// before the proof; that takes some minutes in addition to the budget. If it fails, the next one takes its place.
     #[arg(long)]
     pub with_builds: bool,
-    /// Time for building servers, before anything is measured (`scripts/setup builds` installs what that takes): the best build
-    /// first, then what adds most to it for its time, and what each will take is said; what is here already takes none
-    #[arg(long, default_value = "1h", value_parser = budget)]
+    /// Time for building servers, before anything is measured
+    ///
+    /// The best build comes first, then those that add most to it for their time. Builds that are here take none.
+    /// `scripts/setup builds` installs the compilers.
+    #[arg(long, default_value = "1h", value_name = "TIME", value_parser = budget)]
     pub build_budget: Duration,
-    /// Only these levers, comma-separated, as `niagara levers` prints them (malloc=jemalloc) or by their ids (malloc-jemalloc)
+    /// Only these levers, comma-separated, such as malloc=jemalloc
+    ///
+    /// Spellings and ids are those of `niagara levers`.
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub only: Vec<String>,
-    /// These levers too, which are tried only when asked for by name, comma-separated
+    /// These levers, too, which are only tried by name
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub also: Vec<String>,
-    /// All but these levers, comma-separated
+    /// All but these levers
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub without: Vec<String>,
-    /// Do not profile what limits the final variant (a short profile at the end, within the budget)
-    #[arg(long)]
+    /// Leave out the short profile of the final variant
+    #[arg(long, hide_short_help = true)]
     pub no_profile: bool,
-    /// Couples of slices in a screening duel [default: what suits the budget and this machine's noise; usually 10, with slices above
-    /// 250ms 4]
-    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=60))]
+    /// Couples of slices in a screening duel [default: by the budget and this machine's noise]
+    ///
+    /// Usually 10, with slices above 250ms 4.
+    #[arg(long, value_parser = clap::value_parser!(u32).range(2..=60), hide_short_help = true)]
     pub screen_couples: Option<u32>,
     #[command(flatten)]
     pub load: LoadArgs,
@@ -90,6 +99,8 @@ pub struct TuneArgs {
     pub judge: JudgeArgs,
     #[command(flatten)]
     pub study: StudyArgs,
+    #[command(flatten)]
+    pub help: HelpArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

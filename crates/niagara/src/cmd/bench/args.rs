@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use niagara_load::{CoalescingChoice, IoChoice, Schedule, TlsMode};
 
 use crate::load_args::LoadArgs;
-use crate::shared_args::{OriginArgs, duration};
+use crate::shared_args::{HelpArgs, OriginArgs, duration};
 
 /// Where servers listen unless told otherwise.
 const DEFAULT_PORT: u16 = 3306;
@@ -24,6 +24,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// The report has throughput, latency, errors and what the load cost the server; docs/bench.md says
 /// what each figure means. Ctrl-C keeps what was measured and prints the report.
 #[derive(Debug, Args)]
+#[command(disable_help_flag = true)]
 #[command(mut_arg("workload", |arg| arg.long(None).visible_alias(None).index(1).value_name("WORKLOAD")))]
 #[command(before_help = "Examples:
   niagara bench oltp_read_only
@@ -38,7 +39,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 pub struct BenchArgs {
     #[command(flatten)]
     pub load: LoadArgs,
-    /// What to do with a server that is already running; a private one needs only `run`
+    /// For a running server; a private one needs only `run`
     #[arg(index = 2, value_enum, default_value_t = Action::Run)]
     pub action: Action,
     #[command(flatten)]
@@ -51,6 +52,8 @@ pub struct BenchArgs {
     pub connect: ConnectArgs,
     #[command(flatten)]
     pub output: OutputArgs,
+    #[command(flatten)]
+    pub help: HelpArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -68,36 +71,47 @@ pub enum Action {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Run")]
 pub struct RunArgs {
-    /// Counted time; of every step, with --rate-steps [default: 10s, or the length of --rate's phases]
+    /// Counted time, for every rate [default: 10s, or the length of --rate's phases]
     #[arg(long, value_parser = duration)]
     pub time: Option<Duration>,
     /// Load before counted time, 0 for none
     #[arg(long, default_value = "2s", value_parser = duration_or_none)]
     pub warm_up: Duration,
     /// Seed of everything that is drawn
-    #[arg(long, default_value_t = 1)]
+    #[arg(long, default_value_t = 1, hide_short_help = true)]
     pub seed: u64,
-    /// Open loop: transactions per second over all connections, arriving by chance (Poisson) whether or not the server
-    /// keeps up; a ramp is FROM-TO@SECONDS, phases are joined by commas: 500@30,500-2000@60
+    /// Open loop: transactions per second, or phases: 500@30,500-2000@60
+    ///
+    /// Transactions arrive as a Poisson process, whether or not the server keeps up. A ramp is FROM-TO@SECONDS.
     #[arg(long, value_name = "RATE", conflicts_with = "rate_steps")]
     pub rate: Option<Schedule>,
-    /// Open loop, one measurement per rate, to find the knee of the latency curve
+    /// Open loop, one measurement per rate
     #[arg(long, value_name = "RATE,…", value_delimiter = ',', value_parser = rate)]
     pub rate_steps: Vec<f64>,
-    /// How the load generator asks the system for input and output: epoll, uring (io_uring, Linux 6.1 or newer), or auto
-    /// for uring where the kernel allows it and the connections are not encrypted
-    #[arg(long, default_value_t, value_name = "HOW")]
+    /// Input and output of the load generator: epoll, uring or auto
+    ///
+    /// uring is io_uring, Linux 6.1 or newer. auto chooses it where the kernel allows it and connections are not encrypted.
+    #[arg(long, default_value_t, value_name = "HOW", hide_short_help = true)]
     pub io: IoChoice,
-    /// Wake-up coalescing: how long the load generator may wait for further answers before it wakes up (io_uring, closed loop): a time as 50us,
-    /// off, or auto for 100us by 32 connections where that does not keep the server waiting (docs/load.md)
-    #[arg(long, alias = "patience", default_value_t, value_name = "TIME")]
+    /// Wake-up coalescing: a time as 50us, off, or auto
+    ///
+    /// So long may the load generator wait for further answers (io_uring, closed loop). The default auto is 100us for
+    /// every 32 connections, where that does not keep the server waiting (docs/load.md).
+    #[arg(
+        long,
+        alias = "patience",
+        default_value_t,
+        value_name = "TIME",
+        hide_short_help = true
+    )]
     pub coalescing: CoalescingChoice,
     /// How often a line is printed and an interval kept
-    #[arg(long, default_value = "1s", value_parser = interval)]
+    #[arg(long, default_value = "1s", value_parser = interval, value_name = "TIME")]
     pub report_interval: Duration,
-    /// Keep the server's own counters for every interval too (in --json): SHOW GLOBAL STATUS at each end, which takes locks
-    /// in the server for a moment
-    #[arg(long)]
+    /// Keep the server's counters for every interval (in --json)
+    ///
+    /// SHOW GLOBAL STATUS takes locks in the server for a moment.
+    #[arg(long, hide_short_help = true)]
     pub interval_status: bool,
 }
 
@@ -126,21 +140,20 @@ pub fn schedule_text(schedule: &Schedule) -> String {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Private server")]
 pub struct PrivateArgs {
-    /// A server of the catalogue (see `niagara server list`) or the path of an installed one's binary [default: mariadb-10.11]
+    /// A server of `niagara server list`, or a path [default: mariadb-10.11]
     #[arg(long, conflicts_with_all = ["socket", "host"])]
     pub server: Option<String>,
-    /// What is changed on it, as `compare` has it: levers (`malloc=jemalloc`) and variables
-    /// (`cfg.innodb_buffer_pool_size=1G`), joined by commas
+    /// Changes to it, as in `compare`: malloc=jemalloc,cfg.NAME=VALUE
     #[arg(long, value_name = "CHANGES", conflicts_with_all = ["socket", "host"])]
     pub variant: Option<String>,
     /// How the load reaches it [default: tcp, or what --variant says]
-    #[arg(long, value_enum, conflicts_with_all = ["socket", "host"])]
+    #[arg(long, value_enum, conflicts_with_all = ["socket", "host"], hide_short_help = true)]
     pub transport: Option<TransportArg>,
     /// Further folders with levers (`*.toml`)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub levers: Vec<PathBuf>,
     /// Further folders with servers (`*.toml`)
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", hide_short_help = true)]
     pub servers: Vec<PathBuf>,
 }
 
@@ -173,25 +186,36 @@ pub struct ConnectArgs {
     /// The database that holds the tables
     #[arg(long, default_value = "sbtest")]
     pub database: String,
-    /// With `prepare`: drop tables of these names that are there, then make them again
+    /// With `prepare`: drop existing tables of these names first
     #[arg(long)]
     pub replace: bool,
-    /// Agree beforehand. With `cleanup` and `prepare --replace`: to dropping the tables that are listed. With `run` of a capture: to
-    /// sending what was captured to this server, which a capture that writes changes for good (and DROP and TRUNCATE that are in it
-    /// are sent, too)
+    /// Agree beforehand to dropping tables, or to sending a capture
+    ///
+    /// With `cleanup` and `prepare --replace`: the listed tables are dropped. With `run` of a capture: its statements are sent to
+    /// this server, DROP and TRUNCATE, too.
     #[arg(long)]
     pub yes: bool,
-    /// Encryption: disabled, preferred, required, verify-ca or verify-identity
+    /// disabled, preferred, required, verify-ca, verify-identity
     #[arg(long, value_name = "MODE", default_value = "preferred")]
     pub tls: TlsMode,
-    /// Certificates of the authorities that are trusted (PEM)
-    #[arg(long, value_name = "FILE")]
+    /// Certificates of the trusted authorities (PEM)
+    #[arg(long, value_name = "FILE", hide_short_help = true)]
     pub tls_ca: Option<PathBuf>,
     /// The client's certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "tls_key")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_key",
+        hide_short_help = true
+    )]
     pub tls_cert: Option<PathBuf>,
     /// The key of the client's certificate (PEM)
-    #[arg(long, value_name = "FILE", requires = "tls_cert")]
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        hide_short_help = true
+    )]
     pub tls_key: Option<PathBuf>,
 }
 
@@ -237,10 +261,10 @@ impl ConnectArgs {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Output")]
 pub struct OutputArgs {
-    /// Print the result as JSON on standard output (docs/bench.md has its shape)
+    /// Print the result as JSON (docs/bench.md)
     #[arg(long)]
     pub json: bool,
-    /// Write the latencies of every interval to this file, in the HdrHistogram log format
+    /// Write latencies by interval in the HdrHistogram log format
     #[arg(long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,
 }

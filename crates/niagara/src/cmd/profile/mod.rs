@@ -20,7 +20,7 @@ use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::load_args::LoadArgs;
 use crate::origin::origin;
 use crate::progress::Terminal;
-use crate::shared_args::{Format, OriginArgs, duration};
+use crate::shared_args::{Format, HelpArgs, OriginArgs, duration};
 
 /// Where does the time go? CPU, waiting, system calls, locks, allocations
 ///
@@ -32,6 +32,7 @@ use crate::shared_args::{Format, OriginArgs, duration};
   niagara profile mariadb-10.11 --workload oltp_point_select
   niagara profile base transport=unix --workload oltp_point_select
   niagara profile malloc=jemalloc --views cpu,allocations --seconds 30s")]
+#[command(disable_help_flag = true)]
 #[command(after_help = "Views:
   cpu          what runs: flame graph, functions, share by layer (perf events; as root with the kernel's part)
   off-cpu      what threads wait for: flame graph, reasons, locks by call site (perf events with the kernel)
@@ -42,13 +43,15 @@ pub struct ProfileArgs {
     /// What to profile: a server, or changes to one, as in `niagara compare`
     #[arg(value_name = "A", default_value = "base")]
     pub a: String,
-    /// What to set beside it
+    /// The variant to compare it with
     #[arg(value_name = "B")]
     pub b: Option<String>,
     /// The server that `base` and bare changes speak of
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
-    /// What to profile, comma-separated [default: all]; the exit code is 1 where one that is named cannot be had here
+    /// Views, comma-separated [default: all]
+    ///
+    /// The exit code is 1 if a named view is impossible here.
     #[arg(long, value_delimiter = ',', value_name = "VIEW")]
     pub views: Vec<View>,
     /// Load for each view, half of it with the view on
@@ -82,6 +85,8 @@ pub struct ProfileArgs {
     pub load: LoadArgs,
     #[command(flatten)]
     pub origin: OriginArgs,
+    #[command(flatten)]
+    pub help: HelpArgs,
 }
 
 /// What decides what a profile observes.

@@ -1,0 +1,308 @@
+//! A record as a page.
+
+use std::fmt::Write;
+
+use super::record::{Figure, Machine, Record, Row, Run, Table};
+
+/// The page of one record.
+pub fn page(record: &Record) -> String {
+    let mut page = format!(
+        "<!-- Rendered from {0}.json by `make docs-results`. -->\n# {1}\n\n{2}\n",
+        record.id,
+        record.title,
+        sentences(&record.finding, &record.found)
+    );
+    let study = record
+        .study
+        .as_ref()
+        .map(|study| format!(" Study: [{study}](../../{study})."))
+        .unwrap_or_default();
+    let then = record
+        .published
+        .as_ref()
+        .map(|then| format!(" Published then: {then}."))
+        .unwrap_or_default();
+    let _ = writeln!(
+        page,
+        "\n[Record]({0}.json), with notes on method and checks.{study}{then}",
+        record.id
+    );
+    let mut before = Vec::new();
+    for run in record.runs.iter().filter(|run| !run.only_in_record) {
+        let facts = facts(run);
+        page.push_str(&section(run, &record.id, &facts, &before));
+        before = facts;
+    }
+    let further: Vec<&Run> = record
+        .runs
+        .iter()
+        .filter(|run| run.only_in_record)
+        .collect();
+    if !further.is_empty() {
+        page.push_str("\n## In the record alone\n\n");
+        for run in further {
+            let _ = writeln!(page, "- {}: {}", run.title, run.found.join(" "));
+        }
+    }
+    if !record.not_measured.is_empty() {
+        let _ = write!(
+            page,
+            "\n## Not measured\n\n{}\n",
+            record.not_measured.join(" ")
+        );
+    }
+    page
+}
+
+/// The table of all findings.
+pub fn overview(records: &[Record]) -> String {
+    let mut page = "<!-- Rendered from the records by `make docs-results`. -->\n# What was measured\n\n\
+        Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure and all notes.\n\
+        \"Added\" is the day on which the figures entered the repository.\n\
+        All machines are virtual, with 2 CPUs that server and load generator share. They are not all the same one.\n\
+        Ratios are B over A; brackets hold 95 % intervals unless a page says otherwise.\n\n\
+        |result|finding|published then|\n|---|---|---|\n"
+        .to_owned();
+    for record in records {
+        let _ = writeln!(
+            page,
+            "|[{}]({}.md)|{}|{}|",
+            record.title,
+            record.id,
+            record.finding,
+            record.published.as_deref().unwrap_or_default()
+        );
+    }
+    page.push_str(
+        "\n## Not measured\n\n\
+         - Clients and server on CPUs of their own: `placement=apart` takes three CPUs.\n\
+         - A load from [another machine](../two-machines.md) over a real network.\n\
+         - More than two threads that run at the same time.\n\
+         - The parts of an own build in duels, `studies/own-build-parts.toml`.\n\
+         - A build without unused parts, `build=clang-pgo-lto-lean`.\n\
+         - Servers outside of Debian's archive, such as Oracle's binaries of MySQL.\n",
+    );
+    page
+}
+
+fn sentences(first: &str, rest: &[String]) -> String {
+    std::iter::once(first)
+        .chain(rest.iter().map(String::as_str))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+fn section(run: &Run, id: &str, facts: &[Fact], before: &[Fact]) -> String {
+    let mut text = format!("\n## {}\n", run.title);
+    if !facts.is_empty() {
+        text.push('\n');
+    }
+    for fact in facts {
+        let (name, shown) = fact;
+        let shown = if before.contains(fact) {
+            "as above"
+        } else {
+            shown
+        };
+        let _ = writeln!(text, "- {name}: {shown}");
+    }
+    if !run.commands.is_empty() {
+        let _ = write!(text, "\n```\n{}\n```\n", run.commands.join("\n"));
+    }
+    for table in &run.tables {
+        text.push_str(&table_text(table, id));
+    }
+    if !run.found.is_empty() {
+        let _ = write!(text, "\n{}\n", run.found.join(" "));
+    }
+    if !run.not_measured.is_empty() {
+        let _ = write!(text, "\nNot measured: {}\n", run.not_measured.join(" "));
+    }
+    text
+}
+
+/// A condition of a run, by name.
+type Fact = (&'static str, String);
+
+/// The conditions of a run, as far as they were noted.
+fn facts(run: &Run) -> Vec<Fact> {
+    let mut load = run.workloads.clone();
+    load.extend(run.data.clone());
+    match run.threads.as_slice() {
+        [] => {}
+        [one] => load.push(format!("{one} thread{}", if *one == 1 { "" } else { "s" })),
+        several => load.push(format!(
+            "{} threads",
+            several
+                .iter()
+                .map(u32::to_string)
+                .collect::<Vec<_>>()
+                .join(", ")
+        )),
+    }
+    load.extend(run.transport.clone());
+    let mut machine: Vec<String> = run.machine.iter().map(machine_text).collect();
+    machine.extend(run.conditions.clone());
+    let shown = run.commands.join(" ");
+    let seeds: Vec<String> = run
+        .seeds
+        .iter()
+        .map(u64::to_string)
+        .filter(|seed| !shown.contains(&format!("seed {seed}")))
+        .collect();
+    let mut time: Vec<String> = run.time.iter().cloned().collect();
+    time.extend(
+        run.spread
+            .iter()
+            .map(|spread| format!("standard deviation of a duel {spread}")),
+    );
+    [
+        ("Servers", run.servers.join("; ")),
+        ("Baseline", run.baseline.clone().unwrap_or_default()),
+        ("Load", load.join(", ")),
+        ("Machine", machine.join("; ")),
+        ("Time", time.join("; ")),
+        ("Seed", seeds.join(", ")),
+        ("Added", run.date.clone().unwrap_or_default()),
+    ]
+    .into_iter()
+    .filter(|(_, fact)| !fact.is_empty())
+    .collect()
+}
+
+fn machine_text(machine: &Machine) -> String {
+    let mut text = format!(
+        "{}, {} {}CPUs",
+        machine.cpu,
+        machine.cpus,
+        if machine.virtual_machine {
+            "virtual "
+        } else {
+            ""
+        }
+    );
+    for fact in [&machine.memory, &machine.system, &machine.kernel]
+        .into_iter()
+        .flatten()
+    {
+        let _ = write!(text, ", {fact}");
+    }
+    text
+}
+
+fn table_text(table: &Table, id: &str) -> String {
+    let mut text = String::from("\n");
+    let mut caption: Vec<String> = table.title.iter().cloned().collect();
+    caption.extend(table.over.iter().map(|over| format!("ratios over {over}")));
+    caption.extend(
+        table
+            .confidence
+            .iter()
+            .map(|confidence| format!("intervals: {confidence}")),
+    );
+    if table.only_in_record {
+        caption.push(format!(
+            "{} rows, [in the record]({id}.json)",
+            table.rows.len()
+        ));
+    }
+    if !caption.is_empty() {
+        let _ = writeln!(text, "{}{}", capital(&caption.join("; ")), {
+            if table.only_in_record { "." } else { ":\n" }
+        });
+    }
+    if table.only_in_record {
+        return text;
+    }
+    let any = |has: fn(&Row) -> bool| table.rows.iter().any(has);
+    let extra: Vec<(&str, fn(&Row) -> String)> = [
+        (
+            any(|row| row.verdict.is_some()),
+            "verdict",
+            (|row| row.verdict.clone().unwrap_or_default()) as fn(&Row) -> String,
+        ),
+        (any(|row| row.n.is_some()), "n", |row| {
+            row.n.map(|n| n.to_string()).unwrap_or_default()
+        }),
+        (any(|row| row.note.is_some()), "note", |row| {
+            row.note.clone().unwrap_or_default()
+        }),
+    ]
+    .into_iter()
+    .filter(|(used, ..)| *used)
+    .map(|(_, name, cell)| (name, cell))
+    .collect();
+    let names = std::iter::once(table.rows_are.as_str())
+        .chain(table.columns.iter().map(String::as_str))
+        .chain(extra.iter().map(|(name, _)| *name));
+    let head = names.collect::<Vec<_>>().join("|");
+    let rule = vec!["---"; 1 + table.columns.len() + extra.len()].join("|");
+    let _ = writeln!(text, "|{head}|\n|{rule}|");
+    for row in &table.rows {
+        let cells = std::iter::once(row.name.clone())
+            .chain(
+                table
+                    .columns
+                    .iter()
+                    .map(|column| row.figures.get(column).map(figure).unwrap_or_default()),
+            )
+            .chain(extra.iter().map(|(_, cell)| cell(row)));
+        let _ = writeln!(text, "|{}|", cells.collect::<Vec<_>>().join("|"));
+    }
+    text
+}
+
+fn capital(text: &str) -> String {
+    let mut letters = text.chars();
+    letters
+        .next()
+        .map(|first| first.to_uppercase().chain(letters).collect())
+        .unwrap_or_default()
+}
+
+fn figure(figure: &Figure) -> String {
+    let unit = figure
+        .unit
+        .as_ref()
+        .map(|unit| format!(" {unit}"))
+        .unwrap_or_default();
+    let mut text = match (figure.ratio, figure.value) {
+        (Some(ratio), _) => format!("× {}", number(ratio, figure.decimals)),
+        (None, Some(value)) => format!("{}{unit}", number(value, figure.decimals)),
+        (None, None) => String::new(),
+    };
+    if let Some(low) = figure.low {
+        let high = figure
+            .high
+            .map_or_else(|| "∞".to_owned(), |high| number(high, figure.decimals));
+        let _ = write!(text, " [{}, {high}]", number(low, figure.decimals));
+    }
+    if let Some(words) = &figure.text {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(words);
+    }
+    text
+}
+
+/// A number with its digits, and a comma before every three of them from ten thousand on.
+fn number(number: f64, decimals: usize) -> String {
+    let plain = format!("{number:.decimals$}");
+    let (whole, rest) = plain.split_once('.').unwrap_or((&plain, ""));
+    if whole.len() < 5 {
+        return plain;
+    }
+    let mut grouped = String::new();
+    for (index, digit) in whole.chars().enumerate() {
+        if index > 0 && (whole.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    if rest.is_empty() {
+        grouped
+    } else {
+        format!("{grouped}.{rest}")
+    }
+}
