@@ -8,6 +8,7 @@ mod columns;
 mod counts;
 mod dictionary;
 mod event;
+mod plan;
 mod reader;
 mod summary;
 mod varint;
@@ -17,6 +18,7 @@ pub(crate) use counts::ASK as ASK_COUNTS;
 pub use counts::ServerCounts;
 pub use dictionary::{Dictionary, DigestEntry, DigestId, NameId, Template, TemplateId};
 pub use event::{Event, EventKind, Measured, Parts, Place, Transaction};
+pub use plan::Plan;
 pub use reader::CaptureReader;
 pub use summary::{BlockEntry, Order, Source, Summary};
 pub(crate) use writer::CaptureWriter;
@@ -25,7 +27,7 @@ pub(crate) use writer::CaptureWriter;
 pub const DESCRIPTION: &str = include_str!("format.md");
 
 /// The number of the format, raised with every change that an older reader cannot read.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The first bytes of a capture: no text, so that transfers in text mode show.
 const MAGIC: [u8; 8] = *b"NGCAP\r\n\x1a";

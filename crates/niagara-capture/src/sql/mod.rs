@@ -12,6 +12,7 @@ mod digest;
 mod mode;
 mod scan;
 mod secret;
+mod tables;
 mod word;
 
 pub use account::Concern;
@@ -23,4 +24,5 @@ pub use cut::{Cut, restore};
 pub use digest::{Digest, digest_text};
 pub use mode::{Charset, SqlMode, UnknownMode};
 pub(crate) use scan::{Inside, Scanner};
+pub use tables::tables_of;
 pub use word::{Effect, effect_of};
