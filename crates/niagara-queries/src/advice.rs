@@ -79,10 +79,10 @@ pub struct Advice {
     pub abilities: Abilities,
 }
 
-/// What stands out: the statements that read far more than they return, or the mean of all where none does.
+/// What stands out: the statements that read far more than they return, or the mean of all where there is none.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Finding {
-    /// How many statements.
+    /// How many statements read far more than they return; 0 for none, and what follows is of all.
     pub digests: usize,
     /// Their share, 0 to 1.
     pub share: f64,
@@ -278,7 +278,7 @@ fn describe(one: &Observed) -> DigestAdvice {
 fn finding(digests: &[DigestAdvice], info: &Info) -> Finding {
     let of_time = info.statement_seconds.is_some();
     let reads_far_more: Vec<&DigestAdvice> = (digests.iter())
-        .filter(|digest| digest.examined_per_row().is_some_and(|ratio| ratio >= FAR_TOO_MANY))
+        .filter(|digest| digest.causes.iter().any(Cause::is_of_reading) && digest.examined_per_row().is_some_and(|ratio| ratio >= FAR_TOO_MANY))
         .collect();
     let ratio = |digests: &[&DigestAdvice]| {
         let sum = |value: &dyn Fn(&DigestAdvice) -> f64| -> f64 { digests.iter().map(|one| value(one) * one.count as f64).sum() };
@@ -290,15 +290,15 @@ fn finding(digests: &[DigestAdvice], info: &Info) -> Finding {
     let all: Vec<&DigestAdvice> = digests.iter().collect();
     // One that has most of it alone is named alone.
     let named = match &reads_far_more[..] {
-        [] => &all,
-        [first, ..] if first.share >= 0.5 => &vec![*first],
-        _ => &reads_far_more,
+        [first, ..] if first.share >= 0.5 => vec![*first],
+        _ => reads_far_more,
     };
+    let spoken_of = if named.is_empty() { &all } else { &named };
     Finding {
         digests: named.len(),
-        share: share(named),
+        share: share(spoken_of),
         of_time,
-        examined_per_row: ratio(named),
+        examined_per_row: ratio(spoken_of),
     }
 }
 

@@ -21,8 +21,9 @@ const MAX_PARTS: usize = 6;
 const MAX_COVERING: usize = 5;
 /// A column longer than this is not added only to cover.
 const MAX_COVERING_BYTES: u64 = 400;
-/// Most candidates of a table that are looked at.
-const MAX_OF_TABLE: usize = 14;
+/// Most candidates of a table that are tried: as statements ask for them, and of orders that serve several.
+const MAX_OF_TABLE: usize = 16;
+const MAX_MERGED: usize = 8;
 /// Lengths of prefixes that are tried, in characters.
 const PREFIXES: [u64; 5] = [8, 16, 32, 64, 128];
 /// A prefix is long enough when it tells so many of the values apart.
@@ -181,10 +182,15 @@ fn of_table(table: &Table, shapes: Vec<Shape>, values: &Values, chosen: &mut Vec
         parts,
         reason,
     };
-    let mut merged = shape::merged(shapes);
-    merged.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    let shapes = shape::without_beginnings(shapes);
+    let (mut plain, mut merged) = (shapes.clone(), shape::merged(&shapes));
+    for shapes in [&mut plain, &mut merged] {
+        shapes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
+    }
     let mut candidates: Vec<Candidate> = Vec::new();
-    for shape in merged {
+    let limits = (plain.into_iter().map(|shape| (shape, MAX_OF_TABLE)))
+        .chain(merged.into_iter().map(|shape| (shape, MAX_OF_TABLE + MAX_MERGED)));
+    for (shape, limit) in limits {
         let parts = match parts_of(&shape, table, values) {
             Ok(parts) => parts,
             Err((parts, reason)) => {
@@ -201,7 +207,7 @@ fn of_table(table: &Table, shapes: Vec<Shape>, values: &Values, chosen: &mut Vec
             known.digests.extend(shape.digests.keys().copied());
             continue;
         }
-        if candidates.len() >= MAX_OF_TABLE {
+        if candidates.len() >= limit {
             not_tried.push(refuse(parts, NotTriedReason::TooMany));
             continue;
         }
@@ -290,7 +296,7 @@ fn parts_of(shape: &Shape, table: &Table, values: &Values) -> Result<Vec<IndexPa
         known.map_or(0.0, |known| known.distinct)
     };
     let mut parts: Vec<IndexPart> = Vec::new();
-    let all = shape.ordered(&distinct);
+    let all = shape.along(table).ordered(&distinct);
     let plain = || all.clone();
     if table.rows < SMALL_TABLE {
         return Err((plain(), NotTriedReason::SmallTable { rows: table.rows }));

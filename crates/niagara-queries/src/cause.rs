@@ -152,6 +152,11 @@ pub enum Cause {
 }
 
 impl Cause {
+    /// Whether it is in how rows are found; else in how often the statement is sent, or in what it waits for.
+    pub fn is_of_reading(&self) -> bool {
+        !matches!(self, Self::NPlusOne { .. } | Self::LockWaits { .. })
+    }
+
     /// Its stable code.
     pub fn code(&self) -> &'static str {
         match self {
@@ -276,7 +281,7 @@ fn of_structure(structure: &Structure, evidence: &Evidence<'_>, catalog: &Catalo
             };
             let found = of_table(&Place { block, place, used, table, access }, evidence, catalog);
             if !found.is_empty() {
-                of_tables.push((weight(access, table), found));
+                of_tables.push((weight(access, table, &found), found));
             }
         }
     }
@@ -301,7 +306,11 @@ fn of_structure(structure: &Structure, evidence: &Evidence<'_>, catalog: &Catalo
 }
 
 /// How much of the work is at this table.
-fn weight(access: &TableAccess, table: &Table) -> f64 {
+fn weight(access: &TableAccess, table: &Table, found: &[Cause]) -> f64 {
+    // Values that would find its rows matter more than bounds that leave many.
+    if access.is_joined && !access.access.is_scan() && matches!(found, [Cause::NoUsableIndex { .. }]) {
+        return table.rows as f64 * 2.0;
+    }
     let rows = match access.access.is_scan() {
         true => access.rows.max(table.rows as f64),
         false => access.rows,
@@ -357,8 +366,11 @@ fn of_table(place: &Place<'_>, evidence: &Evidence<'_>, catalog: &Catalog) -> Ve
     };
     let reads_far_more = returned.is_none_or(|returned| evidence.work.rows >= FAR_MORE * returned.max(1.0));
     let narrows = matches!(access.access, Access::Lookup | Access::Range | Access::Merge);
-    if is_small || !(is_scan || (narrows && reads_far_more && access.rows >= FEW_ROWS)) {
+    if is_small {
         return Vec::new();
+    }
+    if !(is_scan || (narrows && reads_far_more && access.rows >= FEW_ROWS)) {
+        return found_by_the_other_side(place, reads_far_more);
     }
     let mut causes = Vec::new();
     obstacles(place, catalog, &mut causes);
@@ -436,6 +448,20 @@ fn is_about(cause: &Cause, name: &str) -> bool {
         | Cause::LeadingWildcard { column, .. } => column == name,
         _ => false,
     }
+}
+
+/// A table that is joined row by row though it is asked for values of its own, by which no index finds it: the join has to begin at the
+/// other side.
+fn found_by_the_other_side(place: &Place<'_>, reads_far_more: bool) -> Vec<Cause> {
+    let columns = place.columns(|asks| matches!(asks, Asks::Equal(_) | Asks::In(_)));
+    let is_late = place.access.is_joined && reads_far_more;
+    if !is_late || columns.is_empty() || columns.iter().any(|column| place.is_indexed(column)) {
+        return Vec::new();
+    }
+    vec![Cause::NoUsableIndex {
+        table: place.used.table.clone(),
+        columns,
+    }]
 }
 
 fn is_sargable(asks: &Asks) -> bool {

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use crate::candidate::{Candidate, Drop, DropReason, Kept, KeptReason};
 use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
+use crate::cause::Cause;
 use crate::copy::{Built, DataCopy};
 use crate::observe::{Change, Deadline, Executable, Observed, refusal};
 use crate::statement::Kind;
@@ -17,8 +18,14 @@ use crate::work::Work;
 const SAMPLES: usize = 8;
 /// An index has to save this share of the work that is left, with its cost taken off.
 const WORTH: f64 = 0.01;
+/// A statement for which no cause was found counts only from this work on: about a millisecond.
+const CHEAP: f64 = 1000.0;
+/// And what is saved of such statements counts only where it is this share of all.
+const WORTH_WITHOUT_CAUSE: f64 = 0.05;
 /// One that the others make superfluous saves less than this share of what it saved alone.
 const SUPERFLUOUS: f64 = 0.05;
+/// Saving this share of what another one saves is nearly as much.
+const NEARLY: f64 = 0.95;
 /// Work that grows by this share is more.
 const MORE: f64 = 0.01;
 /// A statement that takes so much more with the set than before is named.
@@ -130,6 +137,11 @@ struct Judging<'o> {
 impl Judging<'_> {
     fn executions(&self) -> f64 {
         self.observed.info.count as f64
+    }
+
+    /// Whether something is wrong with it that an index may mend.
+    fn has_cause(&self) -> bool {
+        self.observed.causes.iter().any(Cause::is_of_reading)
     }
 }
 
@@ -301,16 +313,25 @@ impl<'o> Screen<'_, 'o> {
 
     /// What an index that is shown saves of the work with the set so far, and the work of the digests that use it.
     fn saving(&mut self, candidate: &Candidate) -> Result<(f64, Vec<(usize, Work)>)> {
-        let mut saves = 0.0;
+        let (mut saves, mut saves_without_cause) = (0.0, 0.0);
         let mut changed = Vec::new();
         for (place, digest) in self.digests.iter().enumerate() {
             if !digest.tables.contains(&candidate.table) || !uses(self.copy, digest, &candidate.table, &candidate.name)? {
                 continue;
             }
             if let Some(work) = count(self.copy, &digest.executables)? {
-                saves += (digest.now.total() - work.total()) * digest.executions();
+                let saved = (digest.now.total() - work.total()) * digest.executions();
+                // A statement that finds what it needs is better left alone, unless much is won.
+                if digest.has_cause() || saved < 0.0 {
+                    saves += saved;
+                } else if digest.base.total() >= CHEAP {
+                    saves_without_cause += saved;
+                }
                 changed.push((place, work));
             }
+        }
+        if saves_without_cause >= WORTH_WITHOUT_CAUSE * self.total() {
+            saves += saves_without_cause;
         }
         Ok((saves, changed))
     }
@@ -325,7 +346,7 @@ impl<'o> Screen<'_, 'o> {
         let (mut number, mut bytes) = (0, 0);
         loop {
             waiting.sort_by(|(a, _), (b, _)| a.total_cmp(b));
-            let Some((_, place)) = waiting.pop() else {
+            let Some((_, place)) = pop_best(&mut waiting, judged) else {
                 return Ok(());
             };
             let one = &mut judged[place];
@@ -348,8 +369,9 @@ impl<'o> Screen<'_, 'o> {
             self.copy.show(&candidate.table, &candidate.name, &add, true)?;
             let (saves, changed) = self.saving(&candidate)?;
             let net = saves - one.costs;
+            // One that was taken for being shorter is as good as the longer one.
             let next = waiting.last().map_or(f64::MIN, |(next, _)| *next);
-            if net < next {
+            if net < NEARLY * next {
                 // Another one may save more now.
                 self.copy.show(&candidate.table, &candidate.name, &add, false)?;
                 // Where the set has taken all that it saved, it is not asked for again and again.
@@ -486,6 +508,28 @@ impl<'o> Screen<'_, 'o> {
             self.digests[digest].now = work;
         }
         Ok(true)
+    }
+}
+
+/// Takes the candidate that saves most; a shorter one in its place that is its beginning and saves nearly as much.
+fn pop_best(waiting: &mut Vec<(f64, usize)>, judged: &[Judged]) -> Option<(f64, usize)> {
+    let (best, place) = waiting.pop()?;
+    let parts = &judged[place].candidate.parts;
+    let shorter = waiting.iter().enumerate().filter(|(_, (net, other))| {
+        let other = &judged[*other].candidate;
+        let is_beginning = other.table == judged[place].candidate.table
+            && other.parts.len() < parts.len()
+            && parts[..other.parts.len()] == other.parts[..];
+        is_beginning && *net >= NEARLY * best
+    });
+    let shortest = shorter.min_by_key(|(_, (_, other))| judged[*other].candidate.parts.len());
+    match shortest.map(|(at, _)| at) {
+        None => Some((best, place)),
+        Some(at) => {
+            let taken = waiting.remove(at);
+            waiting.push((best, place));
+            Some(taken)
+        }
     }
 }
 

@@ -305,7 +305,7 @@ impl fmt::Display for Finding {
             false => "all executions",
         };
         match (self.digests, self.examined_per_row) {
-            (_, ratio) if ratio < 10.0 => write!(
+            (0, ratio) => write!(
                 f,
                 "Statements read {} rows for each row that they return or change: they find what they need.",
                 number(ratio)

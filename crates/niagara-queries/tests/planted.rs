@@ -39,14 +39,19 @@ fn all_and_none(server: &str) -> Result<()> {
     let shop = Shop::start(server)?;
     let capture = shop.capture("shop", &shop_statements())?;
     let well = shop.advise(&capture)?;
+    eprintln!("{}", niagara_queries::report::text(&well, None));
     assert_eq!(well.screened.chosen().count(), 0, "{}", describe(&well));
     assert!(words::headline(&well).starts_with("0 indexes"), "{}", words::headline(&well));
+    for digest in &well.digests {
+        eprintln!("{:6.1} {:5.0?} {} {:?}", digest.work.map_or(0.0, |work| work.total()), digest.rows_returned, digest.text, digest.causes);
+    }
     let never_wrong = |advice: &Advice| advice.digests.iter().all(|digest| digest.work.is_some());
     assert!(never_wrong(&well), "{:#?}", well.digests);
     shop.restore_indexes()?;
     shop.drop_indexes(&INDEXES)?;
     let advice = shop.advise(&capture)?;
     check_restored(&advice, well.screened.work_before, "all indexes gone");
+    eprintln!("{}", niagara_queries::report::text(&advice, None));
     let files = schema::files(&advice);
     apply_and_undo(&shop, &files)?;
     Ok(())

@@ -4,8 +4,10 @@ use std::collections::HashMap;
 
 use crate::file::{Event, EventKind};
 
-/// So many executions of a digest in one unit of work are a loop.
+/// So many executions of a digest in one unit of work, close to each other, are a loop.
 const LOOP: u32 = 5;
+/// Close is with fewer than this many statements between: a loop may ask several things for each row.
+const CLOSE: usize = 3;
 /// A session with more statements outside of transactions is one of a pool, where nothing says what belongs together.
 const POOLED: u32 = 300;
 /// Most sessions that are followed at a time.
@@ -15,7 +17,10 @@ const MAX_OPEN: usize = 1 << 16;
 #[derive(Debug, Default)]
 struct Unit {
     statements: u32,
+    /// Executions that followed the same digest closely, with the first of them.
     digests: Vec<(u32, u32)>,
+    /// The last statements.
+    last: [Option<u32>; CLOSE],
 }
 
 impl Unit {
@@ -24,8 +29,12 @@ impl Unit {
         if self.statements > POOLED && self.digests.len() as u32 > POOLED {
             return;
         }
+        let is_close = self.last.contains(&Some(digest));
+        self.last.rotate_right(1);
+        self.last[0] = Some(digest);
         match self.digests.iter_mut().find(|(seen, _)| *seen == digest) {
-            Some((_, count)) => *count = count.saturating_add(1),
+            Some((_, count)) if is_close => *count = count.saturating_add(1),
+            Some(_) => {}
             None => self.digests.push((digest, 1)),
         }
     }
@@ -101,5 +110,29 @@ impl LoopCounter {
     pub(super) fn result(mut self) -> Vec<(u64, u64)> {
         self.close_all();
         self.counts
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loops(statements: &[u32]) -> Vec<(u64, u64)> {
+        let mut unit = Unit::default();
+        for &digest in statements {
+            unit.see(digest);
+        }
+        let mut counter = LoopCounter::default();
+        counter.close_session(unit);
+        counter.result()
+    }
+
+    #[test]
+    fn repetitions_close_to_each_other_are_loops() {
+        assert_eq!(loops(&[0, 1, 1, 1, 1, 1, 1]), [(0, 0), (6, 1)]);
+        let page: Vec<u32> = [0].into_iter().chain([1, 2].repeat(6)).collect();
+        assert_eq!(loops(&page), [(0, 0), (6, 1), (6, 1)]);
+        assert_eq!(loops(&[0, 1, 2, 3, 4, 5].repeat(8)), []);
+        assert_eq!(loops(&[0; 301]), [], "a session of a pool");
     }
 }

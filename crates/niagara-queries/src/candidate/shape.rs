@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{MAX_PARTS, Purpose};
-use crate::catalog::IndexPart;
+use crate::catalog::{IndexKind, IndexPart, Table};
 
 /// An index whose order is only in part decided.
 #[derive(Debug, Clone, PartialEq)]
@@ -83,6 +83,24 @@ impl Shape {
         parts
     }
 
+    /// The same in the order of an index that is there, where the shape leaves that open: the index can then be extended by it.
+    pub fn along(&self, table: &Table) -> Self {
+        let extended = table.indexes.iter().filter_map(|index| {
+            let fits = !index.unique && index.visible && index.kind == IndexKind::Ordered;
+            let parts = index.parts.iter().map(|part| BTreeSet::from([part.clone()]));
+            let sequence = Self {
+                groups: parts.collect(),
+                digests: BTreeMap::new(),
+                ..self.clone()
+            };
+            let size = |shape: &Self| shape.groups.iter().map(BTreeSet::len).sum::<usize>();
+            let both = self.merge(&sequence).filter(|both| fits && size(both) == size(self))?;
+            Some((index.parts.len(), both))
+        });
+        let longest = extended.max_by_key(|(length, _)| *length);
+        longest.map_or_else(|| self.clone(), |(_, shape)| shape)
+    }
+
     /// One order that serves both, if there is one.
     fn merge(&self, other: &Self) -> Option<Self> {
         let (mut mine, mut others) = (self.groups.clone(), other.groups.clone());
@@ -134,21 +152,30 @@ pub(super) fn add(shapes: &mut Vec<Shape>, shape: Shape) {
     }
 }
 
-/// The shapes, and those that serve two of them by one order.
-pub(super) fn merged(shapes: Vec<Shape>) -> Vec<Shape> {
-    let mut all = shapes.clone();
+/// The shapes without those that are the beginning of another one for the same digests: that one serves them too.
+pub(super) fn without_beginnings(shapes: Vec<Shape>) -> Vec<Shape> {
+    let size = |shape: &Shape| shape.groups.iter().map(BTreeSet::len).sum::<usize>();
+    let is_served = |a: &Shape, b: &Shape| {
+        let serves_all = a.digests.keys().all(|digest| b.digests.contains_key(digest));
+        let is_covering = b.covering_from < b.groups.len();
+        serves_all && !is_covering && size(a) < size(b) && a.merge(b).is_some_and(|both| both.groups == b.groups)
+    };
+    let kept = shapes.iter().filter(|a| !shapes.iter().any(|b| is_served(a, b)));
+    kept.cloned().collect()
+}
+
+/// Shapes that serve two of the others by one order.
+pub(super) fn merged(shapes: &[Shape]) -> Vec<Shape> {
+    let mut merged = Vec::new();
     for (place, a) in shapes.iter().enumerate() {
         for b in &shapes[place + 1..] {
-            let Some(both) = a.merge(b) else {
+            let Some(both) = a.merge(b).filter(|both| !both.is_empty()) else {
                 continue;
             };
-            // One that is the other's beginning is merged into it as it is.
-            if !both.is_empty() {
-                add(&mut all, both);
-            }
+            add(&mut merged, both);
         }
     }
-    all
+    merged
 }
 
 #[cfg(test)]
