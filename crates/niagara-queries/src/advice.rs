@@ -13,7 +13,7 @@ use crate::candidate::{Asking, ColumnValues, NotTried, Values, candidates, prefi
 use crate::catalog::{Abilities, Catalog, Table, TableName, ValueKind, quote};
 use crate::cause::Cause;
 use crate::copy::DataCopy;
-use crate::observe::{Deadline, FreshStatistics, Observed, observe, refresh_statistics};
+use crate::observe::{Deadline, FreshStatistics, Observed, Selection, observe, refresh_statistics};
 use crate::plan::TableAccess;
 use crate::screen::{Fate, Judged, Limits, Screened, screen};
 use crate::statement::NotUnderstood;
@@ -226,7 +226,15 @@ pub fn advise(
     let mut copy = DataCopy::of(server, install, longest)?;
     let catalog = copy.catalog()?;
     let looking = deadline.part(LOOKING);
-    let mut observed = observe(&mut copy, &catalog, (request.capture, &info), request.database, looking, tell)?;
+    let mut observed = observe(
+        &mut copy,
+        &catalog,
+        (request.capture, &info),
+        request.database,
+        Selection::default(),
+        looking,
+        tell,
+    )?;
     let fresh = refresh_statistics(&mut copy, &catalog, &mut observed, looking, tell)?;
     let values = values(&mut copy, &catalog, &observed)?;
     let asking: Vec<Asking<'_>> = (observed.iter().enumerate())
@@ -239,8 +247,20 @@ pub fn advise(
         .collect();
     let (found, not_tried) = candidates(&asking, &catalog, &values, copy.abilities);
     drop(asking);
-    let screened = screen(&mut copy, &catalog, &observed, found, request.limits, deadline, tell)?;
-    let digests: Vec<DigestAdvice> = observed.iter().filter(|one| one.matters).map(describe).collect();
+    let screened = screen(
+        &mut copy,
+        &catalog,
+        &observed,
+        found,
+        request.limits,
+        deadline,
+        tell,
+    )?;
+    let digests: Vec<DigestAdvice> = observed
+        .iter()
+        .filter(|one| one.matters)
+        .map(describe)
+        .collect();
     Ok(Advice {
         format: FORMAT,
         server: format!("{} {}", install.family, install.version),
@@ -270,7 +290,10 @@ fn describe(one: &Observed) -> DigestAdvice {
         was_cut: one.was_cut,
         causes: one.causes.clone(),
         plan: one.plan.clone().map(|plan| plan.tables).unwrap_or_default(),
-        not_understood: one.not_understood.clone().filter(|_| one.structures.is_empty()),
+        not_understood: one
+            .not_understood
+            .clone()
+            .filter(|_| one.structures.is_empty()),
         refused: one.refused.clone().filter(|_| one.counted == 0),
     }
 }
@@ -278,12 +301,25 @@ fn describe(one: &Observed) -> DigestAdvice {
 fn finding(digests: &[DigestAdvice], info: &Info) -> Finding {
     let of_time = info.statement_seconds.is_some();
     let reads_far_more: Vec<&DigestAdvice> = (digests.iter())
-        .filter(|digest| digest.causes.iter().any(Cause::is_of_reading) && digest.examined_per_row().is_some_and(|ratio| ratio >= FAR_TOO_MANY))
+        .filter(|digest| {
+            digest.causes.iter().any(Cause::is_of_reading)
+                && digest
+                    .examined_per_row()
+                    .is_some_and(|ratio| ratio >= FAR_TOO_MANY)
+        })
         .collect();
     let ratio = |digests: &[&DigestAdvice]| {
-        let sum = |value: &dyn Fn(&DigestAdvice) -> f64| -> f64 { digests.iter().map(|one| value(one) * one.count as f64).sum() };
+        let sum = |value: &dyn Fn(&DigestAdvice) -> f64| -> f64 {
+            digests
+                .iter()
+                .map(|one| value(one) * one.count as f64)
+                .sum()
+        };
         let rows = sum(&|one| one.work.map_or(0.0, |work| work.rows));
-        let returned = sum(&|one| one.work.map_or(0.0, |_| one.rows_returned.unwrap_or(1.0).max(1.0)));
+        let returned = sum(&|one| {
+            one.work
+                .map_or(0.0, |_| one.rows_returned.unwrap_or(1.0).max(1.0))
+        });
         rows / returned.max(1.0)
     };
     let share = |digests: &[&DigestAdvice]| digests.iter().map(|one| one.share).sum();
@@ -317,11 +353,18 @@ fn statistics(fresh: Vec<FreshStatistics>) -> Vec<StatisticsAdvice> {
 
 fn table_advice(catalog: &Catalog, observed: &[Observed]) -> Vec<TableAdvice> {
     let used: BTreeSet<TableName> = observed.iter().flat_map(Observed::tables).collect();
-    let written: BTreeSet<TableName> = (observed.iter().flat_map(Observed::changes)).map(|change| change.table).collect();
+    let written: BTreeSet<TableName> = (observed.iter().flat_map(Observed::changes))
+        .map(|change| change.table)
+        .collect();
     let mut advice = Vec::new();
-    for table in used.iter().filter_map(|name| catalog.tables.get(name)).filter(|table| !table.is_view()) {
+    for table in used
+        .iter()
+        .filter_map(|name| catalog.tables.get(name))
+        .filter(|table| !table.is_view())
+    {
         let engine = table.engine.clone().unwrap_or_default();
-        let locks_tables = ["myisam", "aria", "memory", "csv"].contains(&engine.to_lowercase().as_str());
+        let locks_tables =
+            ["myisam", "aria", "memory", "csv"].contains(&engine.to_lowercase().as_str());
         if locks_tables && written.contains(&table.name) {
             advice.push(TableAdvice::TableLocks {
                 table: table.name.clone(),
@@ -345,9 +388,12 @@ fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caut
     if info.statement_seconds.is_none() {
         cautions.push(Caution::NoDurations);
     }
-    let never_used = |reason: &crate::candidate::DropReason| *reason == crate::candidate::DropReason::NeverUsed;
+    let never_used =
+        |reason: &crate::candidate::DropReason| *reason == crate::candidate::DropReason::NeverUsed;
     if info.seconds < LONG_CAPTURE && screened.drops.iter().any(|drop| never_used(&drop.reason)) {
-        cautions.push(Caution::ShortCapture { seconds: info.seconds });
+        cautions.push(Caution::ShortCapture {
+            seconds: info.seconds,
+        });
     }
     let share = |digests: &[&Observed]| digests.iter().map(|one| one.info.share).sum();
     let not_understood: Vec<&Observed> = (observed.iter())
@@ -383,11 +429,23 @@ fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caut
 /// How well columns that statements ask for tell rows apart, from the first rows of each table.
 fn values(copy: &mut DataCopy, catalog: &Catalog, observed: &[Observed]) -> Result<Values> {
     let mut wanted: BTreeSet<(TableName, String)> = BTreeSet::new();
-    for structure in observed.iter().filter(|one| one.work.is_some()).flat_map(|one| &one.structures) {
+    for structure in observed
+        .iter()
+        .filter(|one| one.work.is_some())
+        .flat_map(|one| &one.structures)
+    {
         for block in &structure.blocks {
             let alternatives = block.alternatives.iter().flatten().flatten();
-            let asked = block.terms.iter().chain(alternatives).map(|term| (term.table, &term.column));
-            let sorted = block.order.iter().chain(&block.groups).map(|item| (item.table, &item.column));
+            let asked = block
+                .terms
+                .iter()
+                .chain(alternatives)
+                .map(|term| (term.table, &term.column));
+            let sorted = block
+                .order
+                .iter()
+                .chain(&block.groups)
+                .map(|item| (item.table, &item.column));
             for (table, column) in asked.chain(sorted) {
                 wanted.insert((block.uses[table].table.clone(), column.clone()));
             }
@@ -399,13 +457,22 @@ fn values(copy: &mut DataCopy, catalog: &Catalog, observed: &[Observed]) -> Resu
         let Some(table) = catalog.tables.get(name).filter(|table| table.is_innodb()) else {
             continue;
         };
-        let columns: Vec<&String> = wanted.iter().filter(|(table, _)| table == name).map(|(_, column)| column).collect();
+        let columns: Vec<&String> = wanted
+            .iter()
+            .filter(|(table, _)| table == name)
+            .map(|(_, column)| column)
+            .collect();
         values_of(copy, table, &columns, &mut values)?;
     }
     Ok(values)
 }
 
-fn values_of(copy: &mut DataCopy, table: &Table, columns: &[&String], values: &mut Values) -> Result<()> {
+fn values_of(
+    copy: &mut DataCopy,
+    table: &Table,
+    columns: &[&String],
+    values: &mut Values,
+) -> Result<()> {
     let mut asked = vec!["COUNT(*)".to_owned()];
     let mut meant: Vec<(&str, Option<u64>)> = Vec::new();
     for name in columns {
@@ -429,10 +496,16 @@ fn values_of(copy: &mut DataCopy, table: &Table, columns: &[&String], values: &m
         names.join(", "),
         table.name.quoted()
     ))?;
-    let mut numbers = rows.into_iter().flatten().map(|value| value.and_then(|text| text.parse::<f64>().ok()).unwrap_or(0.0));
+    let mut numbers = rows.into_iter().flatten().map(|value| {
+        value
+            .and_then(|text| text.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    });
     let all = numbers.next().unwrap_or(0.0).max(1.0);
     for ((name, prefix), number) in meant.into_iter().zip(numbers) {
-        let known: &mut ColumnValues = values.entry((table.name.clone(), name.to_owned())).or_default();
+        let known: &mut ColumnValues = values
+            .entry((table.name.clone(), name.to_owned()))
+            .or_default();
         match prefix {
             None => known.distinct = number / all,
             Some(length) => known.distinct_prefixes.push((length, number / all)),

@@ -8,7 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use crate::catalog::{Abilities, Catalog, Index, IndexKind, IndexPart, Table, TableName, ValueKind};
+use crate::catalog::{
+    Abilities, Catalog, Index, IndexKind, IndexPart, Table, TableName, ValueKind,
+};
 use crate::statement::{Asks, Block, Structure, Term};
 pub use drops::{Drop, DropReason, Kept, KeptReason, drops};
 use shape::Shape;
@@ -72,7 +74,11 @@ impl Candidate {
     /// The clause of ALTER TABLE that makes it.
     pub fn add_clause(&self) -> String {
         let parts: Vec<String> = self.parts.iter().map(IndexPart::sql).collect();
-        format!("ADD INDEX {} ({})", crate::catalog::quote(&self.name), parts.join(", "))
+        format!(
+            "ADD INDEX {} ({})",
+            crate::catalog::quote(&self.name),
+            parts.join(", ")
+        )
     }
 }
 
@@ -152,7 +158,12 @@ pub struct Asking<'a> {
 }
 
 /// The candidates for all statements, and what was not tried.
-pub fn candidates(asking: &[Asking<'_>], catalog: &Catalog, values: &Values, abilities: Abilities) -> (Vec<Candidate>, Vec<NotTried>) {
+pub fn candidates(
+    asking: &[Asking<'_>],
+    catalog: &Catalog,
+    values: &Values,
+    abilities: Abilities,
+) -> (Vec<Candidate>, Vec<NotTried>) {
     let mut shapes: BTreeMap<TableName, Vec<Shape>> = BTreeMap::new();
     for one in asking {
         for structure in &one.structures {
@@ -176,7 +187,13 @@ pub fn candidates(asking: &[Asking<'_>], catalog: &Catalog, values: &Values, abi
     (chosen, not_tried)
 }
 
-fn of_table(table: &Table, shapes: Vec<Shape>, values: &Values, chosen: &mut Vec<Candidate>, not_tried: &mut Vec<NotTried>) {
+fn of_table(
+    table: &Table,
+    shapes: Vec<Shape>,
+    values: &Values,
+    chosen: &mut Vec<Candidate>,
+    not_tried: &mut Vec<NotTried>,
+) {
     let refuse = |parts: Vec<IndexPart>, reason: NotTriedReason| NotTried {
         table: table.name.clone(),
         parts,
@@ -188,8 +205,11 @@ fn of_table(table: &Table, shapes: Vec<Shape>, values: &Values, chosen: &mut Vec
         shapes.sort_by(|a, b| b.weight.total_cmp(&a.weight));
     }
     let mut candidates: Vec<Candidate> = Vec::new();
-    let limits = (plain.into_iter().map(|shape| (shape, MAX_OF_TABLE)))
-        .chain(merged.into_iter().map(|shape| (shape, MAX_OF_TABLE + MAX_MERGED)));
+    let limits = (plain.into_iter().map(|shape| (shape, MAX_OF_TABLE))).chain(
+        merged
+            .into_iter()
+            .map(|shape| (shape, MAX_OF_TABLE + MAX_MERGED)),
+    );
     for (shape, limit) in limits {
         let parts = match parts_of(&shape, table, values) {
             Ok(parts) => parts,
@@ -220,7 +240,11 @@ fn of_table(table: &Table, shapes: Vec<Shape>, values: &Values, chosen: &mut Vec
             parts,
         });
     }
-    let mut names: BTreeSet<String> = table.indexes.iter().map(|index| index.name.to_lowercase()).collect();
+    let mut names: BTreeSet<String> = table
+        .indexes
+        .iter()
+        .map(|index| index.name.to_lowercase())
+        .collect();
     for candidate in &mut candidates {
         candidate.name = free_name(&candidate.parts, &mut names);
     }
@@ -232,11 +256,17 @@ fn of_table(table: &Table, shapes: Vec<Shape>, values: &Values, chosen: &mut Vec
 fn free_name(parts: &[IndexPart], taken: &mut BTreeSet<String>) -> String {
     let words = parts.iter().map(|part| match &part.expression {
         None => part.column.clone(),
-        Some(expression) => expression.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').collect(),
+        Some(expression) => expression
+            .chars()
+            .filter(|c| c.is_ascii_alphanumeric() || *c == '_')
+            .collect(),
     });
     let words: Vec<String> = words.collect();
     // Names of indexes may have 64 characters.
-    let base: String = format!("idx_{}", words.join("_")).chars().take(56).collect();
+    let base: String = format!("idx_{}", words.join("_"))
+        .chars()
+        .take(56)
+        .collect();
     let mut name = base.clone();
     let mut number = 2;
     while !taken.insert(name.to_lowercase()) {
@@ -261,7 +291,9 @@ fn replaced(parts: &[IndexPart], table: &Table) -> Vec<String> {
 
 /// Why an index with these parts is not needed.
 fn needless(parts: &[IndexPart], shape: &Shape, table: &Table) -> Option<NotTriedReason> {
-    if let Some(index) = (table.indexes.iter()).find(|index| index.visible && index.begins_with(parts)) {
+    if let Some(index) =
+        (table.indexes.iter()).find(|index| index.visible && index.begins_with(parts))
+    {
         return Some(NotTriedReason::Exists {
             index: index.name.clone(),
         });
@@ -269,7 +301,12 @@ fn needless(parts: &[IndexPart], shape: &Shape, table: &Table) -> Option<NotTrie
     // A row that a unique index finds by its values needs no other.
     let found = shape.found_by();
     let unique = table.indexes.iter().find(|index| {
-        let is_given = |part: &IndexPart| part.prefix.is_none() && found.iter().any(|column| *column == part.column.to_lowercase());
+        let is_given = |part: &IndexPart| {
+            part.prefix.is_none()
+                && found
+                    .iter()
+                    .any(|column| *column == part.column.to_lowercase())
+        };
         index.unique && index.kind == IndexKind::Ordered && index.parts.iter().all(is_given)
     });
     if let Some(index) = unique {
@@ -290,7 +327,11 @@ fn needless(parts: &[IndexPart], shape: &Shape, table: &Table) -> Option<NotTrie
 }
 
 /// The parts of an index in the order that the shape leaves open, by how well columns tell rows apart.
-fn parts_of(shape: &Shape, table: &Table, values: &Values) -> Result<Vec<IndexPart>, (Vec<IndexPart>, NotTriedReason)> {
+fn parts_of(
+    shape: &Shape,
+    table: &Table,
+    values: &Values,
+) -> Result<Vec<IndexPart>, (Vec<IndexPart>, NotTriedReason)> {
     let distinct = |column: &str| {
         let known = values.get(&(table.name.clone(), column.to_owned()));
         known.map_or(0.0, |known| known.distinct)
@@ -313,7 +354,12 @@ fn parts_of(shape: &Shape, table: &Table, values: &Values) -> Result<Vec<IndexPa
             continue;
         }
         let Some(column) = table.column(&part.column) else {
-            return Err((plain(), NotTriedReason::NotIndexable { column: part.column }));
+            return Err((
+                plain(),
+                NotTriedReason::NotIndexable {
+                    column: part.column,
+                },
+            ));
         };
         if column.kind() == ValueKind::Other {
             let column = part.column;
@@ -323,7 +369,10 @@ fn parts_of(shape: &Shape, table: &Table, values: &Values) -> Result<Vec<IndexPa
         if column.needs_prefix() || column.key_bytes() > left {
             let known = values.get(&(table.name.clone(), column.name.clone()));
             let enough = known.and_then(|known| {
-                let fits = known.distinct_prefixes.iter().find(|(_, distinct)| *distinct >= TELLS_APART * known.distinct);
+                let fits = known
+                    .distinct_prefixes
+                    .iter()
+                    .find(|(_, distinct)| *distinct >= TELLS_APART * known.distinct);
                 fits.or(known.distinct_prefixes.last())
             });
             let characters = enough.map_or(PREFIXES[2], |(characters, _)| *characters);
@@ -332,9 +381,12 @@ fn parts_of(shape: &Shape, table: &Table, values: &Values) -> Result<Vec<IndexPa
                 _ => 4,
             };
             if characters * width > left {
-                return Err((plain(), NotTriedReason::TooLong {
-                    bytes: bytes + characters * width,
-                }));
+                return Err((
+                    plain(),
+                    NotTriedReason::TooLong {
+                        bytes: bytes + characters * width,
+                    },
+                ));
             }
             part.prefix = Some(characters);
             parts.push(part);
@@ -359,16 +411,29 @@ fn shapes_of(block: &Block, catalog: &Catalog, abilities: Abilities) -> Vec<Shap
         let Some(table) = catalog.tables.get(&table_use.table) else {
             continue;
         };
-        let terms: Vec<&Term> = block.terms.iter().filter(|term| term.table == used).collect();
+        let terms: Vec<&Term> = block
+            .terms
+            .iter()
+            .filter(|term| term.table == used)
+            .collect();
         let asked = Asked::of(&terms);
         let mut of_use = asked.shapes(block, used, abilities);
         for alternatives in &block.alternatives {
             for alternative in alternatives {
-                let with: Vec<&Term> = alternative.iter().filter(|term| term.table == used).collect();
+                let with: Vec<&Term> = alternative
+                    .iter()
+                    .filter(|term| term.table == used)
+                    .collect();
                 if with.is_empty() {
                     continue;
                 }
-                let asked = Asked::of(&with.iter().copied().chain(terms.iter().copied()).collect::<Vec<_>>());
+                let asked = Asked::of(
+                    &with
+                        .iter()
+                        .copied()
+                        .chain(terms.iter().copied())
+                        .collect::<Vec<_>>(),
+                );
                 for mut shape in asked.shapes(&Block::default(), used, abilities) {
                     shape.purposes.insert(Purpose::Alternative);
                     of_use.push(shape);
@@ -384,11 +449,20 @@ fn shapes_of(block: &Block, catalog: &Catalog, abilities: Abilities) -> Vec<Shap
         // A scan of all that is needed, where nothing is asked.
         if of_use.is_empty()
             && (block.aggregates || block.has_groups)
-            && let Some(shape) = covering_shape(&Shape::of(used, Vec::new(), Purpose::Covering), &table_use.columns, table)
+            && let Some(shape) = covering_shape(
+                &Shape::of(used, Vec::new(), Purpose::Covering),
+                &table_use.columns,
+                table,
+            )
         {
             covering.push(shape);
         }
-        shapes.extend(of_use.into_iter().chain(covering).filter(|shape| !shape.is_empty()));
+        shapes.extend(
+            of_use
+                .into_iter()
+                .chain(covering)
+                .filter(|shape| !shape.is_empty()),
+        );
     }
     shapes
 }
@@ -400,15 +474,24 @@ fn covering_shape(shape: &Shape, needed: &BTreeSet<String>, table: &Table) -> Op
         let primary = table.primary().filter(|_| table.is_innodb());
         primary.is_some_and(|primary| primary.parts.iter().any(|part| part.column == *column))
     };
-    let others: BTreeSet<String> = needed.iter().filter(|column| !has.contains(*column) && !in_key(column)).cloned().collect();
+    let others: BTreeSet<String> = needed
+        .iter()
+        .filter(|column| !has.contains(*column) && !in_key(column))
+        .cloned()
+        .collect();
     if others.is_empty() || has.len() + others.len() > MAX_COVERING || shape.has_expression() {
         return None;
     }
     let is_short = |name: &String| {
         let column = table.column(name);
-        column.is_some_and(|column| !column.needs_prefix() && column.key_bytes() <= MAX_COVERING_BYTES)
+        column.is_some_and(|column| {
+            !column.needs_prefix() && column.key_bytes() <= MAX_COVERING_BYTES
+        })
     };
-    others.iter().all(is_short).then(|| shape.clone().covering(others))
+    others
+        .iter()
+        .all(is_short)
+        .then(|| shape.clone().covering(others))
 }
 
 /// What a block asks of one table, sorted by what an index can do with it.
@@ -450,9 +533,14 @@ impl Asked {
 
     fn shapes(&self, block: &Block, used: usize, abilities: Abilities) -> Vec<Shape> {
         let mut shapes = Vec::new();
-        let columns = |set: &BTreeSet<String>| set.iter().map(|name| IndexPart::column(name)).collect::<BTreeSet<_>>();
+        let columns = |set: &BTreeSet<String>| {
+            set.iter()
+                .map(|name| IndexPart::column(name))
+                .collect::<BTreeSet<_>>()
+        };
         let equal = columns(&self.equal);
-        let joins: BTreeSet<IndexPart> = columns(&self.joins.difference(&self.equal).cloned().collect());
+        let joins: BTreeSet<IndexPart> =
+            columns(&self.joins.difference(&self.equal).cloned().collect());
         let any_of = columns(&self.any_of);
         let one = |part: &IndexPart| BTreeSet::from([part.clone()]);
         let fixed: BTreeSet<IndexPart> = equal.union(&any_of).cloned().collect();
@@ -463,12 +551,18 @@ impl Asked {
             add(vec![equal.clone(), any_of.clone()], Purpose::Equality);
         }
         for range in columns(&self.ranges) {
-            add(vec![equal.clone(), any_of.clone(), one(&range)], Purpose::Range);
+            add(
+                vec![equal.clone(), any_of.clone(), one(&range)],
+                Purpose::Range,
+            );
         }
         for join in &joins {
             add(vec![one(join)], Purpose::Join);
             if !equal.is_empty() {
-                add(vec![equal.union(&one(join)).cloned().collect()], Purpose::Join);
+                add(
+                    vec![equal.union(&one(join)).cloned().collect()],
+                    Purpose::Join,
+                );
             }
         }
         if joins.len() > 1 {
@@ -480,16 +574,24 @@ impl Asked {
                 add(vec![keys.clone(), one(&range)], Purpose::Join);
             }
         }
-        for (items, purpose) in [(&block.order, Purpose::Order), (&block.groups, Purpose::Group)] {
+        for (items, purpose) in [
+            (&block.order, Purpose::Order),
+            (&block.groups, Purpose::Group),
+        ] {
             if items.is_empty() || items.iter().any(|item| item.table != used) {
                 continue;
             }
             // What is fixed by equality need not be in the order.
-            let free: Vec<_> = items.iter().filter(|item| !self.equal.contains(&item.column)).collect();
+            let free: Vec<_> = items
+                .iter()
+                .filter(|item| !self.equal.contains(&item.column))
+                .collect();
             if free.is_empty() {
                 continue;
             }
-            let is_mixed = free.iter().any(|item| item.descending != free[0].descending);
+            let is_mixed = free
+                .iter()
+                .any(|item| item.descending != free[0].descending);
             if is_mixed && !abilities.descending {
                 continue;
             }

@@ -24,7 +24,9 @@ pub fn without_marks(text: &str) -> String {
                 at = end;
             }
             b'/' if bytes.get(at + 1) == Some(&b'*') => {
-                at = text[at + 2..].find("*/").map_or(bytes.len(), |i| at + i + 4);
+                at = text[at + 2..]
+                    .find("*/")
+                    .map_or(bytes.len(), |i| at + i + 4);
                 out.push(' ');
             }
             b'<' => match mark(&text[at..]) {
@@ -54,7 +56,9 @@ fn mark(text: &str) -> Option<usize> {
     let name = &inner[..end];
     // A comparison has a space behind it.
     let is_name = name.starts_with(|c: char| c.is_ascii_lowercase() || c == '`')
-        && name.chars().all(|c| c.is_ascii_alphanumeric() || " _,.`".contains(c));
+        && name
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || " _,.`".contains(c));
     is_name.then_some(end + 2)
 }
 
@@ -108,9 +112,15 @@ mod tests {
                 "/* select#1 */ select `a` from `t` where `t`.`b` between <cache>('2020') and <cache>(1)",
                 "  select `a` from `t` where `t`.`b` between ('2020') and (1)",
             ),
-            ("select 1 from `t` semi join (`u`) where 1", "select 1 from `t` join (`u`) where 1"),
+            (
+                "select 1 from `t` semi join (`u`) where 1",
+                "select 1 from `t` join (`u`) where 1",
+            ),
             ("select `a` < 3 and 4 > `b`", "select `a` < 3 and 4 > `b`"),
-            ("select '<cache>' , \"/* x */\"", "select '<cache>' , \"/* x */\""),
+            (
+                "select '<cache>' , \"/* x */\"",
+                "select '<cache>' , \"/* x */\"",
+            ),
             ("select <expr_cache><`s`.`t`.`a`>(1)", "select (1)"),
         ] {
             assert_eq!(without_marks(text), expected);

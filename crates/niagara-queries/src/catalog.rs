@@ -75,12 +75,14 @@ impl Column {
     /// The kind of its values.
     pub fn kind(&self) -> ValueKind {
         match self.type_name.as_str() {
-            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float" | "double" | "bit" | "year" => {
-                ValueKind::Number
-            }
-            "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" | "enum" | "set" => ValueKind::Text,
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float"
+            | "double" | "bit" | "year" => ValueKind::Number,
+            "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" | "enum"
+            | "set" => ValueKind::Text,
             "date" | "datetime" | "timestamp" | "time" => ValueKind::Time,
-            "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => ValueKind::Bytes,
+            "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
+                ValueKind::Bytes
+            }
             _ => ValueKind::Other,
         }
     }
@@ -184,7 +186,9 @@ impl Index {
 
     /// Whether `parts` are the beginning of this index, or all of it.
     pub fn begins_with(&self, parts: &[IndexPart]) -> bool {
-        self.kind == IndexKind::Ordered && self.parts.len() >= parts.len() && self.parts[..parts.len()] == *parts
+        self.kind == IndexKind::Ordered
+            && self.parts.len() >= parts.len()
+            && self.parts[..parts.len()] == *parts
     }
 
     /// Its parts for people: `(customer_id, placed)`.
@@ -195,7 +199,10 @@ impl Index {
 
 /// Parts for people: `(customer_id, placed DESC)`.
 pub fn parts_in_words(parts: &[IndexPart]) -> String {
-    let parts: Vec<String> = parts.iter().map(|part| part.sql().replace('`', "")).collect();
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|part| part.sql().replace('`', ""))
+        .collect();
     format!("({})", parts.join(", "))
 }
 
@@ -221,12 +228,16 @@ pub struct Table {
 impl Table {
     /// A column, whatever the letter case.
     pub fn column(&self, name: &str) -> Option<&Column> {
-        self.columns.iter().find(|column| column.name.eq_ignore_ascii_case(name))
+        self.columns
+            .iter()
+            .find(|column| column.name.eq_ignore_ascii_case(name))
     }
 
     /// An index by its name.
     pub fn index(&self, name: &str) -> Option<&Index> {
-        self.indexes.iter().find(|index| index.name.eq_ignore_ascii_case(name))
+        self.indexes
+            .iter()
+            .find(|index| index.name.eq_ignore_ascii_case(name))
     }
 
     /// The primary key.
@@ -241,7 +252,9 @@ impl Table {
 
     /// Whether its engine has transactions and row locks.
     pub fn is_innodb(&self) -> bool {
-        self.engine.as_deref().is_some_and(|engine| engine.eq_ignore_ascii_case("innodb"))
+        self.engine
+            .as_deref()
+            .is_some_and(|engine| engine.eq_ignore_ascii_case("innodb"))
     }
 }
 
@@ -343,17 +356,22 @@ impl Catalog {
         };
         self.tables.get(&name).or_else(|| {
             self.tables.values().find(|table| {
-                table.name.database.eq_ignore_ascii_case(&name.database) && table.name.table.eq_ignore_ascii_case(&name.table)
+                table.name.database.eq_ignore_ascii_case(&name.database)
+                    && table.name.table.eq_ignore_ascii_case(&name.table)
             })
         })
     }
 
     /// The foreign keys that need an index which begins with these columns of the table: of a table that refers, and of one that is
     /// referred to.
-    pub fn foreign_keys_on<'c>(&'c self, table: &'c TableName) -> impl Iterator<Item = (&'c ForeignKey, &'c [String])> {
+    pub fn foreign_keys_on<'c>(
+        &'c self,
+        table: &'c TableName,
+    ) -> impl Iterator<Item = (&'c ForeignKey, &'c [String])> {
         self.foreign_keys.iter().flat_map(move |key| {
             let refers = (key.table == *table).then_some((key, key.columns.as_slice()));
-            let referred = (key.referenced == *table).then_some((key, key.referenced_columns.as_slice()));
+            let referred =
+                (key.referenced == *table).then_some((key, key.referenced_columns.as_slice()));
             refers.into_iter().chain(referred)
         })
     }
@@ -372,15 +390,18 @@ impl Catalog {
             let engine = row.next();
             let (rows, data_bytes, index_bytes) = (row.number(), row.number(), row.number());
             let is_view = row.text().contains("VIEW");
-            self.tables.insert(name.clone(), Table {
-                name,
-                engine: engine.filter(|_| !is_view),
-                rows,
-                data_bytes,
-                index_bytes,
-                columns: Vec::new(),
-                indexes: Vec::new(),
-            });
+            self.tables.insert(
+                name.clone(),
+                Table {
+                    name,
+                    engine: engine.filter(|_| !is_view),
+                    rows,
+                    data_bytes,
+                    index_bytes,
+                    columns: Vec::new(),
+                    indexes: Vec::new(),
+                },
+            );
         }
         Ok(())
     }

@@ -208,7 +208,9 @@ pub struct Evidence<'e> {
 pub fn causes(evidence: &Evidence<'_>, catalog: &Catalog) -> Vec<Cause> {
     let mut causes = Vec::new();
     if let Some(table) = evidence.stale {
-        causes.push(Cause::StaleStatistics { table: table.clone() });
+        causes.push(Cause::StaleStatistics {
+            table: table.clone(),
+        });
     }
     if evidence.locked >= LOCKED {
         causes.push(Cause::LockWaits {
@@ -258,7 +260,12 @@ fn of_plan(evidence: &Evidence<'_>, causes: &mut Vec<Cause>) {
     }
 }
 
-fn of_structure(structure: &Structure, evidence: &Evidence<'_>, catalog: &Catalog, causes: &mut Vec<Cause>) {
+fn of_structure(
+    structure: &Structure,
+    evidence: &Evidence<'_>,
+    catalog: &Catalog,
+    causes: &mut Vec<Cause>,
+) {
     let reads_much = evidence.work.rows >= FEW_ROWS;
     let (offset, limit) = structure.deepest_offset();
     if structure.calc_found_rows && reads_much {
@@ -276,10 +283,23 @@ fn of_structure(structure: &Structure, evidence: &Evidence<'_>, catalog: &Catalo
     let mut of_tables: Vec<(f64, Vec<Cause>)> = Vec::new();
     for block in &structure.blocks {
         for (place, used) in block.uses.iter().enumerate() {
-            let (Some(table), Some(access)) = (catalog.tables.get(&used.table), evidence.plan.table(&used.alias)) else {
+            let (Some(table), Some(access)) = (
+                catalog.tables.get(&used.table),
+                evidence.plan.table(&used.alias),
+            ) else {
                 continue;
             };
-            let found = of_table(&Place { block, place, used, table, access }, evidence, catalog);
+            let found = of_table(
+                &Place {
+                    block,
+                    place,
+                    used,
+                    table,
+                    access,
+                },
+                evidence,
+                catalog,
+            );
             if !found.is_empty() {
                 of_tables.push((weight(access, table, &found), found));
             }
@@ -308,7 +328,10 @@ fn of_structure(structure: &Structure, evidence: &Evidence<'_>, catalog: &Catalo
 /// How much of the work is at this table.
 fn weight(access: &TableAccess, table: &Table, found: &[Cause]) -> f64 {
     // Values that would find its rows matter more than bounds that leave many.
-    if access.is_joined && !access.access.is_scan() && matches!(found, [Cause::NoUsableIndex { .. }]) {
+    if access.is_joined
+        && !access.access.is_scan()
+        && matches!(found, [Cause::NoUsableIndex { .. }])
+    {
         return table.rows as f64 * 2.0;
     }
     let rows = match access.access.is_scan() {
@@ -333,7 +356,10 @@ struct Place<'e> {
 impl Place<'_> {
     /// What the block asks of this table alone, alternatives left out.
     fn terms(&self) -> impl Iterator<Item = &Term> {
-        self.block.terms.iter().filter(|term| term.table == self.place)
+        self.block
+            .terms
+            .iter()
+            .filter(|term| term.table == self.place)
     }
 
     fn columns(&self, fits: impl Fn(&Asks) -> bool) -> Vec<String> {
@@ -350,7 +376,9 @@ impl Place<'_> {
     fn is_indexed(&self, column: &str) -> bool {
         self.table.indexes.iter().any(|index| {
             let first = index.parts.first();
-            index.kind == IndexKind::Ordered && index.visible && first.is_some_and(|part| part.column.eq_ignore_ascii_case(column))
+            index.kind == IndexKind::Ordered
+                && index.visible
+                && first.is_some_and(|part| part.column.eq_ignore_ascii_case(column))
         })
     }
 }
@@ -364,8 +392,12 @@ fn of_table(place: &Place<'_>, evidence: &Evidence<'_>, catalog: &Catalog) -> Ve
         true => None,
         false => evidence.rows_returned,
     };
-    let reads_far_more = returned.is_none_or(|returned| evidence.work.rows >= FAR_MORE * returned.max(1.0));
-    let narrows = matches!(access.access, Access::Lookup | Access::Range | Access::Merge);
+    let reads_far_more =
+        returned.is_none_or(|returned| evidence.work.rows >= FAR_MORE * returned.max(1.0));
+    let narrows = matches!(
+        access.access,
+        Access::Lookup | Access::Range | Access::Merge
+    );
     if is_small {
         return Vec::new();
     }
@@ -386,11 +418,17 @@ fn of_table(place: &Place<'_>, evidence: &Evidence<'_>, catalog: &Catalog) -> Ve
             .filter(|column| !causes.iter().any(|cause| is_about(cause, column)))
             .cloned()
             .collect();
-        if is_looked_up && !free_joins.is_empty() && !free_joins.iter().any(|column| place.is_indexed(column)) {
-            causes.insert(0, Cause::JoinWithoutIndex {
-                table: table.clone(),
-                columns: free_joins,
-            });
+        if is_looked_up
+            && !free_joins.is_empty()
+            && !free_joins.iter().any(|column| place.is_indexed(column))
+        {
+            causes.insert(
+                0,
+                Cause::JoinWithoutIndex {
+                    table: table.clone(),
+                    columns: free_joins,
+                },
+            );
         }
         let possible = not_converted.iter().find(|column| place.is_indexed(column));
         match possible {
@@ -417,7 +455,8 @@ fn of_table(place: &Place<'_>, evidence: &Evidence<'_>, catalog: &Catalog) -> Ve
         let without = without(place, index, &not_converted);
         let has_more = !without.is_empty() || !causes.is_empty();
         // A sort that LIMIT would spare explains the rest.
-        let is_sorted = evidence.plan.filesort && place.block.has_order && place.block.limit.is_some();
+        let is_sorted =
+            evidence.plan.filesort && place.block.has_order && place.block.limit.is_some();
         if has_more || (returned.is_some() && !is_sorted) {
             causes.push(Cause::NotSelective {
                 table: table.clone(),
@@ -427,7 +466,12 @@ fn of_table(place: &Place<'_>, evidence: &Evidence<'_>, catalog: &Catalog) -> Ve
         }
     }
     if access.dependent && place.block.is_correlated {
-        causes.insert(0, Cause::DependentSubquery { table: table.clone() });
+        causes.insert(
+            0,
+            Cause::DependentSubquery {
+                table: table.clone(),
+            },
+        );
     }
     let negated = place.columns(|asks| matches!(asks, Asks::Not));
     if causes.is_empty() && is_scan && !negated.is_empty() {
@@ -465,12 +509,20 @@ fn found_by_the_other_side(place: &Place<'_>, reads_far_more: bool) -> Vec<Cause
 }
 
 fn is_sargable(asks: &Asks) -> bool {
-    matches!(asks, Asks::Equal(_) | Asks::In(_) | Asks::Range(_) | Asks::Prefix)
+    matches!(
+        asks,
+        Asks::Equal(_) | Asks::In(_) | Asks::Range(_) | Asks::Prefix
+    )
 }
 
 /// Columns of the condition that an index does not have.
 fn without(place: &Place<'_>, index: &crate::catalog::Index, columns: &[String]) -> Vec<String> {
-    let has = |column: &String| index.parts.iter().any(|part| part.column.eq_ignore_ascii_case(column));
+    let has = |column: &String| {
+        index
+            .parts
+            .iter()
+            .any(|part| part.column.eq_ignore_ascii_case(column))
+    };
     let joins = place.columns(|asks| matches!(asks, Asks::Join(_)));
     let joins = joins.into_iter().filter(|_| place.access.is_joined);
     let all: BTreeSet<String> = columns.iter().cloned().chain(joins).collect();
@@ -485,8 +537,11 @@ fn obstacles(place: &Place<'_>, catalog: &Catalog, causes: &mut Vec<Cause>) {
             continue;
         };
         match &term.asks {
-            Asks::Equal(Operand::Number) | Asks::In(Operand::Number) | Asks::Range(Operand::Number)
-                if column.kind() == ValueKind::Text && !matches!(column.type_name.as_str(), "enum" | "set") =>
+            Asks::Equal(Operand::Number)
+            | Asks::In(Operand::Number)
+            | Asks::Range(Operand::Number)
+                if column.kind() == ValueKind::Text
+                    && !matches!(column.type_name.as_str(), "enum" | "set") =>
             {
                 causes.push(Cause::Conversion {
                     table: table.clone(),
@@ -495,7 +550,9 @@ fn obstacles(place: &Place<'_>, catalog: &Catalog, causes: &mut Vec<Cause>) {
                     to: ValueKind::Number,
                 });
             }
-            Asks::Join(Some((other, name))) => compared(place, catalog, column, (*other, name), causes),
+            Asks::Join(Some((other, name))) => {
+                compared(place, catalog, column, (*other, name), causes)
+            }
             Asks::Function { name, .. } => causes.push(Cause::FunctionOnColumn {
                 table: table.clone(),
                 column: term.column.clone(),
@@ -511,17 +568,33 @@ fn obstacles(place: &Place<'_>, catalog: &Catalog, causes: &mut Vec<Cause>) {
     for alternatives in &place.block.alternatives {
         let mine: Vec<Vec<&Term>> = alternatives
             .iter()
-            .map(|terms| terms.iter().filter(|term| term.table == place.place).collect())
+            .map(|terms| {
+                terms
+                    .iter()
+                    .filter(|term| term.table == place.place)
+                    .collect()
+            })
             .collect();
-        let columns: BTreeSet<String> = mine.iter().flatten().map(|term| term.column.clone()).collect();
+        let columns: BTreeSet<String> = mine
+            .iter()
+            .flatten()
+            .map(|term| term.column.clone())
+            .collect();
         let is_shared = columns.iter().any(|column| {
             // A column that every alternative asks is no obstacle.
-            mine.iter().all(|terms| terms.iter().any(|term| term.column == *column && is_sargable(&term.asks)))
+            mine.iter().all(|terms| {
+                terms
+                    .iter()
+                    .any(|term| term.column == *column && is_sargable(&term.asks))
+            })
         });
         if is_shared || mine.iter().all(Vec::is_empty) {
             continue;
         }
-        let wildcards = mine.iter().flatten().filter(|term| term.asks == Asks::LeadingWildcard);
+        let wildcards = mine
+            .iter()
+            .flatten()
+            .filter(|term| term.asks == Asks::LeadingWildcard);
         let wildcards: Vec<Cause> = wildcards
             .map(|term| Cause::LeadingWildcard {
                 table: table.clone(),
@@ -546,7 +619,11 @@ fn compared(
     (other, name): (usize, &str),
     causes: &mut Vec<Cause>,
 ) {
-    let partner = place.block.uses.get(other).and_then(|used| catalog.tables.get(&used.table));
+    let partner = place
+        .block
+        .uses
+        .get(other)
+        .and_then(|used| catalog.tables.get(&used.table));
     let Some(partner) = partner.and_then(|table| table.column(name)) else {
         return;
     };
@@ -585,7 +662,8 @@ fn sorting(block: &Block, evidence: &Evidence<'_>, causes: &mut Vec<Cause>) {
         let table = block.uses.get(first.table)?.table.clone();
         same.then_some(table)
     };
-    let names = |items: &[crate::statement::Sorted]| items.iter().map(|item| item.column.clone()).collect();
+    let names =
+        |items: &[crate::statement::Sorted]| items.iter().map(|item| item.column.clone()).collect();
     if evidence.plan.temporary_table && (block.has_groups || block.distinct) {
         causes.push(Cause::TemporaryTable {
             table: of_one(&block.groups),

@@ -54,7 +54,10 @@ impl DataCopy {
         let (mut reader, mut writer) = (connect()?, connect()?);
         let is_mariadb = install.family.is_mariadb();
         // Work that depends on what was read before, or on a thread in the background, cannot be counted.
-        for setting in ["innodb_adaptive_hash_index = OFF", "innodb_stats_auto_recalc = OFF"] {
+        for setting in [
+            "innodb_adaptive_hash_index = OFF",
+            "innodb_stats_auto_recalc = OFF",
+        ] {
             ignore_unknown(writer.run(format!("SET GLOBAL {setting}").as_bytes()))?;
         }
         writer.run(b"SET SESSION foreign_key_checks = 0")?;
@@ -78,7 +81,9 @@ impl DataCopy {
             database: String::new(),
             abilities: Abilities::of(install.family, install.version),
             is_mariadb,
-            page_bytes: page_bytes.and_then(|bytes| bytes.parse().ok()).unwrap_or(16_384),
+            page_bytes: page_bytes
+                .and_then(|bytes| bytes.parse().ok())
+                .unwrap_or(16_384),
         })
     }
 
@@ -92,7 +97,8 @@ impl DataCopy {
 
     fn within(&mut self, database: &str) -> Result<(), LoadError> {
         if !database.is_empty() && self.database != database {
-            self.reader.run(format!("USE {}", quote(database)).as_bytes())?;
+            self.reader
+                .run(format!("USE {}", quote(database)).as_bytes())?;
             database.clone_into(&mut self.database);
         }
         Ok(())
@@ -120,10 +126,12 @@ impl DataCopy {
         };
         self.forgiving(|reader| reader.run(explain.as_bytes()))?;
         let rows = self.reader.rows("SHOW WARNINGS")?;
-        let noted = rows.into_iter().filter_map(|row| match <[Option<String>; 3]>::try_from(row) {
-            Ok([_, Some(code), Some(message)]) if code == "1003" => Some(message),
-            _ => None,
-        });
+        let noted = rows
+            .into_iter()
+            .filter_map(|row| match <[Option<String>; 3]>::try_from(row) {
+                Ok([_, Some(code), Some(message)]) if code == "1003" => Some(message),
+                _ => None,
+            });
         Ok(noted.last().map(|text| without_marks(&text)))
     }
 
@@ -135,7 +143,11 @@ impl DataCopy {
         self.within(database)?;
         let counter = &self.counter;
         match counter.count(&mut self.reader, sql) {
-            Err(error) if error.server_code().is_some_and(|code| GROUPING.contains(&code)) => {
+            Err(error)
+                if error
+                    .server_code()
+                    .is_some_and(|code| GROUPING.contains(&code)) =>
+            {
                 without_mode(&mut self.reader, |reader| counter.count(reader, sql))
             }
             counted => counted,
@@ -143,9 +155,18 @@ impl DataCopy {
     }
 
     /// Asks again without the strict mode, where that alone is in the way.
-    fn forgiving<T>(&mut self, ask: impl Fn(&mut Admin) -> Result<T, LoadError>) -> Result<T, LoadError> {
+    fn forgiving<T>(
+        &mut self,
+        ask: impl Fn(&mut Admin) -> Result<T, LoadError>,
+    ) -> Result<T, LoadError> {
         match ask(&mut self.reader) {
-            Err(error) if error.server_code().is_some_and(|code| GROUPING.contains(&code)) => without_mode(&mut self.reader, ask),
+            Err(error)
+                if error
+                    .server_code()
+                    .is_some_and(|code| GROUPING.contains(&code)) =>
+            {
+                without_mode(&mut self.reader, ask)
+            }
             answer => answer,
         }
     }
@@ -157,10 +178,15 @@ impl DataCopy {
     pub fn build(&mut self, table: &TableName, name: &str, add: &str) -> Result<Built> {
         let alter = format!("ALTER TABLE {} {add}", table.quoted());
         let begun = Instant::now();
-        let online = match self.writer.run(format!("{alter}, ALGORITHM=INPLACE, LOCK=NONE").as_bytes()) {
+        let online = match self
+            .writer
+            .run(format!("{alter}, ALGORITHM=INPLACE, LOCK=NONE").as_bytes())
+        {
             Ok(()) => true,
             Err(error) if error.server_code().is_some() => {
-                self.writer.run(alter.as_bytes()).with_context(|| format!("cannot build an index: {alter}"))?;
+                self.writer
+                    .run(alter.as_bytes())
+                    .with_context(|| format!("cannot build an index: {alter}"))?;
                 false
             }
             Err(error) => return Err(error.into()),
@@ -195,7 +221,13 @@ impl DataCopy {
     ///
     /// # Errors
     /// The server refuses it.
-    pub fn show(&mut self, table: &TableName, index: &str, add: &str, is_shown: bool) -> Result<()> {
+    pub fn show(
+        &mut self,
+        table: &TableName,
+        index: &str,
+        add: &str,
+        is_shown: bool,
+    ) -> Result<()> {
         let clause = match (self.abilities.hiding, is_shown) {
             (Hiding::Ignored, true) => format!("ALTER INDEX {} NOT IGNORED", quote(index)),
             (Hiding::Ignored, false) => format!("ALTER INDEX {} IGNORED", quote(index)),
@@ -205,7 +237,9 @@ impl DataCopy {
             (Hiding::Rebuild, false) => format!("DROP INDEX {}", quote(index)),
         };
         let alter = format!("ALTER TABLE {} {clause}", table.quoted());
-        self.writer.run(alter.as_bytes()).with_context(|| format!("cannot switch an index: {alter}"))
+        self.writer
+            .run(alter.as_bytes())
+            .with_context(|| format!("cannot switch an index: {alter}"))
     }
 
     /// Gathers a table's statistics.
@@ -213,7 +247,9 @@ impl DataCopy {
     /// # Errors
     /// The server refuses it.
     pub fn analyze(&mut self, table: &TableName) -> Result<()> {
-        Ok(self.writer.run(format!("ANALYZE TABLE {}", table.quoted()).as_bytes())?)
+        Ok(self
+            .writer
+            .run(format!("ANALYZE TABLE {}", table.quoted()).as_bytes())?)
     }
 
     /// The mean work of removing a row of the table, which is put back; none of a table without rows, and where the server refuses.
@@ -256,7 +292,10 @@ impl DataCopy {
 }
 
 /// Asks with the plainest mode of SQL.
-fn without_mode<T>(reader: &mut Admin, ask: impl Fn(&mut Admin) -> Result<T, LoadError>) -> Result<T, LoadError> {
+fn without_mode<T>(
+    reader: &mut Admin,
+    ask: impl Fn(&mut Admin) -> Result<T, LoadError>,
+) -> Result<T, LoadError> {
     reader.run(b"SET @niagara_mode = @@SESSION.sql_mode, SESSION sql_mode = ''")?;
     let answer = ask(reader);
     reader.run(b"SET SESSION sql_mode = @niagara_mode")?;

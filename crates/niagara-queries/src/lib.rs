@@ -23,4 +23,6 @@ pub mod statement;
 pub mod words;
 pub mod work;
 
-pub use advice::{Advice, Caution, DigestAdvice, Finding, Request, StatisticsAdvice, TableAdvice, advise};
+pub use advice::{
+    Advice, Caution, DigestAdvice, Finding, Request, StatisticsAdvice, TableAdvice, advise,
+};

@@ -19,10 +19,24 @@ use crate::plan::Plan;
 use crate::statement::{Kind, NotUnderstood, Structure};
 use crate::work::Work;
 
-/// Digests that are looked at are those that make up this share of the time.
-const OF_THE_TIME: f64 = 0.95;
-/// And so many at most.
-const MOST_DIGESTS: usize = 200;
+/// Which digests are counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Selection {
+    /// Those that make up this share of the time, and those that make up this share of the rows examined, where the capture says them.
+    pub share: f64,
+    /// So many at most.
+    pub most: usize,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        Self {
+            share: 0.95,
+            most: 200,
+        }
+    }
+}
+
 /// Executions of a digest that are sampled.
 const SAMPLES: usize = 20;
 /// Work that falls by this share with fresh statistics was caused by stale ones.
@@ -81,7 +95,11 @@ impl Observed {
 
     /// Rows that all executions change, by table, with the columns that an UPDATE sets, and the kind of change.
     pub fn changes(&self) -> Vec<Change> {
-        let Some(structure) = self.structures.first().filter(|structure| !structure.written.is_empty()) else {
+        let Some(structure) = self
+            .structures
+            .first()
+            .filter(|structure| !structure.written.is_empty())
+        else {
             return Vec::new();
         };
         let usual = self.info.count * structure.inserted_rows.max(1);
@@ -126,7 +144,13 @@ impl Deadline {
 
     /// A part of what is left.
     pub fn part(&self, share: f64) -> Self {
-        Self(Instant::now() + self.0.saturating_duration_since(Instant::now()).mul_f64(share))
+        Self(
+            Instant::now()
+                + self
+                    .0
+                    .saturating_duration_since(Instant::now())
+                    .mul_f64(share),
+        )
     }
 }
 
@@ -140,28 +164,34 @@ pub fn observe(
     catalog: &Catalog,
     (capture, info): (&Path, &Info),
     usual_database: &str,
+    selection: Selection,
     deadline: Deadline,
     tell: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Vec<Observed>> {
     let reads = |digest: &&DigestInfo| matches!(digest.class, Class::Read | Class::Write);
     let all: Vec<&DigestInfo> = info.digests.iter().filter(reads).collect();
-    let matters = those_that_matter(&all);
+    let matters = those_that_matter(&all, selection);
+    let mut left = matters.iter().filter(|matters| **matters).count();
     let number = |digest: &DigestInfo| Digest(u64::from_str_radix(&digest.digest, 16).unwrap_or(0));
     let wanted: HashMap<Digest, usize> = (all.iter().enumerate())
-        .map(|(place, digest)| (number(digest), if place < matters { SAMPLES } else { 1 }))
+        .map(|(place, digest)| (number(digest), if matters[place] { SAMPLES } else { 1 }))
         .collect();
     let mut sampled = samples(capture, &wanted)?;
     let mut observed = Vec::new();
     for (place, digest) in all.iter().enumerate() {
-        if place % 20 == 0 || place < matters {
-            tell(&format!("looking at statement {} of {}", place + 1, all.len()))?;
+        if place % 20 == 0 || matters[place] {
+            tell(&format!(
+                "looking at statement {} of {}",
+                place + 1,
+                all.len()
+            ))?;
         }
         let samples = sampled.remove(&number(digest)).unwrap_or_default();
-        let mut one = Observed::new(digest, place < matters);
+        let mut one = Observed::new(digest, matters[place]);
         one.structures(copy, catalog, &samples, usual_database)?;
-        if place < matters {
-            let left = (matters - place) as f64;
-            one.count(copy, deadline.part(1.0 / left))?;
+        if matters[place] {
+            one.count(copy, deadline.part(1.0 / left as f64))?;
+            left -= 1;
         }
         one.explain(copy)?;
         one.find_causes(catalog, None);
@@ -170,15 +200,30 @@ pub fn observe(
     Ok(observed)
 }
 
-/// How many of the digests, sorted by their share, make up most of it.
-fn those_that_matter(digests: &[&DigestInfo]) -> usize {
-    let all: f64 = digests.iter().map(|digest| digest.share).sum();
-    let mut sum = 0.0;
-    let enough = digests.iter().position(|digest| {
-        sum += digest.share;
-        sum >= OF_THE_TIME * all
-    });
-    enough.map_or(digests.len(), |place| place + 1).min(MOST_DIGESTS)
+/// Of the digests, sorted by their share, those that make up most of the time, and those that read most rows: how long a statement
+/// takes depends on the moment, and what it reads does not.
+fn those_that_matter(digests: &[&DigestInfo], selection: Selection) -> Vec<bool> {
+    let mut matters = vec![false; digests.len()];
+    let mut left = selection.most;
+    let by: [fn(&DigestInfo) -> f64; 2] = [
+        |digest| digest.share,
+        |digest| digest.rows_examined.unwrap_or(0) as f64,
+    ];
+    for value in by {
+        let mut places: Vec<usize> = (0..digests.len()).collect();
+        places.sort_by(|&a, &b| value(digests[b]).total_cmp(&value(digests[a])));
+        let all: f64 = digests.iter().map(|digest| value(digest)).sum();
+        let mut sum = 0.0;
+        for place in places {
+            if sum >= selection.share * all || left == 0 {
+                break;
+            }
+            sum += value(digests[place]);
+            left -= usize::from(!matters[place]);
+            matters[place] = true;
+        }
+    }
+    matters
 }
 
 /// A server that refuses a statement is no failure; one that is lost is.
@@ -210,7 +255,13 @@ impl Observed {
     }
 
     /// Takes the samples apart.
-    fn structures(&mut self, copy: &mut DataCopy, catalog: &Catalog, samples: &[Sample], usual_database: &str) -> Result<()> {
+    fn structures(
+        &mut self,
+        copy: &mut DataCopy,
+        catalog: &Catalog,
+        samples: &[Sample],
+        usual_database: &str,
+    ) -> Result<()> {
         for sample in samples {
             let text = String::from_utf8_lossy(&sample.text).into_owned();
             let text = text.trim_end().trim_end_matches(';').to_owned();
@@ -225,14 +276,18 @@ impl Observed {
                         Kind::Select => Some(text),
                         _ => structure.reading.clone(),
                     };
-                    self.executables.extend(sql.map(|sql| Executable { sql, database }));
+                    self.executables
+                        .extend(sql.map(|sql| Executable { sql, database }));
                     self.add(structure);
                 }
                 Err(reason) => {
                     // A statement that only reads can be counted though nobody here understands it.
                     let is_one = !matches!(reason, NotUnderstood::NotOne);
                     if self.info.class == Class::Read && is_one {
-                        self.executables.push(Executable { sql: text, database });
+                        self.executables.push(Executable {
+                            sql: text,
+                            database,
+                        });
                     }
                     self.not_understood = Some(reason);
                 }
@@ -313,7 +368,9 @@ impl Observed {
             self.work = Some(sum * (1.0 / self.counted as f64));
         }
         let count = self.info.count.max(1) as f64;
-        let of_capture = [self.info.rows_sent, self.info.rows_affected].into_iter().flatten();
+        let of_capture = [self.info.rows_sent, self.info.rows_affected]
+            .into_iter()
+            .flatten();
         let of_capture = of_capture.map(|rows| rows as f64 / count).reduce(f64::max);
         self.rows_returned = match with_sent {
             0 => of_capture,
@@ -332,10 +389,16 @@ impl Observed {
             };
             let aliases = self.aliases();
             for access in &plan.tables {
-                let (Some(key), Some(table)) = (&access.key, aliases.get(&access.alias.to_lowercase())) else {
+                let (Some(key), Some(table)) =
+                    (&access.key, aliases.get(&access.alias.to_lowercase()))
+                else {
                     continue;
                 };
-                for name in key.split([',', '(', ')']).map(str::trim).filter(|name| !name.is_empty()) {
+                for name in key
+                    .split([',', '(', ')'])
+                    .map(str::trim)
+                    .filter(|name| !name.is_empty())
+                {
                     self.uses.insert((table.clone(), name.to_owned()));
                 }
             }
@@ -348,15 +411,23 @@ impl Observed {
 
     /// The structure that says most: of a statement on views the one that the server has resolved.
     pub fn structure(&self) -> Option<&Structure> {
-        let with_tables = |structure: &&Structure| structure.blocks.iter().any(|block| !block.uses.is_empty());
-        self.structures.iter().find(with_tables).or(self.structures.first())
+        let with_tables =
+            |structure: &&Structure| structure.blocks.iter().any(|block| !block.uses.is_empty());
+        self.structures
+            .iter()
+            .find(with_tables)
+            .or(self.structures.first())
     }
 
     /// The tables by what the statement calls them.
     pub(crate) fn aliases(&self) -> BTreeMap<String, TableName> {
-        let blocks = self.structures.iter().flat_map(|structure| &structure.blocks);
+        let blocks = self
+            .structures
+            .iter()
+            .flat_map(|structure| &structure.blocks);
         let uses = blocks.flat_map(|block| &block.uses);
-        uses.map(|used| (used.alias.to_lowercase(), used.table.clone())).collect()
+        uses.map(|used| (used.alias.to_lowercase(), used.table.clone()))
+            .collect()
     }
 
     /// Finds why it costs what it costs.
@@ -365,7 +436,10 @@ impl Observed {
             return;
         };
         let info = &self.info;
-        let locked = info.lock_seconds.filter(|_| info.seconds > 0.0).map_or(0.0, |seconds| seconds / info.seconds);
+        let locked = info
+            .lock_seconds
+            .filter(|_| info.seconds > 0.0)
+            .map_or(0.0, |seconds| seconds / info.seconds);
         self.causes = causes(
             &Evidence {
                 structure: self.structure(),
@@ -405,7 +479,12 @@ pub fn refresh_statistics(
     let counted = observed.iter().filter(|one| one.work.is_some());
     let tables: BTreeSet<TableName> = counted.flat_map(Observed::tables).collect();
     tell("gathering the statistics of the tables")?;
-    for table in tables.iter().filter(|name| catalog.tables.get(name).is_some_and(|table| table.is_innodb())) {
+    for table in tables.iter().filter(|name| {
+        catalog
+            .tables
+            .get(name)
+            .is_some_and(|table| table.is_innodb())
+    }) {
         copy.analyze(table)?;
     }
     let mut fresh: BTreeMap<TableName, FreshStatistics> = BTreeMap::new();
@@ -425,11 +504,15 @@ pub fn refresh_statistics(
             continue;
         };
         one.find_causes(catalog, Some(&table));
-        let of_table = fresh.entry(table.clone()).or_insert_with(|| FreshStatistics {
-            table,
-            digests: Vec::new(),
-        });
-        of_table.digests.push((one.info.digest.clone(), before.1, after));
+        let of_table = fresh
+            .entry(table.clone())
+            .or_insert_with(|| FreshStatistics {
+                table,
+                digests: Vec::new(),
+            });
+        of_table
+            .digests
+            .push((one.info.digest.clone(), before.1, after));
     }
     Ok(fresh.into_values().collect())
 }
@@ -443,7 +526,10 @@ impl Observed {
             let other = before.table(&access.alias)?;
             let ratio = (access.rows.max(1.0) / other.rows.max(1.0)).ln().abs();
             let is_other = access.key != other.key || access.access != other.access;
-            Some((aliases.get(&access.alias.to_lowercase())?, ratio + f64::from(is_other)))
+            Some((
+                aliases.get(&access.alias.to_lowercase())?,
+                ratio + f64::from(is_other),
+            ))
         });
         let most = changed.max_by(|(_, a), (_, b)| a.total_cmp(b));
         most.map(|(table, _)| table.clone())
@@ -454,7 +540,16 @@ impl Observed {
 fn is_other_plan(before: Option<&Plan>, after: Option<&Plan>) -> bool {
     let ways = |plan: Option<&Plan>| -> Vec<_> {
         let tables = plan.into_iter().flat_map(|plan| &plan.tables);
-        tables.map(|table| (table.alias.clone(), table.access, table.key.clone(), table.join_buffer)).collect()
+        tables
+            .map(|table| {
+                (
+                    table.alias.clone(),
+                    table.access,
+                    table.key.clone(),
+                    table.join_buffer,
+                )
+            })
+            .collect()
     };
     ways(before) != ways(after)
 }
@@ -462,5 +557,9 @@ fn is_other_plan(before: Option<&Plan>, after: Option<&Plan>) -> bool {
 /// Whether a digest's text names this table.
 pub(crate) fn names_table(text: &str, table: &str) -> bool {
     let tables = niagara_capture::sql::tables_of(text.as_bytes());
-    tables.iter().any(|name| name.rsplit('.').next().is_some_and(|name| name.eq_ignore_ascii_case(table)))
+    tables.iter().any(|name| {
+        name.rsplit('.')
+            .next()
+            .is_some_and(|name| name.eq_ignore_ascii_case(table))
+    })
 }

@@ -98,7 +98,9 @@ impl Plan {
 
     /// The access to the table of this alias.
     pub fn table(&self, alias: &str) -> Option<&TableAccess> {
-        self.tables.iter().find(|table| table.alias.eq_ignore_ascii_case(alias))
+        self.tables
+            .iter()
+            .find(|table| table.alias.eq_ignore_ascii_case(alias))
     }
 
     /// Whether an index of this name is used for a table of this alias.
@@ -106,7 +108,8 @@ impl Plan {
         self.tables.iter().any(|table| {
             let key = table.key.as_deref().unwrap_or_default();
             let names = key.split(|c: char| c == ',' || c == '(' || c == ')');
-            table.alias.eq_ignore_ascii_case(alias) && (key == index || names.into_iter().any(|name| name.trim() == index))
+            table.alias.eq_ignore_ascii_case(alias)
+                && (key == index || names.into_iter().any(|name| name.trim() == index))
         })
     }
 
@@ -121,9 +124,14 @@ impl Plan {
             }
             Value::Object(fields) => {
                 let mut around = around;
-                let is_true = |name: &str| fields.get(name).is_some_and(|value| value == &Value::Bool(true));
+                let is_true = |name: &str| {
+                    fields
+                        .get(name)
+                        .is_some_and(|value| value == &Value::Bool(true))
+                };
                 self.filesort |= is_true("using_filesort") || fields.contains_key("filesort");
-                self.temporary_table |= is_true("using_temporary_table") || fields.contains_key("temporary_table");
+                self.temporary_table |=
+                    is_true("using_temporary_table") || fields.contains_key("temporary_table");
                 around.dependent |= is_true("dependent");
                 if fields.contains_key("expression_cache") {
                     around.dependent = true;
@@ -143,7 +151,10 @@ impl Plan {
                             is_joined: true,
                             ..around
                         },
-                        "query_block" | "query_specifications" | "materialized" | "materialized_from_subquery" => Around {
+                        "query_block"
+                        | "query_specifications"
+                        | "materialized"
+                        | "materialized_from_subquery" => Around {
                             in_loop: false,
                             is_joined: false,
                             join_buffer: false,
@@ -252,8 +263,14 @@ mod tests {
         let [c, o] = &plan.tables[..] else {
             panic!("{plan:?}");
         };
-        assert_eq!((c.access, c.is_joined, c.join_buffer), (Access::Scan, false, false));
-        assert_eq!((o.access, o.is_joined, o.join_buffer), (Access::Lookup, true, true));
+        assert_eq!(
+            (c.access, c.is_joined, c.join_buffer),
+            (Access::Scan, false, false)
+        );
+        assert_eq!(
+            (o.access, o.is_joined, o.join_buffer),
+            (Access::Lookup, true, true)
+        );
         assert!(plan.uses("o", "cust") && !plan.uses("o", "cus"));
     }
 

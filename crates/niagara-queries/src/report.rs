@@ -30,7 +30,10 @@ pub fn text(advice: &Advice, folder: Option<&str>) -> String {
     }
     match folder {
         Some(folder) => {
-            let _ = writeln!(out, "{folder}: schema.sql, undo.sql, watch.sql, advice.json. Niagara applies nothing.");
+            let _ = writeln!(
+                out,
+                "{folder}: schema.sql, undo.sql, watch.sql, advice.json. Niagara applies nothing."
+            );
         }
         None => out.push_str("No schema.sql: there is nothing to hand over.\n"),
     }
@@ -38,7 +41,11 @@ pub fn text(advice: &Advice, folder: Option<&str>) -> String {
 }
 
 fn one_line(text: &str) -> String {
-    let mut line: String = text.chars().take(TEXT).map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let mut line: String = text
+        .chars()
+        .take(TEXT)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     if text.chars().count() > TEXT {
         line.push('…');
     }
@@ -46,7 +53,10 @@ fn one_line(text: &str) -> String {
 }
 
 fn statements(advice: &Advice, out: &mut String) {
-    let _ = writeln!(out, "\n  share      count  rows read   pages  returned  statement, and why it costs that");
+    let _ = writeln!(
+        out,
+        "\n  share      count  rows read   pages  returned  statement, and why it costs that"
+    );
     for digest in advice.digests.iter().take(STATEMENTS) {
         let work = digest.work.unwrap_or_default();
         let shown = |value: f64| match digest.work {
@@ -67,7 +77,12 @@ fn statements(advice: &Advice, out: &mut String) {
         let _ = writeln!(out, "{:49}{}", "", why(digest));
     }
     if advice.digests.len() > STATEMENTS {
-        let _ = writeln!(out, "{:>7} {} more, in advice.json", "", advice.digests.len() - STATEMENTS);
+        let _ = writeln!(
+            out,
+            "{:>7} {} more, in advice.json",
+            "",
+            advice.digests.len() - STATEMENTS
+        );
     }
 }
 
@@ -77,7 +92,9 @@ fn why(digest: &DigestAdvice) -> String {
     }
     match digest.causes.first() {
         Some(cause) => cause.to_string(),
-        None if digest.not_understood.is_some() => "counted; its grammar is not understood".to_owned(),
+        None if digest.not_understood.is_some() => {
+            "counted; its grammar is not understood".to_owned()
+        }
         None => "finds what it needs".to_owned(),
     }
 }
@@ -85,7 +102,11 @@ fn why(digest: &DigestAdvice) -> String {
 fn indexes(advice: &Advice, out: &mut String) {
     let screened = &advice.screened;
     let chosen: Vec<_> = screened.chosen().collect();
-    let rejected: Vec<_> = screened.judged.iter().filter(|one| one.fate != Fate::Chosen).collect();
+    let rejected: Vec<_> = screened
+        .judged
+        .iter()
+        .filter(|one| one.fate != Fate::Chosen)
+        .collect();
     let tried = screened.judged.len();
     let _ = writeln!(
         out,
@@ -110,10 +131,20 @@ fn indexes(advice: &Advice, out: &mut String) {
         let _ = writeln!(out, "  {} more, in schema.sql", chosen.len() - INDEXES);
     }
     for one in rejected.iter().take(REJECTED) {
-        let _ = writeln!(out, "  not {}{}: {}", one.candidate.table, parts_in_words(&one.candidate.parts), one.fate);
+        let _ = writeln!(
+            out,
+            "  not {}{}: {}",
+            one.candidate.table,
+            parts_in_words(&one.candidate.parts),
+            one.fate
+        );
     }
     if rejected.len() > REJECTED {
-        let _ = writeln!(out, "  and not {} more: advice.json has the reason of each", rejected.len() - REJECTED);
+        let _ = writeln!(
+            out,
+            "  and not {} more: advice.json has the reason of each",
+            rejected.len() - REJECTED
+        );
     }
 }
 
@@ -123,7 +154,11 @@ fn drops(advice: &Advice, out: &mut String) {
     }
     let drops = &advice.screened.drops;
     if !drops.is_empty() {
-        let _ = writeln!(out, "Can go, by a capture of {}:", span(advice.capture_seconds));
+        let _ = writeln!(
+            out,
+            "Can go, by a capture of {}:",
+            span(advice.capture_seconds)
+        );
         for drop in drops.iter().take(DROPS) {
             let _ = writeln!(out, "  {}: {}", drop.title(), drop.reason);
         }
@@ -139,14 +174,22 @@ fn drops(advice: &Advice, out: &mut String) {
 /// What only the application can change, for statements that the set leaves as they are.
 fn remedies(advice: &Advice, out: &mut String) {
     let helped = |digest: &DigestAdvice| {
-        let effect = advice.screened.effects.iter().find(|effect| effect.digest == digest.digest);
+        let effect = advice
+            .screened
+            .effects
+            .iter()
+            .find(|effect| effect.digest == digest.digest);
         effect.is_some_and(|effect| effect.after.total() < 0.5 * effect.before.total())
     };
     let remedies: Vec<String> = (advice.digests.iter())
         .filter(|digest| !helped(digest))
         .filter_map(|digest| {
             let cause = digest.causes.first()?;
-            Some(format!("  {}: {cause}: {}", &digest.digest[..digest.digest.len().min(8)], application_remedy(cause)?))
+            Some(format!(
+                "  {}: {cause}: {}",
+                &digest.digest[..digest.digest.len().min(8)],
+                application_remedy(cause)?
+            ))
         })
         .take(REMEDIES)
         .collect();

@@ -19,12 +19,17 @@ pub fn files(advice: &Advice) -> Vec<(&'static str, String)> {
 
 /// Whether there is anything to hand over.
 pub fn is_empty(advice: &Advice) -> bool {
-    advice.screened.chosen().next().is_none() && advice.screened.drops.is_empty() && advice.statistics.is_empty()
+    advice.screened.chosen().next().is_none()
+        && advice.screened.drops.is_empty()
+        && advice.statistics.is_empty()
 }
 
 /// A text as a comment of one line: what a statement holds is not the file's business.
 fn comment(text: &str) -> String {
-    let line: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
     format!("-- {line}\n")
 }
 
@@ -43,7 +48,12 @@ fn schema(advice: &Advice) -> String {
     }
     out.push_str(&comment("Niagara applies nothing. One statement a line; undo.sql takes all of it back; watch.sql says what to look at."));
     for one in &advice.statistics {
-        let _ = write!(out, "\n{}ANALYZE TABLE {};\n", comment(&one.to_string()), one.table.quoted());
+        let _ = write!(
+            out,
+            "\n{}ANALYZE TABLE {};\n",
+            comment(&one.to_string()),
+            one.table.quoted()
+        );
     }
     for one in advice.screened.chosen() {
         out.push('\n');
@@ -68,7 +78,10 @@ fn schema(advice: &Advice) -> String {
                 "by hand: which columns identify a row is the application's to say".to_owned(),
                 table,
             ),
-            TableAdvice::TableLocks { table, .. } => (format!("ALTER TABLE {} ENGINE=InnoDB;", table.quoted()), table),
+            TableAdvice::TableLocks { table, .. } => (
+                format!("ALTER TABLE {} ENGINE=InnoDB;", table.quoted()),
+                table,
+            ),
         };
         let _ = name;
         let _ = write!(out, "\n{}", comment(&format!("Not counted: {table}")));
@@ -79,7 +92,12 @@ fn schema(advice: &Advice) -> String {
 
 /// Why an index is in the set, what it takes here, and which statements it serves.
 fn why(advice: &Advice, one: &Judged) -> String {
-    let purposes: Vec<String> = one.candidate.purposes.iter().map(ToString::to_string).collect();
+    let purposes: Vec<String> = one
+        .candidate
+        .purposes
+        .iter()
+        .map(ToString::to_string)
+        .collect();
     let work = advice.screened.work_before.max(1.0);
     let mut out = comment(&format!(
         "{}{}: {}. It saves {} of the counted work, and writes take {} more.",
@@ -90,7 +108,11 @@ fn why(advice: &Advice, one: &Judged) -> String {
         percent(one.costs / work)
     ));
     for effect in &advice.screened.effects {
-        let Some(digest) = advice.digests.iter().find(|digest| digest.digest == effect.digest) else {
+        let Some(digest) = advice
+            .digests
+            .iter()
+            .find(|digest| digest.digest == effect.digest)
+        else {
             continue;
         };
         let table = &one.candidate.table.table;
@@ -141,14 +163,19 @@ fn drop_statement(advice: &Advice, drop: &Drop) -> String {
     let name = quote(&drop.index.name);
     let hide = match advice.abilities.hiding {
         Hiding::Ignored => Some(format!("ALTER TABLE {table} ALTER INDEX {name} IGNORED;\n")),
-        Hiding::Invisible => Some(format!("ALTER TABLE {table} ALTER INDEX {name} INVISIBLE;\n")),
+        Hiding::Invisible => Some(format!(
+            "ALTER TABLE {table} ALTER INDEX {name} INVISIBLE;\n"
+        )),
         Hiding::Rebuild => None,
     };
     let gone = format!("ALTER TABLE {table} DROP INDEX {name}, ALGORITHM=INPLACE, LOCK=NONE;\n");
     match (&drop.reason, hide) {
         (DropReason::NeverUsed, Some(hide)) => format!(
             "{hide}{}",
-            comment(&format!("when nobody has missed it for a full cycle of the business: {}", gone.trim_end()))
+            comment(&format!(
+                "when nobody has missed it for a full cycle of the business: {}",
+                gone.trim_end()
+            ))
         ),
         (DropReason::NeverUsed, None) => comment(gone.trim_end()),
         (DropReason::Duplicate { .. } | DropReason::LeftPrefix { .. }, _) => gone,
@@ -156,13 +183,18 @@ fn drop_statement(advice: &Advice, drop: &Drop) -> String {
 }
 
 fn undo(advice: &Advice) -> String {
-    let mut out = comment("Takes back what schema.sql does, in reverse order. Fresh statistics stay.");
+    let mut out =
+        comment("Takes back what schema.sql does, in reverse order. Fresh statistics stay.");
     for drop in advice.screened.drops.iter().rev() {
         let table = drop.table.quoted();
         let name = quote(&drop.index.name);
         let shown = match (&drop.reason, advice.abilities.hiding) {
-            (DropReason::NeverUsed, Hiding::Ignored) => format!("ALTER TABLE {table} ALTER INDEX {name} NOT IGNORED;\n"),
-            (DropReason::NeverUsed, Hiding::Invisible) => format!("ALTER TABLE {table} ALTER INDEX {name} VISIBLE;\n"),
+            (DropReason::NeverUsed, Hiding::Ignored) => {
+                format!("ALTER TABLE {table} ALTER INDEX {name} NOT IGNORED;\n")
+            }
+            (DropReason::NeverUsed, Hiding::Invisible) => {
+                format!("ALTER TABLE {table} ALTER INDEX {name} VISIBLE;\n")
+            }
             (DropReason::NeverUsed, Hiding::Rebuild) => continue,
             (DropReason::Duplicate { .. } | DropReason::LeftPrefix { .. }, _) => {
                 format!("ALTER TABLE {table} {};\n", drop.undo_clause())
@@ -186,10 +218,18 @@ fn watch(advice: &Advice) -> String {
     let mut out = comment("What to look at when schema.sql was applied.");
     for one in advice.screened.chosen() {
         let table = one.candidate.table.quoted();
-        let _ = writeln!(out, "SHOW INDEX FROM {table} WHERE Key_name = '{}';", one.candidate.name.replace('\'', "''"));
+        let _ = writeln!(
+            out,
+            "SHOW INDEX FROM {table} WHERE Key_name = '{}';",
+            one.candidate.name.replace('\'', "''")
+        );
     }
     for effect in &advice.screened.effects {
-        let Some(digest) = advice.digests.iter().find(|digest| digest.digest == effect.digest) else {
+        let Some(digest) = advice
+            .digests
+            .iter()
+            .find(|digest| digest.digest == effect.digest)
+        else {
             continue;
         };
         out.push('\n');

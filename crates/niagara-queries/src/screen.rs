@@ -72,6 +72,8 @@ pub enum Fate {
     Chosen,
     /// Nothing reads less with it.
     SavesNothing,
+    /// Only statements read less with it that find what they need, and that cost little.
+    NotNeeded,
     /// It saves less than it costs to write.
     CostsMore,
     /// It saves less than a hundredth of the work.
@@ -196,11 +198,19 @@ pub fn screen(
     screened.out_of_time = judged.iter().any(|one| one.fate == Fate::NoTime);
     judged.sort_by(|a, b| {
         let rank = |one: &Judged| u8::from(one.fate != Fate::Chosen);
-        rank(a).cmp(&rank(b)).then(b.saves.total_cmp(&a.saves)).then(b.saves_alone.total_cmp(&a.saves_alone))
+        rank(a)
+            .cmp(&rank(b))
+            .then(b.saves.total_cmp(&a.saves))
+            .then(b.saves_alone.total_cmp(&a.saves_alone))
     });
     tell("indexes that can go")?;
     screen.drops(catalog, observed, &judged, &mut screened)?;
-    screened.work_after = screen.total() + judged.iter().filter(|one| one.fate == Fate::Chosen).map(|one| one.costs).sum::<f64>();
+    screened.work_after = screen.total()
+        + judged
+            .iter()
+            .filter(|one| one.fate == Fate::Chosen)
+            .map(|one| one.costs)
+            .sum::<f64>();
     for digest in &screen.digests {
         let (before, after) = (digest.base.total(), digest.now.total());
         if before != after {
@@ -220,7 +230,8 @@ pub fn screen(
 
 impl<'o> Screen<'_, 'o> {
     fn add(&mut self, observed: &'o Observed) -> Result<()> {
-        let executables: Vec<Executable> = observed.executables.iter().take(SAMPLES).cloned().collect();
+        let executables: Vec<Executable> =
+            observed.executables.iter().take(SAMPLES).cloned().collect();
         let Some(base) = count(self.copy, &executables)? else {
             return Ok(());
         };
@@ -238,7 +249,9 @@ impl<'o> Screen<'_, 'o> {
     /// Work of all executions with the set so far.
     fn total(&self) -> f64 {
         let digests = self.digests.iter();
-        digests.map(|digest| digest.now.total() * digest.executions()).sum()
+        digests
+            .map(|digest| digest.now.total() * digest.executions())
+            .sum()
     }
 
     /// Builds a candidate and counts what it saves alone; it is hidden again.
@@ -281,10 +294,15 @@ impl<'o> Screen<'_, 'o> {
             };
             judged.costs = entry * self.entries(&judged.candidate);
         }
-        let (saves, _) = self.saving(&judged.candidate)?;
+        let (saves, changed) = self.saving(&judged.candidate)?;
+        let any_less = changed
+            .iter()
+            .any(|(place, work)| work.total() < self.digests[*place].now.total());
         judged.saves_alone = saves;
-        self.copy.show(&table, &judged.candidate.name, &add, false)?;
+        self.copy
+            .show(&table, &judged.candidate.name, &add, false)?;
         judged.fate = match saves {
+            saves if saves <= 0.0 && any_less => Fate::NotNeeded,
             saves if saves <= 0.0 => Fate::SavesNothing,
             saves if saves <= judged.costs => Fate::CostsMore,
             _ => Fate::SavesLittle,
@@ -300,7 +318,10 @@ impl<'o> Screen<'_, 'o> {
                 Some(expression) => expression.to_lowercase().contains(&column.to_lowercase()),
             })
         };
-        let of_table = self.changes.iter().filter(|change| change.table == candidate.table);
+        let of_table = self
+            .changes
+            .iter()
+            .filter(|change| change.table == candidate.table);
         of_table
             .map(|change| match change.kind {
                 Kind::Insert | Kind::Delete => change.rows,
@@ -316,7 +337,9 @@ impl<'o> Screen<'_, 'o> {
         let (mut saves, mut saves_without_cause) = (0.0, 0.0);
         let mut changed = Vec::new();
         for (place, digest) in self.digests.iter().enumerate() {
-            if !digest.tables.contains(&candidate.table) || !uses(self.copy, digest, &candidate.table, &candidate.name)? {
+            if !digest.tables.contains(&candidate.table)
+                || !uses(self.copy, digest, &candidate.table, &candidate.name)?
+            {
                 continue;
             }
             if let Some(work) = count(self.copy, &digest.executables)? {
@@ -337,7 +360,12 @@ impl<'o> Screen<'_, 'o> {
     }
 
     /// Adds the candidate that saves most of what is left, again and again.
-    fn grow(&mut self, judged: &mut [Judged], limits: Limits, tell: &mut dyn FnMut(&str) -> Result<()>) -> Result<()> {
+    fn grow(
+        &mut self,
+        judged: &mut [Judged],
+        limits: Limits,
+        tell: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
         // What a candidate saved last: with a larger set it seldom saves more, so that only the first of the list is counted again.
         let mut waiting: Vec<(f64, usize)> = (judged.iter().enumerate())
             .filter(|(_, one)| one.fate == Fate::SavesLittle)
@@ -363,17 +391,22 @@ impl<'o> Screen<'_, 'o> {
                 one.fate = Fate::NoTime;
                 continue;
             }
-            tell(&format!("the set: {number} indexes, {} candidates left", waiting.len() + 1))?;
+            tell(&format!(
+                "the set: {number} indexes, {} candidates left",
+                waiting.len() + 1
+            ))?;
             let candidate = one.candidate.clone();
             let add = candidate.add_clause();
-            self.copy.show(&candidate.table, &candidate.name, &add, true)?;
+            self.copy
+                .show(&candidate.table, &candidate.name, &add, true)?;
             let (saves, changed) = self.saving(&candidate)?;
             let net = saves - one.costs;
             // One that was taken for being shorter is as good as the longer one.
             let next = waiting.last().map_or(f64::MIN, |(next, _)| *next);
             if net < NEARLY * next {
                 // Another one may save more now.
-                self.copy.show(&candidate.table, &candidate.name, &add, false)?;
+                self.copy
+                    .show(&candidate.table, &candidate.name, &add, false)?;
                 // Where the set has taken all that it saved, it is not asked for again and again.
                 match net > 0.0 {
                     true => waiting.push((net, place)),
@@ -382,7 +415,8 @@ impl<'o> Screen<'_, 'o> {
                 continue;
             }
             if net < WORTH * self.total() || saves <= 0.0 {
-                self.copy.show(&candidate.table, &candidate.name, &add, false)?;
+                self.copy
+                    .show(&candidate.table, &candidate.name, &add, false)?;
                 one.fate = match (saves <= SUPERFLUOUS * one.saves_alone, saves <= one.costs) {
                     (true, _) => Fate::Superfluous,
                     (false, true) => Fate::CostsMore,
@@ -402,7 +436,9 @@ impl<'o> Screen<'_, 'o> {
 
     /// Takes those out of the set that the others make superfluous.
     fn thin(&mut self, judged: &mut [Judged]) -> Result<()> {
-        let chosen: Vec<usize> = (0..judged.len()).filter(|&place| judged[place].fate == Fate::Chosen).collect();
+        let chosen: Vec<usize> = (0..judged.len())
+            .filter(|&place| judged[place].fate == Fate::Chosen)
+            .collect();
         if chosen.len() < 2 {
             return Ok(());
         }
@@ -412,7 +448,8 @@ impl<'o> Screen<'_, 'o> {
             let (loss, without) = self.loss(&candidate.table, &candidate.name, &add)?;
             if loss - judged[place].costs >= WORTH * self.total() {
                 judged[place].saves = loss;
-                self.copy.show(&candidate.table, &candidate.name, &add, true)?;
+                self.copy
+                    .show(&candidate.table, &candidate.name, &add, true)?;
                 continue;
             }
             judged[place].fate = Fate::Superfluous;
@@ -424,7 +461,12 @@ impl<'o> Screen<'_, 'o> {
     }
 
     /// Hides an index; the work that the capture takes more without it, and the digests' work.
-    fn loss(&mut self, table: &TableName, index: &str, add: &str) -> Result<(f64, Vec<(usize, Work)>)> {
+    fn loss(
+        &mut self,
+        table: &TableName,
+        index: &str,
+        add: &str,
+    ) -> Result<(f64, Vec<(usize, Work)>)> {
         let mut users = Vec::new();
         for (place, digest) in self.digests.iter().enumerate() {
             if digest.tables.contains(table) && uses(self.copy, digest, table, index)? {
@@ -445,7 +487,13 @@ impl<'o> Screen<'_, 'o> {
     }
 
     /// Indexes that can go now that the set is there.
-    fn drops(&mut self, catalog: &Catalog, observed: &[Observed], judged: &[Judged], screened: &mut Screened) -> Result<()> {
+    fn drops(
+        &mut self,
+        catalog: &Catalog,
+        observed: &[Observed],
+        judged: &[Judged],
+        screened: &mut Screened,
+    ) -> Result<()> {
         let mut catalog = catalog.clone();
         for one in judged.iter().filter(|one| one.fate == Fate::Chosen) {
             if let Some(table) = catalog.tables.get_mut(&one.candidate.table) {
@@ -472,7 +520,9 @@ impl<'o> Screen<'_, 'o> {
         screened.kept = kept;
         for drop in drops {
             // What was proposed just now is not dropped; it would not have been chosen.
-            if judged.iter().any(|one| one.candidate.table == drop.table && one.candidate.name == drop.index.name) {
+            if judged.iter().any(|one| {
+                one.candidate.table == drop.table && one.candidate.name == drop.index.name
+            }) {
                 continue;
             }
             if self.can_go(&drop)? {
@@ -496,10 +546,19 @@ impl<'o> Screen<'_, 'o> {
         }
         let parts: Vec<String> = drop.index.parts.iter().map(IndexPart::sql).collect();
         let unique = if drop.index.unique { "UNIQUE " } else { "" };
-        let add = format!("ADD {unique}INDEX {} ({})", crate::catalog::quote(&drop.index.name), parts.join(", "));
+        let add = format!(
+            "ADD {unique}INDEX {} ({})",
+            crate::catalog::quote(&drop.index.name),
+            parts.join(", ")
+        );
         let (loss, without) = self.loss(&drop.table, &drop.index.name, &add)?;
-        let of_table = self.digests.iter().filter(|digest| digest.tables.contains(&drop.table));
-        let work: f64 = of_table.map(|digest| digest.now.total() * digest.executions()).sum();
+        let of_table = self
+            .digests
+            .iter()
+            .filter(|digest| digest.tables.contains(&drop.table));
+        let work: f64 = of_table
+            .map(|digest| digest.now.total() * digest.executions())
+            .sum();
         if loss > MORE * work {
             self.copy.show(&drop.table, &drop.index.name, &add, true)?;
             return Ok(false);

@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 use sqlparser::ast::{
-    Expr, FromTable, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr, Statement as Ast, TableFactor,
-    TableObject, TableWithJoins, Value,
+    Expr, FromTable, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr,
+    Statement as Ast, TableFactor, TableObject, TableWithJoins, Value,
 };
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
@@ -186,9 +186,10 @@ impl Structure {
     /// Why that cannot be done.
     pub fn read(text: &str, database: &str, catalog: &Catalog) -> Result<Self, NotUnderstood> {
         let dialect = MySqlDialect {};
-        let mut parsed = Parser::parse_sql(&dialect, text).map_err(|error| NotUnderstood::Grammar {
-            message: error.to_string(),
-        })?;
+        let mut parsed =
+            Parser::parse_sql(&dialect, text).map_err(|error| NotUnderstood::Grammar {
+                message: error.to_string(),
+            })?;
         let (Some(ast), true) = (parsed.pop(), parsed.is_empty()) else {
             return Err(NotUnderstood::NotOne);
         };
@@ -204,14 +205,20 @@ impl Structure {
 
     /// All tables that it uses or writes to.
     pub fn tables(&self) -> BTreeSet<TableName> {
-        let used = self.blocks.iter().flat_map(|block| block.uses.iter().map(|used| used.table.clone()));
-        used.chain(self.written.iter().map(|(table, _)| table.clone())).collect()
+        let used = self
+            .blocks
+            .iter()
+            .flat_map(|block| block.uses.iter().map(|used| used.table.clone()));
+        used.chain(self.written.iter().map(|(table, _)| table.clone()))
+            .collect()
     }
 
     /// The largest offset of its blocks, with its limit.
     pub fn deepest_offset(&self) -> (u64, Option<u64>) {
         let blocks = self.blocks.iter().map(|block| (block.offset, block.limit));
-        blocks.max_by_key(|(offset, _)| *offset).unwrap_or((0, None))
+        blocks
+            .max_by_key(|(offset, _)| *offset)
+            .unwrap_or((0, None))
     }
 }
 
@@ -256,20 +263,38 @@ impl Reader<'_> {
             }
             Ast::Update(update) => {
                 let tables = std::slice::from_ref(&update.table);
-                let block = self.changing(tables, update.selection.as_ref(), &update.order_by, update.limit.as_ref());
+                let block = self.changing(
+                    tables,
+                    update.selection.as_ref(),
+                    &update.order_by,
+                    update.limit.as_ref(),
+                );
                 for assignment in &update.assignments {
                     self.note_written(&block, assignment, &mut written);
                 }
-                let reading = reading(tables, update.selection.as_ref(), &update.order_by, update.limit.as_ref());
+                let reading = reading(
+                    tables,
+                    update.selection.as_ref(),
+                    &update.order_by,
+                    update.limit.as_ref(),
+                );
                 self.blocks.insert(0, block);
                 (Kind::Update, Some(reading))
             }
             Ast::Delete(delete) => {
-                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) = &delete.from;
+                let (FromTable::WithFromKeyword(from) | FromTable::WithoutKeyword(from)) =
+                    &delete.from;
                 let tables = delete.using.as_deref().unwrap_or(from);
-                let block = self.changing(tables, delete.selection.as_ref(), &delete.order_by, delete.limit.as_ref());
+                let block = self.changing(
+                    tables,
+                    delete.selection.as_ref(),
+                    &delete.order_by,
+                    delete.limit.as_ref(),
+                );
                 // Of several tables, those that are named before FROM; the first of FROM where none is.
-                let named: Vec<String> = (delete.tables.iter()).map(|name| resolve::last_part(name).to_lowercase()).collect();
+                let named: Vec<String> = (delete.tables.iter())
+                    .map(|name| resolve::last_part(name).to_lowercase())
+                    .collect();
                 for (place, used) in block.uses.iter().enumerate() {
                     let is_written = match named.is_empty() {
                         true => place == 0,
@@ -279,7 +304,12 @@ impl Reader<'_> {
                         written.push((used.table.clone(), BTreeSet::new()));
                     }
                 }
-                let reading = reading(tables, delete.selection.as_ref(), &delete.order_by, delete.limit.as_ref());
+                let reading = reading(
+                    tables,
+                    delete.selection.as_ref(),
+                    &delete.order_by,
+                    delete.limit.as_ref(),
+                );
                 self.blocks.insert(0, block);
                 (Kind::Delete, Some(reading))
             }
@@ -340,7 +370,8 @@ impl Reader<'_> {
         // Rows that are changed are read whole.
         for used in &mut block.uses {
             if let Some(table) = self.catalog.tables.get(&used.table) {
-                used.columns.extend(table.columns.iter().map(|column| column.name.clone()));
+                used.columns
+                    .extend(table.columns.iter().map(|column| column.name.clone()));
             }
         }
         block
@@ -363,7 +394,13 @@ impl Reader<'_> {
         self.with.truncate(known);
     }
 
-    fn body(&mut self, body: &SetExpr, query: Option<&Query>, outer: Option<&Scope<'_>>, depth: usize) {
+    fn body(
+        &mut self,
+        body: &SetExpr,
+        query: Option<&Query>,
+        outer: Option<&Scope<'_>>,
+        depth: usize,
+    ) {
         match body {
             SetExpr::Select(select) => self.select(select, query, outer, depth),
             SetExpr::Query(query) => self.query(query, outer, depth + 1),
@@ -375,7 +412,13 @@ impl Reader<'_> {
         }
     }
 
-    fn select(&mut self, select: &Select, query: Option<&Query>, outer: Option<&Scope<'_>>, depth: usize) {
+    fn select(
+        &mut self,
+        select: &Select,
+        query: Option<&Query>,
+        outer: Option<&Scope<'_>>,
+        depth: usize,
+    ) {
         let modifiers = select.select_modifiers.as_ref();
         self.calc_found_rows |= modifiers.is_some_and(|modifiers| modifiers.sql_calc_found_rows);
         let mut block = Block {
@@ -386,7 +429,10 @@ impl Reader<'_> {
         let place = self.blocks.len();
         self.blocks.push(Block::default());
         self.from(&select.from, &mut block, &mut conditions, outer, depth);
-        block.has_condition = select.selection.as_ref().is_some_and(|condition| !is_constant_true(condition));
+        block.has_condition = select
+            .selection
+            .as_ref()
+            .is_some_and(|condition| !is_constant_true(condition));
         self.conditions(&mut block, &conditions, outer, depth);
         self.group_by(&mut block, select);
         let scope = Scope::of(&block, self.catalog, outer);
@@ -405,9 +451,14 @@ impl Reader<'_> {
             (block.limit, block.offset) = match &query.limit_clause {
                 Some(LimitClause::LimitOffset { limit, offset, .. }) => (
                     limit.as_ref().and_then(number),
-                    offset.as_ref().and_then(|offset| number(&offset.value)).unwrap_or(0),
+                    offset
+                        .as_ref()
+                        .and_then(|offset| number(&offset.value))
+                        .unwrap_or(0),
                 ),
-                Some(LimitClause::OffsetCommaLimit { offset, limit }) => (number(limit), number(offset).unwrap_or(0)),
+                Some(LimitClause::OffsetCommaLimit { offset, limit }) => {
+                    (number(limit), number(offset).unwrap_or(0))
+                }
                 None => (None, 0),
             };
         }
@@ -464,10 +515,15 @@ impl Reader<'_> {
     ) {
         match factor {
             TableFactor::Table { name, alias, .. } => {
-                let is_with = name.0.len() == 1 && self.with.contains(&resolve::last_part(name).to_lowercase());
-                let table = (!is_with).then(|| resolve::table_of(name, self.database, self.catalog)).flatten();
+                let is_with = name.0.len() == 1
+                    && self.with.contains(&resolve::last_part(name).to_lowercase());
+                let table = (!is_with)
+                    .then(|| resolve::table_of(name, self.database, self.catalog))
+                    .flatten();
                 if let Some(table) = table.filter(|table| !table.is_view()) {
-                    let alias = alias.as_ref().map_or(table.name.table.clone(), |alias| alias.name.value.clone());
+                    let alias = alias
+                        .as_ref()
+                        .map_or(table.name.table.clone(), |alias| alias.name.value.clone());
                     block.uses.push(Use {
                         alias,
                         table: table.name.clone(),
@@ -476,14 +532,28 @@ impl Reader<'_> {
                 }
             }
             TableFactor::Derived { subquery, .. } => self.query(subquery, outer, depth + 1),
-            TableFactor::NestedJoin { table_with_joins, .. } => {
-                self.from(std::slice::from_ref(&**table_with_joins), block, conditions, outer, depth);
+            TableFactor::NestedJoin {
+                table_with_joins, ..
+            } => {
+                self.from(
+                    std::slice::from_ref(&**table_with_joins),
+                    block,
+                    conditions,
+                    outer,
+                    depth,
+                );
             }
             _ => {}
         }
     }
 
-    fn conditions(&mut self, block: &mut Block, conditions: &[&Expr], outer: Option<&Scope<'_>>, depth: usize) {
+    fn conditions(
+        &mut self,
+        block: &mut Block,
+        conditions: &[&Expr],
+        outer: Option<&Scope<'_>>,
+        depth: usize,
+    ) {
         let mut found = Found::default();
         let scope = Scope::of(block, self.catalog, outer);
         for condition in conditions {
@@ -512,11 +582,18 @@ impl Reader<'_> {
         };
         block.has_groups = !exprs.is_empty();
         let scope = Scope::of(block, self.catalog, None);
-        let groups = exprs.iter().map(|expr| scope.sorted(expr, &select.projection, false));
+        let groups = exprs
+            .iter()
+            .map(|expr| scope.sorted(expr, &select.projection, false));
         block.groups = groups.collect::<Option<Vec<_>>>().unwrap_or_default();
     }
 
-    fn order_by(&self, block: &mut Block, order: &[sqlparser::ast::OrderByExpr], projection: &[SelectItem]) {
+    fn order_by(
+        &self,
+        block: &mut Block,
+        order: &[sqlparser::ast::OrderByExpr],
+        projection: &[SelectItem],
+    ) {
         use sqlparser::ast::OrderBySort;
         block.has_order = !order.is_empty();
         block.random_order = order.iter().any(|item| columns::calls(&item.expr, "rand"));
@@ -531,12 +608,22 @@ impl Reader<'_> {
 
 /// `USING (column)`: the column of the last table is that of one before it.
 fn using(block: &mut Block, catalog: &Catalog, column: &str) {
-    let has = |used: &Use| catalog.tables.get(&used.table).and_then(|table| table.column(column));
+    let has = |used: &Use| {
+        catalog
+            .tables
+            .get(&used.table)
+            .and_then(|table| table.column(column))
+    };
     let Some(last) = block.uses.len().checked_sub(1) else {
         return;
     };
-    let other = block.uses[..last].iter().position(|used| has(used).is_some());
-    let (Some(other), Some(name)) = (other, has(&block.uses[last]).map(|column| column.name.clone())) else {
+    let other = block.uses[..last]
+        .iter()
+        .position(|used| has(used).is_some());
+    let (Some(other), Some(name)) = (
+        other,
+        has(&block.uses[last]).map(|column| column.name.clone()),
+    ) else {
         return;
     };
     for (table, partner) in [(last, other), (other, last)] {
@@ -586,7 +673,9 @@ fn is_constant_true(expr: &Expr) -> bool {
     match expr {
         Expr::Nested(inner) => is_constant_true(inner),
         Expr::Value(_) => number(expr) != Some(0),
-        Expr::BinaryOp { left, right, .. } => matches!((&**left, &**right), (Expr::Value(a), Expr::Value(b)) if a.value == b.value),
+        Expr::BinaryOp { left, right, .. } => {
+            matches!((&**left, &**right), (Expr::Value(a), Expr::Value(b)) if a.value == b.value)
+        }
         _ => false,
     }
 }

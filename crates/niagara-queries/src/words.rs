@@ -31,6 +31,9 @@ pub fn number(value: f64) -> String {
 /// A share for people.
 pub fn percent(share: f64) -> String {
     match share {
+        share if share > 0.985 && share < 1.0 => {
+            format!("{:.1} %", (share * 1000.0).floor() / 10.0)
+        }
         share if share >= 0.0995 || share == 0.0 => format!("{:.0} %", share * 100.0),
         share => format!("{:.1} %", share * 100.0),
     }
@@ -65,53 +68,124 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NoUsableIndex { table, columns } => {
-                write!(f, "no usable index: none on {table} begins with {}", columns.join(" or "))
+                write!(
+                    f,
+                    "no usable index: none on {table} begins with {}",
+                    columns.join(" or ")
+                )
             }
-            Self::NotSelective { table, index, without } if without.is_empty() => {
-                write!(f, "index not selective: {index} of {table} leaves many rows to be read")
+            Self::NotSelective {
+                table,
+                index,
+                without,
+            } if without.is_empty() => {
+                write!(
+                    f,
+                    "index not selective: {index} of {table} leaves many rows to be read"
+                )
             }
-            Self::NotSelective { table, index, without } => {
-                write!(f, "index not selective: {index} of {table} lacks {}", list(without))
+            Self::NotSelective {
+                table,
+                index,
+                without,
+            } => {
+                write!(
+                    f,
+                    "index not selective: {index} of {table} lacks {}",
+                    list(without)
+                )
             }
-            Self::Conversion { table, column, from, to } => {
-                write!(f, "conversion in the condition: {table}.{column} is {from} and is compared with {to}")
+            Self::Conversion {
+                table,
+                column,
+                from,
+                to,
+            } => {
+                write!(
+                    f,
+                    "conversion in the condition: {table}.{column} is {from} and is compared with {to}"
+                )
             }
             Self::Collation {
                 table,
                 column,
                 collation,
                 other,
-            } => write!(f, "collations differ in the join: {table}.{column} is {collation}, the other side {other}"),
-            Self::FunctionOnColumn { table, column, function } => {
+            } => write!(
+                f,
+                "collations differ in the join: {table}.{column} is {collation}, the other side {other}"
+            ),
+            Self::FunctionOnColumn {
+                table,
+                column,
+                function,
+            } => {
                 write!(f, "function on the column: {function} of {table}.{column}")
             }
             Self::LeadingWildcard { table, column } => {
-                write!(f, "leading wildcard: {table}.{column} is searched from the middle")
+                write!(
+                    f,
+                    "leading wildcard: {table}.{column} is searched from the middle"
+                )
             }
             Self::OrAcrossColumns { table, columns } => {
                 write!(f, "OR across columns of {table}: {}", list(columns))
             }
             Self::NegatedCondition { table, columns } => {
-                write!(f, "negated condition: {table} is asked for what {} is not", list(columns))
+                write!(
+                    f,
+                    "negated condition: {table} is asked for what {} is not",
+                    list(columns)
+                )
             }
             Self::JoinWithoutIndex { table, columns } => {
-                write!(f, "join without an index: {table} is scanned for {}", list(columns))
+                write!(
+                    f,
+                    "join without an index: {table} is scanned for {}",
+                    list(columns)
+                )
             }
             Self::DependentSubquery { table } => {
-                write!(f, "dependent subquery: {table} is read for each row of the outer query")
+                write!(
+                    f,
+                    "dependent subquery: {table} is read for each row of the outer query"
+                )
             }
-            Self::Filesort { columns, .. } if columns.is_empty() => f.write_str("filesort: by expressions, or by columns of several tables"),
-            Self::Filesort { columns, .. } => write!(f, "filesort: no index gives rows in the order of {}", list(columns)),
+            Self::Filesort { columns, .. } if columns.is_empty() => {
+                f.write_str("filesort: by expressions, or by columns of several tables")
+            }
+            Self::Filesort { columns, .. } => write!(
+                f,
+                "filesort: no index gives rows in the order of {}",
+                list(columns)
+            ),
             Self::TemporaryTable { columns, .. } if columns.is_empty() => {
                 f.write_str("temporary table: for groups or different rows that no index gives")
             }
-            Self::TemporaryTable { columns, .. } => write!(f, "temporary table: no index gives the groups of {}", list(columns)),
-            Self::StaleStatistics { table } => write!(f, "stale statistics: the server misjudges {table}"),
-            Self::CalcFoundRows => f.write_str("SQL_CALC_FOUND_ROWS: all rows are read to be counted"),
-            Self::DeepOffset { offset } => write!(f, "deep OFFSET: up to {} rows are read and passed over", number(*offset as f64)),
+            Self::TemporaryTable { columns, .. } => write!(
+                f,
+                "temporary table: no index gives the groups of {}",
+                list(columns)
+            ),
+            Self::StaleStatistics { table } => {
+                write!(f, "stale statistics: the server misjudges {table}")
+            }
+            Self::CalcFoundRows => {
+                f.write_str("SQL_CALC_FOUND_ROWS: all rows are read to be counted")
+            }
+            Self::DeepOffset { offset } => write!(
+                f,
+                "deep OFFSET: up to {} rows are read and passed over",
+                number(*offset as f64)
+            ),
             Self::RandomOrder => f.write_str("ORDER BY RAND(): all rows are sorted to take a few"),
-            Self::NPlusOne { each } => write!(f, "N+1: the same statement about {each} times in a row"),
-            Self::ReadsEverything { table } => write!(f, "reads everything: the statement asks for all rows of {table}"),
+            Self::NPlusOne { each } => {
+                write!(f, "N+1: the same statement about {each} times in a row")
+            }
+            Self::ReadsEverything { table } => write!(
+                f,
+                "reads everything: the statement asks for all rows of {table}"
+            ),
             Self::LockWaits { percent } => write!(f, "lock waits: {percent} % of its time"),
         }
     }
@@ -120,20 +194,34 @@ impl fmt::Display for Cause {
 /// What the application may change, where it is the one to change something; none where an index is the remedy.
 pub fn application_remedy(cause: &Cause) -> Option<String> {
     match cause {
-        Cause::Conversion { column, from, to, .. } => Some(format!(
+        Cause::Conversion {
+            column, from, to, ..
+        } => Some(format!(
             "compare {column} with {from}, not with {to}, or give the column the type of what it holds"
         )),
-        Cause::Collation { column, other, .. } => Some(format!("give {column} the collation {other}, or the other column its own")),
-        Cause::FunctionOnColumn { column, function, .. } => Some(format!(
+        Cause::Collation { column, other, .. } => Some(format!(
+            "give {column} the collation {other}, or the other column its own"
+        )),
+        Cause::FunctionOnColumn {
+            column, function, ..
+        } => Some(format!(
             "compare {column} itself, with bounds where {function} stood, or index a generated column"
         )),
         Cause::LeadingWildcard { table, column } => Some(format!(
             "search by words: ALTER TABLE {} ADD FULLTEXT INDEX ({column}), and MATCH … AGAINST in the statement; it finds words, not parts of words",
             table.quoted()
         )),
-        Cause::OrAcrossColumns { .. } => Some("ask for each alternative, and put them together by UNION".to_owned()),
-        Cause::CalcFoundRows => Some("leave SQL_CALC_FOUND_ROWS out, and count by a statement of its own, or not at all".to_owned()),
-        Cause::DeepOffset { .. } => Some("continue behind the last row that was shown (WHERE id > …) in place of OFFSET".to_owned()),
+        Cause::OrAcrossColumns { .. } => {
+            Some("ask for each alternative, and put them together by UNION".to_owned())
+        }
+        Cause::CalcFoundRows => Some(
+            "leave SQL_CALC_FOUND_ROWS out, and count by a statement of its own, or not at all"
+                .to_owned(),
+        ),
+        Cause::DeepOffset { .. } => Some(
+            "continue behind the last row that was shown (WHERE id > …) in place of OFFSET"
+                .to_owned(),
+        ),
         Cause::RandomOrder => Some("draw keys at random, then read those rows".to_owned()),
         Cause::NPlusOne { .. } => Some("ask once for all of them, by IN or a join".to_owned()),
         Cause::DependentSubquery { .. } => Some("write the subquery as a join".to_owned()),
@@ -169,9 +257,14 @@ impl fmt::Display for NotTriedReason {
         match self {
             Self::Exists { index } => write!(f, "{index} does this already"),
             Self::FoundByUnique { index } => write!(f, "{index} finds the row already"),
-            Self::TooLong { bytes } => write!(f, "its key would have {bytes} bytes; an index may have 3,072"),
+            Self::TooLong { bytes } => write!(
+                f,
+                "its key would have {bytes} bytes; an index may have 3,072"
+            ),
             Self::NotIndexable { column } => write!(f, "{column} cannot be in an ordered index"),
-            Self::OtherEngine { engine } => write!(f, "the table is in {engine}, whose pages nobody counts"),
+            Self::OtherEngine { engine } => {
+                write!(f, "the table is in {engine}, whose pages nobody counts")
+            }
             Self::TooMany => f.write_str("others of the table promise more"),
             Self::SmallTable { rows } => write!(f, "the table has about {rows} rows"),
         }
@@ -183,6 +276,7 @@ impl fmt::Display for Fate {
         match self {
             Self::Chosen => f.write_str("in the set"),
             Self::SavesNothing => f.write_str("nothing reads less with it"),
+            Self::NotNeeded => f.write_str("statements find what they need without it"),
             Self::CostsMore => f.write_str("it saves less than it costs to write"),
             Self::SavesLittle => f.write_str("it saves less than 1 % of the work"),
             Self::Superfluous => f.write_str("the set saves the same without it"),
@@ -210,7 +304,10 @@ impl fmt::Display for KeptReason {
             Self::Unique => f.write_str("it enforces that values differ"),
             Self::ForeignKey { name } => write!(f, "foreign key {name} needs it"),
             Self::StillUseful => f.write_str("statements read more without it"),
-            Self::NotAllSeen { statements } => write!(f, "{statements} digests of the capture could not be looked at"),
+            Self::NotAllSeen { statements } => write!(
+                f,
+                "{statements} digests of the capture could not be looked at"
+            ),
         }
     }
 }
@@ -218,7 +315,9 @@ impl fmt::Display for KeptReason {
 impl fmt::Display for NotUnderstood {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Grammar { message } => write!(f, "the parser does not know its grammar: {message}"),
+            Self::Grammar { message } => {
+                write!(f, "the parser does not know its grammar: {message}")
+            }
             Self::NotOne => f.write_str("it is several statements in one"),
             Self::OtherKind => f.write_str("it neither reads nor changes rows"),
         }
@@ -331,7 +430,10 @@ pub fn headline(advice: &Advice) -> String {
     let chosen = advice.screened.chosen().count();
     let saved = saved(&advice.screened);
     match (chosen, advice.screened.drops.len(), advice.statistics.len()) {
-        (0, 0, 0) => format!("0 indexes: counting shows none that pays. {}", advice.finding),
+        (0, 0, 0) => format!(
+            "0 indexes: counting shows none that pays. {}",
+            advice.finding
+        ),
         (0, drops, fresh) => format!(
             "0 indexes to add: counting shows none that pays ({}). {}",
             remainder(drops, fresh),
@@ -358,7 +460,10 @@ fn remainder(drops: usize, fresh: usize) -> String {
         parts.push(format!("{} can go", counted(drops as u64, "index")));
     }
     if fresh > 0 {
-        parts.push(format!("{} of stale statistics", counted(fresh as u64, "table")));
+        parts.push(format!(
+            "{} of stale statistics",
+            counted(fresh as u64, "table")
+        ));
     }
     parts.join(", ")
 }
@@ -377,11 +482,20 @@ mod tests {
 
     #[test]
     fn numbers_are_written_for_people() {
-        for (value, expected) in [(0.0, "0"), (1.5, "1.5"), (999.4, "999"), (9000.0, "9,000"), (1_234_567.0, "1,234,567"), (-1200.0, "-1,200")] {
+        for (value, expected) in [
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (999.4, "999"),
+            (9000.0, "9,000"),
+            (1_234_567.0, "1,234,567"),
+            (-1200.0, "-1,200"),
+        ] {
             assert_eq!(number(value), expected);
         }
         assert_eq!(percent(0.684), "68 %");
         assert_eq!(percent(0.012), "1.2 %");
+        assert_eq!(percent(0.9996), "99.9 %");
+        assert_eq!(percent(1.0), "100 %");
         assert_eq!(bytes(3 << 20), "3.0 MB");
         assert_eq!(counted(2, "index"), "2 indexes");
     }

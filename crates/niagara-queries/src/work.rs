@@ -123,7 +123,10 @@ impl Reading {
     fn since(self, before: Reading) -> Reading {
         Reading {
             work: self.work - before.work,
-            rows_sent: self.rows_sent.zip(before.rows_sent).map(|(now, before)| now - before),
+            rows_sent: self
+                .rows_sent
+                .zip(before.rows_sent)
+                .map(|(now, before)| now - before),
         }
     }
 }
@@ -141,7 +144,10 @@ impl Counter {
             .map(|name| format!("'{name}'"))
             .collect();
         let mut counter = Self {
-            query: format!("SHOW SESSION STATUS WHERE Variable_name IN ({})", names.join(", ")),
+            query: format!(
+                "SHOW SESSION STATUS WHERE Variable_name IN ({})",
+                names.join(", ")
+            ),
             own: Reading::default(),
         };
         // The first reading opens what later ones find open.
@@ -159,7 +165,13 @@ impl Counter {
         let before = self.read(admin)?;
         let was_cut = match admin.run(sql.as_bytes()) {
             Ok(()) => false,
-            Err(error) if error.server_code().is_some_and(|code| TOO_LONG.contains(&code)) => true,
+            Err(error)
+                if error
+                    .server_code()
+                    .is_some_and(|code| TOO_LONG.contains(&code)) =>
+            {
+                true
+            }
             Err(error) => return Err(error),
         };
         let counted = self.read(admin)?.since(before).since(self.own);

@@ -68,7 +68,12 @@ pub enum KeptReason {
 
 /// The indexes that can go by their parts, or because nothing uses them; `used` are those that some statement uses, and `unseen` how
 /// many digests could not be looked at.
-pub fn drops(catalog: &Catalog, used: &BTreeSet<(TableName, String)>, touched: &BTreeSet<TableName>, unseen: u64) -> (Vec<Drop>, Vec<Kept>) {
+pub fn drops(
+    catalog: &Catalog,
+    used: &BTreeSet<(TableName, String)>,
+    touched: &BTreeSet<TableName>,
+    unseen: u64,
+) -> (Vec<Drop>, Vec<Kept>) {
     let (mut drops, mut kept) = (Vec::new(), Vec::new());
     for table in catalog.tables.values().filter(|table| table.is_innodb()) {
         let mut gone: BTreeSet<String> = BTreeSet::new();
@@ -120,17 +125,29 @@ fn covered_by(table: &Table, index: &Index, gone: &BTreeSet<String>) -> Option<D
         match other.parts.len() == index.parts.len() {
             // Of two that are the same the one that enforces more stays, else the first.
             true if index.unique && !other.unique => None,
-            true => Some(DropReason::Duplicate { of: other.name.clone() }),
-            false => Some(DropReason::LeftPrefix { of: other.name.clone() }),
+            true => Some(DropReason::Duplicate {
+                of: other.name.clone(),
+            }),
+            false => Some(DropReason::LeftPrefix {
+                of: other.name.clone(),
+            }),
         }
     })
 }
 
 /// What needs the index.
-fn stays(catalog: &Catalog, table: &Table, index: &Index, gone: &BTreeSet<String>) -> Option<KeptReason> {
+fn stays(
+    catalog: &Catalog,
+    table: &Table,
+    index: &Index,
+    gone: &BTreeSet<String>,
+) -> Option<KeptReason> {
     if index.unique {
         let same = table.indexes.iter().any(|other| {
-            other.name != index.name && other.unique && !gone.contains(&other.name) && other.parts == index.parts
+            other.name != index.name
+                && other.unique
+                && !gone.contains(&other.name)
+                && other.parts == index.parts
         });
         if !same {
             return Some(KeptReason::Unique);
@@ -140,24 +157,45 @@ fn stays(catalog: &Catalog, table: &Table, index: &Index, gone: &BTreeSet<String
         let serves = |index: &Index| {
             index.kind == IndexKind::Ordered
                 && index.parts.len() >= columns.len()
-                && index.parts.iter().zip(*columns).all(|(part, column)| part.column.eq_ignore_ascii_case(column) && part.prefix.is_none())
+                && index.parts.iter().zip(*columns).all(|(part, column)| {
+                    part.column.eq_ignore_ascii_case(column) && part.prefix.is_none()
+                })
         };
-        serves(index) && !(table.indexes.iter()).any(|other| other.name != index.name && !gone.contains(&other.name) && serves(other))
+        serves(index)
+            && !(table.indexes.iter()).any(|other| {
+                other.name != index.name && !gone.contains(&other.name) && serves(other)
+            })
     };
     let foreign = catalog.foreign_keys_on(&table.name).find(needs);
-    foreign.map(|(key, _)| KeptReason::ForeignKey { name: key.name.clone() })
+    foreign.map(|(key, _)| KeptReason::ForeignKey {
+        name: key.name.clone(),
+    })
 }
 
 impl Drop {
     /// The clause of ALTER TABLE that undoes it.
     pub fn undo_clause(&self) -> String {
-        let parts: Vec<String> = self.index.parts.iter().map(crate::catalog::IndexPart::sql).collect();
+        let parts: Vec<String> = self
+            .index
+            .parts
+            .iter()
+            .map(crate::catalog::IndexPart::sql)
+            .collect();
         let unique = if self.index.unique { "UNIQUE " } else { "" };
-        format!("ADD {unique}INDEX {} ({})", crate::catalog::quote(&self.index.name), parts.join(", "))
+        format!(
+            "ADD {unique}INDEX {} ({})",
+            crate::catalog::quote(&self.index.name),
+            parts.join(", ")
+        )
     }
 
     /// For people: `shop.orders.cust (customer_id)`.
     pub fn title(&self) -> String {
-        format!("{}.{} {}", self.table, self.index.name, parts_in_words(&self.index.parts))
+        format!(
+            "{}.{} {}",
+            self.table,
+            self.index.name,
+            parts_in_words(&self.index.parts)
+        )
     }
 }

@@ -26,7 +26,10 @@ impl Shape {
     pub fn of(used: usize, groups: Vec<BTreeSet<IndexPart>>, purpose: Purpose) -> Self {
         let mut seen: BTreeSet<IndexPart> = BTreeSet::new();
         let groups = groups.into_iter().map(|group| {
-            let fresh: BTreeSet<IndexPart> = group.into_iter().filter(|part| !seen.contains(part)).collect();
+            let fresh: BTreeSet<IndexPart> = group
+                .into_iter()
+                .filter(|part| !seen.contains(part))
+                .collect();
             seen.extend(fresh.iter().cloned());
             fresh
         });
@@ -48,7 +51,8 @@ impl Shape {
     }
 
     pub fn covering(mut self, others: BTreeSet<String>) -> Self {
-        self.groups.push(others.iter().map(|name| IndexPart::column(name)).collect());
+        self.groups
+            .push(others.iter().map(|name| IndexPart::column(name)).collect());
         self.purposes.insert(Purpose::Covering);
         self
     }
@@ -58,18 +62,32 @@ impl Shape {
     }
 
     pub fn has_expression(&self) -> bool {
-        self.groups.iter().flatten().any(|part| part.expression.is_some())
+        self.groups
+            .iter()
+            .flatten()
+            .any(|part| part.expression.is_some())
     }
 
     pub fn columns(&self) -> BTreeSet<String> {
-        self.groups.iter().flatten().map(|part| part.column.clone()).collect()
+        self.groups
+            .iter()
+            .flatten()
+            .map(|part| part.column.clone())
+            .collect()
     }
 
     /// The columns whose values find rows, in lower case: those of the first group, where that is one of values.
     pub fn found_by(&self) -> Vec<String> {
-        let by_values = self.purposes.contains(&Purpose::Equality) || self.purposes.contains(&Purpose::Join);
-        let groups = self.groups.iter().take(if by_values { self.covering_from } else { 0 });
-        groups.flatten().map(|part| part.column.to_lowercase()).collect()
+        let by_values =
+            self.purposes.contains(&Purpose::Equality) || self.purposes.contains(&Purpose::Join);
+        let groups = self
+            .groups
+            .iter()
+            .take(if by_values { self.covering_from } else { 0 });
+        groups
+            .flatten()
+            .map(|part| part.column.to_lowercase())
+            .collect()
     }
 
     /// All parts, within a group those that tell rows apart best first.
@@ -87,14 +105,19 @@ impl Shape {
     pub fn along(&self, table: &Table) -> Self {
         let extended = table.indexes.iter().filter_map(|index| {
             let fits = !index.unique && index.visible && index.kind == IndexKind::Ordered;
-            let parts = index.parts.iter().map(|part| BTreeSet::from([part.clone()]));
+            let parts = index
+                .parts
+                .iter()
+                .map(|part| BTreeSet::from([part.clone()]));
             let sequence = Self {
                 groups: parts.collect(),
                 digests: BTreeMap::new(),
                 ..self.clone()
             };
             let size = |shape: &Self| shape.groups.iter().map(BTreeSet::len).sum::<usize>();
-            let both = self.merge(&sequence).filter(|both| fits && size(both) == size(self))?;
+            let both = self
+                .merge(&sequence)
+                .filter(|both| fits && size(both) == size(self))?;
             Some((index.parts.len(), both))
         });
         let longest = extended.max_by_key(|(length, _)| *length);
@@ -156,11 +179,19 @@ pub(super) fn add(shapes: &mut Vec<Shape>, shape: Shape) {
 pub(super) fn without_beginnings(shapes: Vec<Shape>) -> Vec<Shape> {
     let size = |shape: &Shape| shape.groups.iter().map(BTreeSet::len).sum::<usize>();
     let is_served = |a: &Shape, b: &Shape| {
-        let serves_all = a.digests.keys().all(|digest| b.digests.contains_key(digest));
+        let serves_all = a
+            .digests
+            .keys()
+            .all(|digest| b.digests.contains_key(digest));
         let is_covering = b.covering_from < b.groups.len();
-        serves_all && !is_covering && size(a) < size(b) && a.merge(b).is_some_and(|both| both.groups == b.groups)
+        serves_all
+            && !is_covering
+            && size(a) < size(b)
+            && a.merge(b).is_some_and(|both| both.groups == b.groups)
     };
-    let kept = shapes.iter().filter(|a| !shapes.iter().any(|b| is_served(a, b)));
+    let kept = shapes
+        .iter()
+        .filter(|a| !shapes.iter().any(|b| is_served(a, b)));
     kept.cloned().collect()
 }
 
@@ -183,32 +214,49 @@ mod tests {
     use super::*;
 
     fn shape(groups: &[&[&str]]) -> Shape {
-        let groups = groups.iter().map(|group| group.iter().map(|name| IndexPart::column(name)).collect());
+        let groups = groups
+            .iter()
+            .map(|group| group.iter().map(|name| IndexPart::column(name)).collect());
         Shape::of(0, groups.collect(), Purpose::Equality)
     }
 
     fn merged_names(a: &[&[&str]], b: &[&[&str]]) -> Option<Vec<String>> {
         let both = shape(a).merge(&shape(b))?;
-        Some(both.ordered(&|_| 0.0).into_iter().map(|part| part.column).collect())
+        Some(
+            both.ordered(&|_| 0.0)
+                .into_iter()
+                .map(|part| part.column)
+                .collect(),
+        )
     }
 
     #[test]
     fn orders_that_agree_are_merged() {
         for (a, b, expected) in [
-            (&[&["a", "b"][..]][..], &[&["b"][..]][..], Some(vec!["b", "a"])),
-            (&[&["a", "b"], &["c"]], &[&["b"], &["a"]], Some(vec!["b", "a", "c"])),
+            (
+                &[&["a", "b"][..]][..],
+                &[&["b"][..]][..],
+                Some(vec!["b", "a"]),
+            ),
+            (
+                &[&["a", "b"], &["c"]],
+                &[&["b"], &["a"]],
+                Some(vec!["b", "a", "c"]),
+            ),
             (&[&["a"]], &[&["a"], &["b"]], Some(vec!["a", "b"])),
             (&[&["a"]], &[&["b"]], None),
             (&[&["a"], &["b"]], &[&["a"], &["c"]], None),
         ] {
-            let expected = expected.map(|names| names.into_iter().map(str::to_owned).collect::<Vec<_>>());
+            let expected =
+                expected.map(|names| names.into_iter().map(str::to_owned).collect::<Vec<_>>());
             assert_eq!(merged_names(a, b), expected, "{a:?} {b:?}");
         }
     }
 
     #[test]
     fn parts_that_tell_rows_apart_come_first() {
-        let parts = shape(&[&["a", "b"], &["c"]]).ordered(&|name| if name == "b" { 0.9 } else { 0.1 });
+        let parts =
+            shape(&[&["a", "b"], &["c"]]).ordered(&|name| if name == "b" { 0.9 } else { 0.1 });
         let names: Vec<String> = parts.into_iter().map(|part| part.column).collect();
         assert_eq!(names, ["b", "a", "c"]);
     }

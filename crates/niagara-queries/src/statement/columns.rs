@@ -3,13 +3,26 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{Expr, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Visit, Visitor};
+use sqlparser::ast::{
+    Expr, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Visit, Visitor,
+};
 
 use super::resolve::{Scope, parts, parts_of};
 
 /// Functions that make one value of many rows.
 const AGGREGATES: [&str; 12] = [
-    "count", "sum", "min", "max", "avg", "group_concat", "std", "stddev", "variance", "bit_or", "json_arrayagg", "any_value",
+    "count",
+    "sum",
+    "min",
+    "max",
+    "avg",
+    "group_concat",
+    "std",
+    "stddev",
+    "variance",
+    "bit_or",
+    "json_arrayagg",
+    "any_value",
 ];
 
 /// What is needed.
@@ -60,7 +73,10 @@ impl Visitor for Collector<'_, '_> {
                     Some((table, column)) => {
                         self.needed.columns[table].insert(column);
                     }
-                    None => self.needed.refers_to_outer |= self.depth == 0 && self.scope.is_outer(&parts),
+                    None => {
+                        self.needed.refers_to_outer |=
+                            self.depth == 0 && self.scope.is_outer(&parts)
+                    }
                 }
             }
         }
@@ -138,7 +154,8 @@ pub(super) fn columns_of(expr: &Expr, scope: &Scope<'_>) -> (BTreeSet<(usize, St
     };
     let _ = expr.visit(&mut collector);
     let columns = collector.needed.columns.into_iter().enumerate();
-    let columns = columns.flat_map(|(table, columns)| columns.into_iter().map(move |column| (table, column)));
+    let columns =
+        columns.flat_map(|(table, columns)| columns.into_iter().map(move |column| (table, column)));
     (columns.collect(), collector.needed.refers_to_outer)
 }
 
@@ -149,7 +166,9 @@ pub(super) fn calls(expr: &Expr, name: &str) -> bool {
         type Break = ();
         fn pre_visit_expr(&mut self, expr: &Expr) -> ControlFlow<()> {
             match expr {
-                Expr::Function(function) if super::resolve::last_part(&function.name).eq_ignore_ascii_case(self.0) => {
+                Expr::Function(function)
+                    if super::resolve::last_part(&function.name).eq_ignore_ascii_case(self.0) =>
+                {
                     ControlFlow::Break(())
                 }
                 _ => ControlFlow::Continue(()),
@@ -171,12 +190,18 @@ pub(super) fn subqueries<'a>(expr: &'a Expr, found: &mut Vec<&'a Query>) {
                 found.push(query);
             }
         }
-        Expr::Nested(inner) | Expr::UnaryOp { expr: inner, .. } | Expr::Cast { expr: inner, .. } => subqueries(inner, found),
-        Expr::BinaryOp { left, right, .. } | Expr::AnyOp { left, right, .. } | Expr::AllOp { left, right, .. } => {
+        Expr::Nested(inner)
+        | Expr::UnaryOp { expr: inner, .. }
+        | Expr::Cast { expr: inner, .. } => subqueries(inner, found),
+        Expr::BinaryOp { left, right, .. }
+        | Expr::AnyOp { left, right, .. }
+        | Expr::AllOp { left, right, .. } => {
             subqueries(left, found);
             subqueries(right, found);
         }
-        Expr::Between { expr, low, high, .. } => {
+        Expr::Between {
+            expr, low, high, ..
+        } => {
             subqueries(expr, found);
             subqueries(low, found);
             subqueries(high, found);

@@ -1,6 +1,8 @@
 //! Which table a name belongs to.
 
-use sqlparser::ast::{Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, SelectItem, SetExpr};
+use sqlparser::ast::{
+    Expr, Ident, JoinConstraint, JoinOperator, ObjectName, Query, SelectItem, SetExpr,
+};
 
 use super::{Asks, Block, Sorted, Term, number};
 use crate::catalog::{Catalog, Table};
@@ -33,7 +35,9 @@ impl<'b> Scope<'b> {
         let (column, qualifier) = parts.split_last()?;
         let of = |place: usize| {
             let table = self.uses[place].1;
-            table.column(column).map(|column| (place, column.name.clone()))
+            table
+                .column(column)
+                .map(|column| (place, column.name.clone()))
         };
         match qualifier.last() {
             Some(alias) => {
@@ -58,10 +62,17 @@ impl<'b> Scope<'b> {
     }
 
     /// A column of an order or a group: by its name, by an alias or the number of the projection.
-    pub fn sorted(&self, expr: &Expr, projection: &[SelectItem], descending: bool) -> Option<Sorted> {
+    pub fn sorted(
+        &self,
+        expr: &Expr,
+        projection: &[SelectItem],
+        descending: bool,
+    ) -> Option<Sorted> {
         let expr = inner(expr);
         let projected = |place: usize| match projection.get(place)? {
-            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => Some(inner(expr)),
+            SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. } => {
+                Some(inner(expr))
+            }
             _ => None,
         };
         let named = match expr {
@@ -69,7 +80,11 @@ impl<'b> Scope<'b> {
             Expr::Identifier(name) => projection
                 .iter()
                 .find_map(|item| match item {
-                    SelectItem::ExprWithAlias { expr, alias } if alias.value.eq_ignore_ascii_case(&name.value) => Some(inner(expr)),
+                    SelectItem::ExprWithAlias { expr, alias }
+                        if alias.value.eq_ignore_ascii_case(&name.value) =>
+                    {
+                        Some(inner(expr))
+                    }
                     _ => None,
                 })
                 .unwrap_or(expr),
@@ -95,8 +110,12 @@ pub(super) fn inner(expr: &Expr) -> &Expr {
 /// The parts of the name that an expression is.
 pub(super) fn parts_of(expr: &Expr) -> Option<Vec<&str>> {
     match inner(expr) {
-        Expr::Identifier(Ident { value, quote_style, .. }) if *quote_style != Some('"') => Some(vec![value.as_str()]),
-        Expr::CompoundIdentifier(parts) => Some(parts.iter().map(|part| part.value.as_str()).collect()),
+        Expr::Identifier(Ident {
+            value, quote_style, ..
+        }) if *quote_style != Some('"') => Some(vec![value.as_str()]),
+        Expr::CompoundIdentifier(parts) => {
+            Some(parts.iter().map(|part| part.value.as_str()).collect())
+        }
         _ => None,
     }
 }
@@ -111,7 +130,11 @@ pub(super) fn last_part(name: &ObjectName) -> &str {
 }
 
 /// The table of the catalog that a name means.
-pub(super) fn table_of<'c>(name: &ObjectName, database: &str, catalog: &'c Catalog) -> Option<&'c Table> {
+pub(super) fn table_of<'c>(
+    name: &ObjectName,
+    database: &str,
+    catalog: &'c Catalog,
+) -> Option<&'c Table> {
     match parts(name)[..] {
         [table] => catalog.table(database, table),
         [database, table] => catalog.table(database, table),
@@ -145,7 +168,9 @@ pub(super) fn given_column(query: &Query, block: &Block, catalog: &Catalog) -> O
     let SetExpr::Select(select) = &*query.body else {
         return None;
     };
-    let [SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }] = &select.projection[..] else {
+    let [SelectItem::UnnamedExpr(expr) | SelectItem::ExprWithAlias { expr, .. }] =
+        &select.projection[..]
+    else {
         return None;
     };
     let (table, column) = Scope::of(block, catalog, None).column(&parts_of(expr)?)?;

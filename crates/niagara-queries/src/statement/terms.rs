@@ -2,7 +2,9 @@
 
 use std::ops::ControlFlow;
 
-use sqlparser::ast::{BinaryOperator, Expr, Ident, InTarget, Query, UnaryOperator, Value, VisitMut, VisitorMut};
+use sqlparser::ast::{
+    BinaryOperator, Expr, Ident, InTarget, Query, UnaryOperator, Value, VisitMut, VisitorMut,
+};
 
 use super::columns::{columns_of, subqueries};
 use super::resolve::{Scope, inner, last_part, parts_of};
@@ -56,7 +58,10 @@ pub(super) fn find_terms<'a>(expr: &'a Expr, scope: &Scope<'_>, found: &mut Foun
             }
         },
         Expr::In {
-            expr, target, negated, ..
+            expr,
+            target,
+            negated,
+            ..
         } => {
             let operand = match target {
                 InTarget::List(list) => list.first().map_or(Operand::Other, operand),
@@ -100,7 +105,10 @@ pub(super) fn find_terms<'a>(expr: &'a Expr, scope: &Scope<'_>, found: &mut Foun
             }
         }
         Expr::Like {
-            negated, expr, pattern, ..
+            negated,
+            expr,
+            pattern,
+            ..
         } => {
             let asks = match (negated, text(pattern)) {
                 (true, _) => Asks::Not,
@@ -163,7 +171,10 @@ pub(super) fn find_terms<'a>(expr: &'a Expr, scope: &Scope<'_>, found: &mut Foun
 fn add_queries<'a>(expr: &'a Expr, found: &mut Found<'a>) {
     let mut queries = Vec::new();
     subqueries(expr, &mut queries);
-    let inner = queries.into_iter().map(|query| Inner { query, is_in: false });
+    let inner = queries.into_iter().map(|query| Inner {
+        query,
+        is_in: false,
+    });
     found.queries.extend(inner);
 }
 
@@ -219,10 +230,18 @@ fn flatten<'a>(expr: &'a Expr, arms: &mut Vec<&'a Expr>) {
     }
 }
 
-fn compare<'a>(left: &'a Expr, op: &BinaryOperator, right: &'a Expr, scope: &Scope<'_>, found: &mut Found<'a>) {
+fn compare<'a>(
+    left: &'a Expr,
+    op: &BinaryOperator,
+    right: &'a Expr,
+    scope: &Scope<'_>,
+    found: &mut Found<'a>,
+) {
     let kind: fn(Operand) -> Asks = match op {
         BinaryOperator::Eq | BinaryOperator::Spaceship => Asks::Equal,
-        BinaryOperator::Lt | BinaryOperator::LtEq | BinaryOperator::Gt | BinaryOperator::GtEq => Asks::Range,
+        BinaryOperator::Lt | BinaryOperator::LtEq | BinaryOperator::Gt | BinaryOperator::GtEq => {
+            Asks::Range
+        }
         BinaryOperator::NotEq => |_| Asks::Not,
         _ => return,
     };
@@ -243,7 +262,11 @@ fn compare<'a>(left: &'a Expr, op: &BinaryOperator, right: &'a Expr, scope: &Sco
                     true => Asks::Join(Some(other)),
                     false => Asks::Range(Operand::Other),
                 };
-                found.terms.push(Term { table, column, asks });
+                found.terms.push(Term {
+                    table,
+                    column,
+                    asks,
+                });
             }
         }
         (Side::Outer, of) | (of, Side::Outer) => {
@@ -253,9 +276,12 @@ fn compare<'a>(left: &'a Expr, op: &BinaryOperator, right: &'a Expr, scope: &Sco
             };
             ask(of, asks, scope, found);
         }
-        (Side::Constant(operand), of) | (of, Side::Constant(operand)) => ask(of, kind(operand), scope, found),
+        (Side::Constant(operand), of) | (of, Side::Constant(operand)) => {
+            ask(of, kind(operand), scope, found)
+        }
         // A function of a column compared with another table's: each may be an obstacle.
-        (Side::Wrapped { .. }, Side::Column(table, column)) | (Side::Column(table, column), Side::Wrapped { .. }) => {
+        (Side::Wrapped { .. }, Side::Column(table, column))
+        | (Side::Column(table, column), Side::Wrapped { .. }) => {
             let wrapped = [left, right].map(|expr| side(expr, scope));
             for of in wrapped {
                 if let Side::Wrapped { table: other, .. } = &of {
@@ -282,7 +308,11 @@ fn compare<'a>(left: &'a Expr, op: &BinaryOperator, right: &'a Expr, scope: &Sco
 /// Notes what is asked of one side.
 fn ask(side: Side, asks: Asks, _: &Scope<'_>, found: &mut Found<'_>) {
     match side {
-        Side::Column(table, column) => found.terms.push(Term { table, column, asks }),
+        Side::Column(table, column) => found.terms.push(Term {
+            table,
+            column,
+            asks,
+        }),
         Side::Wrapped {
             table,
             column,

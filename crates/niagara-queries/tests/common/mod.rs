@@ -12,7 +12,9 @@ use niagara_capture::{Import, import};
 use niagara_load::Admin;
 use niagara_queries::screen::Limits;
 use niagara_queries::{Advice, Request, advise};
-use niagara_server::{Cache, Catalog, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, get, launch};
+use niagara_server::{
+    Cache, Catalog, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, get, launch,
+};
 
 /// The schema: warehouses, products, stock, customers, purchases.
 pub const TABLES: [&str; 7] = [
@@ -34,25 +36,55 @@ pub const TABLES: [&str; 7] = [
 
 /// Secondary indexes that enforce nothing: table, name, clause that makes it again.
 pub const INDEXES: [(&str, &str, &str); 8] = [
-    ("product", "by_category", "ADD INDEX by_category (category, price)"),
+    (
+        "product",
+        "by_category",
+        "ADD INDEX by_category (category, price)",
+    ),
     ("stock", "by_sku", "ADD INDEX by_sku (sku)"),
     ("customer", "by_phone", "ADD INDEX by_phone (phone)"),
-    ("customer", "by_country", "ADD INDEX by_country (country, joined)"),
-    ("purchase", "by_customer", "ADD INDEX by_customer (customer_id, placed)"),
-    ("purchase", "by_status", "ADD INDEX by_status (status, placed)"),
-    ("purchase", "by_warehouse", "ADD INDEX by_warehouse (region, number, placed)"),
-    ("purchase_line", "line_by_sku", "ADD INDEX line_by_sku (sku)"),
+    (
+        "customer",
+        "by_country",
+        "ADD INDEX by_country (country, joined)",
+    ),
+    (
+        "purchase",
+        "by_customer",
+        "ADD INDEX by_customer (customer_id, placed)",
+    ),
+    (
+        "purchase",
+        "by_status",
+        "ADD INDEX by_status (status, placed)",
+    ),
+    (
+        "purchase",
+        "by_warehouse",
+        "ADD INDEX by_warehouse (region, number, placed)",
+    ),
+    (
+        "purchase_line",
+        "line_by_sku",
+        "ADD INDEX line_by_sku (sku)",
+    ),
 ];
 
 /// Rows of all tables.
 fn rows() -> Vec<String> {
-    let digits = (0..10).map(|n| format!("({n})")).collect::<Vec<_>>().join(",");
+    let digits = (0..10)
+        .map(|n| format!("({n})"))
+        .collect::<Vec<_>>()
+        .join(",");
     let thousand = "(SELECT a.n + 10 * b.n + 100 * c.n AS i FROM digit a, digit b, digit c) AS t";
     let many = "(SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n AS i FROM digit a, digit b, digit c, digit d WHERE d.n < 8) AS t";
     let region = |i: &str| format!("ELT(1 + {i} % 4, 'eu', 'us', 'as', 'af')");
     vec![
         format!("INSERT INTO digit VALUES {digits}"),
-        format!("INSERT INTO warehouse SELECT {}, i DIV 4, CONCAT('w', i) FROM {thousand} WHERE i < 40", region("i")),
+        format!(
+            "INSERT INTO warehouse SELECT {}, i DIV 4, CONCAT('w', i) FROM {thousand} WHERE i < 40",
+            region("i")
+        ),
         format!(
             "INSERT INTO product SELECT CONCAT('sku', i), CONCAT(ELT(1 + i % 5, 'red ', 'blue ', 'green ', 'old ', 'new '), 'thing ', i), \
              i % 50, i % 97, REPEAT('text ', 20) FROM {thousand}"
@@ -72,8 +104,12 @@ fn rows() -> Vec<String> {
              '2025-01-01' + INTERVAL i * 13 MINUTE, i % 500, CONCAT('', i * 7 % 8000) FROM {many}",
             region("i DIV 3")
         ),
-        format!("INSERT INTO purchase_line SELECT i, 1, CONCAT('sku', i * 3 % 1000), 1 + i % 3 FROM {many}"),
-        format!("INSERT INTO purchase_line SELECT i, 2, CONCAT('sku', i * 11 % 1000), 1 FROM {many} WHERE i % 2 = 0"),
+        format!(
+            "INSERT INTO purchase_line SELECT i, 1, CONCAT('sku', i * 3 % 1000), 1 + i % 3 FROM {many}"
+        ),
+        format!(
+            "INSERT INTO purchase_line SELECT i, 2, CONCAT('sku', i * 11 % 1000), 1 FROM {many} WHERE i % 2 = 0"
+        ),
     ]
 }
 
@@ -103,11 +139,19 @@ impl Shop {
     /// Starts one with an empty database `shop`.
     pub fn empty(name: &str) -> Result<Shop> {
         let shared = Cache::open()?;
-        let install = get(&shared, Catalog::load(&[])?.get(name)?, &mut |text| eprintln!("{text}"))?;
+        let install = get(&shared, Catalog::load(&[])?.get(name)?, &mut |text| {
+            eprintln!("{text}")
+        })?;
         let folder = tempfile::tempdir()?;
         let cache = Cache::at(&folder.path().join("cache"))?;
         // The image of an empty server is shared by all tests of this machine.
-        let image = ImageStore::new(&shared).ensure(&install, "empty", "InnoDB", &mut |_| Ok(()), &mut |_| {})?;
+        let image = ImageStore::new(&shared).ensure(
+            &install,
+            "empty",
+            "InnoDB",
+            &mut |_| Ok(()),
+            &mut |_| {},
+        )?;
         let datadir = folder.path().join("data");
         image.clone_to(&datadir)?;
         let config = [
@@ -115,15 +159,25 @@ impl Shop {
             ("innodb_flush_log_at_trx_commit", "0"),
             ("innodb_stats_auto_recalc", "OFF"),
         ];
-        let config: Config = config.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let server = launch(&cache, &LaunchSpec {
-            install: &install,
-            datadir,
-            runtime: &Runtime::default(),
-            config: &config,
-        })?;
+        let config: Config = config
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+            .collect();
+        let server = launch(
+            &cache,
+            &LaunchSpec {
+                install: &install,
+                datadir,
+                runtime: &Runtime::default(),
+                config: &config,
+            },
+        )?;
         server.query("CREATE DATABASE shop CHARACTER SET utf8mb4")?;
-        Ok(Shop { server, install, folder })
+        Ok(Shop {
+            server,
+            install,
+            folder,
+        })
     }
 
     /// A new connection in the database.
@@ -153,7 +207,9 @@ impl Shop {
         for statement in statements {
             match statement.is_empty() {
                 true => admin = self.admin()?,
-                false => admin.run(statement.as_bytes()).with_context(|| statement.clone())?,
+                false => admin
+                    .run(statement.as_bytes())
+                    .with_context(|| statement.clone())?,
             }
         }
         drop(admin);
@@ -176,7 +232,13 @@ impl Shop {
 
     /// What the capture's queries need.
     pub fn advise(&self, capture: &Path) -> Result<Advice> {
-        self.advise_within(capture, Limits { indexes: 20, bytes: None })
+        self.advise_within(
+            capture,
+            Limits {
+                indexes: 20,
+                bytes: None,
+            },
+        )
     }
 
     /// The same within limits.
@@ -193,7 +255,8 @@ impl Shop {
     /// Drops some of the schema's indexes.
     pub fn drop_indexes(&self, indexes: &[(&str, &str, &str)]) -> Result<()> {
         for (table, name, _) in indexes {
-            self.server.query(&format!("ALTER TABLE shop.{table} DROP INDEX {name}"))?;
+            self.server
+                .query(&format!("ALTER TABLE shop.{table} DROP INDEX {name}"))?;
         }
         Ok(())
     }
@@ -205,13 +268,18 @@ impl Shop {
         )?;
         for row in &there {
             if row[1].starts_with("idx_") {
-                self.server.query(&format!("ALTER TABLE shop.{} DROP INDEX `{}`", row[0], row[1]))?;
+                self.server.query(&format!(
+                    "ALTER TABLE shop.{} DROP INDEX `{}`",
+                    row[0], row[1]
+                ))?;
             }
         }
-        let has = |table: &str, name: &str| there.iter().any(|row| row[0] == table && row[1] == name);
+        let has =
+            |table: &str, name: &str| there.iter().any(|row| row[0] == table && row[1] == name);
         for (table, name, add) in INDEXES {
             if !has(table, name) {
-                self.server.query(&format!("ALTER TABLE shop.{table} {add}"))?;
+                self.server
+                    .query(&format!("ALTER TABLE shop.{table} {add}"))?;
             }
         }
         let hidden = match self.install.family.is_mariadb() {
@@ -219,7 +287,9 @@ impl Shop {
             false => "VISIBLE",
         };
         for (table, name, _) in INDEXES {
-            self.server.query(&format!("ALTER TABLE shop.{table} ALTER INDEX {name} {hidden}"))?;
+            self.server.query(&format!(
+                "ALTER TABLE shop.{table} ALTER INDEX {name} {hidden}"
+            ))?;
         }
         Ok(())
     }

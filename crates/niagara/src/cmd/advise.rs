@@ -15,7 +15,8 @@ use niagara_queries::screen::Limits;
 use niagara_queries::{Advice, Request, advise, report, schema};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{
-    Cache, Cancel, Catalog, Config, Install, LaunchSpec, Runtime, get, hold_server, launch, layout_of, sweep_stale,
+    Cache, Cancel, Catalog, Config, Install, LaunchSpec, Runtime, get, hold_server, launch,
+    layout_of, sweep_stale,
 };
 
 use crate::interrupt::on_ctrl_c;
@@ -139,12 +140,15 @@ fn on_a_copy(
     image.clone_until(&datadir, cancel)?;
     tell("starting a server on a copy of the data");
     let runtime = Runtime::default();
-    let server = launch(cache, &LaunchSpec {
-        install: &install,
-        datadir,
-        runtime: &runtime,
-        config: &config,
-    })?;
+    let server = launch(
+        cache,
+        &LaunchSpec {
+            install: &install,
+            datadir,
+            runtime: &runtime,
+            config: &config,
+        },
+    )?;
     let request = Request {
         capture: &args.capture,
         database: &database,
@@ -180,7 +184,10 @@ fn config(origin: &Origin, install: &Install, cache: &Cache) -> Result<Config> {
     let room = (memory as f64 * MEMORY) as u64;
     let mut config = Config::new();
     let pool = room.min(MOST_MEMORY) >> 20;
-    config.insert("innodb_buffer_pool_size".to_owned(), format!("{}M", pool.max(64)));
+    config.insert(
+        "innodb_buffer_pool_size".to_owned(),
+        format!("{}M", pool.max(64)),
+    );
     if let Some(source) = &origin.config {
         let scratch = cache.work_folder("config")?;
         let data = origin.data.as_ref().map(|data| &data.source);
@@ -194,9 +201,13 @@ fn config(origin: &Origin, install: &Install, cache: &Cache) -> Result<Config> {
 /// Writes the files; their folder, where there is something to hand over.
 fn write(args: &AdviseArgs, advice: &Advice) -> Result<Option<String>> {
     let name = args.capture.file_stem().unwrap_or_default();
-    let folder = args.out.clone().unwrap_or_else(|| Path::new("niagara-advice").join(name));
+    let folder = args
+        .out
+        .clone()
+        .unwrap_or_else(|| Path::new("niagara-advice").join(name));
     let deploy = folder.join("deploy");
-    std::fs::create_dir_all(&deploy).with_context(|| format!("cannot make {}", deploy.display()))?;
+    std::fs::create_dir_all(&deploy)
+        .with_context(|| format!("cannot make {}", deploy.display()))?;
     let json = serde_json::to_string_pretty(advice)?;
     whole_file::write(&folder.join("advice.json"), &json)?;
     let nothing = schema::is_empty(advice);
@@ -205,7 +216,8 @@ fn write(args: &AdviseArgs, advice: &Advice) -> Result<Option<String>> {
         if nothing {
             // Of an earlier run: nothing is handed over now.
             if path.exists() {
-                std::fs::remove_file(&path).with_context(|| format!("cannot remove {}", path.display()))?;
+                std::fs::remove_file(&path)
+                    .with_context(|| format!("cannot remove {}", path.display()))?;
             }
             continue;
         }
