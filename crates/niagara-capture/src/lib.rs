@@ -15,6 +15,7 @@ mod import;
 pub mod info;
 pub mod log;
 mod pcap;
+mod samples;
 pub mod server;
 mod session;
 pub mod sql;
@@ -28,3 +29,4 @@ pub use import::{Import, Progress, import};
 #[cfg(fuzzing)]
 #[doc(hidden)]
 pub use pcap::PcapReader;
+pub use samples::{Sample, samples};

@@ -16,6 +16,7 @@ pub use crate::shared_args::{
 };
 use crate::shared_args::{EXIT_CODES, assignment, build_budget, probability};
 
+use crate::cmd::advise::AdviseArgs;
 use crate::cmd::bench::BenchArgs;
 use crate::cmd::capture::CaptureArgs;
 use crate::cmd::compare::CompareArgs;
@@ -66,6 +67,7 @@ impl Cli {
 pub enum Command {
     Tune(TuneArgs),
     Compare(CompareArgs),
+    Advise(Box<AdviseArgs>),
     Bench(Box<BenchArgs>),
     Profile(Box<ProfileArgs>),
     Capture(Box<CaptureArgs>),

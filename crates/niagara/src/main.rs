@@ -42,6 +42,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Tune(args) => cmd::tune::run(args),
         Command::Compare(args) => cmd::compare::run(args),
+        Command::Advise(args) => cmd::advise::run(*args),
         Command::Bench(args) => cmd::bench::run(*args),
         Command::Profile(args) => cmd::profile::run(*args),
         Command::Capture(args) => cmd::capture::run(*args),

@@ -2,10 +2,11 @@
 
 use super::dictionary::{Dictionary, NameId, TemplateId};
 use super::event::{Event, EventKind, Measured, Parts, Place, Transaction};
+use super::plan::Plan;
 use super::varint::{self, Cursor};
 use crate::sql::Class;
 
-const COLUMNS: usize = 14;
+const COLUMNS: usize = 15;
 
 /// Places of the columns.
 mod column {
@@ -23,6 +24,7 @@ mod column {
     pub(crate) const TEMPLATE: usize = 11;
     pub(crate) const LENGTHS: usize = 12;
     pub(crate) const PARTS: usize = 13;
+    pub const PLAN: usize = 14;
 }
 
 const EXACT: u8 = 1;
@@ -87,6 +89,7 @@ impl Columns {
         ] {
             varint::put_option(&mut columns[column], value);
         }
+        varint::put(&mut columns[PLAN], measured.plan.to_number());
         varint::put(&mut columns[NAMES], u64::from(event.user.0));
         varint::put(&mut columns[NAMES], u64::from(event.database.0));
         varint::put(&mut columns[NAMES], u64::from(event.client.0));
@@ -165,6 +168,7 @@ impl<'a> ColumnReader<'a> {
                 Some(number) => Some(u32::try_from(number).ok()?),
                 None => None,
             },
+            plan: Plan::from_number(columns[PLAN].number()?)?,
         };
         let mut name = || {
             let id = NameId(u32::try_from(columns[NAMES].number()?).ok()?);

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::dictionary::{NameId, TemplateId};
+use super::plan::Plan;
 use crate::sql::Class;
 
 /// What a client did.
@@ -76,6 +77,8 @@ pub struct Measured {
     pub rows_affected: Option<u64>,
     /// The error's number, 0 for none.
     pub error: Option<u32>,
+    /// How it was executed.
+    pub plan: Plan,
 }
 
 /// Where an event is in time and among the sessions.

@@ -564,6 +564,7 @@ fn event(
             rows_examined: entry.rows_examined,
             rows_affected: entry.rows_affected,
             error: entry.error,
+            plan: entry.plan,
         },
         user,
         database,

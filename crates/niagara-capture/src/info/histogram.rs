@@ -25,6 +25,31 @@ impl Histogram {
         self.range = Some((shortest.min(micros), longest.max(micros)));
     }
 
+    /// How many there are by doublings of the duration: each with its bounds in microseconds, the upper one excluded.
+    pub fn doublings(&self) -> Vec<(u64, u64, u64)> {
+        let steps = STEPS as usize;
+        let counts = self
+            .counts
+            .chunks(steps)
+            .enumerate()
+            .map(|(doubling, counts)| {
+                let count = counts.iter().map(|&count| u64::from(count)).sum();
+                let (from, to) = match doubling {
+                    0 => (0, u64::from(STEPS)),
+                    _ => (
+                        u64::from(STEPS) << (doubling - 1),
+                        u64::from(STEPS)
+                            .checked_shl(doubling as u32)
+                            .unwrap_or(u64::MAX),
+                    ),
+                };
+                (from, to, count)
+            });
+        let all: Vec<(u64, u64, u64)> = counts.collect();
+        let first = all.iter().position(|(_, _, count)| *count > 0);
+        first.map_or(Vec::new(), |first| all[first..].to_vec())
+    }
+
     /// The duration in microseconds that this share (0 to 1) of all does not exceed, to a step, and between the shortest and the
     /// longest.
     pub fn quantile(&self, share: f64) -> u64 {
@@ -82,6 +107,13 @@ mod tests {
             );
         }
         assert_eq!(Histogram::default().quantile(0.5), 0);
+        let doublings = histogram.doublings();
+        assert_eq!(doublings[0], (0, 8, 7));
+        assert_eq!(doublings[1], (8, 16, 8));
+        assert_eq!(
+            doublings.iter().map(|(_, _, count)| count).sum::<u64>(),
+            100_000
+        );
         for micros in [0, 1, 7, 8, 9, 15, 16, 1 << 40, u64::MAX] {
             let middle = middle_of(step_of(micros)) as f64;
             assert!(

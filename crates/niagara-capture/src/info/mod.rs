@@ -2,8 +2,10 @@
 
 mod concurrency;
 mod histogram;
+mod loops;
 mod transactions;
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use serde::Serialize;
@@ -13,14 +15,24 @@ use histogram::Histogram;
 pub use transactions::Transactions;
 
 use crate::error::CaptureError;
-use crate::file::{CaptureReader, Dictionary, Event, EventKind, Summary};
-use crate::sql::Class;
+use crate::file::{CaptureReader, Dictionary, DigestId, Event, EventKind, Measured, Summary};
+use crate::samples::{Sample, samples};
+use crate::sql::{Class, Digest, tables_of};
 use concurrency::Timeline;
+use loops::LoopCounter;
 use transactions::TransactionCounter;
+
+/// The number of the form that [`Info`] and [`DigestDetail`] have as JSON.
+const FORMAT: u32 = 1;
+
+/// Samples that [`digest_detail`] takes.
+const SAMPLES: usize = 10;
 
 /// What is in a capture.
 #[derive(Debug, Clone, Serialize)]
 pub struct Info {
+    /// The number of this form.
+    pub format: u32,
     /// What the capture says about itself.
     pub summary: Summary,
     /// From the first start to the last end, in seconds.
@@ -68,16 +80,164 @@ pub struct DigestInfo {
     pub p99_ms: f64,
     /// The longest, in milliseconds.
     pub max_ms: f64,
-    /// Time waited for locks, in seconds.
-    pub lock_seconds: f64,
+    /// Time waited for locks, in seconds; none where the source does not say it, as all that follows.
+    pub lock_seconds: Option<f64>,
     /// Rows sent.
-    pub rows_sent: u64,
+    pub rows_sent: Option<u64>,
     /// Rows read to find them.
-    pub rows_examined: u64,
+    pub rows_examined: Option<u64>,
+    /// Rows read for each row sent or changed; for each execution where none was.
+    pub examined_per_row: Option<f64>,
     /// Rows changed.
-    pub rows_affected: u64,
+    pub rows_affected: Option<u64>,
+    /// How it was executed.
+    pub plan: PlanCounts,
+    /// Executions in loops: five or more of one transaction, or of one short session.
+    pub in_loops: u64,
+    /// Such loops.
+    pub loops: u64,
     /// Executions that failed, where the source says it.
     pub errors: u64,
+}
+
+/// Executions by how the server executed them; none where the source does not say it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct PlanCounts {
+    /// A table or an index was read from one end to the other.
+    pub full_scans: Option<u64>,
+    /// A table was joined that way for each row of another.
+    pub full_joins: Option<u64>,
+    /// Rows were sorted.
+    pub filesorts: Option<u64>,
+    /// A temporary table was made.
+    pub temporary_tables: Option<u64>,
+    /// One was made on disk.
+    pub temporary_tables_on_disk: Option<u64>,
+}
+
+impl PlanCounts {
+    fn see(&mut self, measured: &Measured) {
+        let plan = measured.plan;
+        for (count, fact) in [
+            (&mut self.full_scans, plan.full_scan),
+            (&mut self.full_joins, plan.full_join),
+            (&mut self.filesorts, plan.filesort),
+            (&mut self.temporary_tables, plan.temporary_table),
+            (
+                &mut self.temporary_tables_on_disk,
+                plan.temporary_table_on_disk,
+            ),
+        ] {
+            if let Some(is_so) = fact {
+                *count = Some(count.unwrap_or(0) + u64::from(is_so));
+            }
+        }
+    }
+}
+
+/// What digests are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Sort {
+    /// Most time first; most executions where durations are not known.
+    #[default]
+    Time,
+    /// Most rows examined first.
+    Rows,
+    /// Most executions first.
+    Calls,
+}
+
+impl Info {
+    /// Sorts the digests.
+    pub fn sort(&mut self, by: Sort) {
+        self.digests.sort_by(|a, b| {
+            let order = match by {
+                Sort::Time => b.share.total_cmp(&a.share),
+                Sort::Rows => b.rows_examined.cmp(&a.rows_examined),
+                Sort::Calls => b.count.cmp(&a.count),
+            };
+            order.then_with(|| a.text.cmp(&b.text))
+        });
+    }
+
+    /// The digests whose number begins so.
+    pub fn beginning_with<'i>(
+        &'i self,
+        number: &str,
+    ) -> impl Iterator<Item = &'i DigestInfo> + use<'i> {
+        let number = number.to_ascii_lowercase();
+        self.digests
+            .iter()
+            .filter(move |digest| digest.digest.starts_with(&number))
+    }
+}
+
+/// One digest in full.
+#[derive(Debug, Clone, Serialize)]
+pub struct DigestDetail {
+    /// The number of this form.
+    pub format: u32,
+    /// Its figures.
+    #[serde(flatten)]
+    pub info: DigestInfo,
+    /// The tables that its text names.
+    pub tables: Vec<String>,
+    /// Its durations by doublings, from the shortest to the longest.
+    pub histogram: Vec<HistogramBar>,
+    /// Some executions: the slowest first, the fastest, others by chance.
+    #[serde(skip)]
+    pub samples: Vec<Sample>,
+}
+
+/// Durations within a doubling.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct HistogramBar {
+    /// The shortest that belongs here, in milliseconds.
+    pub from_ms: f64,
+    /// The shortest that does not belong here any more, in milliseconds.
+    pub to_ms: f64,
+    /// How many.
+    pub count: u64,
+}
+
+/// Reads a capture and says everything about the digest of this number.
+///
+/// # Errors
+/// The file cannot be read or is damaged; it has no such digest.
+pub fn digest_detail(path: &Path, digest: &DigestInfo) -> Result<DigestDetail, CaptureError> {
+    let number = Digest(u64::from_str_radix(&digest.digest, 16).unwrap_or(0));
+    let mut histogram = Histogram::default();
+    CaptureReader::open(path)?.for_each(|event, dictionary| {
+        if let (true, Some(template), Some(duration)) = (
+            event.kind.is_statement(),
+            event.template,
+            event.measured.duration_us,
+        ) && dictionary
+            .digest(dictionary.template(template).digest)
+            .digest
+            == number
+        {
+            histogram.add(duration);
+        }
+        Ok::<(), CaptureError>(())
+    })?;
+    let ms = |micros: u64| micros as f64 / 1e3;
+    let bars = histogram.doublings().into_iter();
+    Ok(DigestDetail {
+        format: FORMAT,
+        info: digest.clone(),
+        tables: tables_of(digest.text.as_bytes()),
+        histogram: bars
+            .map(|(from, to, count)| HistogramBar {
+                from_ms: ms(from),
+                to_ms: ms(to),
+                count,
+            })
+            .collect(),
+        samples: samples(path, &HashMap::from([(number, SAMPLES)]))?
+            .remove(&number)
+            .unwrap_or_default(),
+    })
 }
 
 /// One kind of statement.
@@ -112,8 +272,9 @@ struct DigestTally {
     prepared: u64,
     time_us: u64,
     max_us: u64,
-    lock_us: u64,
-    rows: [u64; 3],
+    lock_us: Option<u64>,
+    rows: [Option<u64>; 3],
+    plan: PlanCounts,
     errors: u64,
     latency: Histogram,
 }
@@ -124,6 +285,7 @@ struct Tally {
     connects: u64,
     disconnects: u64,
     transactions: TransactionCounter,
+    loops: LoopCounter,
     timeline: Timeline,
 }
 
@@ -141,6 +303,7 @@ pub fn info(path: &Path) -> Result<Info, CaptureError> {
         connects: 0,
         disconnects: 0,
         transactions: TransactionCounter::default(),
+        loops: LoopCounter::default(),
         timeline: Timeline::new(first, last),
     };
     reader.for_each(|event, dictionary| {
@@ -162,6 +325,11 @@ impl Tally {
             _ => {}
         }
         self.transactions.see(event);
+        let executed = event
+            .template
+            .filter(|_| event.kind.is_statement() && event.class == Class::Read);
+        let looped = executed.map(|template| dictionary.template(template).digest.0);
+        self.loops.see(event, looped);
         if !event.kind.is_statement() {
             return;
         }
@@ -183,13 +351,19 @@ impl Tally {
         digest.prepared += u64::from(event.kind == EventKind::Execute);
         digest.time_us = digest.time_us.saturating_add(duration);
         digest.max_us = digest.max_us.max(duration);
-        digest.lock_us = digest.lock_us.saturating_add(measured.lock_us.unwrap_or(0));
+        let add = |sum: &mut Option<u64>, value: Option<u64>| {
+            if let Some(value) = value {
+                *sum = Some(sum.unwrap_or(0).saturating_add(value));
+            }
+        };
+        add(&mut digest.lock_us, measured.lock_us);
+        digest.plan.see(&measured);
         for (sum, rows) in digest.rows.iter_mut().zip([
             measured.rows_sent,
             measured.rows_examined,
             measured.rows_affected,
         ]) {
-            *sum = sum.saturating_add(rows.unwrap_or(0));
+            add(sum, rows);
         }
         digest.errors += u64::from(measured.error.is_some_and(|error| error > 0));
         if measured.duration_us.is_some() {
@@ -209,18 +383,17 @@ impl Tally {
                 digest.count as f64 / count.max(1) as f64
             }
         };
-        let mut digests: Vec<DigestInfo> = self
+        let loops = self.loops.result();
+        let digests: Vec<DigestInfo> = self
             .digests
             .iter()
             .enumerate()
             .filter(|(_, digest)| digest.count > 0)
-            .map(|(number, digest)| digest.describe(number, share(digest), dictionary))
+            .map(|(number, digest)| {
+                let in_loops = loops.get(number).copied().unwrap_or_default();
+                digest.describe(number, share(digest), in_loops, dictionary)
+            })
             .collect();
-        digests.sort_by(|a, b| {
-            b.share
-                .total_cmp(&a.share)
-                .then_with(|| a.text.cmp(&b.text))
-        });
         let mut classes: Vec<ClassInfo> = Class::ALL
             .into_iter()
             .zip(self.classes)
@@ -232,7 +405,8 @@ impl Tally {
             })
             .collect();
         classes.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(b.count.cmp(&a.count)));
-        Info {
+        let mut info = Info {
+            format: FORMAT,
             seconds,
             statement_seconds: summary.has_durations.then_some(time as f64 / 1e6),
             digests,
@@ -248,13 +422,24 @@ impl Tally {
             transactions: self.transactions.result(),
             concurrency: self.timeline.result(summary.has_durations),
             summary,
-        }
+        };
+        info.sort(Sort::Time);
+        info
     }
 }
 
 impl DigestTally {
-    fn describe(&self, number: usize, share: f64, dictionary: &Dictionary) -> DigestInfo {
-        let entry = dictionary.digest(crate::file::DigestId(number as u32));
+    fn describe(
+        &self,
+        number: usize,
+        share: f64,
+        (in_loops, loops): (u64, u64),
+        dictionary: &Dictionary,
+    ) -> DigestInfo {
+        let entry = dictionary.digest(DigestId(number as u32));
+        let [sent, examined, affected] = self.rows;
+        let rows = sent.unwrap_or(0).saturating_add(affected.unwrap_or(0));
+        let rows = if rows == 0 { self.count } else { rows };
         let ms = |micros: u64| micros as f64 / 1e3;
         let at = |share: f64| ms(self.latency.quantile(share).min(self.max_us));
         DigestInfo {
@@ -271,10 +456,14 @@ impl DigestTally {
             p95_ms: at(0.95),
             p99_ms: at(0.99),
             max_ms: ms(self.max_us),
-            lock_seconds: self.lock_us as f64 / 1e6,
-            rows_sent: self.rows[0],
-            rows_examined: self.rows[1],
-            rows_affected: self.rows[2],
+            lock_seconds: self.lock_us.map(|lock| lock as f64 / 1e6),
+            rows_sent: sent,
+            rows_examined: examined,
+            examined_per_row: examined.map(|examined| examined as f64 / rows.max(1) as f64),
+            rows_affected: affected,
+            plan: self.plan,
+            in_loops,
+            loops,
             errors: self.errors,
         }
     }

@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use crate::client::ClientSettings;
+use crate::file::Plan;
 
 /// When a statement began, as far as the log says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +81,8 @@ pub struct Entry<'a> {
     pub bytes_sent: Option<u64>,
     /// The error's number; 0 for none. None where the log does not say it.
     pub error: Option<u32>,
+    /// How it was executed.
+    pub plan: Plan,
     /// How the session stands afterwards, as the server says it in recorded traffic; none of what failed, and in logs.
     pub standing: Option<Standing>,
     /// One in this many statements, or sessions, was logged (`log_slow_rate_limit`).
@@ -113,6 +116,7 @@ pub(super) struct Parsed {
     pub rows_affected: Option<u64>,
     pub bytes_sent: Option<u64>,
     pub error: Option<u32>,
+    pub plan: Plan,
     pub sampled: u64,
     pub whole_sessions: bool,
     pub routine: Option<Range<usize>>,

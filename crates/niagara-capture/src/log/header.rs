@@ -26,6 +26,8 @@ pub(super) struct Header {
     pub internal: bool,
     /// The lines at hand are warnings that the statement caused.
     in_warnings: bool,
+    /// Full scans are known by a counter of rows, as MySQL has it.
+    pub counts_rows_read: bool,
     /// Where the statement begins.
     pub length: usize,
 }
@@ -148,6 +150,22 @@ pub(super) fn read(text: &[u8], meaning: Meaning) -> Headed {
 fn is_known(fields: &[u8]) -> bool {
     let name = fields.trim_ascii_start();
     name.is_empty() || FIELDS.iter().any(|known| name.starts_with(known))
+}
+
+/// `Yes` and `No`, as MariaDB and Percona Server write them.
+fn parse_flag(value: &[u8]) -> Option<bool> {
+    match value.trim_ascii() {
+        b"Yes" => Some(true),
+        b"No" => Some(false),
+        _ => None,
+    }
+}
+
+/// Whether a counter counted. MySQL's wrap after a ping: what is no believable number says nothing.
+fn parse_any(value: &[u8]) -> Option<bool> {
+    parse_count(value.trim_ascii())
+        .filter(|&count| count < 1 << 62)
+        .map(|count| count > 0)
 }
 
 /// Whether a line begins an entry.
@@ -273,6 +291,25 @@ impl Header {
             b"Errno" | b"Last_errno" => {
                 parsed.error = parse_count(value).and_then(|n| u32::try_from(n).ok())
             }
+            b"Full_scan" => parsed.plan.full_scan = parse_flag(value),
+            b"Full_join" => parsed.plan.full_join = parse_flag(value),
+            b"Filesort" => parsed.plan.filesort = parse_flag(value),
+            b"Tmp_table" => parsed.plan.temporary_table = parse_flag(value),
+            b"Tmp_table_on_disk" => parsed.plan.temporary_table_on_disk = parse_flag(value),
+            b"Created_tmp_tables" => parsed.plan.temporary_table = parse_any(value),
+            b"Created_tmp_disk_tables" => parsed.plan.temporary_table_on_disk = parse_any(value),
+            b"Sort_range_count" | b"Sort_scan_count" => {
+                // One of the two is 0 where the other is not.
+                parsed.plan.filesort = match (parsed.plan.filesort, parse_any(value)) {
+                    (Some(true), Some(_)) => Some(true),
+                    (_, any) => any,
+                };
+            }
+            // Temporary tables are read in the same way: what counts them comes later, and decides.
+            b"Read_rnd_next" => {
+                parsed.plan.full_scan = parse_any(value);
+                self.counts_rows_read = true;
+            }
             b"Start" => self.start_us = parse_iso(value),
             b"End" => self.end_us = parse_iso(value).or(self.end_us),
             b"Stored_routine" => parsed.routine = Some(at..at + value.len()),
@@ -290,7 +327,19 @@ impl Header {
         }
     }
 
+    /// MySQL counts rows of temporary tables among those of full scans: with one of them nothing is known of a full scan.
+    fn settle_full_scan(&mut self) {
+        let plan = &mut self.parsed.plan;
+        if self.counts_rows_read
+            && plan.full_scan == Some(true)
+            && plan.temporary_table != Some(false)
+        {
+            plan.full_scan = None;
+        }
+    }
+
     fn close(mut self, meaning: Meaning) -> Headed {
+        self.settle_full_scan();
         let (Some(timestamp), true) = (self.timestamp, self.has_times) else {
             let next = self.length;
             return self.broken(next);

@@ -378,6 +378,7 @@ fn entry<'a>(bytes: &'a [u8], parsed: &Parsed, line: u64) -> Entry<'a> {
         rows_affected: parsed.rows_affected,
         bytes_sent: parsed.bytes_sent,
         error: parsed.error,
+        plan: parsed.plan,
         standing: None,
         sampled: parsed.sampled.max(1),
         whole_sessions: parsed.whole_sessions,

@@ -10,6 +10,7 @@ use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 use super::conversation::{Conversation, Heard};
 use super::packet::{Segment, is_known, segment};
 use crate::dropped::{Cause, Dropped, Place};
+use crate::file::Plan;
 use crate::log::{Entry, Stamp, Standing};
 use crate::sql::SqlMode;
 
@@ -124,6 +125,7 @@ impl Told {
             rows_affected: heard.rows_affected,
             bytes_sent: None,
             error: heard.error,
+            plan: Plan::default(),
             standing: heard.status.map(|status| Standing {
                 in_transaction: status.in_transaction(),
                 autocommit: status.autocommit(),

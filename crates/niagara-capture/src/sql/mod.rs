@@ -15,6 +15,7 @@ mod mode;
 mod routine;
 mod scan;
 mod secret;
+mod tables;
 mod word;
 
 pub use account::Concern;
@@ -29,4 +30,5 @@ pub use digest::{Digest, digest_text};
 pub use mode::{Charset, SqlMode, UnknownMode};
 pub use routine::RoutineMark;
 pub(crate) use scan::{Inside, Scanner};
+pub use tables::tables_of;
 pub use word::{Effect, effect_of};

@@ -1,5 +1,6 @@
 //! One file per subcommand, each a `run` that reads from top to bottom.
 
+pub mod advise;
 pub mod bench;
 pub mod build;
 pub mod build_elsewhere;

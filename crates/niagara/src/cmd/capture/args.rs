@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 use jiff::tz::TimeZone;
 use niagara_capture::client::{
     ClientSettings, ClientsOfUser, Knowledge, UnknownCharset, UnknownFlag,
 };
+use niagara_capture::info::Sort;
 use niagara_capture::sql::SqlMode;
 
 use crate::cmd::bench::args::ConnectArgs;
@@ -117,17 +118,49 @@ impl ReadingArgs {
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara capture info shop.capture
+  niagara capture info shop.capture --sort rows
+  niagara capture info shop.capture 5f3c            (one statement, by the beginning of its digest)
   niagara capture info shop.capture --json | jq '.digests[0]'")]
 pub struct InfoArgs {
     /// The capture
     #[arg(value_name = "CAPTURE")]
     pub capture: PathBuf,
+    /// Everything about one statement: its digest, or the beginning of it
+    #[arg(value_name = "DIGEST")]
+    pub digest: Option<String>,
+    /// The order of the digests
+    #[arg(long, value_enum, default_value_t = SortArg::Time)]
+    pub sort: SortArg,
     /// How many digests are shown
     #[arg(long, default_value_t = 20)]
     pub top: usize,
+    /// With a digest: show samples as they were sent, with what people typed, names, addresses
+    #[arg(long, requires = "digest")]
+    pub literals: bool,
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,
+}
+
+/// What digests are sorted by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum SortArg {
+    /// Most time first
+    Time,
+    /// Most rows read first
+    Rows,
+    /// Most executions first
+    Calls,
+}
+
+impl From<SortArg> for Sort {
+    fn from(arg: SortArg) -> Sort {
+        match arg {
+            SortArg::Time => Sort::Time,
+            SortArg::Rows => Sort::Rows,
+            SortArg::Calls => Sort::Calls,
+        }
+    }
 }
 
 /// A part of a capture, as a capture

@@ -9,21 +9,26 @@ use niagara_capture::log::{Dialect, LogKind};
 use niagara_load::counted;
 use niagara_report::number::{duration, percent};
 
-use super::args::InfoArgs;
+use super::args::{InfoArgs, SortArg};
+use super::statement;
 use super::summary::{say_dropped, span};
 
 /// Longest text of a digest in the table, in characters.
 const TEXT: usize = 100;
 
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
-    let info = info(&args.capture)?;
+    let mut info = info(&args.capture)?;
+    info.sort(args.sort.into());
+    if let Some(number) = &args.digest {
+        return statement::run(args, &info, number);
+    }
     if args.json {
         say!("{}", serde_json::to_string_pretty(&info)?);
         return Ok(ExitCode::SUCCESS);
     }
     say_head(&info);
     say_classes(&info.classes);
-    say_digests(&info, args.top);
+    say_digests(&info, args.top, args.sort);
     say_concurrency(&info);
     say_dropped(&info.summary);
     Ok(ExitCode::SUCCESS)
@@ -129,15 +134,18 @@ fn name(class: &ClassInfo) -> String {
     format!("{:?}", class.class).to_lowercase()
 }
 
-fn say_digests(info: &Info, top: usize) {
-    let by = if info.statement_seconds.is_some() {
-        "time"
-    } else {
-        "number"
+fn say_digests(info: &Info, top: usize, sort: SortArg) {
+    let by = match sort {
+        SortArg::Time if info.statement_seconds.is_some() => "time",
+        SortArg::Time => "number of executions, for durations are not known",
+        SortArg::Rows => "rows examined",
+        SortArg::Calls => "number of executions",
     };
     say!();
-    say!("Digests by share of {by}");
-    say!("  share      count   mean ms    p95 ms    max ms  rows sent  digest");
+    say!("Digests by {by}");
+    say!(
+        "  share      count   mean ms    p95 ms   lock ms  rows sent   examined  per row  scan  sort  disk  digest"
+    );
     for digest in info.digests.iter().take(top) {
         say_digest(digest);
     }
@@ -154,28 +162,80 @@ fn say_digests(info: &Info, top: usize) {
             info.digests.len() - top
         );
     }
+    let has_rows = info
+        .digests
+        .iter()
+        .any(|digest| digest.rows_examined.is_some());
+    let has_plans = info
+        .digests
+        .iter()
+        .any(|digest| digest.plan.full_scans.is_some());
+    if has_plans {
+        say!(
+            "scan, sort, disk: executions with a full scan, a filesort, a temporary table on disk"
+        );
+    } else if has_rows {
+        say!(
+            "The source does not say scans, sorts and temporary tables: MariaDB with log_slow_verbosity=query_plan and MySQL with \
+             log_slow_extra=ON do"
+        );
+    } else {
+        say!("The source does not say rows examined: a slow log does");
+    }
+}
+
+/// A count that the source may not say.
+pub fn known(count: Option<u64>) -> String {
+    count.map_or("-".to_owned(), |count| count.to_string())
+}
+
+/// A share of executions that the source may not say.
+fn share(count: Option<u64>, all: u64) -> String {
+    count.map_or("-".to_owned(), |count| {
+        format!("{:.0}%", 100.0 * count as f64 / all.max(1) as f64)
+    })
+}
+
+/// Rows read for each row sent or changed.
+pub fn per_row(digest: &DigestInfo) -> String {
+    match digest.examined_per_row {
+        None => "-".to_owned(),
+        Some(ratio) if ratio < 10.0 => format!("{ratio:.1}"),
+        Some(ratio) => format!("{ratio:.0}"),
+    }
+}
+
+/// A digest's text in one line, for a terminal.
+pub fn one_line(text: &str, longest: usize) -> String {
+    let mut line: String = text.chars().take(longest).collect();
+    if text.chars().count() > longest {
+        line.push('…');
+    }
+    // What a name holds is not the terminal's business.
+    line.chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect()
 }
 
 fn say_digest(digest: &DigestInfo) {
-    let mut text: String = digest.text.chars().take(TEXT).collect();
-    if digest.text.chars().count() > TEXT {
-        text.push('…');
-    }
-    // What a name holds is not the terminal's business.
-    let text: String = text
-        .chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect();
+    let lock_ms = digest.lock_seconds.map_or("-".to_owned(), |seconds| {
+        format!("{:.3}", seconds * 1e3 / digest.count.max(1) as f64)
+    });
     say!(
-        "{:>7} {:>10} {:>9.3} {:>9.3} {:>9.3} {:>10}  {} {}",
+        "{:>7} {:>10} {:>9.3} {:>9.3} {:>9} {:>10} {:>10} {:>8} {:>5} {:>5} {:>5}  {} {}",
         percent(digest.share),
         digest.count,
         digest.mean_ms,
         digest.p95_ms,
-        digest.max_ms,
-        digest.rows_sent,
+        lock_ms,
+        known(digest.rows_sent),
+        known(digest.rows_examined),
+        per_row(digest),
+        share(digest.plan.full_scans, digest.count),
+        share(digest.plan.filesorts, digest.count),
+        share(digest.plan.temporary_tables_on_disk, digest.count),
         digest.digest,
-        text
+        one_line(&digest.text, TEXT)
     );
 }
 

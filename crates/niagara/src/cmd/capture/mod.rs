@@ -8,6 +8,7 @@ mod info;
 mod select;
 mod server;
 mod start;
+mod statement;
 mod stop_flag;
 mod summary;
 

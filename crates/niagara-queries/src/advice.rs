@@ -1,0 +1,515 @@
+//! What the queries of a capture need, as one document.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use niagara_capture::info::{Info, info};
+use niagara_server::{Install, RunningServer};
+use serde::Serialize;
+
+use crate::candidate::{Asking, ColumnValues, NotTried, Values, candidates, prefixes};
+use crate::catalog::{Abilities, Catalog, Table, TableName, ValueKind, quote};
+use crate::cause::Cause;
+use crate::copy::DataCopy;
+use crate::observe::{Deadline, FreshStatistics, Observed, Selection, observe, refresh_statistics};
+use crate::plan::TableAccess;
+use crate::screen::{Fate, Judged, Limits, Screened, screen};
+use crate::statement::NotUnderstood;
+use crate::work::Work;
+
+/// The number of the form that an [`Advice`] has as JSON.
+const FORMAT: u32 = 1;
+/// Share of the time that there is for looking at statements; the rest is for judging candidates.
+const LOOKING: f64 = 0.4;
+/// A statement may take this share of the time.
+const OF_ONE: f64 = 0.02;
+/// But so long in any case, and no longer than this.
+const SHORTEST: Duration = Duration::from_secs(2);
+const LONGEST: Duration = Duration::from_secs(60);
+/// Rows by which the values of columns are known.
+const VALUE_ROWS: u64 = 5000;
+/// Reading so many rows for each that is returned is far too many.
+const FAR_TOO_MANY: f64 = 10.0;
+/// A capture that is shorter than a day says little of what is never used.
+const LONG_CAPTURE: f64 = 86_400.0;
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Request<'r> {
+    /// The capture.
+    pub capture: &'r Path,
+    /// The database of statements for which the capture names none.
+    pub database: &'r str,
+    /// How long all may take.
+    pub budget: Duration,
+    /// What the set may be.
+    pub limits: Limits,
+}
+
+/// What the queries of a capture need.
+#[derive(Debug, Clone, Serialize)]
+pub struct Advice {
+    /// The number of this form.
+    pub format: u32,
+    /// The server of the copy: `MariaDB 10.11.19`.
+    pub server: String,
+    /// How long the capture ran, in seconds.
+    pub capture_seconds: f64,
+    /// Statements in it.
+    pub statements: u64,
+    /// What stands out.
+    pub finding: Finding,
+    /// The digests that make up most of the time.
+    pub digests: Vec<DigestAdvice>,
+    /// The candidates as they were judged, and the indexes that can go.
+    pub screened: Screened,
+    /// What was thought of and not tried.
+    pub not_tried: Vec<NotTried>,
+    /// Tables whose statistics were stale.
+    pub statistics: Vec<StatisticsAdvice>,
+    /// Tables that want another engine, or a key.
+    pub tables: Vec<TableAdvice>,
+    /// What the reader has to know.
+    pub cautions: Vec<Caution>,
+    /// How long it took, in seconds.
+    pub seconds: f64,
+    /// What the server can do with indexes.
+    pub abilities: Abilities,
+}
+
+/// What stands out: the statements that read far more than they return, or the mean of all where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Finding {
+    /// How many statements read far more than they return; 0 for none, and what follows is of all.
+    pub digests: usize,
+    /// Their share, 0 to 1.
+    pub share: f64,
+    /// The share is of the time; else of the number of executions.
+    pub of_time: bool,
+    /// Rows that they read for each that they return or change.
+    pub examined_per_row: f64,
+}
+
+/// A digest that matters.
+#[derive(Debug, Clone, Serialize)]
+pub struct DigestAdvice {
+    /// Its number.
+    pub digest: String,
+    /// Its text, without literals.
+    pub text: String,
+    /// Its share of the time, 0 to 1.
+    pub share: f64,
+    /// Executions in the capture.
+    pub count: u64,
+    /// Mean work of an execution, counted; none where it could not be counted.
+    pub work: Option<Work>,
+    /// Mean rows that an execution returns or changes.
+    pub rows_returned: Option<f64>,
+    /// Executions that were counted.
+    pub counted: u64,
+    /// Some were ended, for they took too long.
+    pub was_cut: bool,
+    /// Why it costs what it costs, the most important first.
+    pub causes: Vec<Cause>,
+    /// Its tables in its plan.
+    pub plan: Vec<TableAccess>,
+    /// Why it has no structure.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub not_understood: Option<NotUnderstood>,
+    /// What the server said of what it refused.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refused: Option<String>,
+}
+
+impl DigestAdvice {
+    /// Rows that it reads for each that it returns or changes.
+    pub fn examined_per_row(&self) -> Option<f64> {
+        let work = self.work?;
+        Some(work.rows / self.rows_returned.unwrap_or(1.0).max(1.0))
+    }
+}
+
+/// A table whose statistics were stale.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StatisticsAdvice {
+    /// The table.
+    pub table: TableName,
+    /// Digests that take less work since they were gathered.
+    pub digests: usize,
+    /// The share of those digests' work that is gone.
+    pub saves: f64,
+}
+
+/// A table that wants another engine, or a key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum TableAdvice {
+    /// It has no primary key.
+    NoPrimaryKey {
+        /// The table.
+        table: TableName,
+    },
+    /// Its engine locks the whole table for a write.
+    TableLocks {
+        /// The table.
+        table: TableName,
+        /// The engine.
+        engine: String,
+    },
+}
+
+/// What the reader has to know.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum Caution {
+    /// The set is counted, not proven.
+    NotProven,
+    /// The budget ended.
+    OutOfTime,
+    /// The capture is short for what is never used in it.
+    ShortCapture {
+        /// How long it ran.
+        seconds: f64,
+    },
+    /// The capture has no durations.
+    NoDurations,
+    /// Statements that nobody here understands.
+    NotUnderstood {
+        /// How many digests.
+        digests: usize,
+        /// Their share.
+        share: f64,
+    },
+    /// Statements that could not be executed.
+    NotCounted {
+        /// How many digests.
+        digests: usize,
+        /// Their share.
+        share: f64,
+    },
+    /// Statements that were ended.
+    Cut {
+        /// How many digests.
+        digests: usize,
+    },
+    /// Statements that take more work with the set.
+    Slower {
+        /// How many digests.
+        digests: usize,
+    },
+}
+
+impl Screened {
+    /// The set, in the order of what each saves.
+    pub fn chosen(&self) -> impl Iterator<Item = &Judged> {
+        self.judged.iter().filter(|one| one.fate == Fate::Chosen)
+    }
+}
+
+/// Finds out what the queries of a capture need, on a server with a copy of its data. `tell` hears what is done, and may stop it.
+///
+/// # Errors
+/// The capture cannot be read; the server is lost; `tell` says so.
+pub fn advise(
+    server: &RunningServer,
+    install: &Install,
+    request: &Request<'_>,
+    tell: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Advice> {
+    let begun = Instant::now();
+    let deadline = Deadline::after(request.budget);
+    tell("reading the capture")?;
+    let info = info(request.capture)?;
+    let longest = request.budget.mul_f64(OF_ONE).clamp(SHORTEST, LONGEST);
+    let mut copy = DataCopy::of(server, install, longest)?;
+    let catalog = copy.catalog()?;
+    let looking = deadline.part(LOOKING);
+    let mut observed = observe(
+        &mut copy,
+        &catalog,
+        (request.capture, &info),
+        request.database,
+        Selection::default(),
+        looking,
+        tell,
+    )?;
+    let fresh = refresh_statistics(&mut copy, &catalog, &mut observed, looking, tell)?;
+    let values = values(&mut copy, &catalog, &observed)?;
+    let asking: Vec<Asking<'_>> = (observed.iter().enumerate())
+        .filter(|(_, one)| one.work.is_some())
+        .map(|(place, one)| Asking {
+            digest: place,
+            structures: one.structures.iter().collect(),
+            weight: one.total_work(),
+        })
+        .collect();
+    let (found, not_tried) = candidates(&asking, &catalog, &values, copy.abilities);
+    drop(asking);
+    let screened = screen(
+        &mut copy,
+        &catalog,
+        &observed,
+        found,
+        request.limits,
+        deadline,
+        tell,
+    )?;
+    let digests: Vec<DigestAdvice> = observed
+        .iter()
+        .filter(|one| one.matters)
+        .map(describe)
+        .collect();
+    Ok(Advice {
+        format: FORMAT,
+        server: format!("{} {}", install.family, install.version),
+        capture_seconds: info.seconds,
+        statements: info.summary.statements,
+        finding: finding(&digests, &info),
+        tables: table_advice(&catalog, &observed),
+        cautions: cautions(&observed, &screened, &info),
+        statistics: statistics(fresh),
+        digests,
+        screened,
+        not_tried,
+        seconds: begun.elapsed().as_secs_f64(),
+        abilities: copy.abilities,
+    })
+}
+
+fn describe(one: &Observed) -> DigestAdvice {
+    DigestAdvice {
+        digest: one.info.digest.clone(),
+        text: one.info.text.clone(),
+        share: one.info.share,
+        count: one.info.count,
+        work: one.work,
+        rows_returned: one.rows_returned,
+        counted: one.counted,
+        was_cut: one.was_cut,
+        causes: one.causes.clone(),
+        plan: one.plan.clone().map(|plan| plan.tables).unwrap_or_default(),
+        not_understood: one
+            .not_understood
+            .clone()
+            .filter(|_| one.structures.is_empty()),
+        refused: one.refused.clone().filter(|_| one.counted == 0),
+    }
+}
+
+fn finding(digests: &[DigestAdvice], info: &Info) -> Finding {
+    let of_time = info.statement_seconds.is_some();
+    let reads_far_more: Vec<&DigestAdvice> = (digests.iter())
+        .filter(|digest| {
+            digest.causes.iter().any(Cause::is_of_reading)
+                && digest
+                    .examined_per_row()
+                    .is_some_and(|ratio| ratio >= FAR_TOO_MANY)
+        })
+        .collect();
+    let ratio = |digests: &[&DigestAdvice]| {
+        let sum = |value: &dyn Fn(&DigestAdvice) -> f64| -> f64 {
+            digests
+                .iter()
+                .map(|one| value(one) * one.count as f64)
+                .sum()
+        };
+        let rows = sum(&|one| one.work.map_or(0.0, |work| work.rows));
+        let returned = sum(&|one| {
+            one.work
+                .map_or(0.0, |_| one.rows_returned.unwrap_or(1.0).max(1.0))
+        });
+        rows / returned.max(1.0)
+    };
+    let share = |digests: &[&DigestAdvice]| digests.iter().map(|one| one.share).sum();
+    let all: Vec<&DigestAdvice> = digests.iter().collect();
+    // One that has most of it alone is named alone.
+    let named = match &reads_far_more[..] {
+        [first, ..] if first.share >= 0.5 => vec![*first],
+        _ => reads_far_more,
+    };
+    let spoken_of = if named.is_empty() { &all } else { &named };
+    Finding {
+        digests: named.len(),
+        share: share(spoken_of),
+        of_time,
+        examined_per_row: ratio(spoken_of),
+    }
+}
+
+fn statistics(fresh: Vec<FreshStatistics>) -> Vec<StatisticsAdvice> {
+    let advice = fresh.into_iter().map(|one| {
+        let before: f64 = one.digests.iter().map(|(_, before, _)| before).sum();
+        let after: f64 = one.digests.iter().map(|(_, _, after)| after).sum();
+        StatisticsAdvice {
+            table: one.table,
+            digests: one.digests.len(),
+            saves: 1.0 - after / before.max(1.0),
+        }
+    });
+    advice.collect()
+}
+
+fn table_advice(catalog: &Catalog, observed: &[Observed]) -> Vec<TableAdvice> {
+    let used: BTreeSet<TableName> = observed.iter().flat_map(Observed::tables).collect();
+    let written: BTreeSet<TableName> = (observed.iter().flat_map(Observed::changes))
+        .map(|change| change.table)
+        .collect();
+    let mut advice = Vec::new();
+    for table in used
+        .iter()
+        .filter_map(|name| catalog.tables.get(name))
+        .filter(|table| !table.is_view())
+    {
+        let engine = table.engine.clone().unwrap_or_default();
+        let locks_tables =
+            ["myisam", "aria", "memory", "csv"].contains(&engine.to_lowercase().as_str());
+        if locks_tables && written.contains(&table.name) {
+            advice.push(TableAdvice::TableLocks {
+                table: table.name.clone(),
+                engine,
+            });
+        }
+        if table.is_innodb() && table.primary().is_none() {
+            advice.push(TableAdvice::NoPrimaryKey {
+                table: table.name.clone(),
+            });
+        }
+    }
+    advice
+}
+
+fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caution> {
+    let mut cautions = vec![Caution::NotProven];
+    if screened.out_of_time {
+        cautions.push(Caution::OutOfTime);
+    }
+    if info.statement_seconds.is_none() {
+        cautions.push(Caution::NoDurations);
+    }
+    let never_used =
+        |reason: &crate::candidate::DropReason| *reason == crate::candidate::DropReason::NeverUsed;
+    if info.seconds < LONG_CAPTURE && screened.drops.iter().any(|drop| never_used(&drop.reason)) {
+        cautions.push(Caution::ShortCapture {
+            seconds: info.seconds,
+        });
+    }
+    let share = |digests: &[&Observed]| digests.iter().map(|one| one.info.share).sum();
+    let not_understood: Vec<&Observed> = (observed.iter())
+        .filter(|one| one.structures.is_empty() && one.not_understood.is_some())
+        .collect();
+    if !not_understood.is_empty() {
+        cautions.push(Caution::NotUnderstood {
+            digests: not_understood.len(),
+            share: share(&not_understood),
+        });
+    }
+    let not_counted: Vec<&Observed> = (observed.iter())
+        .filter(|one| one.matters && one.work.is_none() && one.refused.is_some())
+        .collect();
+    if !not_counted.is_empty() {
+        cautions.push(Caution::NotCounted {
+            digests: not_counted.len(),
+            share: share(&not_counted),
+        });
+    }
+    let cut = observed.iter().filter(|one| one.was_cut).count();
+    if cut > 0 {
+        cautions.push(Caution::Cut { digests: cut });
+    }
+    if !screened.slower.is_empty() {
+        cautions.push(Caution::Slower {
+            digests: screened.slower.len(),
+        });
+    }
+    cautions
+}
+
+/// How well columns that statements ask for tell rows apart, from the first rows of each table.
+fn values(copy: &mut DataCopy, catalog: &Catalog, observed: &[Observed]) -> Result<Values> {
+    let mut wanted: BTreeSet<(TableName, String)> = BTreeSet::new();
+    for structure in observed
+        .iter()
+        .filter(|one| one.work.is_some())
+        .flat_map(|one| &one.structures)
+    {
+        for block in &structure.blocks {
+            let alternatives = block.alternatives.iter().flatten().flatten();
+            let asked = block
+                .terms
+                .iter()
+                .chain(alternatives)
+                .map(|term| (term.table, &term.column));
+            let sorted = block
+                .order
+                .iter()
+                .chain(&block.groups)
+                .map(|item| (item.table, &item.column));
+            for (table, column) in asked.chain(sorted) {
+                wanted.insert((block.uses[table].table.clone(), column.clone()));
+            }
+        }
+    }
+    let mut values = Values::new();
+    let tables: BTreeSet<&TableName> = wanted.iter().map(|(table, _)| table).collect();
+    for name in tables {
+        let Some(table) = catalog.tables.get(name).filter(|table| table.is_innodb()) else {
+            continue;
+        };
+        let columns: Vec<&String> = wanted
+            .iter()
+            .filter(|(table, _)| table == name)
+            .map(|(_, column)| column)
+            .collect();
+        values_of(copy, table, &columns, &mut values)?;
+    }
+    Ok(values)
+}
+
+fn values_of(
+    copy: &mut DataCopy,
+    table: &Table,
+    columns: &[&String],
+    values: &mut Values,
+) -> Result<()> {
+    let mut asked = vec!["COUNT(*)".to_owned()];
+    let mut meant: Vec<(&str, Option<u64>)> = Vec::new();
+    for name in columns {
+        let Some(column) = table.column(name) else {
+            continue;
+        };
+        let quoted = quote(name);
+        asked.push(format!("COUNT(DISTINCT {quoted})"));
+        meant.push((name, None));
+        if column.kind() == ValueKind::Text && (column.needs_prefix() || column.key_bytes() > 255) {
+            for &length in prefixes() {
+                asked.push(format!("COUNT(DISTINCT LEFT({quoted}, {length}))"));
+                meant.push((name, Some(length)));
+            }
+        }
+    }
+    let names: Vec<String> = columns.iter().map(|name| quote(name)).collect();
+    let rows = copy.rows(&format!(
+        "SELECT {} FROM (SELECT {} FROM {} LIMIT {VALUE_ROWS}) AS few",
+        asked.join(", "),
+        names.join(", "),
+        table.name.quoted()
+    ))?;
+    let mut numbers = rows.into_iter().flatten().map(|value| {
+        value
+            .and_then(|text| text.parse::<f64>().ok())
+            .unwrap_or(0.0)
+    });
+    let all = numbers.next().unwrap_or(0.0).max(1.0);
+    for ((name, prefix), number) in meant.into_iter().zip(numbers) {
+        let known: &mut ColumnValues = values
+            .entry((table.name.clone(), name.to_owned()))
+            .or_default();
+        match prefix {
+            None => known.distinct = number / all,
+            Some(length) => known.distinct_prefixes.push((length, number / all)),
+        }
+    }
+    Ok(())
+}

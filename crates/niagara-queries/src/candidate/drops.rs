@@ -1,0 +1,201 @@
+//! Indexes that can go: duplicates, beginnings of others, and those that nothing in the capture uses.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::catalog::{Catalog, ForeignKey, Index, IndexKind, Table, TableName, parts_in_words};
+
+/// An index that can go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Drop {
+    /// The table.
+    pub table: TableName,
+    /// The index as it is: its undo.
+    pub index: Index,
+    /// Why.
+    pub reason: DropReason,
+}
+
+/// Why an index can go.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum DropReason {
+    /// Another one has the same parts.
+    Duplicate {
+        /// The other.
+        of: String,
+    },
+    /// Another one begins with its parts.
+    LeftPrefix {
+        /// The other.
+        of: String,
+    },
+    /// No statement of the capture uses it.
+    NeverUsed,
+}
+
+/// An index that would be dropped and stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Kept {
+    /// The table.
+    pub table: TableName,
+    /// The index.
+    pub index: String,
+    /// Why.
+    pub reason: KeptReason,
+}
+
+/// Why an index stays.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum KeptReason {
+    /// It enforces that values differ.
+    Unique,
+    /// A foreign key needs it.
+    ForeignKey {
+        /// The foreign key.
+        name: String,
+    },
+    /// Statements read more without it.
+    StillUseful,
+    /// Not every statement of the capture could be looked at.
+    NotAllSeen {
+        /// How many could not.
+        statements: u64,
+    },
+}
+
+/// The indexes that can go by their parts, or because nothing uses them; `used` are those that some statement uses, and `unseen` how
+/// many digests could not be looked at.
+pub fn drops(
+    catalog: &Catalog,
+    used: &BTreeSet<(TableName, String)>,
+    touched: &BTreeSet<TableName>,
+    unseen: u64,
+) -> (Vec<Drop>, Vec<Kept>) {
+    let (mut drops, mut kept) = (Vec::new(), Vec::new());
+    for table in catalog.tables.values().filter(|table| table.is_innodb()) {
+        let mut gone: BTreeSet<String> = BTreeSet::new();
+        for index in &table.indexes {
+            let ordered = index.kind == IndexKind::Ordered && index.visible;
+            if index.is_primary() || !ordered {
+                continue;
+            }
+            let is_used = used.contains(&(table.name.clone(), index.name.clone()));
+            let reason = match covered_by(table, index, &gone) {
+                Some(reason) => reason,
+                // A table that the capture does not touch says nothing of its indexes.
+                None if !is_used && touched.contains(&table.name) => DropReason::NeverUsed,
+                None => continue,
+            };
+            let stays = stays(catalog, table, index, &gone).or_else(|| {
+                let is_by_use = reason == DropReason::NeverUsed && unseen > 0;
+                is_by_use.then_some(KeptReason::NotAllSeen { statements: unseen })
+            });
+            match stays {
+                // That a unique index is not used for reading is no news.
+                Some(KeptReason::Unique) if reason == DropReason::NeverUsed => {}
+                Some(reason) => kept.push(Kept {
+                    table: table.name.clone(),
+                    index: index.name.clone(),
+                    reason,
+                }),
+                None => {
+                    gone.insert(index.name.clone());
+                    drops.push(Drop {
+                        table: table.name.clone(),
+                        index: index.clone(),
+                        reason,
+                    });
+                }
+            }
+        }
+    }
+    (drops, kept)
+}
+
+/// The index that does what this one does.
+fn covered_by(table: &Table, index: &Index, gone: &BTreeSet<String>) -> Option<DropReason> {
+    table.indexes.iter().find_map(|other| {
+        let stays = other.name != index.name && other.visible && !gone.contains(&other.name);
+        if !stays || !other.begins_with(&index.parts) {
+            return None;
+        }
+        match other.parts.len() == index.parts.len() {
+            // Of two that are the same the one that enforces more stays, else the first.
+            true if index.unique && !other.unique => None,
+            true => Some(DropReason::Duplicate {
+                of: other.name.clone(),
+            }),
+            false => Some(DropReason::LeftPrefix {
+                of: other.name.clone(),
+            }),
+        }
+    })
+}
+
+/// What needs the index.
+fn stays(
+    catalog: &Catalog,
+    table: &Table,
+    index: &Index,
+    gone: &BTreeSet<String>,
+) -> Option<KeptReason> {
+    if index.unique {
+        let same = table.indexes.iter().any(|other| {
+            other.name != index.name
+                && other.unique
+                && !gone.contains(&other.name)
+                && other.parts == index.parts
+        });
+        if !same {
+            return Some(KeptReason::Unique);
+        }
+    }
+    let needs = |(_, columns): &(&ForeignKey, &[String])| {
+        let serves = |index: &Index| {
+            index.kind == IndexKind::Ordered
+                && index.parts.len() >= columns.len()
+                && index.parts.iter().zip(*columns).all(|(part, column)| {
+                    part.column.eq_ignore_ascii_case(column) && part.prefix.is_none()
+                })
+        };
+        serves(index)
+            && !(table.indexes.iter()).any(|other| {
+                other.name != index.name && !gone.contains(&other.name) && serves(other)
+            })
+    };
+    let foreign = catalog.foreign_keys_on(&table.name).find(needs);
+    foreign.map(|(key, _)| KeptReason::ForeignKey {
+        name: key.name.clone(),
+    })
+}
+
+impl Drop {
+    /// The clause of ALTER TABLE that undoes it.
+    pub fn undo_clause(&self) -> String {
+        let parts: Vec<String> = self
+            .index
+            .parts
+            .iter()
+            .map(crate::catalog::IndexPart::sql)
+            .collect();
+        let unique = if self.index.unique { "UNIQUE " } else { "" };
+        format!(
+            "ADD {unique}INDEX {} ({})",
+            crate::catalog::quote(&self.index.name),
+            parts.join(", ")
+        )
+    }
+
+    /// For people: `shop.orders.cust (customer_id)`.
+    pub fn title(&self) -> String {
+        format!(
+            "{}.{} {}",
+            self.table,
+            self.index.name,
+            parts_in_words(&self.index.parts)
+        )
+    }
+}

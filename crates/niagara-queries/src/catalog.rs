@@ -1,0 +1,568 @@
+//! The tables of the copy: columns, indexes, foreign keys, sizes, as the server says them.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use anyhow::Result;
+use niagara_load::Admin;
+use niagara_server::{Family, Version};
+use serde::Serialize;
+
+/// Databases of the server itself.
+const SYSTEM: &str = "'mysql', 'information_schema', 'performance_schema', 'sys'";
+
+/// A table by its database and name.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+pub struct TableName {
+    /// The database.
+    pub database: String,
+    /// The table.
+    pub table: String,
+}
+
+impl TableName {
+    /// For statements: `` `shop`.`orders` ``.
+    pub fn quoted(&self) -> String {
+        format!("{}.{}", quote(&self.database), quote(&self.table))
+    }
+}
+
+impl fmt::Display for TableName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.database, self.table)
+    }
+}
+
+/// A name for statements, in backticks.
+pub fn quote(name: &str) -> String {
+    format!("`{}`", name.replace('`', "``"))
+}
+
+/// What kind of values a column holds, as far as comparisons convert between kinds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ValueKind {
+    /// Numbers.
+    Number,
+    /// Text with a character set.
+    Text,
+    /// Dates and times.
+    Time,
+    /// Bytes.
+    Bytes,
+    /// Anything else: JSON, geometry.
+    Other,
+}
+
+/// A column.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Column {
+    /// Its name.
+    pub name: String,
+    /// Its type's name: `varchar`.
+    pub type_name: String,
+    /// NULL is allowed.
+    pub nullable: bool,
+    /// Its collation, of text.
+    pub collation: Option<String>,
+    /// Longest value in characters, of text and bytes.
+    pub length: Option<u64>,
+    /// Longest value in bytes, of text and bytes.
+    pub bytes: Option<u64>,
+}
+
+impl Column {
+    /// The kind of its values.
+    pub fn kind(&self) -> ValueKind {
+        match self.type_name.as_str() {
+            "tinyint" | "smallint" | "mediumint" | "int" | "bigint" | "decimal" | "float"
+            | "double" | "bit" | "year" => ValueKind::Number,
+            "char" | "varchar" | "tinytext" | "text" | "mediumtext" | "longtext" | "enum"
+            | "set" => ValueKind::Text,
+            "date" | "datetime" | "timestamp" | "time" => ValueKind::Time,
+            "binary" | "varbinary" | "tinyblob" | "blob" | "mediumblob" | "longblob" => {
+                ValueKind::Bytes
+            }
+            _ => ValueKind::Other,
+        }
+    }
+
+    /// Whether an index may hold a part of it only: TEXT and BLOB.
+    pub fn needs_prefix(&self) -> bool {
+        self.type_name.ends_with("text") || self.type_name.ends_with("blob")
+    }
+
+    /// Bytes that it takes in an index, at most.
+    pub fn key_bytes(&self) -> u64 {
+        match self.kind() {
+            ValueKind::Text | ValueKind::Bytes => match self.type_name.as_str() {
+                "enum" => 2,
+                "set" => 8,
+                _ => self.bytes.unwrap_or(3072) + 2,
+            },
+            ValueKind::Other => u64::MAX / 4,
+            ValueKind::Number | ValueKind::Time => 9,
+        }
+    }
+}
+
+/// A part of an index.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+pub struct IndexPart {
+    /// The column; empty of an expression.
+    pub column: String,
+    /// Characters of the column that are in it, where not all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prefix: Option<u64>,
+    /// Descending.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub descending: bool,
+    /// The expression, of a functional part.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub expression: Option<String>,
+}
+
+impl IndexPart {
+    /// A whole column, ascending.
+    pub fn column(name: &str) -> Self {
+        Self {
+            column: name.to_owned(),
+            prefix: None,
+            descending: false,
+            expression: None,
+        }
+    }
+
+    /// For statements.
+    pub fn sql(&self) -> String {
+        let mut sql = match &self.expression {
+            Some(expression) => format!("({expression})"),
+            None => quote(&self.column),
+        };
+        if let Some(prefix) = self.prefix {
+            sql.push_str(&format!("({prefix})"));
+        }
+        if self.descending {
+            sql.push_str(" DESC");
+        }
+        sql
+    }
+}
+
+/// How an index is built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum IndexKind {
+    /// A tree in order of its parts.
+    Ordered,
+    /// By hash.
+    Hash,
+    /// Words of texts.
+    Fulltext,
+    /// Geometries, vectors.
+    Other,
+}
+
+/// An index.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Index {
+    /// Its name; `PRIMARY` of the primary key.
+    pub name: String,
+    /// It enforces that values differ.
+    pub unique: bool,
+    /// How it is built.
+    pub kind: IndexKind,
+    /// Its parts in their order.
+    pub parts: Vec<IndexPart>,
+    /// The optimizer may use it.
+    pub visible: bool,
+}
+
+impl Index {
+    /// Whether it is the primary key.
+    pub fn is_primary(&self) -> bool {
+        self.name.eq_ignore_ascii_case("PRIMARY")
+    }
+
+    /// Whether `parts` are the beginning of this index, or all of it.
+    pub fn begins_with(&self, parts: &[IndexPart]) -> bool {
+        self.kind == IndexKind::Ordered
+            && self.parts.len() >= parts.len()
+            && self.parts[..parts.len()] == *parts
+    }
+
+    /// Its parts for people: `(customer_id, placed)`.
+    pub fn parts_in_words(&self) -> String {
+        parts_in_words(&self.parts)
+    }
+}
+
+/// Parts for people: `(customer_id, placed DESC)`.
+pub fn parts_in_words(parts: &[IndexPart]) -> String {
+    let parts: Vec<String> = parts
+        .iter()
+        .map(|part| part.sql().replace('`', ""))
+        .collect();
+    format!("({})", parts.join(", "))
+}
+
+/// A table.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// Its name.
+    pub name: TableName,
+    /// Its engine; none of a view.
+    pub engine: Option<String>,
+    /// Rows, as the server estimates them.
+    pub rows: u64,
+    /// Bytes of its rows.
+    pub data_bytes: u64,
+    /// Bytes of its indexes.
+    pub index_bytes: u64,
+    /// Its columns in their order.
+    pub columns: Vec<Column>,
+    /// Its indexes.
+    pub indexes: Vec<Index>,
+}
+
+impl Table {
+    /// A column, whatever the letter case.
+    pub fn column(&self, name: &str) -> Option<&Column> {
+        self.columns
+            .iter()
+            .find(|column| column.name.eq_ignore_ascii_case(name))
+    }
+
+    /// An index by its name.
+    pub fn index(&self, name: &str) -> Option<&Index> {
+        self.indexes
+            .iter()
+            .find(|index| index.name.eq_ignore_ascii_case(name))
+    }
+
+    /// The primary key.
+    pub fn primary(&self) -> Option<&Index> {
+        self.indexes.iter().find(|index| index.is_primary())
+    }
+
+    /// Whether it is a view.
+    pub fn is_view(&self) -> bool {
+        self.engine.is_none()
+    }
+
+    /// Whether its engine has transactions and row locks.
+    pub fn is_innodb(&self) -> bool {
+        self.engine
+            .as_deref()
+            .is_some_and(|engine| engine.eq_ignore_ascii_case("innodb"))
+    }
+}
+
+/// A foreign key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ForeignKey {
+    /// Its name.
+    pub name: String,
+    /// The table that refers.
+    pub table: TableName,
+    /// Its columns.
+    pub columns: Vec<String>,
+    /// The table that is referred to.
+    pub referenced: TableName,
+    /// Its columns.
+    pub referenced_columns: Vec<String>,
+}
+
+/// What the server can do with indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct Abilities {
+    /// How an index is hidden from the optimizer.
+    pub hiding: Hiding,
+    /// Descending parts.
+    pub descending: bool,
+    /// Parts that are expressions.
+    pub functional: bool,
+    /// Histograms by ANALYZE TABLE … UPDATE HISTOGRAM.
+    pub histograms: bool,
+}
+
+/// How an index is hidden from the optimizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Hiding {
+    /// `IGNORED`, of MariaDB from 10.6 on.
+    Ignored,
+    /// `INVISIBLE`, of MySQL from 8.0 on.
+    Invisible,
+    /// Not at all: the index is dropped and made again.
+    Rebuild,
+}
+
+impl Abilities {
+    /// Of a server.
+    pub fn of(family: Family, version: Version) -> Self {
+        let at_least = |major: u32, minor: u32| (version.major, version.minor) >= (major, minor);
+        match family.is_mariadb() {
+            true => Self {
+                hiding: match at_least(10, 6) {
+                    true => Hiding::Ignored,
+                    false => Hiding::Rebuild,
+                },
+                descending: at_least(10, 8),
+                functional: false,
+                histograms: false,
+            },
+            false => Self {
+                hiding: match at_least(8, 0) {
+                    true => Hiding::Invisible,
+                    false => Hiding::Rebuild,
+                },
+                descending: at_least(8, 0),
+                functional: at_least(8, 0),
+                histograms: at_least(8, 0),
+            },
+        }
+    }
+}
+
+/// All tables of the copy.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Catalog {
+    /// Tables and views.
+    pub tables: BTreeMap<TableName, Table>,
+    /// Foreign keys.
+    pub foreign_keys: Vec<ForeignKey>,
+}
+
+impl Catalog {
+    /// Asks the server.
+    ///
+    /// # Errors
+    /// It does not answer.
+    pub fn read(admin: &mut Admin, hiding: Hiding) -> Result<Self> {
+        let mut catalog = Self::default();
+        catalog.read_tables(admin)?;
+        catalog.read_columns(admin)?;
+        catalog.read_indexes(admin, hiding)?;
+        catalog.read_foreign_keys(admin)?;
+        Ok(catalog)
+    }
+
+    /// The table of this name, whatever the letter case where no other one has it exactly.
+    pub fn table(&self, database: &str, table: &str) -> Option<&Table> {
+        let name = TableName {
+            database: database.to_owned(),
+            table: table.to_owned(),
+        };
+        self.tables.get(&name).or_else(|| {
+            self.tables.values().find(|table| {
+                table.name.database.eq_ignore_ascii_case(&name.database)
+                    && table.name.table.eq_ignore_ascii_case(&name.table)
+            })
+        })
+    }
+
+    /// The foreign keys that need an index which begins with these columns of the table: of a table that refers, and of one that is
+    /// referred to.
+    pub fn foreign_keys_on<'c>(
+        &'c self,
+        table: &'c TableName,
+    ) -> impl Iterator<Item = (&'c ForeignKey, &'c [String])> {
+        self.foreign_keys.iter().flat_map(move |key| {
+            let refers = (key.table == *table).then_some((key, key.columns.as_slice()));
+            let referred =
+                (key.referenced == *table).then_some((key, key.referenced_columns.as_slice()));
+            refers.into_iter().chain(referred)
+        })
+    }
+
+    fn read_tables(&mut self, admin: &mut Admin) -> Result<()> {
+        let rows = admin.rows(&format!(
+            "SELECT table_schema, table_name, engine, table_rows, data_length, index_length, table_type \
+             FROM information_schema.tables WHERE table_schema NOT IN ({SYSTEM})"
+        ))?;
+        for row in rows {
+            let mut row = Values(row.into_iter());
+            let name = TableName {
+                database: row.text(),
+                table: row.text(),
+            };
+            let engine = row.next();
+            let (rows, data_bytes, index_bytes) = (row.number(), row.number(), row.number());
+            let is_view = row.text().contains("VIEW");
+            self.tables.insert(
+                name.clone(),
+                Table {
+                    name,
+                    engine: engine.filter(|_| !is_view),
+                    rows,
+                    data_bytes,
+                    index_bytes,
+                    columns: Vec::new(),
+                    indexes: Vec::new(),
+                },
+            );
+        }
+        Ok(())
+    }
+
+    fn read_columns(&mut self, admin: &mut Admin) -> Result<()> {
+        let rows = admin.rows(&format!(
+            "SELECT table_schema, table_name, column_name, data_type, is_nullable, collation_name, character_maximum_length, \
+             character_octet_length FROM information_schema.columns WHERE table_schema NOT IN ({SYSTEM}) \
+             ORDER BY table_schema, table_name, ordinal_position"
+        ))?;
+        for row in rows {
+            let mut row = Values(row.into_iter());
+            let Some(table) = self.tables.get_mut(&TableName {
+                database: row.text(),
+                table: row.text(),
+            }) else {
+                continue;
+            };
+            table.columns.push(Column {
+                name: row.text(),
+                type_name: row.text().to_ascii_lowercase(),
+                nullable: row.text() == "YES",
+                collation: row.next(),
+                length: row.next().and_then(|length| length.parse().ok()),
+                bytes: row.next().and_then(|length| length.parse().ok()),
+            });
+        }
+        Ok(())
+    }
+
+    fn read_indexes(&mut self, admin: &mut Admin, hiding: Hiding) -> Result<()> {
+        let (visible, expression) = match hiding {
+            Hiding::Ignored => ("IF(ignored = 'YES', 'NO', 'YES')", "NULL"),
+            Hiding::Invisible => ("is_visible", "expression"),
+            Hiding::Rebuild => ("'YES'", "NULL"),
+        };
+        let rows = admin.rows(&format!(
+            "SELECT table_schema, table_name, index_name, non_unique, index_type, {visible}, column_name, sub_part, collation, \
+             {expression} FROM information_schema.statistics WHERE table_schema NOT IN ({SYSTEM}) \
+             ORDER BY table_schema, table_name, index_name, seq_in_index"
+        ))?;
+        for row in rows {
+            let mut row = Values(row.into_iter());
+            let Some(table) = self.tables.get_mut(&TableName {
+                database: row.text(),
+                table: row.text(),
+            }) else {
+                continue;
+            };
+            let name = row.text();
+            let unique = row.text() == "0";
+            let kind = match row.text().as_str() {
+                "BTREE" => IndexKind::Ordered,
+                "HASH" => IndexKind::Hash,
+                "FULLTEXT" => IndexKind::Fulltext,
+                _ => IndexKind::Other,
+            };
+            let visible = row.text() == "YES";
+            let part = IndexPart {
+                column: row.text(),
+                prefix: row.next().and_then(|prefix| prefix.parse().ok()),
+                descending: row.text() == "D",
+                expression: row.next().map(|expression| expression.replace("\\'", "'")),
+            };
+            match table.indexes.last_mut().filter(|index| index.name == name) {
+                Some(index) => index.parts.push(part),
+                None => table.indexes.push(Index {
+                    name,
+                    unique,
+                    kind,
+                    parts: vec![part],
+                    visible,
+                }),
+            }
+        }
+        Ok(())
+    }
+
+    fn read_foreign_keys(&mut self, admin: &mut Admin) -> Result<()> {
+        let rows = admin.rows(&format!(
+            "SELECT constraint_name, table_schema, table_name, column_name, referenced_table_schema, referenced_table_name, \
+             referenced_column_name FROM information_schema.key_column_usage \
+             WHERE referenced_table_name IS NOT NULL AND table_schema NOT IN ({SYSTEM}) \
+             ORDER BY table_schema, table_name, constraint_name, ordinal_position"
+        ))?;
+        for row in rows {
+            let mut row = Values(row.into_iter());
+            let name = row.text();
+            let table = TableName {
+                database: row.text(),
+                table: row.text(),
+            };
+            let column = row.text();
+            let referenced = TableName {
+                database: row.text(),
+                table: row.text(),
+            };
+            let referenced_column = row.text();
+            let last = self.foreign_keys.last_mut();
+            match last.filter(|key| key.name == name && key.table == table) {
+                Some(key) => {
+                    key.columns.push(column);
+                    key.referenced_columns.push(referenced_column);
+                }
+                None => self.foreign_keys.push(ForeignKey {
+                    name,
+                    table,
+                    columns: vec![column],
+                    referenced,
+                    referenced_columns: vec![referenced_column],
+                }),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The values of a row, one after the other.
+struct Values(std::vec::IntoIter<Option<String>>);
+
+impl Values {
+    fn next(&mut self) -> Option<String> {
+        self.0.next().flatten()
+    }
+
+    fn text(&mut self) -> String {
+        self.next().unwrap_or_default()
+    }
+
+    fn number(&mut self) -> u64 {
+        self.next().and_then(|text| text.parse().ok()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn abilities_follow_the_version() {
+        let of = |family, version: &str| Abilities::of(family, version.parse().unwrap());
+        assert_eq!(of(Family::Mariadb, "10.5.2").hiding, Hiding::Rebuild);
+        assert_eq!(of(Family::Mariadb, "10.11.19").hiding, Hiding::Ignored);
+        assert!(of(Family::Mariadb, "10.11.19").descending);
+        assert_eq!(of(Family::Mysql, "5.7.44").hiding, Hiding::Rebuild);
+        let mysql = of(Family::Mysql, "9.7.4");
+        assert!(mysql.hiding == Hiding::Invisible && mysql.functional && mysql.histograms);
+    }
+
+    #[test]
+    fn parts_are_written_as_statements_want_them() {
+        let part = IndexPart {
+            prefix: Some(20),
+            descending: true,
+            ..IndexPart::column("a`b")
+        };
+        assert_eq!(part.sql(), "`a``b`(20) DESC");
+        let part = IndexPart {
+            expression: Some("lower(`a`)".into()),
+            ..IndexPart::column("")
+        };
+        assert_eq!(part.sql(), "(lower(`a`))");
+    }
+}

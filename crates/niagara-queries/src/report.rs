@@ -1,0 +1,199 @@
+//! An advice on one screen of a terminal, the finding first.
+
+use std::fmt::Write as _;
+
+use crate::advice::{Advice, DigestAdvice};
+use crate::catalog::parts_in_words;
+use crate::screen::Fate;
+use crate::words::{application_remedy, bytes, counted, headline, number, percent, span};
+
+/// Statements that are shown.
+const STATEMENTS: usize = 6;
+/// Indexes that are shown, chosen and rejected ones.
+const INDEXES: usize = 10;
+const REJECTED: usize = 3;
+const DROPS: usize = 5;
+const REMEDIES: usize = 4;
+/// Characters of a statement that are shown.
+const TEXT: usize = 84;
+
+/// The advice as text; `folder` is where its files are, where there are some.
+pub fn text(advice: &Advice, folder: Option<&str>) -> String {
+    let mut out = headline(advice) + "\n";
+    statements(advice, &mut out);
+    indexes(advice, &mut out);
+    drops(advice, &mut out);
+    remedies(advice, &mut out);
+    out.push('\n');
+    for caution in &advice.cautions {
+        let _ = writeln!(out, "{caution}");
+    }
+    match folder {
+        Some(folder) => {
+            let _ = writeln!(
+                out,
+                "{folder}: schema.sql, undo.sql, watch.sql, advice.json. Niagara applies nothing."
+            );
+        }
+        None => out.push_str("No schema.sql: there is nothing to hand over.\n"),
+    }
+    out
+}
+
+fn one_line(text: &str) -> String {
+    let mut line: String = text
+        .chars()
+        .take(TEXT)
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    if text.chars().count() > TEXT {
+        line.push('…');
+    }
+    line
+}
+
+fn statements(advice: &Advice, out: &mut String) {
+    let _ = writeln!(
+        out,
+        "\n  share      count  rows read   pages  returned  statement, and why it costs that"
+    );
+    for digest in advice.digests.iter().take(STATEMENTS) {
+        let work = digest.work.unwrap_or_default();
+        let shown = |value: f64| match digest.work {
+            Some(_) => number(value),
+            None => "-".to_owned(),
+        };
+        let _ = writeln!(
+            out,
+            "{:>7} {:>10} {:>10} {:>7} {:>9}  {} {}",
+            percent(digest.share),
+            digest.count,
+            shown(work.rows),
+            shown(work.pages),
+            digest.rows_returned.map_or("-".to_owned(), number),
+            &digest.digest[..digest.digest.len().min(8)],
+            one_line(&digest.text)
+        );
+        let _ = writeln!(out, "{:49}{}", "", why(digest));
+    }
+    if advice.digests.len() > STATEMENTS {
+        let _ = writeln!(
+            out,
+            "{:>7} {} more, in advice.json",
+            "",
+            advice.digests.len() - STATEMENTS
+        );
+    }
+}
+
+fn why(digest: &DigestAdvice) -> String {
+    if let Some(words) = &digest.refused {
+        return format!("not counted: {}", one_line(words));
+    }
+    match digest.causes.first() {
+        Some(cause) => cause.to_string(),
+        None if digest.not_understood.is_some() => {
+            "counted; its grammar is not understood".to_owned()
+        }
+        None => "finds what it needs".to_owned(),
+    }
+}
+
+fn indexes(advice: &Advice, out: &mut String) {
+    let screened = &advice.screened;
+    let chosen: Vec<_> = screened.chosen().collect();
+    let rejected: Vec<_> = screened
+        .judged
+        .iter()
+        .filter(|one| one.fate != Fate::Chosen)
+        .collect();
+    let tried = screened.judged.len();
+    let _ = writeln!(
+        out,
+        "\nIndexes: {} of {} that were built on the copy and counted",
+        chosen.len(),
+        counted(tried as u64, "candidate")
+    );
+    let work = screened.work_before.max(1.0);
+    for one in chosen.iter().take(INDEXES) {
+        let _ = writeln!(
+            out,
+            "  {}{}: saves {} of the work, writes take {} more; built in {}, {}",
+            one.candidate.table,
+            parts_in_words(&one.candidate.parts),
+            percent(one.saves / work),
+            percent(one.costs / work),
+            span(one.build_seconds.unwrap_or(0.0)),
+            bytes(one.bytes.unwrap_or(0))
+        );
+    }
+    if chosen.len() > INDEXES {
+        let _ = writeln!(out, "  {} more, in schema.sql", chosen.len() - INDEXES);
+    }
+    for one in rejected.iter().take(REJECTED) {
+        let _ = writeln!(
+            out,
+            "  not {}{}: {}",
+            one.candidate.table,
+            parts_in_words(&one.candidate.parts),
+            one.fate
+        );
+    }
+    if rejected.len() > REJECTED {
+        let _ = writeln!(
+            out,
+            "  and not {} more: advice.json has the reason of each",
+            rejected.len() - REJECTED
+        );
+    }
+}
+
+fn drops(advice: &Advice, out: &mut String) {
+    for fresh in &advice.statistics {
+        let _ = writeln!(out, "Statistics: {fresh}");
+    }
+    let drops = &advice.screened.drops;
+    if !drops.is_empty() {
+        let _ = writeln!(
+            out,
+            "Can go, by a capture of {}:",
+            span(advice.capture_seconds)
+        );
+        for drop in drops.iter().take(DROPS) {
+            let _ = writeln!(out, "  {}: {}", drop.title(), drop.reason);
+        }
+        if drops.len() > DROPS {
+            let _ = writeln!(out, "  {} more, in schema.sql", drops.len() - DROPS);
+        }
+    }
+    for table in &advice.tables {
+        let _ = writeln!(out, "Table: {table}");
+    }
+}
+
+/// What only the application can change, for statements that the set leaves as they are.
+fn remedies(advice: &Advice, out: &mut String) {
+    let helped = |digest: &DigestAdvice| {
+        let effect = advice
+            .screened
+            .effects
+            .iter()
+            .find(|effect| effect.digest == digest.digest);
+        effect.is_some_and(|effect| effect.after.total() < 0.5 * effect.before.total())
+    };
+    let remedies: Vec<String> = (advice.digests.iter())
+        .filter(|digest| !helped(digest))
+        .filter_map(|digest| {
+            let cause = digest.causes.first()?;
+            Some(format!(
+                "  {}: {cause}: {}",
+                &digest.digest[..digest.digest.len().min(8)],
+                application_remedy(cause)?
+            ))
+        })
+        .take(REMEDIES)
+        .collect();
+    if !remedies.is_empty() {
+        let _ = writeln!(out, "For the application:\n{}", remedies.join("\n"));
+    }
+}

@@ -1,0 +1,245 @@
+//! The files that are handed over: `schema.sql`, its undo, and what to watch afterwards. Niagara applies nothing.
+
+use std::fmt::Write as _;
+
+use crate::advice::{Advice, TableAdvice};
+use crate::candidate::{Drop, DropReason};
+use crate::catalog::{Hiding, quote};
+use crate::screen::Judged;
+use crate::words::{bytes, headline, number, percent, span};
+
+/// The files by their names.
+pub fn files(advice: &Advice) -> Vec<(&'static str, String)> {
+    vec![
+        ("schema.sql", schema(advice)),
+        ("undo.sql", undo(advice)),
+        ("watch.sql", watch(advice)),
+    ]
+}
+
+/// Whether there is anything to hand over.
+pub fn is_empty(advice: &Advice) -> bool {
+    advice.screened.chosen().next().is_none()
+        && advice.screened.drops.is_empty()
+        && advice.statistics.is_empty()
+}
+
+/// A text as a comment of one line: what a statement holds is not the file's business.
+fn comment(text: &str) -> String {
+    let line: String = text
+        .chars()
+        .map(|c| if c.is_control() { ' ' } else { c })
+        .collect();
+    format!("-- {line}\n")
+}
+
+/// What is done without stopping writes, where the server did it so on the copy.
+fn online(is_online: bool) -> &'static str {
+    match is_online {
+        true => ", ALGORITHM=INPLACE, LOCK=NONE",
+        false => "",
+    }
+}
+
+fn schema(advice: &Advice) -> String {
+    let mut out = comment(&headline(advice));
+    for caution in &advice.cautions {
+        out.push_str(&comment(&caution.to_string()));
+    }
+    out.push_str(&comment("Niagara applies nothing. One statement a line; undo.sql takes all of it back; watch.sql says what to look at."));
+    for one in &advice.statistics {
+        let _ = write!(
+            out,
+            "\n{}ANALYZE TABLE {};\n",
+            comment(&one.to_string()),
+            one.table.quoted()
+        );
+    }
+    for one in advice.screened.chosen() {
+        out.push('\n');
+        out.push_str(&why(advice, one));
+        let _ = writeln!(
+            out,
+            "ALTER TABLE {} {}{};",
+            one.candidate.table.quoted(),
+            one.candidate.add_clause(),
+            online(one.online)
+        );
+        out.push_str(&large_table(advice, one));
+    }
+    for drop in &advice.screened.drops {
+        out.push('\n');
+        out.push_str(&comment(&format!("{}: {}", drop.title(), drop.reason)));
+        out.push_str(&drop_statement(advice, drop));
+    }
+    for table in &advice.tables {
+        let (statement, name) = match table {
+            TableAdvice::NoPrimaryKey { table } => (
+                "by hand: which columns identify a row is the application's to say".to_owned(),
+                table,
+            ),
+            TableAdvice::TableLocks { table, .. } => (
+                format!("ALTER TABLE {} ENGINE=InnoDB;", table.quoted()),
+                table,
+            ),
+        };
+        let _ = name;
+        let _ = write!(out, "\n{}", comment(&format!("Not counted: {table}")));
+        out.push_str(&comment(&statement));
+    }
+    out
+}
+
+/// Why an index is in the set, what it takes here, and which statements it serves.
+fn why(advice: &Advice, one: &Judged) -> String {
+    let purposes: Vec<String> = one
+        .candidate
+        .purposes
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    let work = advice.screened.work_before.max(1.0);
+    let mut out = comment(&format!(
+        "{}{}: {}. It saves {} of the counted work, and writes take {} more.",
+        one.candidate.table,
+        crate::catalog::parts_in_words(&one.candidate.parts),
+        purposes.join(", "),
+        percent(one.saves / work),
+        percent(one.costs / work)
+    ));
+    for effect in &advice.screened.effects {
+        let Some(digest) = advice
+            .digests
+            .iter()
+            .find(|digest| digest.digest == effect.digest)
+        else {
+            continue;
+        };
+        let table = &one.candidate.table.table;
+        if !crate::observe::names_table(&digest.text, table) {
+            continue;
+        }
+        out.push_str(&comment(&format!(
+            "statement {} ({} of the time): {} rows and {} pages read before, {} and {} with the set",
+            digest.digest,
+            percent(digest.share),
+            number(effect.before.rows),
+            number(effect.before.pages),
+            number(effect.after.rows),
+            number(effect.after.pages)
+        )));
+    }
+    out.push_str(&comment(&format!(
+        "Built here in {}, {}{}.",
+        span(one.build_seconds.unwrap_or(0.0)),
+        bytes(one.bytes.unwrap_or(0)),
+        match one.online {
+            true => ", while the table could be written to",
+            false => "; the server does not build it online: writes to the table wait",
+        }
+    )));
+    out
+}
+
+/// The tools for tables that are too large, or too busy, for ALTER TABLE.
+fn large_table(_: &Advice, one: &Judged) -> String {
+    let table = &one.candidate.table;
+    let add = one.candidate.add_clause().replace('`', "");
+    let mut out = comment("for a large live table, one of:");
+    out.push_str(&comment(&format!(
+        "  gh-ost --database={} --table={} --alter='{add}' --execute",
+        table.database, table.table
+    )));
+    out.push_str(&comment(&format!(
+        "  pt-online-schema-change --alter '{add}' D={},t={} --execute",
+        table.database, table.table
+    )));
+    out
+}
+
+/// What nothing uses is hidden first, where the server hides indexes: to show it again takes no time.
+fn drop_statement(advice: &Advice, drop: &Drop) -> String {
+    let table = drop.table.quoted();
+    let name = quote(&drop.index.name);
+    let hide = match advice.abilities.hiding {
+        Hiding::Ignored => Some(format!("ALTER TABLE {table} ALTER INDEX {name} IGNORED;\n")),
+        Hiding::Invisible => Some(format!(
+            "ALTER TABLE {table} ALTER INDEX {name} INVISIBLE;\n"
+        )),
+        Hiding::Rebuild => None,
+    };
+    let gone = format!("ALTER TABLE {table} DROP INDEX {name}, ALGORITHM=INPLACE, LOCK=NONE;\n");
+    match (&drop.reason, hide) {
+        (DropReason::NeverUsed, Some(hide)) => format!(
+            "{hide}{}",
+            comment(&format!(
+                "when nobody has missed it for a full cycle of the business: {}",
+                gone.trim_end()
+            ))
+        ),
+        (DropReason::NeverUsed, None) => comment(gone.trim_end()),
+        (DropReason::Duplicate { .. } | DropReason::LeftPrefix { .. }, _) => gone,
+    }
+}
+
+fn undo(advice: &Advice) -> String {
+    let mut out =
+        comment("Takes back what schema.sql does, in reverse order. Fresh statistics stay.");
+    for drop in advice.screened.drops.iter().rev() {
+        let table = drop.table.quoted();
+        let name = quote(&drop.index.name);
+        let shown = match (&drop.reason, advice.abilities.hiding) {
+            (DropReason::NeverUsed, Hiding::Ignored) => {
+                format!("ALTER TABLE {table} ALTER INDEX {name} NOT IGNORED;\n")
+            }
+            (DropReason::NeverUsed, Hiding::Invisible) => {
+                format!("ALTER TABLE {table} ALTER INDEX {name} VISIBLE;\n")
+            }
+            (DropReason::NeverUsed, Hiding::Rebuild) => continue,
+            (DropReason::Duplicate { .. } | DropReason::LeftPrefix { .. }, _) => {
+                format!("ALTER TABLE {table} {};\n", drop.undo_clause())
+            }
+        };
+        out.push_str(&shown);
+    }
+    let chosen: Vec<&Judged> = advice.screened.chosen().collect();
+    for one in chosen.into_iter().rev() {
+        let _ = writeln!(
+            out,
+            "ALTER TABLE {} DROP INDEX {};",
+            one.candidate.table.quoted(),
+            quote(&one.candidate.name)
+        );
+    }
+    out
+}
+
+fn watch(advice: &Advice) -> String {
+    let mut out = comment("What to look at when schema.sql was applied.");
+    for one in advice.screened.chosen() {
+        let table = one.candidate.table.quoted();
+        let _ = writeln!(
+            out,
+            "SHOW INDEX FROM {table} WHERE Key_name = '{}';",
+            one.candidate.name.replace('\'', "''")
+        );
+    }
+    for effect in &advice.screened.effects {
+        let Some(digest) = advice
+            .digests
+            .iter()
+            .find(|digest| digest.digest == effect.digest)
+        else {
+            continue;
+        };
+        out.push('\n');
+        out.push_str(&comment(&format!(
+            "{}: about {} rows examined for each execution, {} before. EXPLAIN one of:",
+            digest.digest,
+            number(effect.after.rows),
+            number(effect.before.rows)
+        )));
+        out.push_str(&comment(&format!("  {}", digest.text)));
+    }
+    out
+}

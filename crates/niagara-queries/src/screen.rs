@@ -1,0 +1,619 @@
+//! Candidates judged by counting: each is built on the copy and shown to the optimizer alone; the set grows by the one that saves
+//! most of the work that is left, within limits of number and space; one that the others make superfluous goes again.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use anyhow::Result;
+use serde::Serialize;
+
+use crate::candidate::{Candidate, Drop, DropReason, Kept, KeptReason};
+use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
+use crate::cause::Cause;
+use crate::copy::{Built, DataCopy};
+use crate::observe::{Change, Deadline, Executable, Observed, refusal};
+use crate::statement::Kind;
+use crate::work::Work;
+
+/// Executions of a digest that are counted for each candidate.
+const SAMPLES: usize = 8;
+/// An index has to save this share of the work that is left, with its cost taken off.
+const WORTH: f64 = 0.01;
+/// A statement for which no cause was found counts only from this work on: about a millisecond.
+const CHEAP: f64 = 1000.0;
+/// And what is saved of such statements counts only where it is this share of all.
+const WORTH_WITHOUT_CAUSE: f64 = 0.05;
+/// One that the others make superfluous saves less than this share of what it saved alone.
+const SUPERFLUOUS: f64 = 0.05;
+/// Saving this share of what another one saves is nearly as much.
+const NEARLY: f64 = 0.95;
+/// Work that grows by this share is more.
+const MORE: f64 = 0.01;
+/// A statement that takes so much more with the set than before is named.
+const SLOWER: f64 = 1.05;
+/// An index entry that is written costs at least this much work: a page read and written.
+const LEAST_ENTRY: f64 = 4.0;
+
+/// What the set may be.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Limits {
+    /// Indexes at most.
+    pub indexes: usize,
+    /// Bytes at most, of all of them.
+    pub bytes: Option<u64>,
+}
+
+/// What became of a candidate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Judged {
+    /// The candidate.
+    #[serde(flatten)]
+    pub candidate: Candidate,
+    /// Seconds that it took to build here; none of one that was not built.
+    pub build_seconds: Option<f64>,
+    /// Its size in bytes.
+    pub bytes: Option<u64>,
+    /// The table could be written to meanwhile.
+    pub online: bool,
+    /// Work of the capture that it saves alone.
+    pub saves_alone: f64,
+    /// Work of the capture that it saves in the set, and that the set would lose without it.
+    pub saves: f64,
+    /// Work that the writes of the capture cost more with it.
+    pub costs: f64,
+    /// Whether it is in the set, and why not.
+    pub fate: Fate,
+}
+
+/// Whether a candidate is in the set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "code")]
+pub enum Fate {
+    /// It is.
+    Chosen,
+    /// Nothing reads less with it.
+    SavesNothing,
+    /// Only statements read less with it that find what they need, and that cost little.
+    NotNeeded,
+    /// It saves less than it costs to write.
+    CostsMore,
+    /// It saves less than a hundredth of the work.
+    SavesLittle,
+    /// The others save what it saves.
+    Superfluous,
+    /// The set has as many as it may have.
+    TooMany,
+    /// It does not fit into the space.
+    TooLarge,
+    /// The server refuses it.
+    Refused {
+        /// What it says.
+        message: String,
+    },
+    /// There was no time left.
+    NoTime,
+}
+
+/// A digest before and with the set.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Effect {
+    /// The digest.
+    pub digest: String,
+    /// Mean work before.
+    pub before: Work,
+    /// Mean work with the set.
+    pub after: Work,
+}
+
+/// What counting says.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Screened {
+    /// The candidates, those of the set first, in the order in which they came into it.
+    pub judged: Vec<Judged>,
+    /// Indexes that can go.
+    pub drops: Vec<Drop>,
+    /// Indexes that stay though they seem superfluous.
+    pub kept: Vec<Kept>,
+    /// Work of all executions of the capture that were counted, before.
+    pub work_before: f64,
+    /// The same with the set, what it costs to write included.
+    pub work_after: f64,
+    /// Each digest whose work the set changes.
+    pub effects: Vec<Effect>,
+    /// Digests that take more work with the set.
+    pub slower: Vec<String>,
+    /// The time ended before all was judged.
+    pub out_of_time: bool,
+}
+
+/// A digest while candidates are judged.
+struct Judging<'o> {
+    observed: &'o Observed,
+    executables: Vec<Executable>,
+    tables: BTreeSet<TableName>,
+    aliases: BTreeMap<String, TableName>,
+    base: Work,
+    /// Mean work with the set so far.
+    now: Work,
+}
+
+impl Judging<'_> {
+    fn executions(&self) -> f64 {
+        self.observed.info.count as f64
+    }
+
+    /// Whether something is wrong with it that an index may mend.
+    fn has_cause(&self) -> bool {
+        self.observed.causes.iter().any(Cause::is_of_reading)
+    }
+}
+
+/// Judges candidates on one copy.
+struct Screen<'a, 'o> {
+    copy: &'a mut DataCopy,
+    digests: Vec<Judging<'o>>,
+    changes: Vec<Change>,
+    deadline: Deadline,
+}
+
+/// Judges the candidates; those that are not in the set are hidden when this ends.
+///
+/// # Errors
+/// The server is lost.
+pub fn screen(
+    copy: &mut DataCopy,
+    catalog: &Catalog,
+    observed: &[Observed],
+    candidates: Vec<Candidate>,
+    limits: Limits,
+    deadline: Deadline,
+    tell: &mut dyn FnMut(&str) -> Result<()>,
+) -> Result<Screened> {
+    let changes = observed.iter().flat_map(Observed::changes).collect();
+    let mut screen = Screen {
+        copy,
+        digests: Vec::new(),
+        changes,
+        deadline,
+    };
+    for one in observed.iter().filter(|one| one.work.is_some()) {
+        screen.add(one)?;
+    }
+    let mut screened = Screened {
+        work_before: screen.total(),
+        ..Screened::default()
+    };
+    let total = candidates.len();
+    let mut judged = Vec::new();
+    for (place, candidate) in candidates.into_iter().enumerate() {
+        tell(&format!(
+            "index {} of {total}: {}{}",
+            place + 1,
+            candidate.table,
+            crate::catalog::parts_in_words(&candidate.parts)
+        ))?;
+        judged.push(screen.alone(candidate)?);
+    }
+    screen.grow(&mut judged, limits, tell)?;
+    screen.thin(&mut judged)?;
+    screened.out_of_time = judged.iter().any(|one| one.fate == Fate::NoTime);
+    judged.sort_by(|a, b| {
+        let rank = |one: &Judged| u8::from(one.fate != Fate::Chosen);
+        rank(a)
+            .cmp(&rank(b))
+            .then(b.saves.total_cmp(&a.saves))
+            .then(b.saves_alone.total_cmp(&a.saves_alone))
+    });
+    tell("indexes that can go")?;
+    screen.drops(catalog, observed, &judged, &mut screened)?;
+    screened.work_after = screen.total()
+        + judged
+            .iter()
+            .filter(|one| one.fate == Fate::Chosen)
+            .map(|one| one.costs)
+            .sum::<f64>();
+    for digest in &screen.digests {
+        let (before, after) = (digest.base.total(), digest.now.total());
+        if before != after {
+            screened.effects.push(Effect {
+                digest: digest.observed.info.digest.clone(),
+                before: digest.base,
+                after: digest.now,
+            });
+        }
+        if after > before * SLOWER + 1.0 {
+            screened.slower.push(digest.observed.info.digest.clone());
+        }
+    }
+    screened.judged = judged;
+    Ok(screened)
+}
+
+impl<'o> Screen<'_, 'o> {
+    fn add(&mut self, observed: &'o Observed) -> Result<()> {
+        let executables: Vec<Executable> =
+            observed.executables.iter().take(SAMPLES).cloned().collect();
+        let Some(base) = count(self.copy, &executables)? else {
+            return Ok(());
+        };
+        self.digests.push(Judging {
+            executables,
+            tables: observed.tables(),
+            aliases: observed.aliases(),
+            base,
+            now: base,
+            observed,
+        });
+        Ok(())
+    }
+
+    /// Work of all executions with the set so far.
+    fn total(&self) -> f64 {
+        let digests = self.digests.iter();
+        digests
+            .map(|digest| digest.now.total() * digest.executions())
+            .sum()
+    }
+
+    /// Builds a candidate and counts what it saves alone; it is hidden again.
+    fn alone(&mut self, candidate: Candidate) -> Result<Judged> {
+        let mut judged = Judged {
+            candidate,
+            build_seconds: None,
+            bytes: None,
+            online: false,
+            saves_alone: 0.0,
+            saves: 0.0,
+            costs: 0.0,
+            fate: Fate::NoTime,
+        };
+        if self.deadline.is_over() {
+            return Ok(judged);
+        }
+        let candidate = &judged.candidate;
+        let (table, add) = (candidate.table.clone(), candidate.add_clause());
+        let is_written = self.changes.iter().any(|change| change.table == table);
+        let before = match is_written {
+            true => self.copy.removal_work(&table)?,
+            false => None,
+        };
+        let built: Built = match self.copy.build(&table, &candidate.name, &add) {
+            Ok(built) => built,
+            Err(error) => {
+                let message = error.root_cause().to_string();
+                judged.fate = Fate::Refused { message };
+                return Ok(judged);
+            }
+        };
+        judged.build_seconds = Some(built.seconds);
+        judged.bytes = Some(built.bytes);
+        judged.online = built.online;
+        if is_written {
+            let entry = match (before, self.copy.removal_work(&table)?) {
+                (Some(before), Some(after)) => (after.total() - before.total()).max(LEAST_ENTRY),
+                _ => LEAST_ENTRY,
+            };
+            judged.costs = entry * self.entries(&judged.candidate);
+        }
+        let (saves, changed) = self.saving(&judged.candidate)?;
+        let any_less = changed
+            .iter()
+            .any(|(place, work)| work.total() < self.digests[*place].now.total());
+        judged.saves_alone = saves;
+        self.copy
+            .show(&table, &judged.candidate.name, &add, false)?;
+        judged.fate = match saves {
+            saves if saves <= 0.0 && any_less => Fate::NotNeeded,
+            saves if saves <= 0.0 => Fate::SavesNothing,
+            saves if saves <= judged.costs => Fate::CostsMore,
+            _ => Fate::SavesLittle,
+        };
+        Ok(judged)
+    }
+
+    /// Entries of an index that the writes of the capture change.
+    fn entries(&self, candidate: &Candidate) -> f64 {
+        let has = |column: &String| {
+            candidate.parts.iter().any(|part| match &part.expression {
+                None => part.column.eq_ignore_ascii_case(column),
+                Some(expression) => expression.to_lowercase().contains(&column.to_lowercase()),
+            })
+        };
+        let of_table = self
+            .changes
+            .iter()
+            .filter(|change| change.table == candidate.table);
+        of_table
+            .map(|change| match change.kind {
+                Kind::Insert | Kind::Delete => change.rows,
+                // The old entry goes, the new one comes.
+                Kind::Update if change.columns.iter().any(has) => 2.0 * change.rows,
+                Kind::Update | Kind::Select => 0.0,
+            })
+            .sum()
+    }
+
+    /// What an index that is shown saves of the work with the set so far, and the work of the digests that use it.
+    fn saving(&mut self, candidate: &Candidate) -> Result<(f64, Vec<(usize, Work)>)> {
+        let (mut saves, mut saves_without_cause) = (0.0, 0.0);
+        let mut changed = Vec::new();
+        for (place, digest) in self.digests.iter().enumerate() {
+            if !digest.tables.contains(&candidate.table)
+                || !uses(self.copy, digest, &candidate.table, &candidate.name)?
+            {
+                continue;
+            }
+            if let Some(work) = count(self.copy, &digest.executables)? {
+                let saved = (digest.now.total() - work.total()) * digest.executions();
+                // A statement that finds what it needs is better left alone, unless much is won.
+                if digest.has_cause() || saved < 0.0 {
+                    saves += saved;
+                } else if digest.base.total() >= CHEAP {
+                    saves_without_cause += saved;
+                }
+                changed.push((place, work));
+            }
+        }
+        if saves_without_cause >= WORTH_WITHOUT_CAUSE * self.total() {
+            saves += saves_without_cause;
+        }
+        Ok((saves, changed))
+    }
+
+    /// Adds the candidate that saves most of what is left, again and again.
+    fn grow(
+        &mut self,
+        judged: &mut [Judged],
+        limits: Limits,
+        tell: &mut dyn FnMut(&str) -> Result<()>,
+    ) -> Result<()> {
+        // What a candidate saved last: with a larger set it seldom saves more, so that only the first of the list is counted again.
+        let mut waiting: Vec<(f64, usize)> = (judged.iter().enumerate())
+            .filter(|(_, one)| one.fate == Fate::SavesLittle)
+            .map(|(place, one)| (one.saves_alone - one.costs, place))
+            .collect();
+        let (mut number, mut bytes) = (0, 0);
+        loop {
+            waiting.sort_by(|(a, _), (b, _)| a.total_cmp(b));
+            let Some((_, place)) = pop_best(&mut waiting, judged) else {
+                return Ok(());
+            };
+            let one = &mut judged[place];
+            let size = one.bytes.unwrap_or(0);
+            if number >= limits.indexes {
+                one.fate = Fate::TooMany;
+                continue;
+            }
+            if limits.bytes.is_some_and(|most| bytes + size > most) {
+                one.fate = Fate::TooLarge;
+                continue;
+            }
+            if self.deadline.is_over() {
+                one.fate = Fate::NoTime;
+                continue;
+            }
+            tell(&format!(
+                "the set: {number} indexes, {} candidates left",
+                waiting.len() + 1
+            ))?;
+            let candidate = one.candidate.clone();
+            let add = candidate.add_clause();
+            self.copy
+                .show(&candidate.table, &candidate.name, &add, true)?;
+            let (saves, changed) = self.saving(&candidate)?;
+            let net = saves - one.costs;
+            // One that was taken for being shorter is as good as the longer one.
+            let next = waiting.last().map_or(f64::MIN, |(next, _)| *next);
+            if net < NEARLY * next {
+                // Another one may save more now.
+                self.copy
+                    .show(&candidate.table, &candidate.name, &add, false)?;
+                // Where the set has taken all that it saved, it is not asked for again and again.
+                match net > 0.0 {
+                    true => waiting.push((net, place)),
+                    false => one.fate = Fate::Superfluous,
+                }
+                continue;
+            }
+            if net < WORTH * self.total() || saves <= 0.0 {
+                self.copy
+                    .show(&candidate.table, &candidate.name, &add, false)?;
+                one.fate = match (saves <= SUPERFLUOUS * one.saves_alone, saves <= one.costs) {
+                    (true, _) => Fate::Superfluous,
+                    (false, true) => Fate::CostsMore,
+                    (false, false) => Fate::SavesLittle,
+                };
+                continue;
+            }
+            for (digest, work) in changed {
+                self.digests[digest].now = work;
+            }
+            one.saves = saves;
+            one.fate = Fate::Chosen;
+            number += 1;
+            bytes += size;
+        }
+    }
+
+    /// Takes those out of the set that the others make superfluous.
+    fn thin(&mut self, judged: &mut [Judged]) -> Result<()> {
+        let chosen: Vec<usize> = (0..judged.len())
+            .filter(|&place| judged[place].fate == Fate::Chosen)
+            .collect();
+        if chosen.len() < 2 {
+            return Ok(());
+        }
+        for place in chosen {
+            let candidate = judged[place].candidate.clone();
+            let add = candidate.add_clause();
+            let (loss, without) = self.loss(&candidate.table, &candidate.name, &add)?;
+            if loss - judged[place].costs >= WORTH * self.total() {
+                judged[place].saves = loss;
+                self.copy
+                    .show(&candidate.table, &candidate.name, &add, true)?;
+                continue;
+            }
+            judged[place].fate = Fate::Superfluous;
+            for (digest, work) in without {
+                self.digests[digest].now = work;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hides an index; the work that the capture takes more without it, and the digests' work.
+    fn loss(
+        &mut self,
+        table: &TableName,
+        index: &str,
+        add: &str,
+    ) -> Result<(f64, Vec<(usize, Work)>)> {
+        let mut users = Vec::new();
+        for (place, digest) in self.digests.iter().enumerate() {
+            if digest.tables.contains(table) && uses(self.copy, digest, table, index)? {
+                users.push(place);
+            }
+        }
+        self.copy.show(table, index, add, false)?;
+        let mut loss = 0.0;
+        let mut without = Vec::new();
+        for place in users {
+            let digest = &self.digests[place];
+            if let Some(work) = count(self.copy, &digest.executables)? {
+                loss += (work.total() - digest.now.total()) * digest.executions();
+                without.push((place, work));
+            }
+        }
+        Ok((loss, without))
+    }
+
+    /// Indexes that can go now that the set is there.
+    fn drops(
+        &mut self,
+        catalog: &Catalog,
+        observed: &[Observed],
+        judged: &[Judged],
+        screened: &mut Screened,
+    ) -> Result<()> {
+        let mut catalog = catalog.clone();
+        for one in judged.iter().filter(|one| one.fate == Fate::Chosen) {
+            if let Some(table) = catalog.tables.get_mut(&one.candidate.table) {
+                table.indexes.push(Index {
+                    name: one.candidate.name.clone(),
+                    unique: false,
+                    kind: IndexKind::Ordered,
+                    parts: one.candidate.parts.clone(),
+                    visible: true,
+                });
+            }
+        }
+        let mut used = BTreeSet::new();
+        let mut unseen = 0;
+        for one in observed {
+            let mut one = one.clone();
+            one.explain(self.copy)?;
+            let is_write_of_values = one.executables.is_empty() && !one.structures.is_empty();
+            unseen += u64::from(one.plan.is_none() && !is_write_of_values);
+            used.extend(one.uses);
+        }
+        let touched: BTreeSet<TableName> = observed.iter().flat_map(Observed::tables).collect();
+        let (drops, kept) = crate::candidate::drops(&catalog, &used, &touched, unseen);
+        screened.kept = kept;
+        for drop in drops {
+            // What was proposed just now is not dropped; it would not have been chosen.
+            if judged.iter().any(|one| {
+                one.candidate.table == drop.table && one.candidate.name == drop.index.name
+            }) {
+                continue;
+            }
+            if self.can_go(&drop)? {
+                screened.drops.push(drop);
+            } else {
+                screened.kept.push(Kept {
+                    table: drop.table,
+                    index: drop.index.name,
+                    reason: KeptReason::StillUseful,
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// Hides an index that seems superfluous; whether the capture takes no more work. Else it is shown again.
+    fn can_go(&mut self, drop: &Drop) -> Result<bool> {
+        // Where nothing uses it there is nothing to count, and it stays where it is.
+        if drop.reason == DropReason::NeverUsed {
+            return Ok(true);
+        }
+        let parts: Vec<String> = drop.index.parts.iter().map(IndexPart::sql).collect();
+        let unique = if drop.index.unique { "UNIQUE " } else { "" };
+        let add = format!(
+            "ADD {unique}INDEX {} ({})",
+            crate::catalog::quote(&drop.index.name),
+            parts.join(", ")
+        );
+        let (loss, without) = self.loss(&drop.table, &drop.index.name, &add)?;
+        let of_table = self
+            .digests
+            .iter()
+            .filter(|digest| digest.tables.contains(&drop.table));
+        let work: f64 = of_table
+            .map(|digest| digest.now.total() * digest.executions())
+            .sum();
+        if loss > MORE * work {
+            self.copy.show(&drop.table, &drop.index.name, &add, true)?;
+            return Ok(false);
+        }
+        for (digest, work) in without {
+            self.digests[digest].now = work;
+        }
+        Ok(true)
+    }
+}
+
+/// Takes the candidate that saves most; a shorter one in its place that is its beginning and saves nearly as much.
+fn pop_best(waiting: &mut Vec<(f64, usize)>, judged: &[Judged]) -> Option<(f64, usize)> {
+    let (best, place) = waiting.pop()?;
+    let parts = &judged[place].candidate.parts;
+    let shorter = waiting.iter().enumerate().filter(|(_, (net, other))| {
+        let other = &judged[*other].candidate;
+        let is_beginning = other.table == judged[place].candidate.table
+            && other.parts.len() < parts.len()
+            && parts[..other.parts.len()] == other.parts[..];
+        is_beginning && *net >= NEARLY * best
+    });
+    let shortest = shorter.min_by_key(|(_, (_, other))| judged[*other].candidate.parts.len());
+    match shortest.map(|(at, _)| at) {
+        None => Some((best, place)),
+        Some(at) => {
+            let taken = waiting.remove(at);
+            waiting.push((best, place));
+            Some(taken)
+        }
+    }
+}
+
+/// Whether any sample of a digest uses the index.
+fn uses(copy: &mut DataCopy, digest: &Judging<'_>, table: &TableName, index: &str) -> Result<bool> {
+    for one in &digest.executables {
+        let Ok(plan) = refusal(copy.plan(&one.database, &one.sql))? else {
+            continue;
+        };
+        let mut aliases = digest.aliases.iter().filter(|(_, of)| *of == table);
+        if aliases.any(|(alias, _)| plan.uses(alias, index)) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Mean work of the samples; none where none could be counted.
+fn count(copy: &mut DataCopy, executables: &[Executable]) -> Result<Option<Work>> {
+    let (mut sum, mut counted) = (Work::default(), 0_u32);
+    for one in executables {
+        if let Ok(one) = refusal(copy.count(&one.database, &one.sql))? {
+            sum += one.work;
+            counted += 1;
+        }
+    }
+    Ok((counted > 0).then(|| sum * (1.0 / f64::from(counted))))
+}

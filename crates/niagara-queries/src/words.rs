@@ -1,0 +1,502 @@
+//! What is found, in English. Nothing else in this crate makes sentences, and nothing reads them back.
+
+use std::fmt;
+
+use crate::advice::{Advice, Caution, Finding, StatisticsAdvice, TableAdvice};
+use crate::candidate::{DropReason, KeptReason, NotTriedReason, Purpose};
+use crate::catalog::ValueKind;
+use crate::cause::Cause;
+use crate::screen::{Fate, Screened};
+use crate::statement::NotUnderstood;
+
+/// A number for people: three digits, thousands apart.
+pub fn number(value: f64) -> String {
+    if value.abs() < 10.0 && value.fract().abs() > 0.05 {
+        return format!("{value:.1}");
+    }
+    let digits = format!("{:.0}", value.abs());
+    let mut out = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            out.push(',');
+        }
+        out.push(digit);
+    }
+    match value < 0.0 && out != "0" {
+        true => format!("-{out}"),
+        false => out,
+    }
+}
+
+/// A share for people.
+pub fn percent(share: f64) -> String {
+    match share {
+        share if share > 0.985 && share < 1.0 => {
+            format!("{:.1} %", (share * 1000.0).floor() / 10.0)
+        }
+        share if share >= 0.0995 || share == 0.0 => format!("{:.0} %", share * 100.0),
+        share => format!("{:.1} %", share * 100.0),
+    }
+}
+
+/// Bytes for people.
+pub fn bytes(bytes: u64) -> String {
+    match bytes {
+        bytes if bytes >= 10 << 30 => format!("{} GB", bytes >> 30),
+        bytes if bytes >= 1 << 20 => format!("{:.1} MB", bytes as f64 / f64::from(1 << 20)),
+        bytes => format!("{} KB", bytes >> 10),
+    }
+}
+
+fn list(names: &[String]) -> String {
+    names.join(", ")
+}
+
+impl fmt::Display for ValueKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Number => "a number",
+            Self::Text => "text",
+            Self::Time => "a time",
+            Self::Bytes => "bytes",
+            Self::Other => "another type",
+        })
+    }
+}
+
+impl fmt::Display for Cause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoUsableIndex { table, columns } => {
+                write!(
+                    f,
+                    "no usable index: none on {table} begins with {}",
+                    columns.join(" or ")
+                )
+            }
+            Self::NotSelective {
+                table,
+                index,
+                without,
+            } if without.is_empty() => {
+                write!(
+                    f,
+                    "index not selective: {index} of {table} leaves many rows to be read"
+                )
+            }
+            Self::NotSelective {
+                table,
+                index,
+                without,
+            } => {
+                write!(
+                    f,
+                    "index not selective: {index} of {table} lacks {}",
+                    list(without)
+                )
+            }
+            Self::Conversion {
+                table,
+                column,
+                from,
+                to,
+            } => {
+                write!(
+                    f,
+                    "conversion in the condition: {table}.{column} is {from} and is compared with {to}"
+                )
+            }
+            Self::Collation {
+                table,
+                column,
+                collation,
+                other,
+            } => write!(
+                f,
+                "collations differ in the join: {table}.{column} is {collation}, the other side {other}"
+            ),
+            Self::FunctionOnColumn {
+                table,
+                column,
+                function,
+            } => {
+                write!(f, "function on the column: {function} of {table}.{column}")
+            }
+            Self::LeadingWildcard { table, column } => {
+                write!(
+                    f,
+                    "leading wildcard: {table}.{column} is searched from the middle"
+                )
+            }
+            Self::OrAcrossColumns { table, columns } => {
+                write!(f, "OR across columns of {table}: {}", list(columns))
+            }
+            Self::NegatedCondition { table, columns } => {
+                write!(
+                    f,
+                    "negated condition: {table} is asked for what {} is not",
+                    list(columns)
+                )
+            }
+            Self::JoinWithoutIndex { table, columns } => {
+                write!(
+                    f,
+                    "join without an index: {table} is scanned for {}",
+                    list(columns)
+                )
+            }
+            Self::DependentSubquery { table } => {
+                write!(
+                    f,
+                    "dependent subquery: {table} is read for each row of the outer query"
+                )
+            }
+            Self::Filesort { columns, .. } if columns.is_empty() => {
+                f.write_str("filesort: by expressions, or by columns of several tables")
+            }
+            Self::Filesort { columns, .. } => write!(
+                f,
+                "filesort: no index gives rows in the order of {}",
+                list(columns)
+            ),
+            Self::TemporaryTable { columns, .. } if columns.is_empty() => {
+                f.write_str("temporary table: for groups or different rows that no index gives")
+            }
+            Self::TemporaryTable { columns, .. } => write!(
+                f,
+                "temporary table: no index gives the groups of {}",
+                list(columns)
+            ),
+            Self::StaleStatistics { table } => {
+                write!(f, "stale statistics: the server misjudges {table}")
+            }
+            Self::CalcFoundRows => {
+                f.write_str("SQL_CALC_FOUND_ROWS: all rows are read to be counted")
+            }
+            Self::DeepOffset { offset } => write!(
+                f,
+                "deep OFFSET: up to {} rows are read and passed over",
+                number(*offset as f64)
+            ),
+            Self::RandomOrder => f.write_str("ORDER BY RAND(): all rows are sorted to take a few"),
+            Self::NPlusOne { each } => {
+                write!(f, "N+1: the same statement about {each} times in a row")
+            }
+            Self::ReadsEverything { table } => write!(
+                f,
+                "reads everything: the statement asks for all rows of {table}"
+            ),
+            Self::LockWaits { percent } => write!(f, "lock waits: {percent} % of its time"),
+        }
+    }
+}
+
+/// What the application may change, where it is the one to change something; none where an index is the remedy.
+pub fn application_remedy(cause: &Cause) -> Option<String> {
+    match cause {
+        Cause::Conversion {
+            column, from, to, ..
+        } => Some(format!(
+            "compare {column} with {from}, not with {to}, or give the column the type of what it holds"
+        )),
+        Cause::Collation { column, other, .. } => Some(format!(
+            "give {column} the collation {other}, or the other column its own"
+        )),
+        Cause::FunctionOnColumn {
+            column, function, ..
+        } => Some(format!(
+            "compare {column} itself, with bounds where {function} stood, or index a generated column"
+        )),
+        Cause::LeadingWildcard { table, column } => Some(format!(
+            "search by words: ALTER TABLE {} ADD FULLTEXT INDEX ({column}), and MATCH … AGAINST in the statement; it finds words, not parts of words",
+            table.quoted()
+        )),
+        Cause::OrAcrossColumns { .. } => {
+            Some("ask for each alternative, and put them together by UNION".to_owned())
+        }
+        Cause::CalcFoundRows => Some(
+            "leave SQL_CALC_FOUND_ROWS out, and count by a statement of its own, or not at all"
+                .to_owned(),
+        ),
+        Cause::DeepOffset { .. } => Some(
+            "continue behind the last row that was shown (WHERE id > …) in place of OFFSET"
+                .to_owned(),
+        ),
+        Cause::RandomOrder => Some("draw keys at random, then read those rows".to_owned()),
+        Cause::NPlusOne { .. } => Some("ask once for all of them, by IN or a join".to_owned()),
+        Cause::DependentSubquery { .. } => Some("write the subquery as a join".to_owned()),
+        Cause::LockWaits { .. } => Some("shorten the transactions that it waits for".to_owned()),
+        Cause::NoUsableIndex { .. }
+        | Cause::NotSelective { .. }
+        | Cause::NegatedCondition { .. }
+        | Cause::JoinWithoutIndex { .. }
+        | Cause::Filesort { .. }
+        | Cause::TemporaryTable { .. }
+        | Cause::StaleStatistics { .. }
+        | Cause::ReadsEverything { .. } => None,
+    }
+}
+
+impl fmt::Display for Purpose {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Equality => "finds rows by values",
+            Self::Range => "finds rows within bounds",
+            Self::Join => "finds the rows of a join",
+            Self::Order => "gives rows in order",
+            Self::Group => "gives rows by groups",
+            Self::Covering => "holds all columns that are needed",
+            Self::Alternative => "answers one side of an OR",
+            Self::Function => "finds rows by a function of a column",
+        })
+    }
+}
+
+impl fmt::Display for NotTriedReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exists { index } => write!(f, "{index} does this already"),
+            Self::FoundByUnique { index } => write!(f, "{index} finds the row already"),
+            Self::TooLong { bytes } => write!(
+                f,
+                "its key would have {bytes} bytes; an index may have 3,072"
+            ),
+            Self::NotIndexable { column } => write!(f, "{column} cannot be in an ordered index"),
+            Self::OtherEngine { engine } => {
+                write!(f, "the table is in {engine}, whose pages nobody counts")
+            }
+            Self::TooMany => f.write_str("others of the table promise more"),
+            Self::SmallTable { rows } => write!(f, "the table has about {rows} rows"),
+        }
+    }
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Chosen => f.write_str("in the set"),
+            Self::SavesNothing => f.write_str("nothing reads less with it"),
+            Self::NotNeeded => f.write_str("statements find what they need without it"),
+            Self::CostsMore => f.write_str("it saves less than it costs to write"),
+            Self::SavesLittle => f.write_str("it saves less than 1 % of the work"),
+            Self::Superfluous => f.write_str("the set saves the same without it"),
+            Self::TooMany => f.write_str("the set has as many as --max-indexes allows"),
+            Self::TooLarge => f.write_str("it does not fit into --max-index-space"),
+            Self::Refused { message } => write!(f, "the server refuses it: {message}"),
+            Self::NoTime => f.write_str("the budget was over"),
+        }
+    }
+}
+
+impl fmt::Display for DropReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Duplicate { of } => write!(f, "it duplicates {of}"),
+            Self::LeftPrefix { of } => write!(f, "{of} begins with it"),
+            Self::NeverUsed => f.write_str("no statement of the capture uses it"),
+        }
+    }
+}
+
+impl fmt::Display for KeptReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unique => f.write_str("it enforces that values differ"),
+            Self::ForeignKey { name } => write!(f, "foreign key {name} needs it"),
+            Self::StillUseful => f.write_str("statements read more without it"),
+            Self::NotAllSeen { statements } => write!(
+                f,
+                "{statements} digests of the capture could not be looked at"
+            ),
+        }
+    }
+}
+
+impl fmt::Display for NotUnderstood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Grammar { message } => {
+                write!(f, "the parser does not know its grammar: {message}")
+            }
+            Self::NotOne => f.write_str("it is several statements in one"),
+            Self::OtherKind => f.write_str("it neither reads nor changes rows"),
+        }
+    }
+}
+
+impl fmt::Display for Caution {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotProven => f.write_str("The set is counted on a copy, not yet proven by duels: rows and pages are exact, the gain in time is not measured."),
+            Self::OutOfTime => f.write_str("The budget ended before every candidate was judged: a longer --budget judges the rest."),
+            Self::ShortCapture { seconds } => write!(
+                f,
+                "The capture ran for {}: an index that it does not use may serve what runs at other times.",
+                span(*seconds)
+            ),
+            Self::NoDurations => f.write_str("The capture has no durations: statements are weighed by how often they run."),
+            Self::NotUnderstood { digests, share } => write!(
+                f,
+                "{digests} digests ({} of the time) are not understood: they are named in advice.json and no index was sought for them.",
+                percent(*share)
+            ),
+            Self::NotCounted { digests, share } => write!(
+                f,
+                "{digests} digests ({} of the time) could not be executed on the copy: advice.json has what the server said.",
+                percent(*share)
+            ),
+            Self::Cut { digests } => write!(
+                f,
+                "{digests} digests were ended for they took too long: their work is larger than what was counted."
+            ),
+            Self::Slower { digests } => write!(f, "{digests} digests take more work with the set: advice.json names them."),
+        }
+    }
+}
+
+/// A time for people.
+pub fn span(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds >= 7200.0 => format!("{:.0} hours", seconds / 3600.0),
+        seconds if seconds >= 120.0 => format!("{:.0} minutes", seconds / 60.0),
+        seconds if seconds >= 10.0 => format!("{seconds:.0} s"),
+        seconds => format!("{seconds:.1} s"),
+    }
+}
+
+impl fmt::Display for StatisticsAdvice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} take {} less work with fresh statistics",
+            self.table,
+            counted(self.digests as u64, "digest"),
+            percent(self.saves)
+        )
+    }
+}
+
+impl fmt::Display for TableAdvice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoPrimaryKey { table } => write!(f, "{table} has no primary key"),
+            Self::TableLocks { table, engine } => write!(
+                f,
+                "{table} is in {engine} and is written to: each write locks the whole table; InnoDB locks rows"
+            ),
+        }
+    }
+}
+
+/// `1 index`, `3 indexes`.
+pub fn counted(count: u64, one: &str) -> String {
+    match (count, one) {
+        (1, _) => format!("1 {one}"),
+        (count, "index") => format!("{count} indexes"),
+        (count, _) => format!("{count} {one}s"),
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = match self.of_time {
+            true => "the database's time",
+            false => "all executions",
+        };
+        match (self.digests, self.examined_per_row) {
+            (0, ratio) => write!(
+                f,
+                "Statements read {} rows for each row that they return or change: they find what they need.",
+                number(ratio)
+            ),
+            (1, ratio) => write!(
+                f,
+                "{} of {what} is one statement that reads {} rows for each row that it returns or changes.",
+                percent(self.share),
+                number(ratio)
+            ),
+            (many, ratio) => write!(
+                f,
+                "{} of {what} are {many} statements that read {} rows for each row that they return or change.",
+                percent(self.share),
+                number(ratio)
+            ),
+        }
+    }
+}
+
+/// The first line: what was found, and what is handed over.
+pub fn headline(advice: &Advice) -> String {
+    let chosen = advice.screened.chosen().count();
+    let saved = saved(&advice.screened);
+    match (chosen, advice.screened.drops.len(), advice.statistics.len()) {
+        (0, 0, 0) => format!(
+            "0 indexes: counting shows none that pays. {}",
+            advice.finding
+        ),
+        (0, drops, fresh) => format!(
+            "0 indexes to add: counting shows none that pays ({}). {}",
+            remainder(drops, fresh),
+            advice.finding
+        ),
+        (chosen, drops, fresh) => {
+            let more = match remainder(drops, fresh) {
+                more if more.is_empty() => String::new(),
+                more => format!("; {more}"),
+            };
+            format!(
+                "{} {} take {} of the counted work away{more}.",
+                advice.finding,
+                counted(chosen as u64, "index"),
+                percent(saved)
+            )
+        }
+    }
+}
+
+fn remainder(drops: usize, fresh: usize) -> String {
+    let mut parts = Vec::new();
+    if drops > 0 {
+        parts.push(format!("{} can go", counted(drops as u64, "index")));
+    }
+    if fresh > 0 {
+        parts.push(format!(
+            "{} of stale statistics",
+            counted(fresh as u64, "table")
+        ));
+    }
+    parts.join(", ")
+}
+
+/// The share of the counted work that the set takes away.
+pub fn saved(screened: &Screened) -> f64 {
+    match screened.work_before > 0.0 {
+        true => 1.0 - screened.work_after / screened.work_before,
+        false => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_written_for_people() {
+        for (value, expected) in [
+            (0.0, "0"),
+            (1.5, "1.5"),
+            (999.4, "999"),
+            (9000.0, "9,000"),
+            (1_234_567.0, "1,234,567"),
+            (-1200.0, "-1,200"),
+        ] {
+            assert_eq!(number(value), expected);
+        }
+        assert_eq!(percent(0.684), "68 %");
+        assert_eq!(percent(0.012), "1.2 %");
+        assert_eq!(percent(0.9996), "99.9 %");
+        assert_eq!(percent(1.0), "100 %");
+        assert_eq!(bytes(3 << 20), "3.0 MB");
+        assert_eq!(counted(2, "index"), "2 indexes");
+    }
+}

@@ -1,0 +1,201 @@
+//! Indexes that are taken away are proposed again, and nothing is where nothing is missing.
+
+mod common;
+
+use anyhow::Result;
+use common::{INDEXES, Shop, shop_statements};
+use niagara_queries::screen::Fate;
+use niagara_queries::{Advice, report, schema, words};
+
+/// Servers of both families.
+const MARIADB: &str = "mariadb-10.11";
+const MYSQL: &str = "mysql-9.7";
+
+/// That the set restores nine tenths of what the missing indexes saved, where they saved a tenth of the work.
+fn check_restored(advice: &Advice, good: f64, title: &str) {
+    let (before, after) = (advice.screened.work_before, advice.screened.work_after);
+    eprintln!(
+        "{title}: work {good:.0} with the schema's indexes, {before:.0} without, {after:.0} with the set ({} indexes of {} candidates, {:.1} s)",
+        advice.screened.chosen().count(),
+        advice.screened.judged.len(),
+        advice.seconds
+    );
+    if before > 1.1 * good {
+        assert!(
+            after <= good + 0.1 * (before - good),
+            "{title}: {}",
+            describe(advice)
+        );
+    }
+    for one in advice.screened.chosen() {
+        assert!(one.saves > one.costs, "{title}: {one:?}");
+    }
+}
+
+fn describe(advice: &Advice) -> String {
+    let judged: Vec<String> = (advice.screened.judged.iter())
+        .map(|one| {
+            format!(
+                "{}{:?} {:?}",
+                one.candidate.table,
+                one.candidate
+                    .parts
+                    .iter()
+                    .map(|part| &part.column)
+                    .collect::<Vec<_>>(),
+                one.fate
+            )
+        })
+        .collect();
+    format!("{}\n{}", words::headline(advice), judged.join("\n"))
+}
+
+/// All indexes gone, none gone.
+fn all_and_none(server: &str) -> Result<()> {
+    let shop = Shop::start(server)?;
+    let capture = shop.capture("shop", &shop_statements())?;
+    let well = shop.advise(&capture)?;
+    eprintln!("{}", report::text(&well, None));
+    assert_eq!(well.screened.chosen().count(), 0, "{}", describe(&well));
+    assert!(
+        words::headline(&well).starts_with("0 indexes"),
+        "{}",
+        words::headline(&well)
+    );
+    for digest in &well.digests {
+        eprintln!(
+            "{:6.1} {:5.0?} {} {:?}",
+            digest.work.map_or(0.0, |work| work.total()),
+            digest.rows_returned,
+            digest.text,
+            digest.causes
+        );
+    }
+    let never_wrong = |advice: &Advice| advice.digests.iter().all(|digest| digest.work.is_some());
+    assert!(never_wrong(&well), "{:#?}", well.digests);
+    shop.restore_indexes()?;
+    shop.drop_indexes(&INDEXES)?;
+    let advice = shop.advise(&capture)?;
+    check_restored(&advice, well.screened.work_before, "all indexes gone");
+    eprintln!("{}", report::text(&advice, None));
+    let files = schema::files(&advice);
+    apply_and_undo(&shop, &files)?;
+    Ok(())
+}
+
+/// The files are statements that the server takes.
+fn apply_and_undo(shop: &Shop, files: &[(&str, String)]) -> Result<()> {
+    // The study has left the candidates there.
+    shop.restore_indexes()?;
+    shop.drop_indexes(&INDEXES)?;
+    let count = || -> Result<String> {
+        let rows = shop.server.query(
+            "SELECT COUNT(DISTINCT table_name, index_name) FROM information_schema.statistics WHERE table_schema = 'shop'",
+        )?;
+        Ok(rows[0][0].clone())
+    };
+    let before = count()?;
+    for (file, text) in files {
+        for statement in text
+            .lines()
+            .filter(|line| !line.starts_with("--") && !line.is_empty())
+        {
+            shop.server.query(statement.trim_end_matches(';'))?;
+        }
+        match *file {
+            "schema.sql" => assert_ne!(count()?, before),
+            "undo.sql" => assert_eq!(count()?, before),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn mariadb_gets_all_indexes_back() -> Result<()> {
+    all_and_none(MARIADB)
+}
+
+#[test]
+fn mysql_gets_all_indexes_back() -> Result<()> {
+    all_and_none(MYSQL)
+}
+
+/// Each index gone alone.
+fn one_by_one(server: &str) -> Result<()> {
+    let shop = Shop::start(server)?;
+    let capture = shop.capture("shop", &shop_statements())?;
+    let good = shop.advise(&capture)?.screened.work_before;
+    for index in INDEXES {
+        shop.restore_indexes()?;
+        shop.drop_indexes(&[index])?;
+        check_restored(&shop.advise(&capture)?, good, index.1);
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "minutes; make test-queries"]
+fn mariadb_gets_each_index_back() -> Result<()> {
+    one_by_one(MARIADB)
+}
+
+#[test]
+#[ignore = "minutes; make test-queries"]
+fn mysql_gets_each_index_back() -> Result<()> {
+    one_by_one(MYSQL)
+}
+
+#[test]
+fn writes_outweigh_a_reader_seldom_seen() -> Result<()> {
+    let shop = Shop::start(MARIADB)?;
+    // Rows are found by columns without an index now and then, and many are written.
+    let mut statements: Vec<String> = (0..4)
+        .map(|i| {
+            format!(
+                "SELECT id FROM purchase WHERE total = {} AND customer_ref = '{i}'",
+                i * 7
+            )
+        })
+        .collect();
+    for i in 0..60 {
+        let rows: Vec<String> = (0..200)
+            .map(|n| {
+                format!(
+                    "({i}, 'eu', 1, 'new', '2025-06-01', {}, '{n}')",
+                    (i + n) % 500
+                )
+            })
+            .collect();
+        statements.push(format!(
+            "INSERT INTO purchase (customer_id, region, number, status, placed, total, customer_ref) VALUES {}",
+            rows.join(", ")
+        ));
+    }
+    let capture = shop.capture("writes", &statements)?;
+    let advice = shop.advise(&capture)?;
+    for one in &advice.screened.judged {
+        eprintln!(
+            "{} {:?}: saves {} costs {}",
+            one.candidate.name, one.fate, one.saves_alone, one.costs
+        );
+    }
+    let purchases = || {
+        advice
+            .screened
+            .judged
+            .iter()
+            .filter(|one| one.candidate.table.table == "purchase")
+    };
+    assert!(
+        purchases().any(|one| one.fate == Fate::CostsMore),
+        "{}",
+        describe(&advice)
+    );
+    assert!(
+        purchases().all(|one| one.fate != Fate::Chosen),
+        "{}",
+        describe(&advice)
+    );
+    Ok(())
+}
