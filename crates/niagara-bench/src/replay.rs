@@ -228,6 +228,7 @@ fn imported(log: &Path) -> Result<PathBuf> {
         read: ReadOptions::default(),
         output: output.clone(),
         replace: true,
+        clients: Vec::new(),
         counted: None,
     };
     import(&job, &AtomicBool::new(false), |_| {})?;

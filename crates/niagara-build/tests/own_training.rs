@@ -109,6 +109,7 @@ impl Room {
             read: ReadOptions::default(),
             output: self.path("shop.capture"),
             replace: true,
+            clients: Vec::new(),
             counted: None,
         };
         import(&order, &AtomicBool::new(false), |_| {}).expect("a log");

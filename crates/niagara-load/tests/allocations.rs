@@ -174,6 +174,7 @@ fn capture_of(statements: u64, folder: &std::path::Path) -> CaptureWorkload {
         read: ReadOptions::default(),
         output: output.clone(),
         replace: true,
+        clients: Vec::new(),
         counted: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");

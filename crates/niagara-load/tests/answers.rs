@@ -38,6 +38,7 @@ fn capture(folder: &Path, statements: &[(u32, &str)]) -> CaptureWorkload {
         read: ReadOptions::default(),
         output: output.clone(),
         replace: true,
+        clients: Vec::new(),
         counted: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");

@@ -52,6 +52,7 @@ fn capture(log: &Path) -> PathBuf {
         read: ReadOptions::default(),
         output: output.clone(),
         replace: true,
+        clients: Vec::new(),
         counted: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");

@@ -250,6 +250,7 @@ fn imported(folder: &Path, name: &str, bytes: &[u8]) -> (Summary, Vec<serde_json
         read: ReadOptions::default(),
         output: output.clone(),
         replace: true,
+        clients: Vec::new(),
         counted: None,
     };
     let summary = import(&order, &AtomicBool::new(false), |_| {}).expect("recorded traffic");

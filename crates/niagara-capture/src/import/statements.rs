@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use crate::file::{CaptureWriter, DigestEntry, TemplateId};
-use crate::sql::{Boundary, Class, Concern, Cut, Digest, RoutineMark, SqlMode, Traits, classify, digest_is_several, digest_text};
+use crate::sql::{
+    Boundary, Class, Concern, Cut, Digest, RoutineMark, SqlMode, Traits, classify,
+    digest_is_several, digest_text,
+};
 
 /// Most skeletons that are remembered.
 const MAX_KNOWN: usize = 400_000;

@@ -387,7 +387,9 @@ mod tests {
         SET timestamp=1795161602;\nSELECT 2\n\n, 3;\n";
 
     fn each_line(prefix: &str) -> String {
-        LOG.lines().map(|line| format!("{prefix}{line}\n")).collect()
+        LOG.lines()
+            .map(|line| format!("{prefix}{line}\n"))
+            .collect()
     }
 
     #[test]
@@ -412,7 +414,10 @@ mod tests {
 
     #[test]
     fn prefixes_of_entries_are_taken_away() {
-        for prefix in ["2026-11-20T08:00:01+00:00 prod-1 ", "2026-11-20T08:00:01.000Z "] {
+        for prefix in [
+            "2026-11-20T08:00:01+00:00 prod-1 ",
+            "2026-11-20T08:00:01.000Z ",
+        ] {
             let text = LOG.replace("# Time", &format!("{prefix}# Time"));
             assert_eq!(cleaned(text.as_bytes()), LOG);
             // A line of a statement may look like one.
@@ -468,7 +473,12 @@ mod tests {
         }
         let docker: String = LOG
             .split_inclusive('\n')
-            .map(|line| format!("{{\"log\":{},\"stream\":\"stderr\"}}\n", quoted(&line.to_owned())))
+            .map(|line| {
+                format!(
+                    "{{\"log\":{},\"stream\":\"stderr\"}}\n",
+                    quoted(&line.to_owned())
+                )
+            })
             .collect();
         assert_eq!(cleaned(docker.as_bytes()), LOG);
     }

@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use memchr::memmem::Finder;
 
 use super::entry::{Command, Parsed, Stamp};
-use super::line::{Seen, closes_comment, before_banner, begins_banner, is_whole_banner};
+use super::line::{Seen, before_banner, begins_banner, closes_comment, is_whole_banner};
 use super::piece::Piece;
 use super::text_end::{self, Ending, TextEnd};
 use super::time::{parse_count, parse_iso, parse_local};
@@ -313,9 +313,8 @@ impl General {
             };
         };
         let body = &text[head.length..];
-        let lost = |cause, next: usize| {
-            Piece::drop(cause, head.length + before_banner(&body[..next]))
-        };
+        let lost =
+            |cause, next: usize| Piece::drop(cause, head.length + before_banner(&body[..next]));
         let (length, next, mode) = match self.text_end(&head, body, eof, mode) {
             TextEnd::Whole { length, next, mode } => (length, next, mode),
             TextEnd::Unterminated(next) => return lost(Cause::UnterminatedLiteral, next),

@@ -240,9 +240,7 @@ impl Search<'_> {
             }
         }
         match whole {
-            Some((length, next))
-                if next == begins || E::MARKED && may_be_all(&text[..length]) =>
-            {
+            Some((length, next)) if next == begins || E::MARKED && may_be_all(&text[..length]) => {
                 TextEnd::Whole {
                     length,
                     next,

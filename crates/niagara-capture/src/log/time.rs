@@ -130,7 +130,10 @@ mod tests {
         assert_eq!(parse_iso(b"2026-11-22T15:16:08.690874-05:30"), Some(at));
         assert_eq!(parse_iso(b"1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(parse_iso(b"2026-11-22T20:46:08.690874"), None);
-        assert_eq!(parse_iso(b"2026-11-22T20:46:08+00:00 db 2026-11-22T20:46:08Z"), None);
+        assert_eq!(
+            parse_iso(b"2026-11-22T20:46:08+00:00 db 2026-11-22T20:46:08Z"),
+            None
+        );
         assert_eq!(parse_iso(b"2026-13-22T20:46:08.690874Z"), None);
         assert_eq!(
             parse_local(b"261122 20:33:21", &TimeZone::UTC, None),

@@ -872,6 +872,7 @@ fn capture(folder: &Path, name: &str, sessions: u64) {
         read: ReadOptions::default(),
         output: folder.join(name),
         replace: true,
+        clients: Vec::new(),
         counted: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");

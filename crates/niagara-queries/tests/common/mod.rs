@@ -222,6 +222,7 @@ impl Shop {
                 read: ReadOptions::default(),
                 output: output.clone(),
                 replace: true,
+                clients: Vec::new(),
                 counted: None,
             },
             &AtomicBool::new(false),

@@ -34,6 +34,7 @@ pub(super) fn capture(folder: &Path, statements: &[(u64, &str, &str)]) -> PathBu
         read: ReadOptions::default(),
         output: output.clone(),
         replace: true,
+        clients: Vec::new(),
         counted: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
