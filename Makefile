@@ -5,7 +5,8 @@ export CARGO
 SERVER ?= mariadb-10.11
 BUDGET ?= 10m
 FUZZ_SECONDS ?= 600
-NIAGARA = $(or $(CARGO_TARGET_DIR),target)/release/niagara
+NIAGARA = $(or $(CARGO_TARGET_DIR),target)/quick/niagara
+PACKAGED = $(or $(CARGO_TARGET_DIR),target)/release/niagara
 
 BENCH_SECONDS ?= 600
 BENCH_JSON ?= bench.json
@@ -15,7 +16,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers docs-results release tune test test-check test-servers test-fleet test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build clean
+.PHONY: deb docs docs-levers docs-results release tune test test-check test-servers test-fleet test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -93,6 +94,9 @@ bench-build: setup-builds build ## What a build costs beside cmake and ninja by 
 	scripts/bench-build $(NIAGARA) $(SERVER)
 
 build: setup
+	$(CARGO) build --profile quick --locked
+
+build-release: setup ## Compiles the program as it is packaged, everything optimised: target/release/niagara
 	$(CARGO) build --release --locked
 
 lint:
@@ -132,9 +136,9 @@ test-servers: build ## Fetches servers of other releases, runs every job on each
 test-page: ## Pages in headless Chromium, judged by axe-core (installs chromium and npm): make test-page [REPORT=…/report.html]
 	scripts/test-page $(REPORT)
 
-deb: setup build ## Packs target/niagara_VERSION_ARCH.deb with man pages, completions, documentation and licences
+deb: build-release ## Packs target/niagara_VERSION_ARCH.deb with man pages, completions, documentation and licences
 	@mkdir -p target
-	scripts/deb $(NIAGARA) target
+	scripts/deb $(PACKAGED) target
 
 docs: build ## The documentation as a site with search, target/book (installs mdbook into target/tools where there is none)
 	scripts/docs $(NIAGARA)

@@ -153,7 +153,7 @@ def kept(args, found: dict) -> None:
 def mistake(args) -> str | None:
     """What is wrong with the arguments, with the remedy."""
     if not os.access(args.niagara, os.X_OK):
-        return f"{args.niagara} is not a program: make build makes target/release/niagara"
+        return f"{args.niagara} is not a program: make build makes target/quick/niagara"
     left = running_below(args.out)
     if left:
         return f"an earlier call has left processes running: kill {' '.join(map(str, left))}"

@@ -25,7 +25,7 @@ ASSUMED_SET_UP = 15.0
 
 def arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--niagara", default="target/release/niagara")
+    parser.add_argument("--niagara", default="target/quick/niagara")
     parser.add_argument("--server", default="mariadb-10.11")
     parser.add_argument("--workload", action="append", help="may be repeated [default: oltp_read_write, oltp_write_only]")
     parser.add_argument("--table-size", default="1000000", help="more data than the default buffer pool holds")

@@ -297,7 +297,7 @@ struct Document<'a> {
     nodes_held: Option<NodeAccount>,
 }
 
-/// How this program was called, so that a command that is printed can be typed: `target/release/niagara` after `make tune`.
+/// How this program was called, so that a command that is printed can be typed: `target/quick/niagara` after `make tune`.
 fn called() -> String {
     let name = std::env::args_os().next().map(PathBuf::from);
     match name {
