@@ -199,7 +199,7 @@ impl Ending for GeneralEnding<'_> {
         let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
         let command = rest[digits..].trim_ascii_start();
         let is_name = |(name, _): &(&[u8], Command)| name.starts_with(command);
-        !head.is_empty() && head.len() <= MAX_HEAD && COMMANDS.iter().any(|one| is_name(one))
+        !head.is_empty() && head.len() <= MAX_HEAD && COMMANDS.iter().any(is_name)
     }
 
     fn swallowed(&self, text: &[u8], length: usize, next: usize, mode: SqlMode) -> Option<usize> {

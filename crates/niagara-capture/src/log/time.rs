@@ -85,7 +85,7 @@ pub(super) fn parse_local(text: &[u8], zone: &TimeZone, after: Option<i64>) -> O
     let time = Time::new(part(7, 9)?, part(10, 12)?, part(13, 15)?, 0).ok()?;
     let ambiguous = zone.to_ambiguous_timestamp(DateTime::from_parts(date, time));
     let is_fold = ambiguous.is_ambiguous();
-    let first = ambiguous.clone().compatible().ok()?.as_second();
+    let first = ambiguous.compatible().ok()?.as_second();
     if is_fold && after.is_some_and(|after| first + BACK < after) {
         return Some(ambiguous.later().ok()?.as_second());
     }

@@ -283,15 +283,37 @@ impl Shown {
     }
 }
 
+/// The name and version of the document that `--json` prints.
+const FORMAT: &str = "niagara.report/1";
+
+/// A warning with its code and fields, and in words.
+#[derive(Serialize)]
+struct WarningInWords {
+    #[serde(flatten)]
+    warning: Warning,
+    text: String,
+}
+
+impl From<Warning> for WarningInWords {
+    fn from(warning: Warning) -> Self {
+        Self {
+            text: warning.to_string(),
+            warning,
+        }
+    }
+}
+
 /// The summary as other programs read it.
 #[derive(Serialize)]
 struct Document<'a> {
+    /// What this document is, with the version of its form.
+    format: &'static str,
     /// The one sentence that a reader takes home.
     headline: String,
     #[serde(flatten)]
     summary: &'a Summary,
     /// What a reader is told before the figures: the warnings of the summary, and those that follow from it.
-    all_warnings: Vec<Warning>,
+    all_warnings: Vec<WarningInWords>,
     /// What nodes were held for, where there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes_held: Option<NodeAccount>,
@@ -310,9 +332,13 @@ fn called() -> String {
 pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Shown) -> Result<()> {
     if shown == Shown::Json {
         let document = Document {
+            format: FORMAT,
             headline: niagara_report::headline(summary),
             summary,
-            all_warnings: niagara_report::warnings(summary),
+            all_warnings: niagara_report::warnings(summary)
+                .into_iter()
+                .map(WarningInWords::from)
+                .collect(),
             nodes_held: store.node_account()?,
         };
         say!("{}", serde_json::to_string_pretty(&document)?);
