@@ -218,7 +218,7 @@ const BUILDING_NODES: &str = "Nodes that build at the same time [default: 4]";
 /// build is kept under the digest of everything that went into it: nothing is built twice, and one that was stopped
 /// continues. With --pgo and --bolt the server is trained by Niagara's own load. docs/builds.md tells more.
 #[derive(Debug, Args)]
-#[command(args_conflicts_with_subcommands = true, disable_help_flag = true)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(mut_arg("on", |arg| arg.help(BUILT_ON)), mut_arg("nodes", |arg| arg.help(BUILDING_NODES)), mut_arg("try_nodes", |arg| arg.hide(true)))]
 #[command(group = clap::ArgGroup::new("trained").multiple(true))]
 #[command(before_help = "Examples:
@@ -350,8 +350,6 @@ pub struct BuildArgs {
     pub json: bool,
     #[command(flatten)]
     pub fleet: FleetArgs,
-    #[command(flatten)]
-    pub help: HelpArgs,
 }
 
 #[derive(Debug, Subcommand)]
