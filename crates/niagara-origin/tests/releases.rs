@@ -201,6 +201,25 @@ fn a_dump_that_failed_is_refused_with_its_words() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn dumps_of_graphical_tools_tell_their_database() -> Result<()> {
+    for (name, server) in [
+        ("navicat.sql", Some("MySQL 5.7.22")),
+        ("sqlyog.sql", Some("MySQL 5.7.22")),
+        ("tableplus.sql", None),
+    ] {
+        let shop = mariadb()?;
+        let path = dump(name);
+        let made_by = DataSource::open(&path)?.made_by;
+        let made_by = made_by.map(|made_by| made_by.to_string());
+        assert_eq!(made_by.as_deref(), server, "{name}");
+        let (databases, without, _) = loaded(&shop, &path, &["SELECT COUNT(*) FROM shop.t"])?;
+        assert_eq!(databases, ["shop"], "{name}");
+        assert_eq!(without, "", "{name}");
+    }
+    Ok(())
+}
+
 /// The start of an option file, tried out.
 fn start(shop: &Shop, path: &Path) -> Result<StartConfiguration> {
     let scratch = tempfile::tempdir()?;
@@ -253,6 +272,53 @@ fn values_of_mysql_5_7_are_left_out_on_9() -> Result<()> {
     assert_eq!(start.config["collation_server"], "utf8mb3_unicode_ci");
     assert!(start.config["sql_mode"].contains("STRICT_TRANS_TABLES"));
     assert_eq!(start.config["max_connections"], "500");
+    Ok(())
+}
+
+#[test]
+fn values_of_mariadb_are_left_out_on_mysql() -> Result<()> {
+    let shop = mysql()?;
+    let start = start(&shop, &dump("mariadb-11.8.cnf"))?;
+    assert_left_out(
+        &start,
+        &[
+            (
+                "sql_mode=IGNORE_BAD_TABLE_OPTIONS",
+                2,
+                "the rest of the line is kept",
+            ),
+            (
+                "sql_mode=EMPTY_STRING_IS_NULL",
+                2,
+                "the rest of the line is kept",
+            ),
+            (
+                "optimizer_switch=rowid_filter=off",
+                3,
+                "the rest of the line is kept",
+            ),
+            (
+                "collation_server=utf8mb4_uca1400_ai_ci",
+                4,
+                "Unknown collation",
+            ),
+            ("default_storage_engine=Aria", 7, "Aria"),
+            ("plugin_load_add=server_audit", 8, "is not here"),
+            ("thread_handling=pool-of-threads", 10, "pool-of-threads"),
+            (
+                "log_slow_query_time=2",
+                13,
+                "its successor is long_query_time",
+            ),
+            (
+                "max_statement_time=30",
+                15,
+                "max_execution_time (in milliseconds)",
+            ),
+        ],
+    );
+    assert_eq!(start.config["optimizer_switch"], "index_merge=on,mrr=on");
+    assert_eq!(start.config["sql_mode"], "STRICT_TRANS_TABLES");
     Ok(())
 }
 

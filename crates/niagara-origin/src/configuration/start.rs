@@ -473,11 +473,13 @@ impl StartConfiguration {
                     let here = named(install);
                     let reason = match successor(bare(&name), known) {
                         Some(successor) => format!("{here} has no such option: {successor}"),
-                        None => format!(
-                            "{here} has no such option: it is of another version, or of a plugin that is not here"
-                        ),
+                        None => {
+                            self.unknown.push((name, self.left_out.len()));
+                            format!(
+                                "{here} has no such option: it is of another version, or of a plugin that is not here"
+                            )
+                        }
                     };
-                    self.unknown.push((name, self.left_out.len()));
                     self.leave_out(&one, reason);
                 }
             }

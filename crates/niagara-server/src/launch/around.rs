@@ -13,9 +13,13 @@ use crate::disk_full::DiskFull;
 /// What an error in a server's log says where another program listens on its port.
 const PORT_TAKEN: &str = "Address already in use";
 /// What errors in its log say of the machine: a server is another program, and its log is all that there is to go by.
-const SAID: [(&str, Around); 4] = [
+const SAID: [(&str, Around); 7] = [
     ("No space left on device", Around::Disk),
     ("Disk is full", Around::Disk),
+    // InnoDB's words for ENOSPC, of which some have the number alone.
+    ("failed with error 28", Around::Disk),
+    ("error number is 28", Around::Disk),
+    ("error number 28", Around::Disk),
     ("Cannot allocate memory", Around::Memory),
     ("Out of memory", Around::Memory),
 ];
@@ -186,6 +190,16 @@ mod tests {
             (
                 exit,
                 "[ERROR] InnoDB: Error number 28 means 'No space left on device'",
+                Some(Around::Disk),
+            ),
+            (
+                exit,
+                "[ERROR] InnoDB: preallocating 1073741824 bytes for file ./ib_logfile101 failed with error 28",
+                Some(Around::Disk),
+            ),
+            (
+                exit,
+                "[ERROR] InnoDB: Failure of system call pwrite(). Operating system error number is 28.",
                 Some(Around::Disk),
             ),
             (
