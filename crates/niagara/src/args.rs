@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::builder::styling::{Ansi256Color, Color, Style, Styles};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use niagara_lab::WantedLevel;
 use niagara_lab::quantity::share as percent;
@@ -54,13 +55,50 @@ pub struct Cli {
 impl Cli {
     /// The command line, read; a mistake in it is told, and ends the process with code 2.
     pub fn read() -> Self {
-        let cli = Self::parse();
+        let cli = Self::try_parse().unwrap_or_else(|mistake| {
+            let words: Vec<String> = std::env::args().collect();
+            about_address(mistake, &words).exit()
+        });
         let fleet = cli.command.as_ref().and_then(Command::fleet);
         if let Some(Err(mistake)) = fleet.map(FleetArgs::check) {
             mistake.exit();
         }
         cli
     }
+}
+
+/// Options by which clients name a running server, which some commands do not take.
+const ADDRESS: [&str; 3] = ["--socket", "--host", "--port"];
+
+/// A mistake as it is, or, of an address given to a command that starts servers of its own, what to do with that server.
+fn about_address(mistake: clap::Error, words: &[String]) -> clap::Error {
+    let named = match mistake.get(ContextKind::InvalidArg) {
+        Some(ContextValue::String(named)) => named.clone(),
+        _ => return mistake,
+    };
+    let option = named.split('=').next().unwrap_or(&named);
+    if mistake.kind() != ErrorKind::UnknownArgument || !ADDRESS.contains(&option) {
+        return mistake;
+    }
+    let value = |name: &str| {
+        let at = words
+            .iter()
+            .position(|word| word.split('=').next() == Some(name))?;
+        match words[at].split_once('=') {
+            Some((_, value)) => Some(value.to_owned()),
+            None => words.get(at + 1).cloned(),
+        }
+    };
+    let address = match (value("--socket"), value("--host"), value("--port")) {
+        (Some(socket), _, _) => socket,
+        (None, host, port) => format!(
+            "{}:{}",
+            host.as_deref().unwrap_or("localhost"),
+            port.as_deref().unwrap_or("3306")
+        ),
+    };
+    let text = niagara_server::running_server(&address);
+    clap::Error::raw(ErrorKind::UnknownArgument, format!("{option}: {text}\n"))
 }
 
 #[derive(Debug, Subcommand)]
@@ -608,6 +646,26 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn addresses_are_answered_with_the_commands_that_fit() {
+        let told = |line: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let mistake = Cli::try_parse_from(&words).expect_err("a mistake");
+            about_address(mistake, &words).to_string()
+        };
+        let text = told("niagara tune --socket /run/mysqld/mysqld.sock");
+        assert!(
+            text.contains("--config-from /run/mysqld/mysqld.sock"),
+            "{text}"
+        );
+        let text = told("niagara compare a b --host=db1 --port 3307");
+        assert!(
+            text.contains("capture start --host db1 --port 3307"),
+            "{text}"
+        );
+        assert!(!told("niagara tune --sockets x").contains("capture start"));
     }
 
     /// Every command of the program by its words, from the top; what is hidden is for machines.

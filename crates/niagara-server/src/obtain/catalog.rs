@@ -140,6 +140,37 @@ pub struct Archive {
     pub distribution: Distribution,
     /// `bookworm`, `bookworm-updates`, `bookworm-security`.
     pub suites: Vec<String>,
+    /// A vendor's repository that the server itself comes from; what it depends on comes from the distribution.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repository: Option<Repository>,
+}
+
+/// A vendor's repository of packages for apt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Repository {
+    /// Where it is: what apt's source lists have behind `deb`.
+    pub url: String,
+    /// The release of the distribution that its packages are for, as it calls them.
+    pub suite: String,
+    /// The part of it with this series.
+    pub component: String,
+    /// The file with the vendor's public key, by which what is fetched is verified: its path, or its name where it lies beside
+    /// the server's file.
+    pub key: PathBuf,
+}
+
+impl Repository {
+    /// Its line of a source list; apt takes nothing that the key did not sign.
+    pub(crate) fn source(&self, kind: &str) -> String {
+        format!(
+            "{kind} [signed-by={}] {} {} {}\n",
+            self.key.display(),
+            self.url,
+            self.suite,
+            self.component
+        )
+    }
 }
 
 /// A distribution whose archive can be read.
@@ -277,6 +308,22 @@ fn parse(name: &str, file: &str, text: &str) -> Result<ServerDescription> {
             "give the path inside the package, as in \"usr/sbin/mysqld\"",
         );
     }
+    let repository = description.archive.repository.as_mut();
+    if let Some(repository) = repository {
+        // Beside the file that names it.
+        let folder = std::path::Path::new(file).parent();
+        let folder = folder.and_then(|folder| std::path::absolute(folder).ok());
+        repository.key = folder.unwrap_or_default().join(&repository.key);
+        let words = [&repository.url, &repository.suite, &repository.component];
+        let is_word = |text: &&&String| !text.is_empty() && !text.contains(char::is_whitespace);
+        if words.iter().filter(is_word).count() < words.len() {
+            complain(
+                "[archive.repository]",
+                "its URL, suite and component are a word each".into(),
+                "write them as apt's source lists have them: deb URL SUITE COMPONENT",
+            );
+        }
+    }
     description.name = name.to_owned();
     Ok(mistakes.unless_any(Some(description))?)
 }
@@ -305,6 +352,35 @@ mod tests {
             let told = error(other_version);
             assert!(!told.contains("did you mean"), "{told}");
         }
+    }
+
+    #[test]
+    fn a_vendors_repository_is_signed_by_the_key_beside_its_file() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let text = EMBEDDED
+            .get_file("mariadb-10.11.toml")
+            .and_then(|file| file.contents_utf8())
+            .expect("embedded");
+        let repository = "[archive.repository]\nurl = \"https://packages.example/debian\"\nsuite = \"bookworm\"\n\
+                          component = \"mysql-8.4\"\nkey = \"vendor.asc\"\n\n[mallocs.jemalloc]";
+        let text = text.replace("[mallocs.jemalloc]", repository);
+        fs::write(folder.path().join("mine.toml"), &text).expect("written");
+        let catalog = Catalog::load(&[folder.path().to_path_buf()]).expect("valid");
+        let archive = &catalog.get("mine").expect("known").archive;
+        let source = archive.repository.as_ref().expect("there").source("deb");
+        let key = folder.path().join("vendor.asc");
+        let expected = format!(
+            "deb [signed-by={}] https://packages.example/debian bookworm mysql-8.4\n",
+            key.display()
+        );
+        assert_eq!(source, expected);
+        let wrong = text.replace(
+            "suite = \"bookworm\"\ncomponent",
+            "suite = \"a b\"\ncomponent",
+        );
+        fs::write(folder.path().join("mine.toml"), wrong).expect("written");
+        let error = Catalog::load(&[folder.path().to_path_buf()]).expect_err("a mistake");
+        assert!(error.to_string().contains("a word each"), "{error}");
     }
 
     #[test]

@@ -120,6 +120,7 @@ fn wanted(description: &ServerDescription) -> Vec<Wanted> {
         .rev()
         .map(|suite| Archive {
             distribution: description.archive.distribution,
+            repository: None,
             suites: vec![suite],
         });
     wanted.extend(description.packages.first().map(|package| Wanted {

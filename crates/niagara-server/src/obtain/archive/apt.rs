@@ -35,7 +35,7 @@ impl Apt {
             fs::create_dir_all(folder.join(part))
                 .with_context(|| format!("cannot create {}", folder.display()))?;
         }
-        let sources: String = archive
+        let mut sources: String = archive
             .suites
             .iter()
             .map(|suite| {
@@ -46,6 +46,17 @@ impl Apt {
                 )
             })
             .collect();
+        if let Some(repository) = &archive.repository {
+            if !repository.key.is_file() {
+                bail!(
+                    "the key is missing that signs the packages of {}: {}\n\
+                     remedy: put the vendor's public key there; its documentation says where to get it and what its fingerprint is",
+                    repository.url,
+                    repository.key.display()
+                );
+            }
+            sources += &repository.source(kind);
+        }
         fs::write(folder.join("sources.list"), sources)?;
         fs::write(folder.join("status"), "")?;
         fs::write(folder.join("apt.conf"), configuration(folder))?;
