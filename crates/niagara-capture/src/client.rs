@@ -78,7 +78,11 @@ impl FromStr for ClientFlags {
     /// Takes capitals, dashes and `CLIENT_` too.
     fn from_str(text: &str) -> Result<ClientFlags, UnknownFlag> {
         let mut flags = 0;
-        for word in text.split(',').map(str::trim).filter(|word| !word.is_empty()) {
+        for word in text
+            .split(',')
+            .map(str::trim)
+            .filter(|word| !word.is_empty())
+        {
             let name = word.to_ascii_lowercase().replace('-', "_");
             let name = name.strip_prefix("client_").unwrap_or(&name);
             match FLAGS.iter().find(|(known, _)| *known == name) {
@@ -192,7 +196,9 @@ impl fmt::Display for LoginCharset {
 
 /// A text that names no character set.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("unknown character set {0:?}: expected one that SHOW CHARACTER SET lists, such as latin1, utf8mb4 or gbk")]
+#[error(
+    "unknown character set {0:?}: expected one that SHOW CHARACTER SET lists, such as latin1, utf8mb4 or gbk"
+)]
 pub struct UnknownCharset(String);
 
 impl FromStr for LoginCharset {
@@ -218,7 +224,9 @@ impl FromStr for LoginCharset {
 }
 
 /// What a session's client has negotiated. None where nobody knows it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+)]
 #[serde(into = "String", try_from = "String")]
 pub struct ClientSettings {
     /// Its flags.
@@ -260,11 +268,17 @@ impl FromStr for ClientSettings {
         for part in text.split_whitespace() {
             match part.split_once('=') {
                 Some(("flags", flags)) => {
-                    settings.flags = Some(flags.parse().map_err(|error: UnknownFlag| error.to_string())?);
+                    settings.flags = Some(
+                        flags
+                            .parse()
+                            .map_err(|error: UnknownFlag| error.to_string())?,
+                    );
                 }
                 Some(("charset", name)) => {
-                    settings.charset =
-                        Some(name.parse().map_err(|error: UnknownCharset| error.to_string())?);
+                    settings.charset = Some(
+                        name.parse()
+                            .map_err(|error: UnknownCharset| error.to_string())?,
+                    );
                 }
                 _ => return Err(format!("{part:?} is no setting of a client")),
             }
@@ -354,16 +368,28 @@ mod tests {
         let flags: ClientFlags = "CLIENT_FOUND_ROWS, ignore-space".parse().unwrap();
         assert_eq!(flags.to_string(), "found_rows,ignore_space");
         assert_eq!(flags.replayed(), 0x102);
-        assert!("found".parse::<ClientFlags>().unwrap_err().to_string().contains("found_rows"));
+        assert!(
+            "found"
+                .parse::<ClientFlags>()
+                .unwrap_err()
+                .to_string()
+                .contains("found_rows")
+        );
         assert!("klingon".parse::<LoginCharset>().is_err());
-        assert_eq!("utf8".parse::<LoginCharset>().unwrap().name(), Some("utf8mb3"));
+        assert_eq!(
+            "utf8".parse::<LoginCharset>().unwrap().name(),
+            Some("utf8mb3")
+        );
     }
 
     #[test]
     fn collations_are_those_that_the_server_has() {
         let of = |number| LoginCharset::of_collation(number).unwrap();
         assert_eq!((of(8).collation(true), of(8).collation(false)), (8, 8));
-        assert_eq!((of(255).collation(true), of(255).collation(false)), (45, 255));
+        assert_eq!(
+            (of(255).collation(true), of(255).collation(false)),
+            (45, 255)
+        );
         assert_eq!(of(309).collation(false), 45);
         assert_eq!(LoginCharset::of_collation(0), None);
     }
@@ -384,6 +410,9 @@ mod tests {
         let told = |user: &str| settings_of(&clients, user.as_bytes()).to_string();
         assert_eq!(told("web"), "flags=found_rows charset=utf8mb4");
         assert_eq!(told("batch"), "flags=none charset=utf8mb4");
-        assert_eq!(settings_of(&clients[..1], b"web").to_string(), "charset=latin1");
+        assert_eq!(
+            settings_of(&clients[..1], b"web").to_string(),
+            "charset=latin1"
+        );
     }
 }

@@ -100,8 +100,12 @@ impl Cause {
             Cause::CutEntry => "entries that were cut in the middle",
             Cause::StrayLines => "lines between entries that belong to none",
             Cause::CommentLines => "comments between entries",
-            Cause::Blank => "zeroes between entries (the file was cut while the server wrote to it)",
-            Cause::UnknownHeaderLine => "lines of headers that are not known (their entries are kept)",
+            Cause::Blank => {
+                "zeroes between entries (the file was cut while the server wrote to it)"
+            }
+            Cause::UnknownHeaderLine => {
+                "lines of headers that are not known (their entries are kept)"
+            }
             Cause::UnterminatedLiteral => {
                 "quotes or a comment that do not end (the server refused the statement)"
             }
@@ -114,9 +118,7 @@ impl Cause {
             Cause::UnnamedPrepared => {
                 "prepares and closes of which the log does not say the statement"
             }
-            Cause::Internal => {
-                "the server's own statements, and replication"
-            }
+            Cause::Internal => "the server's own statements, and replication",
             Cause::Routine => {
                 "of stored routines and triggers, whose callers are in the capture and have them done again"
             }

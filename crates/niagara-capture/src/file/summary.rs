@@ -121,7 +121,11 @@ impl Summary {
         };
         let mut loss = Loss::default();
         let mut bytes = 0;
-        for (_, drops) in self.dropped.by_cause().filter(|(cause, drops)| is_loss(*cause, drops)) {
+        for (_, drops) in self
+            .dropped
+            .by_cause()
+            .filter(|(cause, drops)| is_loss(*cause, drops))
+        {
             loss.pieces += drops.count;
             bytes += drops.bytes;
             loss.first = loss.first.or_else(|| drops.first.clone());

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::client::{ClientFlags, ClientSettings, ClientsOfUser, Knowledge, LoginCharset, settings_of};
+use crate::client::{
+    ClientFlags, ClientSettings, ClientsOfUser, Knowledge, LoginCharset, settings_of,
+};
 use crate::file::{Dictionary, NameId};
 use crate::sql::Guess;
 
@@ -79,8 +81,20 @@ impl Clients {
                     });
                 }
             };
-            infer(ClientSettings { flags: None, charset }, votes.latin1);
-            infer(ClientSettings { flags, charset: None }, votes.several);
+            infer(
+                ClientSettings {
+                    flags: None,
+                    charset,
+                },
+                votes.latin1,
+            );
+            infer(
+                ClientSettings {
+                    flags,
+                    charset: None,
+                },
+                votes.several,
+            );
         }
         (clients, unknown)
     }

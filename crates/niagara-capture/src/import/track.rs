@@ -510,12 +510,7 @@ fn is_statement(command: Command) -> bool {
 }
 
 /// Counts what is not kept.
-fn drop_entry(
-    (cause, count): (Cause, u64),
-    entry: &Entry<'_>,
-    file: &str,
-    dropped: &mut Dropped,
-) {
+fn drop_entry((cause, count): (Cause, u64), entry: &Entry<'_>, file: &str, dropped: &mut Dropped) {
     dropped.add(cause, count, entry.length, || LogPlace {
         file: file.to_owned(),
         line: entry.line,

@@ -98,7 +98,10 @@ mod tests {
             values.iter().for_each(|&value| histogram.add(value));
             let range = values[0]..=values[values.len() - 1];
             for share in [0.0, 0.5, 0.95, 1.0] {
-                assert!(range.contains(&histogram.quantile(share)), "{values:?} {share}");
+                assert!(
+                    range.contains(&histogram.quantile(share)),
+                    "{values:?} {share}"
+                );
             }
         }
         assert_eq!(Histogram::default().quantile(0.5), 0);

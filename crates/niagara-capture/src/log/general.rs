@@ -6,7 +6,7 @@ use jiff::tz::TimeZone;
 use memchr::memmem::Finder;
 
 use super::entry::{Command, Parsed, Stamp};
-use super::line::{Seen, closes_comment, before_banner, begins_banner, is_whole_banner};
+use super::line::{Seen, before_banner, begins_banner, closes_comment, is_whole_banner};
 use super::piece::Piece;
 use super::text_end::{self, Ending, TextEnd};
 use super::time::{parse_count, parse_iso, parse_local};
@@ -199,7 +199,7 @@ impl Ending for GeneralEnding<'_> {
         let digits = rest.iter().take_while(|b| b.is_ascii_digit()).count();
         let command = rest[digits..].trim_ascii_start();
         let is_name = |(name, _): &(&[u8], Command)| name.starts_with(command);
-        !head.is_empty() && head.len() <= MAX_HEAD && COMMANDS.iter().any(|one| is_name(one))
+        !head.is_empty() && head.len() <= MAX_HEAD && COMMANDS.iter().any(is_name)
     }
 
     fn swallowed(&self, text: &[u8], length: usize, next: usize, mode: SqlMode) -> Option<usize> {
@@ -219,8 +219,8 @@ impl Ending for GeneralEnding<'_> {
         })
     }
 
-    fn first_within(&self, text: &[u8], at: usize) -> Option<usize> {
-        self.heads_within(text).find(|&found| found >= at)
+    fn first_within(&self, text: &[u8]) -> Option<usize> {
+        self.heads_within(text).next()
     }
 }
 
@@ -237,13 +237,20 @@ impl GeneralEnding<'_> {
             at += head.length;
             let body = &text[at..];
             let mut scanner = Scanner::new(mode);
+            let mut noise = 0;
             let end = memchr::memchr_iter(b'\n', body).find_map(|line_feed| {
                 let next = line_feed + 1;
-                let follows = next == body.len() || self.follows(&body[next..], true) == Seen::Yes;
+                let rest = &body[next..];
+                noise = match self.is_noise(rest) {
+                    true => self.general.resynchronise(rest),
+                    false => 0,
+                };
+                let follows =
+                    rest.is_empty() || noise > 0 || self.follows(rest, true) == Seen::Yes;
                 (follows && scanner.run(body, line_feed).may_end()).then_some(next)
             });
             match end {
-                Some(end) if !closes_comment(&body[..end]) => at += end,
+                Some(end) if !closes_comment(&body[..end]) => at += end + noise,
                 _ => return false,
             }
         }
@@ -259,7 +266,7 @@ impl GeneralEnding<'_> {
                 _ => &[27, 32, 15],
             };
             let starts = lengths.iter().filter_map(|length| tab.checked_sub(*length));
-            let mut heads = starts.filter(|&at| at > 0 && self.general.is_believable(&text[at..]));
+            let mut heads = starts.filter(|&at| self.general.is_believable(&text[at..]));
             heads.next()
         })
     }
@@ -313,9 +320,8 @@ impl General {
             };
         };
         let body = &text[head.length..];
-        let lost = |cause, next: usize| {
-            Piece::drop(cause, head.length + before_banner(&body[..next]))
-        };
+        let lost =
+            |cause, next: usize| Piece::drop(cause, head.length + before_banner(&body[..next]));
         let (length, next, mode) = match self.text_end(&head, body, eof, mode) {
             TextEnd::Whole { length, next, mode } => (length, next, mode),
             TextEnd::Unterminated(next) => return lost(Cause::UnterminatedLiteral, next),

@@ -144,10 +144,13 @@ impl JsonText<&[u8]> {
         let text = sample.trim_ascii_start();
         match text.first() {
             Some(b'"') => true,
-            Some(b'[') => matches!(text[1..].trim_ascii_start().first(), Some(b'{' | b'"' | b'[')),
-            Some(b'{') => KEYS.iter().any(|key| {
-                memchr::memmem::find(text, format!("\"{key}\"").as_bytes()).is_some()
-            }),
+            Some(b'[') => matches!(
+                text[1..].trim_ascii_start().first(),
+                Some(b'{' | b'"' | b'[')
+            ),
+            Some(b'{') => KEYS
+                .iter()
+                .any(|key| memchr::memmem::find(text, format!("\"{key}\"").as_bytes()).is_some()),
             _ => false,
         }
     }
@@ -155,8 +158,7 @@ impl JsonText<&[u8]> {
 
 /// The text of a string of JSON; what is no JSON stays as it is.
 fn decoded(string: &[u8]) -> String {
-    serde_json::from_slice(string)
-        .unwrap_or_else(|_| String::from_utf8_lossy(string).into_owned())
+    serde_json::from_slice(string).unwrap_or_else(|_| String::from_utf8_lossy(string).into_owned())
 }
 
 impl<R: Read> Read for JsonText<R> {

@@ -297,8 +297,8 @@ impl<R: Read> LogReader<R> {
         let eof = self.window.is_last() && next >= self.window.bytes().len();
         let piece = &self.window.bytes()[..next.min(self.window.bytes().len())];
         let is_blank = |b: &u8| *b == 0 || b.is_ascii_whitespace();
-        let continues = self.skipping
-            && matches!(cause, Cause::StrayLines | Cause::TooLong | Cause::CutTail);
+        let continues =
+            self.skipping && matches!(cause, Cause::StrayLines | Cause::TooLong | Cause::CutTail);
         let cause = match cause {
             Cause::StrayLines if piece.iter().all(is_blank) => Cause::Blank,
             Cause::BrokenHeader | Cause::StrayLines if !self.began => Cause::CutHead,
@@ -315,7 +315,11 @@ impl<R: Read> LogReader<R> {
         self.cut |= cause == Cause::CutTail && count > 0;
         self.skipping = matches!(
             cause,
-            Cause::BrokenHeader | Cause::CutHead | Cause::TooLong | Cause::StrayLines | Cause::CommentLines
+            Cause::BrokenHeader
+                | Cause::CutHead
+                | Cause::TooLong
+                | Cause::StrayLines
+                | Cause::CommentLines
         );
         self.window.consume(next);
     }

@@ -75,9 +75,9 @@ impl Ending for SlowEnding {
         match header::read(text, Meaning::Start) {
             Headed::Whole(header) => {
                 header.has_user
-                    && header.timestamp.is_some_and(|second| {
-                        (-CLOSE..=LATER).contains(&(second - self.second))
-                    })
+                    && header
+                        .timestamp
+                        .is_some_and(|second| (-CLOSE..=LATER).contains(&(second - self.second)))
             }
             _ => is_whole_banner(text),
         }
@@ -125,9 +125,8 @@ impl Ending for SlowEnding {
         None
     }
 
-    fn first_within(&self, text: &[u8], at: usize) -> Option<usize> {
-        memchr::memchr_iter(b'#', &text[at..])
-            .map(|found| at + found)
+    fn first_within(&self, text: &[u8]) -> Option<usize> {
+        memchr::memchr_iter(b'#', text)
             .filter(|&at| begins_entry(&text[at..]))
             .take(MAX_TRIED)
             .find(|&at| self.is_believable(&text[at..]))
@@ -146,17 +145,20 @@ fn whole_headers(
     mode: SqlMode,
 ) -> Option<usize> {
     let begins = || memchr::memchr_iter(b'#', body).filter(|&at| begins_entry(&body[at..]));
-    let found = begins()
-        .take(MAX_TRIED)
-        .find(|&at| match whole_entries(&text[at..next], mode) {
-            (_, true) => true,
-            // One that was cut as well ends what looked like a literal.
-            (1.., false) => match header::read(&text[at..], Meaning::Start) {
-                Headed::Whole(header) => header.timestamp.is_some_and(|time| time >= second - BACK),
+    let found =
+        begins()
+            .take(MAX_TRIED)
+            .find(|&at| match whole_entries(&text[at..next], mode) {
+                (_, true) => true,
+                // One that was cut as well ends what looked like a literal.
+                (1.., false) => match header::read(&text[at..], Meaning::Start) {
+                    Headed::Whole(header) => {
+                        header.timestamp.is_some_and(|time| time >= second - BACK)
+                    }
+                    _ => false,
+                },
                 _ => false,
-            },
-            _ => false,
-        })?;
+            })?;
     // One before it that was cut itself.
     let mut scanner = Scanner::new(mode);
     begins()

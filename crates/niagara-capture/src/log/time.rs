@@ -85,7 +85,7 @@ pub(super) fn parse_local(text: &[u8], zone: &TimeZone, after: Option<i64>) -> O
     let time = Time::new(part(7, 9)?, part(10, 12)?, part(13, 15)?, 0).ok()?;
     let ambiguous = zone.to_ambiguous_timestamp(DateTime::from_parts(date, time));
     let is_fold = ambiguous.is_ambiguous();
-    let first = ambiguous.clone().compatible().ok()?.as_second();
+    let first = ambiguous.compatible().ok()?.as_second();
     if is_fold && after.is_some_and(|after| first + BACK < after) {
         return Some(ambiguous.later().ok()?.as_second());
     }
@@ -123,6 +123,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_second_of_two_hours_is_told_by_what_is_before() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let read = |text: &str, after| parse_local(text.as_bytes(), &zone, after);
+        // 2026-10-25T00:58:13Z, in summer time.
+        let first = read("261025  2:58:13", None).unwrap();
+        assert_eq!(first, 1_792_889_893);
+        for (text, after, expected) in [
+            ("261025  2:00:14", Some(first), first + 121),
+            ("261025  2:58:14", Some(first), first + 1),
+            // A little back is the order of arrival, not another hour.
+            ("261025  2:58:00", Some(first), first - 13),
+            ("261025  3:00:18", Some(first), first + 3725),
+            ("261025  2:00:14", None, first - 3479),
+        ] {
+            assert_eq!(read(text, after), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
     fn times_are_read() {
         let at = 1_795_380_368_690_874;
         assert_eq!(parse_iso(b"2026-11-22T20:46:08.690874Z"), Some(at));
@@ -130,7 +149,10 @@ mod tests {
         assert_eq!(parse_iso(b"2026-11-22T15:16:08.690874-05:30"), Some(at));
         assert_eq!(parse_iso(b"1970-01-01T00:00:00Z"), Some(0));
         assert_eq!(parse_iso(b"2026-11-22T20:46:08.690874"), None);
-        assert_eq!(parse_iso(b"2026-11-22T20:46:08+00:00 db 2026-11-22T20:46:08Z"), None);
+        assert_eq!(
+            parse_iso(b"2026-11-22T20:46:08+00:00 db 2026-11-22T20:46:08Z"),
+            None
+        );
         assert_eq!(parse_iso(b"2026-13-22T20:46:08.690874Z"), None);
         assert_eq!(
             parse_local(b"261122 20:33:21", &TimeZone::UTC, None),

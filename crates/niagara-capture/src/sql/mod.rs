@@ -19,13 +19,13 @@ mod word;
 
 pub use account::Concern;
 pub(crate) use body::{digest_has_body, digest_is_several, has_body};
-pub(crate) use guess::{Guess, guess};
 pub use boundary::Boundary;
 pub(crate) use class::words;
 pub use class::{Class, Traits, classify};
 pub(crate) use cut::{COMMENT, LITERAL};
 pub use cut::{Cut, restore};
 pub use digest::{Digest, digest_text};
+pub(crate) use guess::{Guess, guess};
 pub use mode::{Charset, SqlMode, UnknownMode};
 pub use routine::RoutineMark;
 pub(crate) use scan::{Inside, Scanner};

@@ -16,7 +16,15 @@ pub enum RoutineMark {
 
 /// Words before the name of a database or a table.
 const BEFORE_NAMES: [&[u8]; 9] = [
-    b"from", b"join", b"into", b"update", b"table", b"tables", b"describe", b"desc", b"use",
+    b"from",
+    b"join",
+    b"into",
+    b"update",
+    b"table",
+    b"tables",
+    b"describe",
+    b"desc",
+    b"use",
 ];
 
 impl RoutineMark {
@@ -67,7 +75,10 @@ fn is_row_of_trigger(digest: &[u8], name: &[u8]) -> bool {
         if BEFORE_NAMES.contains(&word_before(digest, at)) {
             return false;
         }
-        let column = rest[1..].iter().take_while(|&&b| is_word(b) || b == b'`').count();
+        let column = rest[1..]
+            .iter()
+            .take_while(|&&b| is_word(b) || b == b'`')
+            .count();
         if rest.get(1 + column) == Some(&b'.') {
             return false;
         }
@@ -99,16 +110,28 @@ mod tests {
     #[test]
     fn statements_of_routines_show_it() {
         for (digest, mark) in [
-            ("insert into audit values(concat(?,new.id))", RoutineMark::Variables),
-            ("update t set a = old.a where id = old.id", RoutineMark::Variables),
-            ("select sum(a) into n from t where c = name_const(?,?)", RoutineMark::Variables),
+            (
+                "insert into audit values(concat(?,new.id))",
+                RoutineMark::Variables,
+            ),
+            (
+                "update t set a = old.a where id = old.id",
+                RoutineMark::Variables,
+            ),
+            (
+                "select sum(a) into n from t where c = name_const(?,?)",
+                RoutineMark::Variables,
+            ),
             ("select a,b into x,y from t", RoutineMark::Variables),
             ("insert into t values(name_const(?,?))", RoutineMark::Values),
             ("select a into @n from t", RoutineMark::None),
             ("select a into outfile ? from t", RoutineMark::None),
             ("select * from old.orders", RoutineMark::None),
             ("select new.id from t as new", RoutineMark::None),
-            ("select t.a from t join new.orders o on o.a = t.a", RoutineMark::None),
+            (
+                "select t.a from t join new.orders o on o.a = t.a",
+                RoutineMark::None,
+            ),
             (
                 "insert into t values(...) as new on duplicate key update a = new.a",
                 RoutineMark::None,

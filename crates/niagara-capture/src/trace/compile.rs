@@ -160,7 +160,12 @@ struct Reading {
 
 impl Reading {
     /// What a client has negotiated.
-    fn settings(&mut self, user: NameId, client: NameId, dictionary: &Dictionary) -> ClientSettings {
+    fn settings(
+        &mut self,
+        user: NameId,
+        client: NameId,
+        dictionary: &Dictionary,
+    ) -> ClientSettings {
         let clients = &self.clients;
         *self.settings.entry((user, client)).or_insert_with(|| {
             let said = String::from_utf8_lossy(dictionary.name(client));

@@ -3,8 +3,8 @@
 use super::auth::{Channel, Plugin};
 use super::handshake::{self, Greeting};
 use super::packet::{Fields, ServerError};
-use niagara_capture::client::{ClientSettings, LoginCharset};
 use super::{ExchangeError, ProtocolError, capability};
+use niagara_capture::client::{ClientSettings, LoginCharset};
 
 /// Packets of the server in one login. Every plugin is done with fewer.
 const MAX_PACKETS: u32 = 16;

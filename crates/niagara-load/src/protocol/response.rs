@@ -353,7 +353,9 @@ impl ResponseReader {
 fn rows_found(ok: &[u8]) -> Option<u64> {
     const WORDS: &[u8] = b"Rows matched: ";
     let at = memchr::memmem::find(ok, WORDS)?;
-    let digits = ok[at + WORDS.len()..].iter().take_while(|b| b.is_ascii_digit());
+    let digits = ok[at + WORDS.len()..]
+        .iter()
+        .take_while(|b| b.is_ascii_digit());
     digits.fold(None, |sum: Option<u64>, digit| {
         let sum = sum.unwrap_or(0).checked_mul(10)?;
         sum.checked_add(u64::from(digit - b'0'))

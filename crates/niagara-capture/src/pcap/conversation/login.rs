@@ -122,9 +122,9 @@ impl Conversation {
         self.manner.says_first = self.agreed(OPTIONAL_METADATA).unwrap_or(false);
         let mut heard = self.heard_of(Command::Connect, text, start_us, packet.len());
         heard.client = Some(ClientSettings {
-            flags: self.capabilities.map(|client| {
-                ClientFlags::of(client & self.offered.unwrap_or(u64::MAX))
-            }),
+            flags: self
+                .capabilities
+                .map(|client| ClientFlags::of(client & self.offered.unwrap_or(u64::MAX))),
             charset: LoginCharset::of_collation(login.charset),
         });
         self.state = State::Verdict {

@@ -80,7 +80,9 @@ pub(crate) fn open<'s>(
             .into_nonblocking()
             .map_err(|error| error.to_string())?,
         inbox: Inbox::default(),
-        login: Login::new(account, channel, Encryption::Never).wanting_several_results().as_client(client),
+        login: Login::new(account, channel, Encryption::Never)
+            .wanting_several_results()
+            .as_client(client),
         out: Vec::with_capacity(ROOM),
     }))
 }

@@ -312,7 +312,10 @@ mod tests {
         step.rows = 1;
         let found = digest.add(Duration::ZERO, rows(0, None), false, &step);
         assert_eq!((found.by_found, found.by_changed), (1, 0));
-        assert_eq!((digest.captured_rows, digest.rows_beside, digest.rows_found), (3, 0, 5));
+        assert_eq!(
+            (digest.captured_rows, digest.rows_beside, digest.rows_found),
+            (3, 0, 5)
+        );
     }
 
     #[test]

@@ -268,17 +268,33 @@ pub struct StopArgs {
 /// `found_rows`, `web=found_rows,interactive`.
 fn client_flags(text: &str) -> Result<ClientsOfUser, String> {
     let (user, flags) = of_user(text);
-    let flags = flags.parse().map_err(|error: UnknownFlag| error.to_string())?;
+    let flags = flags
+        .parse()
+        .map_err(|error: UnknownFlag| error.to_string())?;
     let flags = Some(flags);
-    Ok(given(user, ClientSettings { flags, charset: None }))
+    Ok(given(
+        user,
+        ClientSettings {
+            flags,
+            charset: None,
+        },
+    ))
 }
 
 /// `latin1`, `web=gbk`.
 fn charset(text: &str) -> Result<ClientsOfUser, String> {
     let (user, name) = of_user(text);
-    let charset = name.parse().map_err(|error: UnknownCharset| error.to_string())?;
+    let charset = name
+        .parse()
+        .map_err(|error: UnknownCharset| error.to_string())?;
     let charset = Some(charset);
-    Ok(given(user, ClientSettings { flags: None, charset }))
+    Ok(given(
+        user,
+        ClientSettings {
+            flags: None,
+            charset,
+        },
+    ))
 }
 
 /// A user, if one is named, and what is said of it.

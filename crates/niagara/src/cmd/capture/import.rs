@@ -66,7 +66,9 @@ pub fn loss_code(summary: &Summary, max_loss: f64) -> ExitCode {
     if loss.share * 100.0 <= max_loss {
         return ExitCode::SUCCESS;
     }
-    let first = loss.first.map_or(String::new(), |place| format!(" at {place}, the first of them"));
+    let first = loss.first.map_or(String::new(), |place| {
+        format!(" at {place}, the first of them")
+    });
     tell!(
         "niagara: not all of the source was understood: {} lost ({:.3} % of it); the capture has the rest\n\
          remedy: look{first}; --max-loss {:.3} takes such a loss for none",

@@ -60,7 +60,8 @@ impl Running<'_, '_> {
             },
         };
         self.time.recorder.query(now, Some(kind), latency, touched);
-        self.tally.answered(step, latency, Rows { rows, found }, code);
+        self.tally
+            .answered(step, latency, Rows { rows, found }, code);
         if let Some(code) = code {
             if ENDING_ERRORS.contains(&code) {
                 self.lose(place, &Lost(format!("server error {code}")));
