@@ -229,6 +229,7 @@ fn imported(log: &Path) -> Result<PathBuf> {
         output: output.clone(),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     import(&job, &AtomicBool::new(false), |_| {})?;
     Ok(output)

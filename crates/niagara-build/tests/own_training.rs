@@ -110,6 +110,7 @@ impl Room {
             output: self.path("shop.capture"),
             replace: true,
             counted: None,
+            clients: Vec::new(),
         };
         import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
     }

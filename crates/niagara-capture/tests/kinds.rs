@@ -56,7 +56,10 @@ impl Made {
     fn clients(&self) -> String {
         let shown = |one: &ClientsOfUser| {
             let user = one.user.as_deref().unwrap_or("*");
-            format!("{user}: {} {:?} {}", one.settings, one.known, one.statements)
+            format!(
+                "{user}: {} {:?} {}",
+                one.settings, one.known, one.statements
+            )
         };
         let shown: Vec<String> = self.summary.clients.iter().map(shown).collect();
         shown.join("; ")
@@ -126,7 +129,8 @@ fn statements_whose_caller_is_not_logged_are_kept() {
         );
     }
     // What the routine alone can run is a loss.
-    let log = percona(100, 10, routine, "SELECT a INTO n FROM t") + &percona(150, 10, "", "SELECT 1");
+    let log =
+        percona(100, 10, routine, "SELECT a INTO n FROM t") + &percona(150, 10, "", "SELECT 1");
     let made = made(log);
     assert_eq!(made.dropped(Cause::RoutineVariables), 1);
     assert_eq!(made.summary.loss().pieces, 1);
@@ -148,7 +152,10 @@ fn headers_with_unknown_lines_are_headers() {
     for (line, count) in [
         ("  Tmp_tables: 1  Tmp_disk_tables: 2", 1),
         ("# Some_new_field: 7", 1),
-        ("# Warnings\n#   Level Code Message\n#   Warning 1292 Truncated\nincorrect 'x\nvalue", 2),
+        (
+            "# Warnings\n#   Level Code Message\n#   Warning 1292 Truncated\nincorrect 'x\nvalue",
+            2,
+        ),
         ("#", 0),
         ("# No InnoDB statistics available for this query", 0),
     ] {
@@ -165,16 +172,26 @@ fn the_database_of_entries_that_are_not_kept_counts() {
         mysql(1, "use shop;\n", "# administrator command: Prepare"),
         mysql(1, "use shop;\n", "# administrator command: Close stmt"),
         mysql(1, "use shop;\n", "# administrator command: Binlog Dump"),
-        mysql(1, "use shop;\n", "throttle:          5 'index not used' warning(s) suppressed."),
+        mysql(
+            1,
+            "use shop;\n",
+            "throttle:          5 'index not used' warning(s) suppressed.",
+        ),
         mysql(1, "use shop;\n", "/* nothing */"),
         // One that was cut.
         mysql(1, "use shop;\n", "SELECT a FR").replace("FR;\n", "FR"),
         mysql(1, "use shop;\n", "SELECT 'a FR").replace("FR;\n", "FR\n"),
     ] {
-        let text: String = (2..9).map(|second| mysql(second, "", "SELECT 'x'")).collect();
+        let text: String = (2..9)
+            .map(|second| mysql(second, "", "SELECT 'x'"))
+            .collect();
         let made = made(entry.clone() + &text);
         assert_eq!(made.lines.len(), 7, "{entry}: {:#?}", made.lines);
-        assert!(made.lines.iter().all(|line| line.contains("d=shop")), "{entry}: {:#?}", made.lines);
+        assert!(
+            made.lines.iter().all(|line| line.contains("d=shop")),
+            "{entry}: {:#?}",
+            made.lines
+        );
     }
 }
 
@@ -185,15 +202,32 @@ fn what_stands_between_entries_is_counted() {
         Tcp port: 3306  Unix socket: /tmp/mysql.sock\nTime                 Id Command    Argument\n";
     for (between, cause, is_loss) in [
         ("somebody's note\n", Cause::StrayLines, true),
-        ("2026-11-20T08:00:01.5Z 0 [Note] can't open \"x\n", Cause::StrayLines, true),
-        ("# Query_time: 1.0  Lock_time: 0.0\nSET timestamp=1795161601;\nselect 'lost';\n", Cause::StrayLines, true),
-        ("# User@Host: app[app] @ web [10.0", Cause::BrokenHeader, true),
+        (
+            "2026-11-20T08:00:01.5Z 0 [Note] can't open \"x\n",
+            Cause::StrayLines,
+            true,
+        ),
+        (
+            "# Query_time: 1.0  Lock_time: 0.0\nSET timestamp=1795161601;\nselect 'lost';\n",
+            Cause::StrayLines,
+            true,
+        ),
+        (
+            "# User@Host: app[app] @ web [10.0",
+            Cause::BrokenHeader,
+            true,
+        ),
         ("# rotated by logrotate\n-- x\n", Cause::CommentLines, false),
         ("\0\0\0\0", Cause::Blank, false),
     ] {
         let made = made(first.clone() + between + &second);
         assert_eq!(made.lines.len(), 2, "{between}: {:#?}", made.lines);
-        assert_eq!(made.dropped(cause), 1, "{between}: {:?}", made.summary.dropped);
+        assert_eq!(
+            made.dropped(cause),
+            1,
+            "{between}: {:?}",
+            made.summary.dropped
+        );
         assert_eq!(made.summary.loss().pieces > 0, is_loss, "{between}");
     }
     let cut = mysql(3, "", "SELECT 'in the middle, b FROM t");
@@ -202,7 +236,12 @@ fn what_stands_between_entries_is_counted() {
         let made = made(first.clone() + cut + between + &second + &first + &second + &first);
         assert_eq!(made.lines.len(), 5, "{between}: {:#?}", made.lines);
         assert!(!made.has("middle"), "{:#?}", made.lines);
-        assert_eq!(made.dropped(Cause::CutEntry), 1, "{between}: {:?}", made.summary.dropped);
+        assert_eq!(
+            made.dropped(Cause::CutEntry),
+            1,
+            "{between}: {:?}",
+            made.summary.dropped
+        );
     }
 }
 
@@ -234,9 +273,15 @@ fn character_sets_are_inferred_from_literals() {
     assert_eq!(told(&[utf8]), nothing);
     assert_eq!(told(&[b"SET NAMES latin1", latin1]), nothing);
     assert_eq!(told(&[b"INSERT INTO p VALUES (_binary'caf\xe9')"]), nothing);
-    assert_eq!(told(&[b"INSERT INTO p VALUES ('\xff\xd8\x01\xe9')"]), nothing);
+    assert_eq!(
+        told(&[b"INSERT INTO p VALUES ('\xff\xd8\x01\xe9')"]),
+        nothing
+    );
     let unknown = (String::new(), "app".to_owned());
-    assert_eq!(told(&[b"INSERT INTO p VALUES ('\xc4\xe3\xba\xc3')"]), unknown);
+    assert_eq!(
+        told(&[b"INSERT INTO p VALUES ('\xc4\xe3\xba\xc3')"]),
+        unknown
+    );
     assert_eq!(told(&[latin1, utf8]), unknown);
 }
 
@@ -252,7 +297,10 @@ fn what_was_said_of_clients_is_replayed() {
         known: Knowledge::Given,
         statements: 0,
     };
-    let clients = vec![given(Some("web"), "flags=none"), given(None, "charset=latin1")];
+    let clients = vec![
+        given(Some("web"), "flags=none"),
+        given(None, "charset=latin1"),
+    ];
     let made = made_of(log, clients).unwrap();
     let path = made._folder.path().join("x.capture");
     // Without the flag there is nothing that can be replayed.
@@ -271,7 +319,9 @@ fn recorded_logins_say_what_was_negotiated() {
     ] {
         let folder = tempfile::tempdir().unwrap();
         let output = folder.path().join("x.capture");
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings").join(name);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("tests/recordings")
+            .join(name);
         import_all(&[path], &output).unwrap();
         let trace = compile(&output, CompileOptions::default()).unwrap();
         let client = trace.client(0).to_string();
@@ -283,7 +333,10 @@ fn recorded_logins_say_what_was_negotiated() {
 fn samples_of_sessions_are_whole() {
     let line = "# Log_slow_rate_type: session  Log_slow_rate_limit: 100";
     let made = made(percona(1000, 1, line, "SELECT 1"));
-    assert_eq!((made.summary.sampled, made.summary.sampled_sessions), (1, 100));
+    assert_eq!(
+        (made.summary.sampled, made.summary.sampled_sessions),
+        (1, 100)
+    );
 }
 
 #[test]

@@ -175,6 +175,7 @@ fn capture_of(statements: u64, folder: &std::path::Path) -> CaptureWorkload {
         output: output.clone(),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     CaptureWorkload::open(&output).expect("a capture")

@@ -53,6 +53,7 @@ fn capture(log: &Path) -> PathBuf {
         output: output.clone(),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     output

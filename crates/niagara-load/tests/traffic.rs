@@ -251,6 +251,7 @@ fn imported(folder: &Path, name: &str, bytes: &[u8]) -> (Summary, Vec<serde_json
         output: output.clone(),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     let summary = import(&order, &AtomicBool::new(false), |_| {}).expect("recorded traffic");
     let mut lines = Vec::new();

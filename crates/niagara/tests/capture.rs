@@ -248,7 +248,11 @@ fn what_is_done_is_captured(name: &str) {
     let log = server.log();
     // MySQL says the character sets of sessions that are there.
     let asked = server.recorded()["clients"].to_string();
-    assert_eq!(asked.contains("charset=utf8mb4"), name.contains("mysql"), "{asked}");
+    assert_eq!(
+        asked.contains("charset=utf8mb4"),
+        name.contains("mysql"),
+        "{asked}"
+    );
     let said = succeed(&mut server.capture("stop", &[]));
     assert!(said.contains("about accounts"), "{said}");
     assert_eq!(server.rows(SETTINGS), before);

@@ -245,8 +245,7 @@ impl GeneralEnding<'_> {
                     true => self.general.resynchronise(rest),
                     false => 0,
                 };
-                let follows =
-                    rest.is_empty() || noise > 0 || self.follows(rest, true) == Seen::Yes;
+                let follows = rest.is_empty() || noise > 0 || self.follows(rest, true) == Seen::Yes;
                 (follows && scanner.run(body, line_feed).may_end()).then_some(next)
             });
             match end {
@@ -320,6 +319,10 @@ impl General {
             };
         };
         let body = &text[head.length..];
+        // Cut before the tab that ends it: the next entry begins with that.
+        if body.starts_with(b"\t") && self.is_believable(&text[head.length - 1..]) {
+            return Piece::drop(Cause::CutEntry, head.length - 1);
+        }
         let lost =
             |cause, next: usize| Piece::drop(cause, head.length + before_banner(&body[..next]));
         let (length, next, mode) = match self.text_end(&head, body, eof, mode) {

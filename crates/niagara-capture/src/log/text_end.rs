@@ -240,9 +240,7 @@ impl Search<'_> {
             }
         }
         match whole {
-            Some((length, next))
-                if next == begins || E::MARKED && may_be_all(&text[..length]) =>
-            {
+            Some((length, next)) if next == begins || E::MARKED && may_be_all(&text[..length]) => {
                 let mode = self.mode;
                 match ending.swallowed(self.text, length, next, mode) {
                     Some(earlier) if earlier < begins => self.end_before(earlier, ending),

@@ -873,6 +873,7 @@ fn capture(folder: &Path, name: &str, sessions: u64) {
         output: folder.join(name),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
 }

@@ -35,6 +35,7 @@ pub(super) fn capture(folder: &Path, statements: &[(u64, &str, &str)]) -> PathBu
         output: output.clone(),
         replace: true,
         counted: None,
+        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
     output
