@@ -231,6 +231,7 @@ fn what_is_done_is_captured(name: &str) {
         assert!(advice.contains(word), "no {word:?} in\n{advice}");
     }
     assert_eq!(server.rows(SETTINGS), before, "advice changes nothing");
+    let _there = server.session();
     let said = succeed(&mut server.capture("start", &["--min-free", "1M"]));
     assert!(said.contains("capture stop"), "{said}");
     let mut session = server.session();
@@ -245,6 +246,13 @@ fn what_is_done_is_captured(name: &str) {
     }
     work("CREATE USER joe@localhost IDENTIFIED BY 'Secret-1234'");
     let log = server.log();
+    // MySQL says the character sets of sessions that are there.
+    let asked = server.recorded()["clients"].to_string();
+    assert_eq!(
+        asked.contains("charset=utf8mb4"),
+        name.contains("mysql"),
+        "{asked}"
+    );
     let said = succeed(&mut server.capture("stop", &[]));
     assert!(said.contains("about accounts"), "{said}");
     assert_eq!(server.rows(SETTINGS), before);
@@ -558,6 +566,36 @@ fn ctrl_c_leaves_no_half_capture() {
     assert_eq!(files(), ["slow.log"]);
 }
 
+/// What is lost of a log is told, and no success, unless it was said that so much may be lost.
+#[test]
+fn what_an_import_loses_is_no_success() {
+    let place = Place::new();
+    let log = place.folder.path().join("slow.log");
+    let entry = |second: u32, text: &str| {
+        format!(
+            "# Time: 2026-11-20T08:00:{second:02}.000000Z\n# User@Host: app[app] @ web [10.0.3.4]  Id: 40\n\
+             # Query_time: 0.100000  Lock_time: 0.000002 Rows_sent: 1  Rows_examined: 40\nSET timestamp={};\n{text}",
+            1_795_161_600 + second
+        )
+    };
+    let text = entry(1, "SELECT 1;\n") + &entry(2, "SELECT 2 FR") + &entry(3, "SELECT 3;\n");
+    fs::write(&log, text).expect("room");
+    let output = place.folder.path().join("shop.capture");
+    let import = |more: &[&str]| {
+        let mut import = place.niagara(&["capture", "import", "--force"]);
+        import.arg(&log).arg("-o").arg(&output).args(more);
+        import.output().expect("niagara starts")
+    };
+    let made = import(&[]);
+    assert_eq!(made.status.code(), Some(1), "{made:?}");
+    let stdout = String::from_utf8_lossy(&made.stdout);
+    assert!(stdout.contains("2 statements"), "{stdout}");
+    assert!(stdout.contains("cut in the middle"), "{stdout}");
+    let stderr = String::from_utf8_lossy(&made.stderr);
+    assert!(stderr.contains("--max-loss"), "{stderr}");
+    assert!(import(&["--max-loss", "50"]).status.success());
+}
+
 /// A recording without a packet, and a capture that is not there.
 #[test]
 fn what_holds_nothing_and_what_is_not_there_have_remedies() {
@@ -570,7 +608,10 @@ fn what_holds_nothing_and_what_is_not_there_have_remedies() {
     let output = place.folder.path().join("shop.capture");
     let mut import = place.niagara(&["capture", "import"]);
     import.arg(&pcap).arg("-o").arg(&output);
-    let stdout = succeed(&mut import);
+    let made = import.output().expect("niagara starts");
+    // A capture without a statement is none that anybody wanted.
+    assert_eq!(made.status.code(), Some(1), "{made:?}");
+    let stdout = String::from_utf8_lossy(&made.stdout);
     assert!(stdout.contains("0 statements"), "{stdout}");
     assert!(stdout.contains("remedy: look at the recording"), "{stdout}");
     for command in [

@@ -1,12 +1,16 @@
 //! Statements that were seen before, by their skeletons: what is known of them is worked out once.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::file::{CaptureWriter, DigestEntry, TemplateId};
 use crate::sql::{
     Boundary, Class, Concern, Cut, Digest, RoutineMark, SqlMode, Traits, classify,
     digest_is_several, digest_text,
 };
+
+/// What says of a literal that it is no text.
+const BINARY: &[u8] = b"_binary";
 
 /// Most skeletons that are remembered.
 const MAX_KNOWN: usize = 400_000;
@@ -104,10 +108,16 @@ impl Statements {
 
     /// The literals of `text`, the statement read last, but for those that say that they are no text.
     pub fn literals<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
-        self.cut.parts.iter().filter_map(|range| {
-            let before = text[..range.start].trim_ascii_end();
-            let tail = &before[before.len().saturating_sub(7)..];
-            (!tail.eq_ignore_ascii_case(b"_binary")).then(|| &text[range.clone()])
-        })
+        let is_binary = |range: &Range<usize>| {
+            // A list of literals is one part, and a word before a literal belongs to it.
+            let from = range.start.saturating_sub(BINARY.len() + 1);
+            let part = &text[from..range.end];
+            part.windows(BINARY.len())
+                .any(|word| word.eq_ignore_ascii_case(BINARY))
+        };
+        let parts = self.cut.parts.iter();
+        parts
+            .filter(move |range| !is_binary(range))
+            .map(|range| &text[range.clone()])
     }
 }

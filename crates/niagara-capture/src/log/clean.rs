@@ -82,8 +82,11 @@ fn is_utf16(sample: &[u8]) -> bool {
     sample.starts_with(b"\xff\xfe") || sample.starts_with(b"\xfe\xff") || {
         // Without its mark: every second byte of an ASCII text is zero.
         let head = &sample[..sample.len().min(64)];
-        let zeroes = |first: usize| head.iter().skip(first).step_by(2).all(|&b| b == 0);
-        head.len() >= 8 && (zeroes(0) != zeroes(1))
+        let every_other = |first: usize| head.iter().skip(first).step_by(2);
+        let is_side = |zeroes: usize| {
+            every_other(zeroes).all(|&b| b == 0) && every_other(1 - zeroes).all(|&b| b != 0)
+        };
+        head.len() >= 8 && (is_side(0) || is_side(1))
     }
 }
 
@@ -490,6 +493,9 @@ mod tests {
             let error = clean(reader).err().expect("UTF-16");
             assert!(error.to_string().contains("UTF-16"), "{error}");
         }
+        let mut zeroes = vec![0; 63];
+        zeroes.extend_from_slice(LOG.as_bytes());
+        assert!(cleaned(&zeroes).ends_with(LOG));
     }
 
     #[test]

@@ -219,8 +219,8 @@ impl Ending for GeneralEnding<'_> {
         })
     }
 
-    fn first_within(&self, text: &[u8], at: usize) -> Option<usize> {
-        self.heads_within(text).find(|&found| found >= at)
+    fn first_within(&self, text: &[u8]) -> Option<usize> {
+        self.heads_within(text).next()
     }
 }
 
@@ -237,13 +237,19 @@ impl GeneralEnding<'_> {
             at += head.length;
             let body = &text[at..];
             let mut scanner = Scanner::new(mode);
+            let mut noise = 0;
             let end = memchr::memchr_iter(b'\n', body).find_map(|line_feed| {
                 let next = line_feed + 1;
-                let follows = next == body.len() || self.follows(&body[next..], true) == Seen::Yes;
+                let rest = &body[next..];
+                noise = match self.is_noise(rest) {
+                    true => self.general.resynchronise(rest),
+                    false => 0,
+                };
+                let follows = rest.is_empty() || noise > 0 || self.follows(rest, true) == Seen::Yes;
                 (follows && scanner.run(body, line_feed).may_end()).then_some(next)
             });
             match end {
-                Some(end) if !closes_comment(&body[..end]) => at += end,
+                Some(end) if !closes_comment(&body[..end]) => at += end + noise,
                 _ => return false,
             }
         }
@@ -259,7 +265,7 @@ impl GeneralEnding<'_> {
                 _ => &[27, 32, 15],
             };
             let starts = lengths.iter().filter_map(|length| tab.checked_sub(*length));
-            let mut heads = starts.filter(|&at| at > 0 && self.general.is_believable(&text[at..]));
+            let mut heads = starts.filter(|&at| self.general.is_believable(&text[at..]));
             heads.next()
         })
     }
@@ -313,6 +319,10 @@ impl General {
             };
         };
         let body = &text[head.length..];
+        // Cut before the tab that ends it: the next entry begins with that.
+        if body.starts_with(b"\t") && self.is_believable(&text[head.length - 1..]) {
+            return Piece::drop(Cause::CutEntry, head.length - 1);
+        }
         let lost =
             |cause, next: usize| Piece::drop(cause, head.length + before_banner(&body[..next]));
         let (length, next, mode) = match self.text_end(&head, body, eof, mode) {

@@ -125,9 +125,8 @@ impl Ending for SlowEnding {
         None
     }
 
-    fn first_within(&self, text: &[u8], at: usize) -> Option<usize> {
-        memchr::memchr_iter(b'#', &text[at..])
-            .map(|found| at + found)
+    fn first_within(&self, text: &[u8]) -> Option<usize> {
+        memchr::memchr_iter(b'#', text)
             .filter(|&at| begins_entry(&text[at..]))
             .take(MAX_TRIED)
             .find(|&at| self.is_believable(&text[at..]))

@@ -28,8 +28,8 @@ pub(super) trait Ending {
     fn is_partial_header(&self, text: &[u8]) -> bool;
     /// Where another entry begins within a statement of this length that seems to be whole; what follows it begins at `next`.
     fn swallowed(&self, text: &[u8], length: usize, next: usize, mode: SqlMode) -> Option<usize>;
-    /// Where the first believable header begins within `text`, be it in the middle of a line, from `at` on.
-    fn first_within(&self, text: &[u8], at: usize) -> Option<usize>;
+    /// Where the first believable header begins within `text`, be it in the middle of a line.
+    fn first_within(&self, text: &[u8]) -> Option<usize>;
 }
 
 /// What was found.
@@ -150,7 +150,7 @@ impl Search<'_> {
                 true => self.end(next, ending),
                 // A header that was cut stands behind a statement that is whole.
                 false if self.is_before_partial(begins, ending) => self.end(next, ending),
-                false => TextEnd::Cut(ending.first_within(&text[..begins], 1).unwrap_or(begins)),
+                false => TextEnd::Cut(ending.first_within(&text[..begins]).unwrap_or(begins)),
             });
         }
         if !ending.is_believable(&text[next..]) {
@@ -241,10 +241,10 @@ impl Search<'_> {
         }
         match whole {
             Some((length, next)) if next == begins || E::MARKED && may_be_all(&text[..length]) => {
-                TextEnd::Whole {
-                    length,
-                    next,
-                    mode: self.mode,
+                let mode = self.mode;
+                match ending.swallowed(self.text, length, next, mode) {
+                    Some(earlier) if earlier < begins => self.end_before(earlier, ending),
+                    _ => TextEnd::Whole { length, next, mode },
                 }
             }
             _ if text.ends_with(b"\n") => self.resolve(begins, false, ending),
@@ -265,12 +265,15 @@ impl Search<'_> {
         };
         let inside: Inside = Scanner::new(other).run(self.text, length);
         if inside.may_end() && is_marked {
+            if let Some(begins) = ending.swallowed(self.text, length, next, other) {
+                return TextEnd::Cut(begins);
+            }
             TextEnd::Whole {
                 length,
                 next,
                 mode: other,
             }
-        } else if let Some(begins) = ending.first_within(&self.text[..next], 1) {
+        } else if let Some(begins) = ending.first_within(&self.text[..next]) {
             TextEnd::Cut(begins)
         } else if is_marked || may_have_failed {
             TextEnd::Unterminated(next)

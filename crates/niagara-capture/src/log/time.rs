@@ -123,6 +123,25 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_second_of_two_hours_is_told_by_what_is_before() {
+        let zone = TimeZone::posix("CET-1CEST,M3.5.0,M10.5.0/3").unwrap();
+        let read = |text: &str, after| parse_local(text.as_bytes(), &zone, after);
+        // 2026-10-25T00:58:13Z, in summer time.
+        let first = read("261025  2:58:13", None).unwrap();
+        assert_eq!(first, 1_792_889_893);
+        for (text, after, expected) in [
+            ("261025  2:00:14", Some(first), first + 121),
+            ("261025  2:58:14", Some(first), first + 1),
+            // A little back is the order of arrival, not another hour.
+            ("261025  2:58:00", Some(first), first - 13),
+            ("261025  3:00:18", Some(first), first + 3725),
+            ("261025  2:00:14", None, first - 3479),
+        ] {
+            assert_eq!(read(text, after), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
     fn times_are_read() {
         let at = 1_795_380_368_690_874;
         assert_eq!(parse_iso(b"2026-11-22T20:46:08.690874Z"), Some(at));

@@ -160,7 +160,7 @@ impl Session {
         timeout: Duration,
     ) -> Result<Self, SessionError> {
         Self::open(endpoint, database, timeout, |login| {
-            login.wanting_several_results().with_client(client)
+            login.wanting_several_results().for_client(client)
         })
     }
 

@@ -102,7 +102,7 @@ impl<'a> Login<'a> {
     }
 
     /// Asks for what the client of a capture has negotiated, as far as that is known.
-    pub(crate) fn with_client(mut self, client: ClientSettings) -> Self {
+    pub(crate) fn for_client(mut self, client: ClientSettings) -> Self {
         self.wanted |= client.flags.unwrap_or_default().replayed();
         self.charset = client.charset;
         self

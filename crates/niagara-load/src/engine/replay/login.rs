@@ -82,7 +82,7 @@ pub(crate) fn open<'s>(
         inbox: Inbox::default(),
         login: Login::new(account, channel, Encryption::Never)
             .wanting_several_results()
-            .with_client(client),
+            .for_client(client),
         out: Vec::with_capacity(ROOM),
     }))
 }
