@@ -65,6 +65,7 @@ pub struct Candidate {
     /// Why it is proposed.
     pub purposes: BTreeSet<Purpose>,
     /// The digests that asked for it, by their places.
+    #[serde(skip)]
     pub digests: BTreeSet<usize>,
     /// Existing indexes that it makes superfluous: they are its beginning.
     pub replaces: Vec<String>,

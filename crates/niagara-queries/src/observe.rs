@@ -553,13 +553,3 @@ fn is_other_plan(before: Option<&Plan>, after: Option<&Plan>) -> bool {
     };
     ways(before) != ways(after)
 }
-
-/// Whether a digest's text names this table.
-pub(crate) fn names_table(text: &str, table: &str) -> bool {
-    let tables = niagara_capture::sql::tables_of(text.as_bytes());
-    tables.iter().any(|name| {
-        name.rsplit('.')
-            .next()
-            .is_some_and(|name| name.eq_ignore_ascii_case(table))
-    })
-}
