@@ -63,8 +63,8 @@ pub struct TableAccess {
     pub rows: f64,
     /// Percent of them that are expected to fit all conditions.
     pub filtered: f64,
-    /// The condition that is checked of each row.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The condition that is checked of each row, with literals: private.
+    #[serde(skip)]
     pub condition: Option<String>,
     /// Its rows are joined with all that came before in memory, for there is no index to find them.
     pub join_buffer: bool,

@@ -20,7 +20,7 @@ const SAMPLES: usize = 8;
 const WORTH: f64 = 0.01;
 /// A statement that takes this share of its work is mended.
 const MENDED: f64 = 0.5;
-/// A statement for which no cause was found, or which is mended, counts only from this work on: about a millisecond.
+/// A statement for which no cause was found, or which is mended, counts only from this work on: about a third of a millisecond.
 const CHEAP: f64 = 1000.0;
 /// And what is saved of such statements counts only where it is this share of what is left, and a hundredth of what was there.
 const WORTH_WITHOUT_CAUSE: f64 = 0.05;

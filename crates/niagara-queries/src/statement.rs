@@ -188,7 +188,7 @@ impl Structure {
         let dialect = MySqlDialect {};
         let mut parsed =
             Parser::parse_sql(&dialect, text).map_err(|error| NotUnderstood::Grammar {
-                message: error.to_string(),
+                message: expected(&error.to_string()),
             })?;
         let (Some(ast), true) = (parsed.pop(), parsed.is_empty()) else {
             return Err(NotUnderstood::NotOne);
@@ -219,6 +219,17 @@ impl Structure {
         blocks
             .max_by_key(|(offset, _)| *offset)
             .unwrap_or((0, None))
+    }
+}
+
+/// What the parser expected, without what it found, which may be a literal.
+fn expected(message: &str) -> String {
+    let (wanted, found) = message.split_once(", found").unwrap_or((message, ""));
+    let place = found.rfind(" at Line").map_or("", |at| &found[at..]);
+    let wanted = wanted.trim_start_matches("sql parser error: ");
+    match wanted.starts_with("Expected") {
+        true => format!("{wanted}{place}"),
+        false => "it cannot be taken apart".to_owned(),
     }
 }
 

@@ -14,7 +14,10 @@ const DIGESTS: usize = 2000;
 /// Memory of this process at its highest, in bytes.
 fn peak() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status")?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:")).context("a peak")?;
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .context("a peak")?;
     let kilobytes = line.split_whitespace().nth(1).context("a number")?;
     Ok(kilobytes.parse::<u64>()? << 10)
 }
@@ -37,18 +40,35 @@ fn thousands_of_digests_stay_flat() -> Result<()> {
         )?;
     }
     // Each differs from the others by its table or by the columns that it asks for.
-    let asks = ["a = {}", "b = {}", "d = {}", "c = 'c{}'", "a = {} AND b < 9", "d < {}", "b = {} AND d > 3"];
+    let asks = [
+        "a = {}",
+        "b = {}",
+        "d = {}",
+        "c = 'c{}'",
+        "a = {} AND b < 9",
+        "d < {}",
+        "b = {} AND d > 3",
+    ];
     let mut statements = Vec::new();
     for digest in 0..DIGESTS {
         let (table, ask) = (digest % TABLES, asks[digest / TABLES % asks.len()]);
         for value in 0..3 {
-            statements.push(format!("SELECT id FROM t{table} WHERE {}", ask.replace("{}", &(digest % 40 + value).to_string())));
+            statements.push(format!(
+                "SELECT id FROM t{table} WHERE {}",
+                ask.replace("{}", &(digest % 40 + value).to_string())
+            ));
         }
     }
     let capture = shop.capture("scale", &statements)?;
     let before = peak()?;
     let begun = Instant::now();
-    let advice = shop.advise_within(&capture, Limits { indexes: 20, bytes: None })?;
+    let advice = shop.advise_within(
+        &capture,
+        Limits {
+            indexes: 20,
+            bytes: None,
+        },
+    )?;
     let grown = peak()?.saturating_sub(before);
     eprintln!(
         "{DIGESTS} digests on {TABLES} tables: {:.0} s, {} counted, {} candidates, {} chosen, memory grew by {} MB",
