@@ -4,8 +4,7 @@ mod common;
 
 use anyhow::Result;
 use common::{INDEXES, Shop, shop_statements};
-use niagara_queries::screen::Fate;
-use niagara_queries::{Advice, report, schema, words};
+use niagara_queries::{Advice, Fate, report, schema, words};
 
 /// Servers of both families.
 const MARIADB: &str = "mariadb-10.11";

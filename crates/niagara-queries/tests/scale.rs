@@ -6,7 +6,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use common::Shop;
-use niagara_queries::screen::Limits;
+use niagara_queries::Limits;
 
 const TABLES: usize = 300;
 const DIGESTS: usize = 2000;

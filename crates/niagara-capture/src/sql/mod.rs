@@ -24,5 +24,5 @@ pub use cut::{Cut, restore};
 pub use digest::{Digest, digest_text};
 pub use mode::{Charset, SqlMode, UnknownMode};
 pub(crate) use scan::{Inside, Scanner};
-pub use tables::tables_of;
+pub(crate) use tables::tables_of;
 pub use word::{Effect, effect_of};

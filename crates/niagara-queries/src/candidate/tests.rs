@@ -180,11 +180,11 @@ fn nothing_is_proposed_twice() {
     assert_eq!(one.replaces, ["by_a"]);
 }
 
+/// Indexes by their names, each with a reason.
+type Named<Reason> = Vec<(String, Reason)>;
+
 /// What can go of these indexes where none is used, and what stays.
-fn dropped(
-    catalog: &Catalog,
-    unseen: u64,
-) -> (Vec<(String, DropReason)>, Vec<(String, KeptReason)>) {
+fn dropped(catalog: &Catalog, unseen: u64) -> (Named<DropReason>, Named<KeptReason>) {
     let touched = BTreeSet::from([name("t")]);
     let (drops, kept) = drops(catalog, &BTreeSet::new(), &touched, unseen);
     let of_t = drops.into_iter().filter(|drop| drop.table == name("t"));
@@ -286,5 +286,21 @@ fn messages_hold_no_literals() {
     ] {
         let reason = Structure::read(text, "shop", &catalog).map(|_| ());
         assert!(!format!("{reason:?}").contains("secret"), "{reason:?}");
+    }
+}
+
+#[test]
+fn long_chains_of_operators_do_no_harm() {
+    let catalog = catalog(Vec::new());
+    for length in [100, 900, 100_000] {
+        for operator in [" OR ", " AND ", " UNION SELECT 1 WHERE "] {
+            let chain = vec!["a = 1"; length].join(operator);
+            let structure = Structure::read(
+                &format!("SELECT body FROM t WHERE {chain}"),
+                "shop",
+                &catalog,
+            );
+            assert!(length < 100_000 || structure == Err(crate::statement::NotUnderstood::TooLong));
+        }
     }
 }
