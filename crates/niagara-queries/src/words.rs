@@ -446,9 +446,10 @@ pub fn headline(advice: &Advice) -> String {
                 more => format!("; {more}"),
             };
             format!(
-                "{} {} take {} of the counted work away{more}.",
+                "{} {} {} {} of the counted work away{more}.",
                 advice.finding,
                 counted(chosen as u64, "index"),
+                if chosen == 1 { "takes" } else { "take" },
                 percent(saved)
             )
         }

@@ -137,7 +137,7 @@ fn advice_goes_from_log_to_index() {
     assert!(advised.status.success(), "{}", text(&advised.stderr));
     let first = out.lines().next().unwrap_or_default();
     assert!(
-        first.contains("one statement that reads 3,000 rows") && first.contains("1 index"),
+        first.contains("one statement that reads 3,001 rows") && first.contains("1 index takes"),
         "{out}"
     );
     assert!(out.contains("not yet proven by duels"), "{out}");
