@@ -16,7 +16,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers docs-results release tune test test-check test-servers test-fleet test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
+.PHONY: deb docs docs-levers docs-results release tune test test-check test-servers test-fleet test-queries test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -126,6 +126,9 @@ test-fleet: setup-fleet ## Studies on a Slurm cluster that is started on this ma
 	$(CARGO) test --locked -p niagara-fleet --test kills -- --include-ignored
 	$(CARGO) test --locked -p niagara --test fleet --no-run
 	scripts/test-cluster $(CARGO) test --locked -p niagara --test fleet -- --ignored --nocapture --test-threads 1
+
+test-queries: ## Each index of a schema taken away alone and proposed again, on both families; 2,000 digests on 300 tables: some minutes
+	$(CARGO) test --locked -p niagara-queries --test planted --test scale -- --include-ignored --nocapture --test-threads 1
 
 test-check: build ## Checks packaged servers wholly, beside themselves (some minutes each): make test-check NAMES=mariadb-10.11
 	for name in $(NAMES); do $(NIAGARA) server check $$name || exit 1; done

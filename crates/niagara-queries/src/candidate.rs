@@ -65,6 +65,7 @@ pub struct Candidate {
     /// Why it is proposed.
     pub purposes: BTreeSet<Purpose>,
     /// The digests that asked for it, by their places.
+    #[serde(skip)]
     pub digests: BTreeSet<usize>,
     /// Existing indexes that it makes superfluous: they are its beginning.
     pub replaces: Vec<String>,
@@ -501,7 +502,7 @@ struct Asked {
     any_of: BTreeSet<String>,
     ranges: BTreeSet<String>,
     joins: BTreeSet<String>,
-    functions: Vec<(String, bool)>,
+    functions: Vec<String>,
 }
 
 impl Asked {
@@ -516,10 +517,9 @@ impl Asked {
                 Asks::Join(_) => asked.joins.insert(column),
                 Asks::Function {
                     expression: Some(expression),
-                    is_equality,
                     name,
-                } if name != "rand" => {
-                    asked.functions.push((expression.clone(), *is_equality));
+                } if name != "rand" && !expression.contains('\'') => {
+                    asked.functions.push(expression.clone());
                     false
                 }
                 Asks::Function { .. } | Asks::LeadingWildcard | Asks::Not | Asks::Words => false,
@@ -568,7 +568,8 @@ impl Asked {
         if joins.len() > 1 {
             add(vec![joins.clone()], Purpose::Join);
         }
-        if !joins.is_empty() && !(any_of.is_empty() && self.ranges.is_empty()) {
+        let filters = !any_of.is_empty() || !self.ranges.is_empty();
+        if filters && !joins.is_empty() {
             let keys: BTreeSet<IndexPart> = equal.union(&joins).cloned().collect();
             for range in any_of.iter().cloned().chain(columns(&self.ranges)) {
                 add(vec![keys.clone(), one(&range)], Purpose::Join);
@@ -615,12 +616,11 @@ impl Asked {
             }
         }
         if abilities.functional {
-            for (expression, is_equality) in &self.functions {
+            for expression in &self.functions {
                 let part = IndexPart {
                     expression: Some(expression.clone()),
                     ..IndexPart::column("")
                 };
-                let _ = is_equality;
                 add(vec![equal.clone(), one(&part)], Purpose::Function);
             }
         }

@@ -190,11 +190,6 @@ impl Index {
             && self.parts.len() >= parts.len()
             && self.parts[..parts.len()] == *parts
     }
-
-    /// Its parts for people: `(customer_id, placed)`.
-    pub fn parts_in_words(&self) -> String {
-        parts_in_words(&self.parts)
-    }
 }
 
 /// Parts for people: `(customer_id, placed DESC)`.

@@ -126,13 +126,13 @@ impl DataCopy {
         };
         self.forgiving(|reader| reader.run(explain.as_bytes()))?;
         let rows = self.reader.rows("SHOW WARNINGS")?;
-        let noted = rows
-            .into_iter()
-            .filter_map(|row| match <[Option<String>; 3]>::try_from(row) {
-                Ok([_, Some(code), Some(message)]) if code == "1003" => Some(message),
-                _ => None,
-            });
-        Ok(noted.last().map(|text| without_marks(&text)))
+        let mut noted =
+            rows.into_iter()
+                .filter_map(|row| match <[Option<String>; 3]>::try_from(row) {
+                    Ok([_, Some(code), Some(message)]) if code == "1003" => Some(message),
+                    _ => None,
+                });
+        Ok(noted.next_back().map(|text| without_marks(&text)))
     }
 
     /// Executes a statement that reads, and counts its work.

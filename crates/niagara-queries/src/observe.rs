@@ -230,8 +230,25 @@ fn those_that_matter(digests: &[&DigestInfo], selection: Selection) -> Vec<bool>
 pub(crate) fn refusal<T>(answer: Result<T, LoadError>) -> Result<Result<T, String>> {
     match answer {
         Ok(answer) => Ok(Ok(answer)),
-        Err(LoadError::Query { code, message, .. }) => Ok(Err(format!("error {code}: {message}"))),
+        Err(LoadError::Query { code, message, .. }) => Ok(Err(format!(
+            "error {code}: {}",
+            without_literals(code, &message)
+        ))),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Errors whose message quotes names only: no such database, column, table, function.
+const NAMING: [u16; 4] = [1049, 1054, 1146, 1305];
+
+/// A server's message without what it quotes of the statement, which may be what people typed.
+fn without_literals(code: u16, message: &str) -> String {
+    if NAMING.contains(&code) {
+        return message.to_owned();
+    }
+    match (message.find('\''), message.rfind('\'')) {
+        (Some(from), Some(to)) if from < to => format!("{}…{}", &message[..=from], &message[to..]),
+        _ => message.to_owned(),
     }
 }
 
@@ -552,14 +569,4 @@ fn is_other_plan(before: Option<&Plan>, after: Option<&Plan>) -> bool {
             .collect()
     };
     ways(before) != ways(after)
-}
-
-/// Whether a digest's text names this table.
-pub(crate) fn names_table(text: &str, table: &str) -> bool {
-    let tables = niagara_capture::sql::tables_of(text.as_bytes());
-    tables.iter().any(|name| {
-        name.rsplit('.')
-            .next()
-            .is_some_and(|name| name.eq_ignore_ascii_case(table))
-    })
 }

@@ -63,9 +63,6 @@ pub struct TableAccess {
     pub rows: f64,
     /// Percent of them that are expected to fit all conditions.
     pub filtered: f64,
-    /// The condition that is checked of each row.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub condition: Option<String>,
     /// Its rows are joined with all that came before in memory, for there is no index to find them.
     pub join_buffer: bool,
     /// It is executed for each row of a block around it.
@@ -107,7 +104,7 @@ impl Plan {
     pub fn uses(&self, alias: &str, index: &str) -> bool {
         self.tables.iter().any(|table| {
             let key = table.key.as_deref().unwrap_or_default();
-            let names = key.split(|c: char| c == ',' || c == '(' || c == ')');
+            let names = key.split([',', '(', ')']);
             table.alias.eq_ignore_ascii_case(alias)
                 && (key == index || names.into_iter().any(|name| name.trim() == index))
         })
@@ -201,7 +198,6 @@ impl Plan {
                 .or_else(|| number("rows_examined_per_scan"))
                 .unwrap_or(0.0),
             filtered: number("filtered").unwrap_or(100.0),
-            condition: text("attached_condition"),
             join_buffer: around.join_buffer || fields.contains_key("using_join_buffer"),
             dependent: around.dependent,
             is_joined: around.is_joined,

@@ -65,7 +65,7 @@ fn schema(advice: &Advice) -> String {
             one.candidate.add_clause(),
             online(one.online)
         );
-        out.push_str(&large_table(advice, one));
+        out.push_str(&large_table(one));
     }
     for drop in &advice.screened.drops {
         out.push('\n');
@@ -73,17 +73,14 @@ fn schema(advice: &Advice) -> String {
         out.push_str(&drop_statement(advice, drop));
     }
     for table in &advice.tables {
-        let (statement, name) = match table {
-            TableAdvice::NoPrimaryKey { table } => (
-                "by hand: which columns identify a row is the application's to say".to_owned(),
-                table,
-            ),
-            TableAdvice::TableLocks { table, .. } => (
-                format!("ALTER TABLE {} ENGINE=InnoDB;", table.quoted()),
-                table,
-            ),
+        let statement = match table {
+            TableAdvice::NoPrimaryKey { .. } => {
+                "by hand: which columns identify a row is the application's to say".to_owned()
+            }
+            TableAdvice::TableLocks { table, .. } => {
+                format!("ALTER TABLE {} ENGINE=InnoDB;", table.quoted())
+            }
         };
-        let _ = name;
         let _ = write!(out, "\n{}", comment(&format!("Not counted: {table}")));
         out.push_str(&comment(&statement));
     }
@@ -115,8 +112,7 @@ fn why(advice: &Advice, one: &Judged) -> String {
         else {
             continue;
         };
-        let table = &one.candidate.table.table;
-        if !crate::observe::names_table(&digest.text, table) {
+        if !one.serves.contains(&effect.digest) {
             continue;
         }
         out.push_str(&comment(&format!(
@@ -142,7 +138,7 @@ fn why(advice: &Advice, one: &Judged) -> String {
 }
 
 /// The tools for tables that are too large, or too busy, for ALTER TABLE.
-fn large_table(_: &Advice, one: &Judged) -> String {
+fn large_table(one: &Judged) -> String {
     let table = &one.candidate.table;
     let add = one.candidate.add_clause().replace('`', "");
     let mut out = comment("for a large live table, one of:");

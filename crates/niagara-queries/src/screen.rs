@@ -18,9 +18,11 @@ use crate::work::Work;
 const SAMPLES: usize = 8;
 /// An index has to save this share of the work that is left, with its cost taken off.
 const WORTH: f64 = 0.01;
-/// A statement for which no cause was found counts only from this work on: about a millisecond.
+/// A statement that takes this share of its work is mended.
+const MENDED: f64 = 0.5;
+/// A statement for which no cause was found, or which is mended, counts only from this work on: about a third of a millisecond.
 const CHEAP: f64 = 1000.0;
-/// And what is saved of such statements counts only where it is this share of all.
+/// And what is saved of such statements counts only where it is this share of what is left, and a hundredth of what was there.
 const WORTH_WITHOUT_CAUSE: f64 = 0.05;
 /// One that the others make superfluous saves less than this share of what it saved alone.
 const SUPERFLUOUS: f64 = 0.05;
@@ -60,6 +62,8 @@ pub struct Judged {
     pub saves: f64,
     /// Work that the writes of the capture cost more with it.
     pub costs: f64,
+    /// The digests that use it in the set.
+    pub serves: Vec<String>,
     /// Whether it is in the set, and why not.
     pub fate: Fate,
 }
@@ -141,9 +145,10 @@ impl Judging<'_> {
         self.observed.info.count as f64
     }
 
-    /// Whether something is wrong with it that an index may mend.
+    /// Whether something is wrong with it that an index may mend, and that none of the set has mended.
     fn has_cause(&self) -> bool {
         self.observed.causes.iter().any(Cause::is_of_reading)
+            && self.now.total() > MENDED * self.base.total()
     }
 }
 
@@ -153,6 +158,8 @@ struct Screen<'a, 'o> {
     digests: Vec<Judging<'o>>,
     changes: Vec<Change>,
     deadline: Deadline,
+    /// Work of all executions before.
+    before: f64,
 }
 
 /// Judges the candidates; those that are not in the set are hidden when this ends.
@@ -174,12 +181,14 @@ pub fn screen(
         digests: Vec::new(),
         changes,
         deadline,
+        before: 0.0,
     };
     for one in observed.iter().filter(|one| one.work.is_some()) {
         screen.add(one)?;
     }
+    screen.before = screen.total();
     let mut screened = Screened {
-        work_before: screen.total(),
+        work_before: screen.before,
         ..Screened::default()
     };
     let total = candidates.len();
@@ -204,7 +213,7 @@ pub fn screen(
             .then(b.saves_alone.total_cmp(&a.saves_alone))
     });
     tell("indexes that can go")?;
-    screen.drops(catalog, observed, &judged, &mut screened)?;
+    screen.drops(catalog, observed, &mut judged, &mut screened)?;
     screened.work_after = screen.total()
         + judged
             .iter()
@@ -264,6 +273,7 @@ impl<'o> Screen<'_, 'o> {
             saves_alone: 0.0,
             saves: 0.0,
             costs: 0.0,
+            serves: Vec::new(),
             fate: Fate::NoTime,
         };
         if self.deadline.is_over() {
@@ -347,13 +357,13 @@ impl<'o> Screen<'_, 'o> {
                 // A statement that finds what it needs is better left alone, unless much is won.
                 if digest.has_cause() || saved < 0.0 {
                     saves += saved;
-                } else if digest.base.total() >= CHEAP {
+                } else if digest.now.total() >= CHEAP {
                     saves_without_cause += saved;
                 }
                 changed.push((place, work));
             }
         }
-        if saves_without_cause >= WORTH_WITHOUT_CAUSE * self.total() {
+        if saves_without_cause >= (WORTH_WITHOUT_CAUSE * self.total()).max(WORTH * self.before) {
             saves += saves_without_cause;
         }
         Ok((saves, changed))
@@ -491,7 +501,7 @@ impl<'o> Screen<'_, 'o> {
         &mut self,
         catalog: &Catalog,
         observed: &[Observed],
-        judged: &[Judged],
+        judged: &mut [Judged],
         screened: &mut Screened,
     ) -> Result<()> {
         let mut catalog = catalog.clone();
@@ -513,6 +523,18 @@ impl<'o> Screen<'_, 'o> {
             one.explain(self.copy)?;
             let is_write_of_values = one.executables.is_empty() && !one.structures.is_empty();
             unseen += u64::from(one.plan.is_none() && !is_write_of_values);
+            for judged in judged
+                .iter_mut()
+                .filter(|judged| judged.fate == Fate::Chosen)
+            {
+                let index = (
+                    judged.candidate.table.clone(),
+                    judged.candidate.name.clone(),
+                );
+                if one.uses.contains(&index) {
+                    judged.serves.push(one.info.digest.clone());
+                }
+            }
             used.extend(one.uses);
         }
         let touched: BTreeSet<TableName> = observed.iter().flat_map(Observed::tables).collect();
@@ -570,26 +592,17 @@ impl<'o> Screen<'_, 'o> {
     }
 }
 
-/// Takes the candidate that saves most; a shorter one in its place that is its beginning and saves nearly as much.
+/// Takes the candidate that saves most; a shorter one of the same table in its place that saves nearly as much.
 fn pop_best(waiting: &mut Vec<(f64, usize)>, judged: &[Judged]) -> Option<(f64, usize)> {
-    let (best, place) = waiting.pop()?;
-    let parts = &judged[place].candidate.parts;
-    let shorter = waiting.iter().enumerate().filter(|(_, (net, other))| {
-        let other = &judged[*other].candidate;
-        let is_beginning = other.table == judged[place].candidate.table
-            && other.parts.len() < parts.len()
-            && parts[..other.parts.len()] == other.parts[..];
-        is_beginning && *net >= NEARLY * best
+    let &(best, place) = waiting.last()?;
+    let candidate = |place: usize| &judged[place].candidate;
+    let as_good = waiting.iter().enumerate().filter(|(_, (net, other))| {
+        *net >= NEARLY * best && candidate(*other).table == candidate(place).table
     });
-    let shortest = shorter.min_by_key(|(_, (_, other))| judged[*other].candidate.parts.len());
-    match shortest.map(|(at, _)| at) {
-        None => Some((best, place)),
-        Some(at) => {
-            let taken = waiting.remove(at);
-            waiting.push((best, place));
-            Some(taken)
-        }
-    }
+    // Of those that are as short, the last one saves most.
+    let shortest = as_good
+        .min_by_key(|(at, (_, other))| (candidate(*other).parts.len(), std::cmp::Reverse(*at)));
+    shortest.map(|(at, _)| at).map(|at| waiting.remove(at))
 }
 
 /// Whether any sample of a digest uses the index.

@@ -26,6 +26,27 @@ use terms::{Found, find_terms};
 /// Deepest nesting of blocks that is looked at.
 const MAX_DEPTH: usize = 12;
 
+/// Operators of a statement that is taken apart, at most.
+const MAX_OPERATORS: usize = 2000;
+/// So many are taken apart on the stack that there is.
+const FEW_OPERATORS: usize = 50;
+/// Stack for all others, in bytes.
+const DEEP_STACK: usize = 256 << 20;
+
+/// Operators and connectives in a statement, at most: those in strings are counted too.
+fn operators(text: &str) -> usize {
+    let signs = text
+        .bytes()
+        .filter(|byte| b"+-*/|&=<>^%".contains(byte))
+        .count();
+    let words = text.split_ascii_whitespace().filter(|word| {
+        ["and", "or", "xor", "not", "union"]
+            .iter()
+            .any(|known| word.eq_ignore_ascii_case(known))
+    });
+    signs + words.count()
+}
+
 /// What a statement does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -144,8 +165,6 @@ pub enum Asks {
         name: String,
         /// The expression.
         expression: Option<String>,
-        /// Whether it is compared by `=` or IN.
-        is_equality: bool,
     },
     /// That it is not something.
     Not,
@@ -173,6 +192,8 @@ pub enum NotUnderstood {
         /// What the parser says.
         message: String,
     },
+    /// It has more operators than are taken apart.
+    TooLong,
     /// Several statements, or none.
     NotOne,
     /// It neither reads nor changes rows.
@@ -185,10 +206,29 @@ impl Structure {
     /// # Errors
     /// Why that cannot be done.
     pub fn read(text: &str, database: &str, catalog: &Catalog) -> Result<Self, NotUnderstood> {
+        let operators = operators(text);
+        if operators > MAX_OPERATORS {
+            return Err(NotUnderstood::TooLong);
+        }
+        if operators < FEW_OPERATORS {
+            return Self::parse(text, database, catalog);
+        }
+        // A chain of operators is a tree as deep as the chain is long.
+        std::thread::scope(|scope| {
+            let deep = std::thread::Builder::new().stack_size(DEEP_STACK);
+            let parsing = deep.spawn_scoped(scope, || Self::parse(text, database, catalog));
+            match parsing.map(std::thread::ScopedJoinHandle::join) {
+                Ok(Ok(structure)) => structure,
+                _ => Err(NotUnderstood::TooLong),
+            }
+        })
+    }
+
+    fn parse(text: &str, database: &str, catalog: &Catalog) -> Result<Self, NotUnderstood> {
         let dialect = MySqlDialect {};
         let mut parsed =
             Parser::parse_sql(&dialect, text).map_err(|error| NotUnderstood::Grammar {
-                message: error.to_string(),
+                message: expected(&error.to_string()),
             })?;
         let (Some(ast), true) = (parsed.pop(), parsed.is_empty()) else {
             return Err(NotUnderstood::NotOne);
@@ -219,6 +259,17 @@ impl Structure {
         blocks
             .max_by_key(|(offset, _)| *offset)
             .unwrap_or((0, None))
+    }
+}
+
+/// What the parser expected, without what it found, which may be a literal.
+fn expected(message: &str) -> String {
+    let (wanted, found) = message.split_once(", found").unwrap_or((message, ""));
+    let place = found.rfind(" at Line").map_or("", |at| &found[at..]);
+    let wanted = wanted.trim_start_matches("sql parser error: ");
+    match wanted.starts_with("Expected") {
+        true => format!("{wanted}{place}"),
+        false => "it cannot be taken apart".to_owned(),
     }
 }
 

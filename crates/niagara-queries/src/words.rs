@@ -10,7 +10,7 @@ use crate::screen::{Fate, Screened};
 use crate::statement::NotUnderstood;
 
 /// A number for people: three digits, thousands apart.
-pub fn number(value: f64) -> String {
+pub(crate) fn number(value: f64) -> String {
     if value.abs() < 10.0 && value.fract().abs() > 0.05 {
         return format!("{value:.1}");
     }
@@ -29,7 +29,7 @@ pub fn number(value: f64) -> String {
 }
 
 /// A share for people.
-pub fn percent(share: f64) -> String {
+pub(crate) fn percent(share: f64) -> String {
     match share {
         share if share > 0.985 && share < 1.0 => {
             format!("{:.1} %", (share * 1000.0).floor() / 10.0)
@@ -40,7 +40,7 @@ pub fn percent(share: f64) -> String {
 }
 
 /// Bytes for people.
-pub fn bytes(bytes: u64) -> String {
+pub(crate) fn bytes(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= 10 << 30 => format!("{} GB", bytes >> 30),
         bytes if bytes >= 1 << 20 => format!("{:.1} MB", bytes as f64 / f64::from(1 << 20)),
@@ -192,7 +192,7 @@ impl fmt::Display for Cause {
 }
 
 /// What the application may change, where it is the one to change something; none where an index is the remedy.
-pub fn application_remedy(cause: &Cause) -> Option<String> {
+pub(crate) fn application_remedy(cause: &Cause) -> Option<String> {
     match cause {
         Cause::Conversion {
             column, from, to, ..
@@ -318,6 +318,7 @@ impl fmt::Display for NotUnderstood {
             Self::Grammar { message } => {
                 write!(f, "the parser does not know its grammar: {message}")
             }
+            Self::TooLong => f.write_str("it has more operators than are taken apart"),
             Self::NotOne => f.write_str("it is several statements in one"),
             Self::OtherKind => f.write_str("it neither reads nor changes rows"),
         }
@@ -355,7 +356,7 @@ impl fmt::Display for Caution {
 }
 
 /// A time for people.
-pub fn span(seconds: f64) -> String {
+pub(crate) fn span(seconds: f64) -> String {
     match seconds {
         seconds if seconds >= 7200.0 => format!("{:.0} hours", seconds / 3600.0),
         seconds if seconds >= 120.0 => format!("{:.0} minutes", seconds / 60.0),
@@ -389,7 +390,7 @@ impl fmt::Display for TableAdvice {
 }
 
 /// `1 index`, `3 indexes`.
-pub fn counted(count: u64, one: &str) -> String {
+pub(crate) fn counted(count: u64, one: &str) -> String {
     match (count, one) {
         (1, _) => format!("1 {one}"),
         (count, "index") => format!("{count} indexes"),
@@ -445,9 +446,10 @@ pub fn headline(advice: &Advice) -> String {
                 more => format!("; {more}"),
             };
             format!(
-                "{} {} take {} of the counted work away{more}.",
+                "{} {} {} {} of the counted work away{more}.",
                 advice.finding,
                 counted(chosen as u64, "index"),
+                if chosen == 1 { "takes" } else { "take" },
                 percent(saved)
             )
         }
@@ -469,7 +471,7 @@ fn remainder(drops: usize, fresh: usize) -> String {
 }
 
 /// The share of the counted work that the set takes away.
-pub fn saved(screened: &Screened) -> f64 {
+pub(crate) fn saved(screened: &Screened) -> f64 {
     match screened.work_before > 0.0 {
         true => 1.0 - screened.work_after / screened.work_before,
         false => 0.0,

@@ -8,8 +8,7 @@ use std::time::Duration;
 use anyhow::Result;
 use common::Shop;
 use niagara_capture::info::info;
-use niagara_queries::copy::DataCopy;
-use niagara_queries::observe::{Deadline, Selection, observe, refresh_statistics};
+use niagara_queries::{DataCopy, Deadline, Selection, observe, refresh_statistics};
 
 /// Statements, and the code of what makes each of them slow.
 const CASES: [(&str, &str); 42] = [

@@ -30,5 +30,5 @@ pub(crate) use guess::{Guess, guess};
 pub use mode::{Charset, SqlMode, UnknownMode};
 pub use routine::RoutineMark;
 pub(crate) use scan::{Inside, Scanner};
-pub use tables::tables_of;
+pub(crate) use tables::tables_of;
 pub use word::{Effect, effect_of};

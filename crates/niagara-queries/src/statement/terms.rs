@@ -156,11 +156,7 @@ pub(super) fn find_terms<'a>(expr: &'a Expr, scope: &Scope<'_>, found: &mut Foun
                 found.terms.push(Term {
                     table,
                     column,
-                    asks: Asks::Function {
-                        name,
-                        expression,
-                        is_equality: false,
-                    },
+                    asks: Asks::Function { name, expression },
                 });
             }
             add_queries(expr, found);
@@ -321,11 +317,7 @@ fn ask(side: Side, asks: Asks, _: &Scope<'_>, found: &mut Found<'_>) {
         } => found.terms.push(Term {
             table,
             column,
-            asks: Asks::Function {
-                name,
-                expression,
-                is_equality: matches!(asks, Asks::Equal(_) | Asks::In(_) | Asks::Join(_)),
-            },
+            asks: Asks::Function { name, expression },
         }),
         Side::Outer | Side::Constant(_) | Side::Mixed => {}
     }

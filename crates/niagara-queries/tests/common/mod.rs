@@ -10,8 +10,7 @@ use anyhow::{Context, Result};
 use niagara_capture::log::ReadOptions;
 use niagara_capture::{Import, import};
 use niagara_load::Admin;
-use niagara_queries::screen::Limits;
-use niagara_queries::{Advice, Request, advise};
+use niagara_queries::{Advice, Limits, Request, advise};
 use niagara_server::{
     Cache, Catalog, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, get, launch,
 };

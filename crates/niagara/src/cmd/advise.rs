@@ -11,8 +11,7 @@ use niagara_lab::quantity::bytes;
 use niagara_lab::{Data, Event, Observer, Origin, looks_like_path};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::{MadeBy, image_of};
-use niagara_queries::screen::Limits;
-use niagara_queries::{Advice, Request, advise, report, schema};
+use niagara_queries::{Advice, Limits, Request, advise, report, schema};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{
     Cache, Cancel, Catalog, Config, Install, LaunchSpec, Runtime, get, hold_server, launch,
