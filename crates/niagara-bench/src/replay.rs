@@ -230,7 +230,6 @@ fn imported(log: &Path) -> Result<PathBuf> {
         replace: true,
         clients: Vec::new(),
         counted: None,
-        clients: Vec::new(),
     };
     import(&job, &AtomicBool::new(false), |_| {})?;
     Ok(output)

@@ -111,7 +111,6 @@ impl Room {
             replace: true,
             clients: Vec::new(),
             counted: None,
-            clients: Vec::new(),
         };
         import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
     }

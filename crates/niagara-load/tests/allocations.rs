@@ -176,7 +176,6 @@ fn capture_of(statements: u64, folder: &std::path::Path) -> CaptureWorkload {
         replace: true,
         clients: Vec::new(),
         counted: None,
-        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     CaptureWorkload::open(&output).expect("a capture")

@@ -40,7 +40,6 @@ fn capture(folder: &Path, statements: &[(u32, &str)]) -> CaptureWorkload {
         replace: true,
         clients: Vec::new(),
         counted: None,
-        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     CaptureWorkload::open(&output).expect("a capture")

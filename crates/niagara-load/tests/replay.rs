@@ -54,7 +54,6 @@ fn capture(log: &Path) -> PathBuf {
         replace: true,
         clients: Vec::new(),
         counted: None,
-        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     output

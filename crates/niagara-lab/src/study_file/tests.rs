@@ -874,7 +874,6 @@ fn capture(folder: &Path, name: &str, sessions: u64) {
         replace: true,
         clients: Vec::new(),
         counted: None,
-        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
 }

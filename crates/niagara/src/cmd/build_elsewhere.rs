@@ -63,10 +63,10 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     let over: String = over.collect();
     let has_no_time = |reason: &&Reason| matches!(reason, Reason::BuildBudget { .. });
     let is_unasked = |reason: &&Reason| matches!(reason, Reason::OnlyByName { .. });
-    let what_to_do = if left_out.iter().any(|reason| has_no_time(&reason)) {
+    let what_to_do = if left_out.iter().any(has_no_time) {
         // With --with-builds there was no time for any.
         format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)")
-    } else if left_out.iter().any(|reason| is_unasked(&reason)) {
+    } else if left_out.iter().any(is_unasked) {
         format!("`scripts/setup builds` once, then --with-builds ({BUILD_BUDGET}, 1h unless given)")
     } else {
         // Left out on request, begun without, or failed: each says so itself.

@@ -215,7 +215,9 @@ fn table_text(table: &Table, id: &str) -> String {
         return text;
     }
     let any = |has: fn(&Row) -> bool| table.rows.iter().any(has);
-    let extra: Vec<(&str, fn(&Row) -> String)> = [
+    /// A further column: its name, and its text in a row.
+    type Column = (&'static str, fn(&Row) -> String);
+    let extra: Vec<Column> = [
         (
             any(|row| row.verdict.is_some()),
             "verdict",

@@ -36,7 +36,6 @@ pub(super) fn capture(folder: &Path, statements: &[(u64, &str, &str)]) -> PathBu
         replace: true,
         clients: Vec::new(),
         counted: None,
-        clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
     output
