@@ -108,7 +108,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// It refuses the statement.
-    pub fn plan(&mut self, database: &str, sql: &str) -> Result<Plan, LoadError> {
+    pub(crate) fn plan(&mut self, database: &str, sql: &str) -> Result<Plan, LoadError> {
         self.within(database)?;
         let text = self.forgiving(|reader| reader.value(&format!("EXPLAIN FORMAT=JSON {sql}")))?;
         Ok(text.and_then(|text| Plan::parse(&text)).unwrap_or_default())
@@ -118,7 +118,11 @@ impl DataCopy {
     ///
     /// # Errors
     /// It refuses the statement.
-    pub fn canonical(&mut self, database: &str, sql: &str) -> Result<Option<String>, LoadError> {
+    pub(crate) fn canonical(
+        &mut self,
+        database: &str,
+        sql: &str,
+    ) -> Result<Option<String>, LoadError> {
         self.within(database)?;
         let explain = match self.is_mariadb {
             true => format!("EXPLAIN EXTENDED {sql}"),
@@ -139,7 +143,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// It refuses the statement.
-    pub fn count(&mut self, database: &str, sql: &str) -> Result<Counted, LoadError> {
+    pub(crate) fn count(&mut self, database: &str, sql: &str) -> Result<Counted, LoadError> {
         self.within(database)?;
         let counter = &self.counter;
         match counter.count(&mut self.reader, sql) {
@@ -175,7 +179,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// The server refuses it.
-    pub fn build(&mut self, table: &TableName, name: &str, add: &str) -> Result<Built> {
+    pub(crate) fn build(&mut self, table: &TableName, name: &str, add: &str) -> Result<Built> {
         let alter = format!("ALTER TABLE {} {add}", table.quoted());
         let begun = Instant::now();
         let online = match self
@@ -203,7 +207,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// The server does not answer.
-    pub fn index_bytes(&mut self, table: &TableName, index: &str) -> Result<u64> {
+    fn index_bytes(&mut self, table: &TableName, index: &str) -> Result<u64> {
         let escaped = |text: &str| text.replace('\\', "\\\\").replace('\'', "''");
         let pages = self.writer.value(&format!(
             "SELECT CAST(SUM(stat_value) AS UNSIGNED) FROM mysql.innodb_index_stats WHERE database_name = '{}' \
@@ -221,7 +225,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// The server refuses it.
-    pub fn show(
+    pub(crate) fn show(
         &mut self,
         table: &TableName,
         index: &str,
@@ -246,7 +250,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// The server refuses it.
-    pub fn analyze(&mut self, table: &TableName) -> Result<()> {
+    pub(crate) fn analyze(&mut self, table: &TableName) -> Result<()> {
         Ok(self
             .writer
             .run(format!("ANALYZE TABLE {}", table.quoted()).as_bytes())?)
@@ -256,7 +260,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// The server does not answer.
-    pub fn removal_work(&mut self, table: &TableName) -> Result<Option<Work>> {
+    pub(crate) fn removal_work(&mut self, table: &TableName) -> Result<Option<Work>> {
         let rows = self.writer.value(&format!(
             "SELECT COUNT(*) FROM (SELECT 1 FROM {} LIMIT {PROBED_ROWS}) AS few",
             table.quoted()
@@ -286,7 +290,7 @@ impl DataCopy {
     ///
     /// # Errors
     /// The server refuses it.
-    pub fn rows(&mut self, sql: &str) -> Result<Vec<niagara_load::Row>> {
+    pub(crate) fn rows(&mut self, sql: &str) -> Result<Vec<niagara_load::Row>> {
         Ok(self.writer.rows(sql)?)
     }
 }

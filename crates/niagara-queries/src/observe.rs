@@ -138,12 +138,12 @@ impl Deadline {
     }
 
     /// Whether it is over.
-    pub fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         Instant::now() >= self.0
     }
 
     /// A part of what is left.
-    pub fn part(&self, share: f64) -> Self {
+    pub(crate) fn part(&self, share: f64) -> Self {
         Self(
             Instant::now()
                 + self
