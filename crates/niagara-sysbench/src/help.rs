@@ -1,7 +1,5 @@
 //! `--help` and `TEST help`, laid out as sysbench does.
 
-use crate::fileio::options as fileio;
-use crate::machine_test::MachineTest;
 use crate::option::{
     BEYOND, DATABASE, Definition, GENERAL, LOG, MYSQL, SEED, labelled_options, of_test,
 };
@@ -41,16 +39,7 @@ pub fn general() -> String {
     for kind in SysbenchTest::ALL {
         let _ = writeln!(text, "  {kind}");
     }
-    let _ = write!(
-        text,
-        "A script is named by its path, or - for standard input.\n\nCompiled-in tests:\n  {} - {}\n",
-        fileio::NAME,
-        fileio::TITLE
-    );
-    for test in MachineTest::ALL {
-        let _ = writeln!(text, "  {} - {}", test.name(), test.title());
-    }
-    text.push_str("\nSee 'sysbench <testname> help' for a list of options for each test.\n\n");
+    text.push_str("A script is named by its path, or - for standard input.\n\nSee 'sysbench <testname> help' for a list of options for each test.\n\n");
     text
 }
 

@@ -11,13 +11,10 @@ mod buckets;
 mod command_line;
 mod config_file;
 mod failure;
-mod fileio;
 mod help;
 mod job;
 mod load;
 mod log;
-mod machine_load;
-mod machine_test;
 mod option;
 mod progress;
 mod report;
@@ -27,6 +24,7 @@ mod settings;
 mod tables;
 mod tally;
 mod values;
+#[cfg(test)]
 mod without_server;
 
 use std::ffi::OsString;
@@ -42,7 +40,6 @@ pub use job::OnInterrupt;
 use failure::Failure;
 use job::Job;
 use log::{Log, print, remark};
-use machine_test::MachineTest;
 use settings::Settings;
 
 /// What `--version` says: the sysbench whose command line this is. Programs compare it.
@@ -104,10 +101,6 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
     log.notice(&format!("{VERSION}\n"));
     let kind = match test(line.test.as_deref(), log)? {
         Test::Own(kind) => kind,
-        Test::Machine(test) => {
-            return machine_load::dispatch(test, line, settings, log, on_interrupt);
-        }
-        Test::Files => return fileio::dispatch(line, settings, log, on_interrupt),
         Test::Script(path) => {
             return script::dispatch(&path, words, line, settings, log, on_interrupt);
         }
@@ -158,14 +151,13 @@ fn commands(kind: SysbenchTest) -> &'static str {
     }
 }
 
+/// Tests of sysbench that ask nothing of a database server.
+const MACHINE_TESTS: [&str; 5] = ["cpu", "fileio", "memory", "mutex", "threads"];
+
 /// What a test's name means.
 enum Test {
     /// A workload of Niagara's own.
     Own(SysbenchTest),
-    /// One of the machine.
-    Machine(MachineTest),
-    /// That of files.
-    Files,
     /// A script, by its path.
     Script(String),
 }
@@ -174,14 +166,20 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
     let Some(name) = name.filter(|name| *name != "-") else {
         return Ok(Test::Script("-".into()));
     };
-    if name == fileio::options::NAME {
-        return Ok(Test::Files);
+    if MACHINE_TESTS.contains(&name) {
+        return Err(Failure::usage(format!(
+            "'{name}' measures the machine, not a database server: niagara has no such test.\n\
+             remedy: run the test of sysbench itself (package sysbench); for files fio is another choice"
+        )));
     }
-    if let Some(test) = MachineTest::ALL
-        .into_iter()
-        .find(|test| test.name() == name)
-    {
-        return Ok(Test::Machine(test));
+    if name == "oltp" {
+        return Err(Failure::usage(
+            "'oltp' is a test of sysbench 0.4: its successors have other names and options\n\
+             remedy: oltp_read_write, or oltp_read_only for --oltp-read-only=on, or oltp_point_select for \
+             --oltp-test-mode=simple; --oltp-table-size is --table-size, --num-threads is --threads, --max-time is --time, \
+             --max-requests is --events"
+                .to_owned(),
+        ));
     }
     let sysbench = |name: &str| name.parse::<SysbenchTest>().ok();
     if let Some(kind) = sysbench(name) {

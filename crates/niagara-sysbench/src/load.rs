@@ -42,20 +42,6 @@ pub trait Guest {
     /// An option has a value that it does not take.
     fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure>;
 
-    /// What it says and does before the threads are there.
-    ///
-    /// # Errors
-    /// It cannot begin.
-    fn before(&mut self, _log: Log) -> Result<(), Failure> {
-        Ok(())
-    }
-
-    /// What is to be done when the warm-up is over, on a thread of its own: whatever it has counted by itself until then is
-    /// not to be in its reports, which are of the time after. Default: nothing.
-    fn after_warm_up(&self) -> Option<Box<dyn FnOnce() + Send>> {
-        None
-    }
-
     /// All its threads are there.
     fn started(&mut self) {}
 
@@ -80,9 +66,6 @@ pub fn run(
     let settings = &job.settings;
     let log = job.log;
     log.notice(&mode(settings));
-    if let Some(guest) = &mut script {
-        guest.before(log)?;
-    }
     log.notice("Initializing worker threads...\n");
     let give_up = Arc::new(AtomicBool::new(false));
     let threads = script.as_mut().map(|guest| guest.threads()).transpose()?;
@@ -97,7 +80,6 @@ pub fn run(
     }
 
     let started = Instant::now();
-    forget_warm_up(settings, script.as_deref());
     let mut progress = Progress::new(settings);
     let mut queue_is_full = false;
     let result = driver.run(0, &run_options(settings), &mut |stats| {
@@ -170,20 +152,6 @@ pub fn run(
     log.say(Level::Info, "Done.\n");
     finish(job, &rest, elapsed, script);
     Ok(code)
-}
-
-/// Has a guest forget what it has counted in the warm-up once that is over.
-fn forget_warm_up(settings: &Settings, guest: Option<&dyn Guest>) {
-    let warm_up = settings.warm_up;
-    if warm_up.is_zero() {
-        return;
-    }
-    if let Some(forget) = guest.and_then(|guest| guest.after_warm_up()) {
-        std::thread::spawn(move || {
-            std::thread::sleep(warm_up);
-            forget();
-        });
-    }
 }
 
 /// Tells that all threads are there, one by one where that is asked for.
@@ -415,8 +383,11 @@ pub fn fresh_seed() -> u64 {
 mod tests {
     use super::*;
     use crate::without_server::{Thread, Threads, WithoutServer};
-    use crate::{command_line, machine_load};
-    use niagara_load::{Reply, Want};
+    use crate::{command_line, servers};
+    use niagara_load::{
+        Endpoint, Reply, ScriptInfo, ScriptSource, ScriptWorkload, TlsOptions, Transport, Want,
+        WorkloadSpec,
+    };
 
     type Deed = Arc<dyn Fn() + Send + Sync>;
 
@@ -424,7 +395,6 @@ mod tests {
     struct Deeds {
         event: Deed,
         parting: Deed,
-        is_warm: Arc<AtomicBool>,
         /// Of the final report: its seconds since the start, and those that its counts are of.
         reported: Option<(f64, f64)>,
     }
@@ -434,7 +404,6 @@ mod tests {
             Deeds {
                 event: Arc::new(event),
                 parting: Arc::new(|| {}),
-                is_warm: Arc::default(),
                 reported: None,
             }
         }
@@ -448,7 +417,30 @@ mod tests {
             change(&mut settings);
             let log = Log { verbosity: 0 };
             let never = || -> Result<Arc<AtomicBool>, String> { Ok(Arc::default()) };
-            let result = machine_load::run(self, "deeds", line, settings, log, &never);
+            let source = ScriptSource {
+                path: "deeds".into(),
+                text: String::new(),
+                modules: std::collections::BTreeMap::new(),
+            };
+            // A thread of the system for each of its own.
+            let info = ScriptInfo {
+                blocks: true,
+                ..ScriptInfo::default()
+            };
+            let job = Job {
+                spec: WorkloadSpec::of(ScriptWorkload::new(source, info)),
+                endpoints: vec![Endpoint {
+                    transport: Transport::Unix("/nonexistent".into()),
+                    user: String::new(),
+                    password: String::new(),
+                    database: String::new(),
+                    tls: TlsOptions::default(),
+                }],
+                ignored_errors: servers::ignored_errors(&line.values).unwrap(),
+                settings,
+                log,
+            };
+            let result = super::run(&job, &never, Some(self));
             assert!(result.is_ok(), "{result:?}");
         }
     }
@@ -457,11 +449,6 @@ mod tests {
         fn threads(&mut self) -> Result<Arc<dyn ScriptThreads>, Failure> {
             let threads = DeedThreads(Arc::clone(&self.event), Arc::clone(&self.parting));
             Ok(Arc::new(WithoutServer(threads)))
-        }
-
-        fn after_warm_up(&self) -> Option<Box<dyn FnOnce() + Send>> {
-            let is_warm = Arc::clone(&self.is_warm);
-            Some(Box::new(move || is_warm.store(true, Ordering::Relaxed)))
         }
 
         fn interval(&mut self, _interval: &Interval, _log: Log) -> bool {
@@ -516,7 +503,7 @@ mod tests {
         for words in ["98 % of a CPU", "--niagara-loops=N"] {
             assert!(warning.contains(words), "{warning}");
         }
-        // A test of the processor, say.
+        // As many as there may be.
         assert_eq!(generator_warning(Some(limit(4)), &settings), None);
         assert_eq!(generator_warning(None, &settings), None);
     }
@@ -528,22 +515,5 @@ mod tests {
         guest.run(|_| {});
         let (elapsed, seconds) = guest.reported.unwrap();
         assert!(elapsed >= 0.3 && seconds >= 0.3, "{elapsed} {seconds}");
-    }
-
-    #[test]
-    fn a_guest_is_told_of_the_end_of_the_warm_up() {
-        let is_warm = Arc::new(AtomicBool::new(false));
-        let seen = Arc::clone(&is_warm);
-        // The first event, which is not counted, goes on until then.
-        let mut guest = Deeds::new(move || {
-            let began = Instant::now();
-            while !seen.load(Ordering::Relaxed) && began.elapsed() < Duration::from_secs(60) {
-                std::thread::sleep(Duration::from_millis(1));
-            }
-        });
-        guest.is_warm = Arc::clone(&is_warm);
-        guest.run(|settings| settings.warm_up = Duration::from_millis(50));
-        assert!(is_warm.load(Ordering::Relaxed));
-        assert!(guest.reported.is_some());
     }
 }
