@@ -24,7 +24,7 @@ const FLAGS: [(&str, u32); 7] = [
 
 impl ClientFlags {
     /// `UPDATE` and the like tell the rows that they found, not those that they changed.
-    pub const FOUND_ROWS: ClientFlags = ClientFlags(1 << 1);
+    pub(crate) const FOUND_ROWS: ClientFlags = ClientFlags(1 << 1);
     /// A command may be several statements.
     pub const MULTI_STATEMENTS: ClientFlags = ClientFlags(1 << 16);
     /// Those that change what is executed. `local_files` lets the server ask for files of the client's, which no replay gives, and
@@ -144,10 +144,10 @@ const CHARSETS: [(&str, &[u16]); 37] = [
 
 impl LoginCharset {
     /// latin1, which is Windows-1252 to these servers.
-    pub const LATIN1: LoginCharset = LoginCharset(8);
+    pub(crate) const LATIN1: LoginCharset = LoginCharset(8);
 
     /// By a collation's number; none for 0, which says nothing.
-    pub fn of_collation(number: u64) -> Option<LoginCharset> {
+    pub(crate) fn of_collation(number: u64) -> Option<LoginCharset> {
         u16::try_from(number)
             .ok()
             .filter(|&number| number != 0)

@@ -3,7 +3,7 @@
 use niagara_stats::Estimate;
 
 /// A space at which no line is broken.
-pub const NO_BREAK: char = '\u{a0}';
+const NO_BREAK: char = '\u{a0}';
 /// What stands where there is no number.
 pub const NOTHING: &str = "–";
 
@@ -182,6 +182,11 @@ pub fn unbroken(text: &str) -> String {
         out.push(before);
     }
     out
+}
+
+/// With ordinary spaces in place of those at which no line is broken.
+pub fn breakable(text: &str) -> String {
+    text.replace(NO_BREAK, " ")
 }
 
 /// `2026-09-21 14:13 UTC`.

@@ -128,6 +128,8 @@ impl Display for Reason {
     }
 }
 
+impl std::error::Error for Reason {}
+
 /// A reason where its heading stands before it already.
 pub(crate) struct Detail<'a>(pub(crate) &'a Reason);
 

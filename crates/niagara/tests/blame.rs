@@ -103,8 +103,7 @@ fn two_levers_that_fail_only_together_cost_one_of_them_and_not_the_study() {
         "apart-two",
         "One half",
         "Other half",
-        "together",
-        "either alone",
+        "does-not-start-together",
     ] {
         assert!(before[0].contains(word), "no {word:?} in {before:?}");
     }

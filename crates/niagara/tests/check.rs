@@ -86,7 +86,10 @@ fn ctrl_c_ends_a_check_and_its_servers() {
 fn mistakes_are_told_with_a_remedy() {
     let place = Place::new();
     for (words, told) in [
-        (&["mariadb-10.12"][..], "did you mean mariadb-10.11?"),
+        (
+            &["mariadb-10.12"][..],
+            "known: mariadb-10.11, mariadb-11.8, mysql-9.7\nremedy: name one of these",
+        ),
         (
             &["/nonexistent/mariadbd"],
             "cannot run /nonexistent/mariadbd: No such file or directory (os error 2)\nremedy: give the path of mariadbd",

@@ -176,7 +176,7 @@ fn a_comparison_from_another_host_ends_with_a_verdict() {
     let (code, stdout, stderr) = run(place.niagara(&["report"]).arg(place.out()));
     assert_eq!(code, Some(0), "{stderr}");
     assert!(
-        stdout.contains(HOST) && stdout.contains("not watched"),
+        stdout.contains(HOST) && stdout.contains("is not observed"),
         "{stdout}"
     );
 }

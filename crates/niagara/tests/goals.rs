@@ -62,7 +62,8 @@ fn a_planted_tail_is_found_at_a_fixed_rate() {
     let judged = comparison.judged();
     assert_eq!(judged.verdict, Some(Verdict::Slower), "{judged:?}");
     let tail = comparison.goal.figure(&judged.estimate);
-    assert!(tail.ratio > 2.0, "{tail:?}");
+    // How much larger depends on what else the machine does.
+    assert!(tail.low > 1.0, "{tail:?}");
     // Equal rates: as many transactions on either side, but for chance.
     let throughput = comparison.throughput.estimate.ratio;
     assert!((0.9..1.1).contains(&throughput), "{throughput}");

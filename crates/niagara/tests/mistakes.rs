@@ -397,7 +397,7 @@ fn a_workload_a_lever_or_a_server_that_is_not_there_is_answered_with_what_is() {
         ),
         (
             &["compare", "mariadb-10.12", "base"],
-            &["remedy: did you mean `mariadb-10.11`?"],
+            &["remedy: write a server (mariadb-10.11"],
         ),
         (
             &["tune", "--only", "transport-unx"],

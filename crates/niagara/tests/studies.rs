@@ -648,8 +648,8 @@ fn a_study_is_asked_of_another_server() {
     let (code, _, stderr) = plan("mariadb-11.9");
     assert_eq!(code, Some(1), "{stderr}");
     assert!(
-        stderr.contains("no server is called `mariadb-11.9`; did you mean mariadb-11.8?")
-            && stderr.contains("\nremedy: name one of these, or the path"),
+        stderr.contains("no server is called `mariadb-11.9`\nknown: ")
+            && stderr.contains("\nremedy: name one of these; or give the path"),
         "{stderr}"
     );
 }

@@ -68,9 +68,11 @@ pub(crate) fn resolve_or_reason(
         Err(error) if error.is::<Cancelled>() || bench.cancel().is_cancelled() => {
             Err(Cancelled.into())
         }
-        Err(error) => Ok(Err(Reason::NotAvailable {
-            error: format!("{error:#}"),
-        })),
+        Err(error) => Ok(Err(error.downcast::<Reason>().unwrap_or_else(|error| {
+            Reason::NotAvailable {
+                error: format!("{error:#}"),
+            }
+        }))),
     }
 }
 

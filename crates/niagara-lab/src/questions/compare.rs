@@ -4,7 +4,7 @@ use anyhow::{Result, bail};
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
 use niagara_store::{
-    About, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels, Phase,
+    About, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels, Phase, Reason,
     SameAnswers, Summary, Warning,
 };
 
@@ -17,7 +17,7 @@ use crate::questions::build_note::{Noted, build_notes, wrong_build};
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment};
-use crate::questions::failure_words::shortened;
+use crate::questions::failure_words::{shortened, why_unmeasured};
 use crate::questions::identical_first::identical_duels;
 use crate::questions::rate::{RateChoice, find_rate};
 use crate::questions::same_answers::{AnswersBeside, are_compared, take_answers};
@@ -248,6 +248,15 @@ impl Measuring for Comparing<'_> {
         )?;
         if let (Some(failure), true) = (&outcome.failure, outcome.duels.is_empty()) {
             bail!("{failure}");
+        }
+        let goal = self.options.goal;
+        let is_measured = outcome.duels.iter().any(|duel| goal.gain(duel).is_some());
+        if !is_measured && !outcome.interrupted {
+            let reason = why_unmeasured(&outcome).unwrap_or(Reason::TimeEnded);
+            bail!(
+                "no duel was measured, so there is no verdict: {reason}\n\
+                 remedy: a longer --budget, or shorter duels (--couples, --slice)"
+            );
         }
         // The history is of duels whose load came from this host.
         let from_here = self.bench.client().is_none();

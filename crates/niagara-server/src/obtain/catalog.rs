@@ -253,7 +253,8 @@ pub(crate) fn is_shipped(name: &str) -> bool {
     EMBEDDED.get_file(format!("{name}.toml")).is_some()
 }
 
-/// The known names that `name` may be a slip of the pen of: another version is another server, and is not offered for it.
+/// The known names that `name` may be a typing error of: another version is another server, and is not offered for it. A name
+/// without a version may mean any.
 pub fn of_same_version<'n>(
     name: &str,
     known: impl IntoIterator<Item = &'n str>,
@@ -262,7 +263,7 @@ pub fn of_same_version<'n>(
     let version = digits(name);
     known
         .into_iter()
-        .filter(move |known| digits(known) == version)
+        .filter(move |known| version.is_empty() || digits(known) == version)
 }
 
 fn toml_name(path: &std::path::Path) -> Option<String> {

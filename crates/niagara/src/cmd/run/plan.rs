@@ -761,9 +761,9 @@ mod tests {
         let compare = "kind = \"compare\"\na = \"base\"\nb = \"base\"\n";
         let away = plan_of(&format!("{compare}client_host = \"db-client\"\n")).text();
         assert!(
-            away.contains("db-client") && away.contains("not watched"),
+            away.contains("db-client") && away.contains("not observed"),
             "{away}"
         );
-        assert!(!plan_of(compare).text().contains("not watched"));
+        assert!(!plan_of(compare).text().contains("not observed"));
     }
 }
