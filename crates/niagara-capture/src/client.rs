@@ -13,6 +13,7 @@ pub struct ClientFlags(u32);
 
 /// The flags by the names of the protocol, without `CLIENT_`.
 const FLAGS: [(&str, u32); 7] = [
+    // UPDATE and the like tell the rows that they found, not those that they changed.
     ("found_rows", 1 << 1),
     ("no_schema", 1 << 4),
     ("local_files", 1 << 7),
@@ -23,8 +24,6 @@ const FLAGS: [(&str, u32); 7] = [
 ];
 
 impl ClientFlags {
-    /// `UPDATE` and the like tell the rows that they found, not those that they changed.
-    pub(crate) const FOUND_ROWS: ClientFlags = ClientFlags(1 << 1);
     /// A command may be several statements.
     pub const MULTI_STATEMENTS: ClientFlags = ClientFlags(1 << 16);
     /// Those that change what is executed. `local_files` lets the server ask for files of the client's, which no replay gives, and
