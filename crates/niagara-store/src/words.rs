@@ -91,9 +91,8 @@ impl Reason {
             Self::NotComputable { .. } => "not for this machine",
             Self::ChangesNothing => "changes nothing here",
             Self::Excludes { .. } => "excluded by the baseline",
-            Self::DoesNotStart { .. } | Self::DoesNotStartTogether { .. } => {
-                "the server does not start with it"
-            }
+            Self::DoesNotStart { .. } => "the server does not start with it",
+            Self::DoesNotStartTogether { .. } => "the server does not start with both together",
             Self::NothingToActOn { .. } => "nothing to act on",
             Self::Unchanged { .. } => "already so, or ignored by the server",
             Self::WouldLower { .. } => "your configuration has more already",

@@ -174,7 +174,8 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
     }
     if name == "oltp" {
         return Err(Failure::usage(
-            "'oltp' is a test of sysbench 0.4: its successors have other names and options\n\
+            "Cannot find benchmark 'oltp': no such built-in test, file or module\n\
+             'oltp' is a test of sysbench 0.4: its successors have other names and options\n\
              remedy: oltp_read_write, or oltp_read_only for --oltp-read-only=on, or oltp_point_select for \
              --oltp-test-mode=simple; --oltp-table-size is --table-size, --num-threads is --threads, --max-time is --time, \
              --max-requests is --events"

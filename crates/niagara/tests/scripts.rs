@@ -625,7 +625,6 @@ fn reports_speak_of_statements_once_a_script_has_a_driver() {
     for (script, test, line) in [
         (rests, "script.lua", "eps: "),
         (&has_driver, "script.lua", "tps: "),
-        ("", "cpu --cpu-max-prime=10", "eps: "),
     ] {
         let alone = Alone::new(script);
         let shapes = BOTH.map(|program| {
@@ -642,7 +641,7 @@ fn reports_speak_of_statements_once_a_script_has_a_driver() {
 fn a_thread_that_is_free_takes_the_next_event_when_it_arrives() {
     let script = "ffi.cdef[[int usleep(unsigned int);]]\nfunction event() ffi.C.usleep(1000) end";
     let alone = Alone::new(script);
-    for test in ["script.lua", "cpu --cpu-max-prime=100"] {
+    for test in ["script.lua"] {
         for program in BOTH {
             let words = format!("{test} --rate=100 --time=3 run");
             let (code, stdout) = alone.run(program, &words);
@@ -923,7 +922,10 @@ fn soak() {
 #[test]
 fn an_event_that_does_not_end_does_not_hold_up_the_report() {
     let stage = Stage::new();
-    let endless = stage.write("endless.lua", "function event() while true do end end\n");
+    let endless = stage.write(
+        "endless.lua",
+        "ffi.cdef[[unsigned int sleep(unsigned int);]]\nfunction event() ffi.C.sleep(100000) end\n",
+    );
     let start = |words: &str| {
         Command::new(env!("CARGO_BIN_EXE_niagara"))
             .arg("sysbench")
