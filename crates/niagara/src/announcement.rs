@@ -53,16 +53,21 @@ fn of_compare(plan: &ComparePlan) -> String {
         Protocol::Duel => A_DUEL,
         Protocol::Pair | Protocol::Trimmed | Protocol::Solo => "",
     };
+    let units = match plan.protocol {
+        Protocol::Duel => "duels",
+        Protocol::Pair => "pairs",
+        Protocol::Trimmed => "series of runs",
+        Protocol::Solo => "runs",
+    };
     let each = match plan.duel_seconds {
         Some(seconds) => format!("of about {seconds:.0} s"),
         None => "of jobs, whose time is not known before the first,".to_owned(),
     };
     let mut text = format!(
-        "A: {}\nB: {}\n{}; {}s {each} for {} at most{duel}",
+        "A: {}\nB: {}\n{}; {units} {each} for {} at most{duel}",
         plan.a,
         plan.b,
         plan.load,
-        plan.protocol,
         clock(Duration::from_secs_f64(plan.budget_seconds)),
     );
     if let Some(visible) = plan.detectable {

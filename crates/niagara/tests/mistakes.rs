@@ -420,6 +420,25 @@ fn a_workload_a_lever_or_a_server_that_is_not_there_is_answered_with_what_is() {
 }
 
 #[test]
+fn a_comparison_without_a_duel_is_no_verdict() {
+    let words = [
+        "compare",
+        "base",
+        "cfg.innodb_io_capacity=400",
+        "--protocol",
+        "trimmed",
+        "--budget",
+        "1s",
+        "--table-size",
+        "1000",
+    ];
+    refused(
+        &words,
+        &["no duel was measured", "remedy: a longer --budget"],
+    );
+}
+
+#[test]
 fn a_cache_that_cannot_be_written_names_the_variable() {
     let place = Place::new();
     let file = place.folder.path().join("file");
