@@ -378,10 +378,7 @@ impl Catalog {
         ))?;
         for row in rows {
             let mut row = Values(row.into_iter());
-            let name = TableName {
-                database: row.text(),
-                table: row.text(),
-            };
+            let name = row.table_name();
             let engine = row.next();
             let (rows, data_bytes, index_bytes) = (row.number(), row.number(), row.number());
             let is_view = row.text().contains("VIEW");
@@ -409,10 +406,7 @@ impl Catalog {
         ))?;
         for row in rows {
             let mut row = Values(row.into_iter());
-            let Some(table) = self.tables.get_mut(&TableName {
-                database: row.text(),
-                table: row.text(),
-            }) else {
+            let Some(table) = self.tables.get_mut(&row.table_name()) else {
                 continue;
             };
             table.columns.push(Column {
@@ -440,10 +434,7 @@ impl Catalog {
         ))?;
         for row in rows {
             let mut row = Values(row.into_iter());
-            let Some(table) = self.tables.get_mut(&TableName {
-                database: row.text(),
-                table: row.text(),
-            }) else {
+            let Some(table) = self.tables.get_mut(&row.table_name()) else {
                 continue;
             };
             let name = row.text();
@@ -485,15 +476,9 @@ impl Catalog {
         for row in rows {
             let mut row = Values(row.into_iter());
             let name = row.text();
-            let table = TableName {
-                database: row.text(),
-                table: row.text(),
-            };
+            let table = row.table_name();
             let column = row.text();
-            let referenced = TableName {
-                database: row.text(),
-                table: row.text(),
-            };
+            let referenced = row.table_name();
             let referenced_column = row.text();
             let last = self.foreign_keys.last_mut();
             match last.filter(|key| key.name == name && key.table == table) {
@@ -524,6 +509,14 @@ impl Values {
 
     fn text(&mut self) -> String {
         self.next().unwrap_or_default()
+    }
+
+    /// A database and a table.
+    fn table_name(&mut self) -> TableName {
+        TableName {
+            database: self.text(),
+            table: self.text(),
+        }
     }
 
     fn number(&mut self) -> u64 {

@@ -353,16 +353,21 @@ impl<R: Read> Lines<R> {
     }
 }
 
+/// Copies what was not `given` yet of `out`, as far as it fits; how many bytes that were.
+pub(super) fn give(out: &[u8], given: &mut usize, buffer: &mut [u8]) -> usize {
+    let rest = &out[*given..];
+    let count = rest.len().min(buffer.len());
+    buffer[..count].copy_from_slice(&rest[..count]);
+    *given += count;
+    count
+}
+
 impl<R: Read> Read for Lines<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.given == self.out.len() && !self.eof {
             self.fill()?;
         }
-        let rest = &self.out[self.given..];
-        let count = rest.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&rest[..count]);
-        self.given += count;
-        Ok(count)
+        Ok(give(&self.out, &mut self.given, buffer))
     }
 }
 

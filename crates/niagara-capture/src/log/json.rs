@@ -166,10 +166,6 @@ impl<R: Read> Read for JsonText<R> {
         while self.given == self.out.len() && !self.eof {
             self.fill()?;
         }
-        let rest = &self.out[self.given..];
-        let count = rest.len().min(buffer.len());
-        buffer[..count].copy_from_slice(&rest[..count]);
-        self.given += count;
-        Ok(count)
+        Ok(super::clean::give(&self.out, &mut self.given, buffer))
     }
 }
