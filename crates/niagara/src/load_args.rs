@@ -38,7 +38,8 @@ impl std::str::FromStr for WorkloadArg {
             return Ok(Self::File(text.into()));
         }
         text.parse().map(Self::Named).map_err(|error| {
-            format!("{error}; a file of your own is named by its path: ./{text}.toml, or ./{text}.lua for a script of sysbench's")
+            format!("{error}; name a file of your own by its path: ./{text}.capture for your captured traffic (docs/capture.md), \
+                     ./{text}.toml for a workload of SQL, ./{text}.lua for a script for sysbench")
         })
     }
 }

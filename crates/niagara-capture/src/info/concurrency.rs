@@ -17,7 +17,7 @@ pub struct Concurrency {
     pub interval_seconds: f64,
     /// Mean number in flight over the whole capture; none where durations are not known.
     pub mean: Option<f64>,
-    /// The same, of the interval where it is highest.
+    /// The same, of the interval where it is highest; the last one counts only if it is whole.
     pub highest: Option<f64>,
     /// The intervals, in their order.
     pub intervals: Vec<Interval>,
@@ -132,8 +132,10 @@ impl Timeline {
                 }
             })
             .collect();
+        let whole = (span / width).max(1) as usize;
         let highest = intervals
             .iter()
+            .take(whole)
             .filter_map(|interval| interval.in_flight)
             .reduce(f64::max);
         Concurrency {

@@ -51,6 +51,21 @@ pub struct Info {
     pub concurrency: Concurrency,
 }
 
+/// How long the executions of a digest take, in milliseconds.
+#[derive(Debug, Clone, Serialize)]
+pub struct DigestLatency {
+    /// Mean.
+    pub mean_ms: f64,
+    /// Median, within 7 %.
+    pub p50_ms: f64,
+    /// 95th percentile, within 7 %.
+    pub p95_ms: f64,
+    /// 99th percentile, within 7 %.
+    pub p99_ms: f64,
+    /// The longest.
+    pub max_ms: f64,
+}
+
 /// One digest.
 #[derive(Debug, Clone, Serialize)]
 pub struct DigestInfo {
@@ -70,16 +85,8 @@ pub struct DigestInfo {
     pub share: f64,
     /// Time of all executions, in seconds.
     pub seconds: f64,
-    /// Mean duration, in milliseconds.
-    pub mean_ms: f64,
-    /// Median, in milliseconds, within 7 %.
-    pub p50_ms: f64,
-    /// 95th percentile, in milliseconds, within 7 %.
-    pub p95_ms: f64,
-    /// 99th percentile, in milliseconds, within 7 %.
-    pub p99_ms: f64,
-    /// The longest, in milliseconds.
-    pub max_ms: f64,
+    /// How long an execution takes; none where durations are not known.
+    pub latency: Option<DigestLatency>,
     /// Time waited for locks, in seconds; none where the source does not say it, as all that follows.
     pub lock_seconds: Option<f64>,
     /// Rows sent.
@@ -391,7 +398,11 @@ impl Tally {
             .filter(|(_, digest)| digest.count > 0)
             .map(|(number, digest)| {
                 let in_loops = loops.get(number).copied().unwrap_or_default();
-                digest.describe(number, share(digest), in_loops, dictionary)
+                let mut described = digest.describe(number, share(digest), in_loops, dictionary);
+                if !summary.has_durations {
+                    described.latency = None;
+                }
+                described
             })
             .collect();
         let mut classes: Vec<ClassInfo> = Class::ALL
@@ -451,11 +462,13 @@ impl DigestTally {
             prepared: self.prepared,
             share,
             seconds: self.time_us as f64 / 1e6,
-            mean_ms: ms(self.time_us) / self.count as f64,
-            p50_ms: at(0.5),
-            p95_ms: at(0.95),
-            p99_ms: at(0.99),
-            max_ms: ms(self.max_us),
+            latency: Some(DigestLatency {
+                mean_ms: ms(self.time_us) / self.count as f64,
+                p50_ms: at(0.5),
+                p95_ms: at(0.95),
+                p99_ms: at(0.99),
+                max_ms: ms(self.max_us),
+            }),
             lock_seconds: self.lock_us.map(|lock| lock as f64 / 1e6),
             rows_sent: sent,
             rows_examined: examined,

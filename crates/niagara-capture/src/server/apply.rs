@@ -6,6 +6,10 @@ use super::connection::Connection;
 use super::value::same;
 use super::wanted::Change;
 
+/// What an account that sets variables needs. Managed servers grant it to nobody.
+const MAY_SET: &str = "use an account that may set global variables: GRANT SUPER ON *.* TO it, on MySQL from 8.0 on GRANT \
+    SYSTEM_VARIABLES_ADMIN ON *.* TO it; on a managed server set what `niagara capture advise` prints as its parameters";
+
 /// What became of a variable when it was set back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -34,9 +38,9 @@ impl Outcome {
 pub(super) fn apply(connection: &mut dyn Connection, changes: &[Change]) -> Result<(), String> {
     connection.rows("SET SESSION sql_mode = ''")?;
     for change in changes {
-        connection
-            .rows(&change.set())
-            .map_err(|error| format!("{} cannot be set: {error}", change.name))?;
+        connection.rows(&change.set()).map_err(|error| {
+            format!("{} cannot be set: {error}\nremedy: {MAY_SET}", change.name)
+        })?;
     }
     Ok(())
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_store::{NotTried, Reason};
 use serde::Serialize;
 
-use crate::lever::{Context, Lever, Risk, Role, called};
+use crate::lever::{Context, Lever, Risk, Role, meant};
 use crate::variants::candidate::Candidate;
 
 /// The factor whose levels are servers built from source.
@@ -33,15 +33,19 @@ pub struct TuneQuestion {
 }
 
 impl TuneQuestion {
-    /// The question with its levers by their ids, whether they were named by these (`transport-unix`) or as factor and level
-    /// (`transport=unix`).
+    /// The question with its levers by their ids, whether they were named by these (`transport-unix`), as factor and level
+    /// (`transport=unix`), by a choice (`malloc`) or by a variable (`innodb_buffer_pool_size`).
     ///
     /// # Errors
     /// The first lever that does not exist, with the one that was probably meant.
     pub fn with_ids(self, levers: &[Lever]) -> Result<Self> {
         let ids = |names: Vec<String>| -> Result<Vec<String>> {
-            let id = |name: &String| Ok(called(name, levers)?.id().to_owned());
-            names.iter().map(id).collect()
+            let mut ids = Vec::new();
+            for name in &names {
+                let levers = meant(name, levers)?;
+                ids.extend(levers.into_iter().map(|lever| lever.id().to_owned()));
+            }
+            Ok(ids)
         };
         Ok(Self {
             only: ids(self.only)?,

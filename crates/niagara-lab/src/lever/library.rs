@@ -1,10 +1,10 @@
 //! All levers: those built in and those of the user's folders.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, anyhow, bail};
 use include_dir::{Dir, include_dir};
 use niagara_build::settings_with;
 use niagara_toml::{Mistakes, did_you_mean};
@@ -65,14 +65,38 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
 /// None is called so; with the one that was probably meant.
 pub fn called<'a>(name: &str, levers: &'a [Lever]) -> Result<&'a Lever> {
     let is_it = |lever: &&Lever| lever.id() == name || lever.spelling() == name;
-    levers.iter().find(is_it).with_context(|| {
-        // One name for each: two that are alike would be no suggestion.
-        let known = levers.iter().map(Lever::id);
-        format!(
-            "there is no lever {name}\nremedy: {}`niagara levers` lists them",
-            did_you_mean(name, known)
-        )
-    })
+    let found = levers.iter().find(is_it);
+    found.ok_or_else(|| no_lever(name, levers))
+}
+
+/// The levers that `name` means: the one of this id or spelling, else all of this choice (`malloc`), else all that set this
+/// variable (`innodb_buffer_pool_size`).
+///
+/// # Errors
+/// There is none; with the one that was probably meant.
+pub fn meant<'a>(name: &str, levers: &'a [Lever]) -> Result<Vec<&'a Lever>> {
+    let by_name: Vec<&Lever> = levers.iter().filter(|it| it.is_called(name)).collect();
+    if !by_name.is_empty() {
+        return Ok(by_name);
+    }
+    let variable = name.replace('-', "_").to_lowercase();
+    let sets_it = |lever: &&Lever| lever.variables().any(|set| *set == variable);
+    let by_variable: Vec<&Lever> = levers.iter().filter(sets_it).collect();
+    match by_variable.is_empty() {
+        true => Err(no_lever(name, levers)),
+        false => Ok(by_variable),
+    }
+}
+
+fn no_lever(name: &str, levers: &[Lever]) -> anyhow::Error {
+    // One name for each: two that are alike would be no suggestion.
+    let ids = levers.iter().map(Lever::id);
+    let variables = levers.iter().flat_map(Lever::variables);
+    let variables: BTreeSet<&str> = variables.map(String::as_str).collect();
+    anyhow!(
+        "there is no lever {name}\nremedy: {}`niagara levers` lists them",
+        did_you_mean(name, ids.chain(variables))
+    )
 }
 
 fn lever_id(path: &Path) -> Option<String> {
@@ -210,6 +234,27 @@ net_buffer_length = "= 16K * cpus"
         assert_eq!(
             change.config,
             BTreeMap::from([("net_buffer_length".into(), "65536".into())])
+        );
+    }
+
+    #[test]
+    fn levers_are_found_by_their_variable() {
+        let levers = load(&[]).expect("valid");
+        let ids = |name: &str| -> Vec<String> {
+            let meant = meant(name, &levers).expect("levers");
+            meant.iter().map(|lever| lever.id().to_owned()).collect()
+        };
+        assert_eq!(ids("malloc=jemalloc"), ["malloc-jemalloc"]);
+        let mallocs = ids("malloc");
+        assert!(mallocs.len() > 3 && mallocs.iter().all(|id| id.starts_with("malloc-")));
+        let pools = ids("innodb-buffer-pool-size");
+        assert!(!pools.is_empty());
+        assert_eq!(pools, ids("innodb_buffer_pool_size"));
+        let error = meant("innodb_bufer_pool_size", &levers).expect_err("a mistake");
+        let error = error.to_string();
+        assert!(
+            error.contains("did you mean `innodb_buffer_pool_size`?"),
+            "{error}"
         );
     }
 

@@ -31,7 +31,7 @@ pub use change::Change;
 pub use context::Context;
 pub(crate) use definition::Role;
 pub use definition::{Deploy, Lever, Need, NoteFor, When, WorkloadKind};
-pub use library::{called, load};
+pub use library::{called, load, meant};
 pub use measured::Measured;
 pub use parse::schema;
 pub use production::ProductionMachine;

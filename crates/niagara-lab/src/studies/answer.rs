@@ -22,6 +22,7 @@ use crate::studies::measuring::{Found, Measuring};
 use crate::studies::memory_in_use::memory_in_use;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::opening::Opening;
+use crate::studies::results_folder::can_be_written;
 use crate::studies::session::Session;
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
@@ -47,6 +48,8 @@ pub fn answer(
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
     let opening = Opening::choose(question, session)?;
+    // Before servers are fetched and data loaded, which takes minutes.
+    can_be_written(opening.folder())?;
     let set_up = SetUp::new(question, session, observer)?;
     let recipes = recipes_of(question, &|row| {
         let part = opening.part();

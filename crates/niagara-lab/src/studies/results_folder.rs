@@ -1,5 +1,6 @@
 //! Which folder a study writes to, and whether it continues one that is there.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result, bail};
@@ -108,6 +109,29 @@ pub(crate) fn choose(
         }
     }
     bail!("{RESULTS} is full of studies: name a folder with --out")
+}
+
+/// That results can be written to `folder`. Folders made to find out are removed again: what fails later leaves none behind.
+///
+/// # Errors
+/// It cannot be made, or takes no file.
+pub(crate) fn can_be_written(folder: &Path) -> Result<()> {
+    let missing: Vec<&Path> = folder
+        .ancestors()
+        .take_while(|it| !it.as_os_str().is_empty() && !it.exists())
+        .collect();
+    let tried = fs::create_dir_all(folder).and_then(|()| tempfile::tempfile_in(folder));
+    for made in missing {
+        // Another command may have put something there meanwhile: then it stays.
+        let _ = fs::remove_dir(made);
+    }
+    match tried {
+        Ok(_) => Ok(()),
+        Err(error) => bail!(
+            "no results can be written to {}: {error}\nremedy: name a folder that you may write to with --out",
+            folder.display()
+        ),
+    }
 }
 
 /// Whether results are damaged, of another version or not Niagara's: they stay as they are, in nobody's way.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use niagara_lab::lever::{Change, Context, Lever, Measured, Span, called};
+use niagara_lab::lever::{Change, Context, Lever, Measured, Span, meant};
 use niagara_lab::{Inventory, lever_context, server_name};
 use niagara_server::Cancel;
 use niagara_store::Reason;
@@ -52,15 +52,23 @@ impl Row<'_> {
         }
     }
 
-    /// `not here: MariaDB has no such variable`.
-    fn not_here(&self) -> String {
-        let reason = self.reason.as_ref();
-        format!("not here: {}", reason.map_or(String::new(), Reason::detail))
+    /// `not here: MariaDB has no such variable`; a lever that has to be asked for is here.
+    fn why_not(&self) -> String {
+        match &self.reason {
+            Some(reason @ Reason::OnlyByName { .. }) => reason.detail(),
+            Some(reason) => format!("not here: {}", reason.detail()),
+            None => String::new(),
+        }
     }
 }
 
 pub fn run(args: LeversArgs) -> Result<ExitCode> {
     let inventory = Inventory::open(&args.servers, &args.levers)?;
+    // A name that is wrong is said before a server is fetched.
+    let shown: Vec<&Lever> = match &args.show {
+        Some(name) => meant(name, &inventory.levers)?,
+        None => inventory.levers.iter().collect(),
+    };
     let load = LoadArgs::small().load()?;
     let mut terminal = Terminal::new(std::time::Duration::ZERO);
     let mut bench = inventory.workbench(load, Cancel::default());
@@ -72,10 +80,6 @@ pub fn run(args: LeversArgs) -> Result<ExitCode> {
     // The list is about the server and the machine, whatever the load writes and however much data there is.
     context.writes = true;
     context.data_bytes = SHOWN_DATA;
-    let shown: Vec<&Lever> = match &args.show {
-        Some(name) => vec![called(name, &inventory.levers)?],
-        None => inventory.levers.iter().collect(),
-    };
     let rows: Vec<Row<'_>> = shown
         .into_iter()
         .map(|lever| row(lever, &context))
@@ -120,7 +124,7 @@ fn show(row: &Row<'_>) {
     say!("  risk: {}; theme: {}", row.risk, row.theme);
     match (&row.change, &row.reason) {
         (Some(change), _) => say!("  here: {}{}", change.one_line(), row.provided()),
-        (None, _) => say!("  {}", row.not_here()),
+        (None, _) => say!("  {}", row.why_not()),
     }
     if !row.excludes.is_empty() {
         say!("  cannot be together with: {}", row.excludes.join(", "));
@@ -155,7 +159,7 @@ fn list(rows: &[Row<'_>]) {
         }
         let here = match (&row.change, &row.reason) {
             (Some(change), _) => format!("{}{}", change.one_line(), row.provided()),
-            (None, _) => row.not_here(),
+            (None, _) => row.why_not(),
         };
         say!("  {:<34} {here}", row.spelling);
     }

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 use jiff::Timestamp;
-use niagara_capture::info::{ClassInfo, DigestInfo, Info, info};
+use niagara_capture::info::{ClassInfo, DigestInfo, DigestLatency, Info, info};
 use niagara_capture::log::{Dialect, LogKind};
 use niagara_load::counted;
 use niagara_report::number::{duration, percent};
@@ -221,12 +221,16 @@ fn say_digest(digest: &DigestInfo) {
     let lock_ms = digest.lock_seconds.map_or("-".to_owned(), |seconds| {
         format!("{:.3}", seconds * 1e3 / digest.count.max(1) as f64)
     });
+    let ms = |figure: fn(&DigestLatency) -> f64| {
+        let latency = digest.latency.as_ref().map(figure);
+        latency.map_or("-".to_owned(), |ms| format!("{ms:.3}"))
+    };
     say!(
-        "{:>7} {:>10} {:>9.3} {:>9.3} {:>9} {:>10} {:>10} {:>8} {:>5} {:>5} {:>5}  {} {}",
+        "{:>7} {:>10} {:>9} {:>9} {:>9} {:>10} {:>10} {:>8} {:>5} {:>5} {:>5}  {} {}",
         percent(digest.share),
         digest.count,
-        digest.mean_ms,
-        digest.p95_ms,
+        ms(|latency| latency.mean_ms),
+        ms(|latency| latency.p95_ms),
         lock_ms,
         known(digest.rows_sent),
         known(digest.rows_examined),

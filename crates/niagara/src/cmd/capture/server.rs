@@ -134,7 +134,7 @@ pub fn say_notes(advice: &Advice) {
     }
     if advice.may_not_set {
         say!(
-            "Note: the account's grants name no privilege to set global variables (SUPER, SYSTEM_VARIABLES_ADMIN)"
+            "Note: the account may not set global variables: GRANT SUPER (MySQL from 8.0 on: SYSTEM_VARIABLES_ADMIN) ON *.* TO it"
         );
     }
 }

@@ -93,15 +93,20 @@ fn say_figures(detail: &DigestDetail) {
         say!("tables: {}", detail.tables.join(", "));
     }
     say!(
-        "{} executions ({} prepared), {} of the time: mean {:.3} ms, median {:.3}, p95 {:.3}, p99 {:.3}, longest {:.3}",
+        "{} executions ({} prepared), {} of {}{}",
         info.count,
         info.prepared,
         percent(info.share),
-        info.mean_ms,
-        info.p50_ms,
-        info.p95_ms,
-        info.p99_ms,
-        info.max_ms
+        match &info.latency {
+            Some(_) => "the time",
+            None => "all executions: durations are not known",
+        },
+        info.latency
+            .as_ref()
+            .map_or(String::new(), |latency| format!(
+                ": mean {:.3} ms, median {:.3}, p95 {:.3}, p99 {:.3}, longest {:.3}",
+                latency.mean_ms, latency.p50_ms, latency.p95_ms, latency.p99_ms, latency.max_ms
+            ))
     );
     say!(
         "rows: {} examined, {} sent, {} changed; {} examined for each row sent or changed",
