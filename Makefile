@@ -16,7 +16,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb docs docs-levers docs-results release tune test test-check test-servers test-fleet test-queries test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
+.PHONY: deb dist docs docs-levers docs-results release tune test test-check test-servers test-fleet test-queries test-builds test-handed-over build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -145,6 +145,9 @@ deb: build-release ## Packs target/niagara_VERSION_ARCH.deb with man pages, comp
 
 docs: build ## The documentation as a site with search, target/book (installs mdbook into target/tools where there is none)
 	scripts/docs $(NIAGARA)
+
+dist: setup ## Packs what installs without a compiler into dist/: programs that run from glibc 2.17 on, as tarballs and a package
+	scripts/dist
 
 release: ## Tests, commits, tags, packs: make release VERSION=0.2.0
 	scripts/release $(VERSION)

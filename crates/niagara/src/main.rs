@@ -13,6 +13,7 @@ mod client;
 mod clock;
 mod cmd;
 mod command_line;
+mod completion;
 mod doctor;
 mod interrupt;
 mod live;
@@ -29,6 +30,7 @@ use std::process::ExitCode;
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
+    completion::answer_shell();
     niagara_script::install();
     let cli = Cli::read();
     let Some(command) = cli.command else {

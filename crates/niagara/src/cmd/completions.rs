@@ -2,13 +2,10 @@
 
 use std::process::ExitCode;
 
-use clap::CommandFactory;
-
-use crate::args::{Cli, CompletionsArgs};
+use crate::args::CompletionsArgs;
+use crate::completion::registration;
 
 pub fn run(args: &CompletionsArgs) -> ExitCode {
-    let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut Cli::command(), "niagara", &mut script);
-    say_text!("{}", String::from_utf8_lossy(&script));
+    say_text!("{}", registration(args.shell));
     ExitCode::SUCCESS
 }
