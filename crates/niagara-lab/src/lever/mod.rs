@@ -34,6 +34,7 @@ pub use definition::{Deploy, Lever, Need, NoteFor, When, WorkloadKind};
 pub use library::{called, load, meant};
 pub use measured::Measured;
 pub use parse::schema;
+pub(crate) use parse::{POLICIES, scheduling_policy};
 pub use production::ProductionMachine;
 pub(crate) use range::Searching;
 pub use range::{Scale, Span};

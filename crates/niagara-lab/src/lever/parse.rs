@@ -311,19 +311,25 @@ fn cpus(text: At<Text>) -> Found<CpuChoice> {
     CpuChoice::parse(&text).or_else(|error| error.found(text.at + 1))
 }
 
-fn scheduling(text: At<Text>) -> Found<Scheduling> {
-    if &**text == "batch" {
-        return Ok(Scheduling::Batch);
+/// How scheduling policies are written.
+pub(crate) const POLICIES: &str = "write \"batch\" or \"nice N\" with N from -20 to 19";
+
+/// The policy that `text` names.
+pub(crate) fn scheduling_policy(text: &str) -> Option<Scheduling> {
+    if text == "batch" {
+        return Some(Scheduling::Batch);
     }
-    let nice = text
-        .strip_prefix("nice ")
-        .and_then(|number| number.trim().parse::<i32>().ok());
-    match nice.filter(|nice| (-20..=19).contains(nice)) {
-        Some(nice) => Ok(Scheduling::Nice(nice)),
+    let nice = text.strip_prefix("nice ")?.trim().parse().ok()?;
+    (-20..=19).contains(&nice).then_some(Scheduling::Nice(nice))
+}
+
+fn scheduling(text: At<Text>) -> Found<Scheduling> {
+    match scheduling_policy(&text) {
+        Some(policy) => Ok(policy),
         None => finding(
             text.at,
             format!("`{}` is not a scheduling policy", *text),
-            "write \"batch\" or \"nice N\" with N from -20 to 19",
+            POLICIES,
         ),
     }
 }

@@ -17,6 +17,9 @@ use crate::questions::deploy_difference::difference;
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
 
+/// The option that has the server lock its memory.
+const LOCK_MEMORY: &str = "memlock";
+
 /// A part of the final variant: a lever of a tuning, a rung of a ladder, a combination of a matrix.
 pub(crate) struct Part<'a> {
     /// What the report calls it by: a lever's identifier, a rung's title.
@@ -54,6 +57,9 @@ impl<'a> Part<'a> {
         };
         let mut sets = new(&before.config, &after.config);
         sets.extend(new(&before.runtime.environment, &after.runtime.environment));
+        if after.runtime.lock_memory && !before.runtime.lock_memory {
+            sets.push(LOCK_MEMORY.to_owned());
+        }
         let added = after.levers.iter().filter(|id| !before.levers.contains(id));
         let (mut known, mut own_changes) = (Vec::new(), Vec::new());
         for id in added {
@@ -87,13 +93,16 @@ pub(crate) fn deployment(
     let mut environment = environment(install, runtime)?;
     // The user's own library takes the place of the one in the private folder.
     environment.remove("LD_PRELOAD");
-    let (config, start, by_hand) = match start {
+    let (mut config, start, by_hand) = match start {
         None => (variant.config.clone(), None, Vec::new()),
         Some(start) => {
             let found = difference(start, &variant.config);
             (found.config, Some(found.start), found.steps)
         }
     };
+    if runtime.lock_memory {
+        config.insert(LOCK_MEMORY.to_owned(), String::new());
+    }
     let flags = config.iter().filter(|(name, value)| is_flag(name, value));
     Ok(Deployment {
         family: family_word(install.family).to_owned(),
@@ -215,7 +224,9 @@ fn family_word(family: Family) -> &'static str {
 fn sets(candidate: &Candidate) -> Vec<String> {
     let change = &candidate.change;
     let names = change.config.keys().chain(change.environment.keys());
-    names.cloned().collect()
+    let lock = change.lock_memory == Some(true);
+    let locks = lock.then(|| LOCK_MEMORY.to_owned());
+    names.cloned().chain(locks).collect()
 }
 
 fn malloc<'a>(
@@ -308,6 +319,26 @@ mod tests {
             span: None,
             prior: None,
         }
+    }
+
+    #[test]
+    fn locked_memory_is_a_line_of_the_option_file() {
+        let lever = candidate(
+            "lock-memory",
+            Change {
+                lock_memory: Some(true),
+                ..Change::default()
+            },
+        );
+        let variant = Variant::base("mariadb-10.11").with("lock-memory", &lever.change);
+        let candidates = [lever];
+        let parts = Part::of_candidates(&variant, &candidates);
+        let found =
+            deployment([&install(); 2], &variant, &parts, "a machine", None).expect("complete");
+        assert_eq!(found.flags, ["memlock"]);
+        assert_eq!(found.config["memlock"], "");
+        assert_eq!(found.sets["lock-memory"], ["memlock"]);
+        assert!(found.steps.is_empty(), "{:?}", found.steps);
     }
 
     #[test]

@@ -12,7 +12,8 @@ use super::known::Known;
 use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::duels::workbench::looks_like_path;
 use crate::lever::{
-    Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant,
+    Change, ENGINES, Item, POLICIES, VariantError, known_engine, meant_engine, parse_variant,
+    scheduling_policy,
 };
 use crate::studies::inventory::server_name;
 use niagara_build::{check_build_setting, setting_in_folder};
@@ -131,6 +132,17 @@ fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
         list
     };
     let (server_cpus, client_cpus) = (cpus(&runtime.server_cpus), cpus(&runtime.client_cpus));
+    let scheduling = runtime.scheduling.as_ref().and_then(|text| {
+        let policy = scheduling_policy(text);
+        if policy.is_none() {
+            mistakes.add(
+                text.at,
+                format!("`{}` is not a scheduling policy", **text),
+                POLICIES,
+            );
+        }
+        policy
+    });
     Change {
         malloc: runtime.malloc.as_ref().map(|name| name.0.clone()),
         huge_pages_heap: runtime.huge_pages_heap,
@@ -144,6 +156,7 @@ fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
             .map(|(name, value)| (name.clone(), value.0.clone()))
             .collect(),
         lock_memory: runtime.lock_memory,
+        scheduling,
         ..Change::default()
     }
 }

@@ -275,6 +275,8 @@ pub(crate) struct Runtime {
     pub server_cpus: Option<At<Text>>,
     /// CPUs of the load generator, as in 0-3,8
     pub client_cpus: Option<At<Text>>,
+    /// How the kernel schedules the server: batch, or nice N with N from -20 to 19
+    pub scheduling: Option<At<Text>>,
     /// Environment of the server's process
     #[serde(default)]
     pub environment: BTreeMap<String, Scalar>,

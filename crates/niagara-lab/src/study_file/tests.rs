@@ -226,6 +226,12 @@ fn mistakes_have_place_cause_and_remedy() {
     );
     mistake(
         "title = \"Prefetch\"",
+        "title = \"Prefetch\"\nruntime = { scheduling = \"fifo\" }",
+        "x.toml:18:26: `fifo` is not a scheduling policy",
+        "nice N",
+    );
+    mistake(
+        "title = \"Prefetch\"",
         "title = \"negative control\"",
         "x.toml:17:9: `negative control` is the name of a control",
         "another title",
@@ -257,7 +263,7 @@ fn every_mistake_is_told_in_the_order_of_the_file() {
 fn variants_are_spoken_of_by_name_or_as_expressions() {
     let text = "kind = \"compare\"\ntitle = \"t\"\nasked = \"a\"\nchanged = \"c\"\nmeasured = \"m\"\n\
         a = \"base\"\nb = \"own\"\n[variants.own]\nlevers = [\"malloc=jemalloc\"]\nconfig = { innodb_flush_neighbors = 0 }\n\
-        runtime = { transport = \"unix\" }\n";
+        runtime = { transport = \"unix\", scheduling = \"nice -5\" }\n";
     let file = read(text).expect("valid");
     let study = file.in_size(StudySize::Small);
     let Question::Compare { sides, .. } = &study.question else {

@@ -26,6 +26,7 @@ fn shown_as(option: &str) -> (String, bool) {
     let name = name.strip_prefix("loose_").unwrap_or(&name);
     match name.strip_prefix("skip_") {
         Some(off) if !SKIPS.contains(&name) => (off.to_owned(), true),
+        _ if name == "memlock" => ("locked_in_memory".to_owned(), false),
         _ => (name.to_owned(), false),
     }
 }

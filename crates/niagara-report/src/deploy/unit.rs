@@ -37,8 +37,11 @@ pub fn unit(input: &DeployInput) -> Option<String> {
     if let Some(nice) = input.variant.nice {
         settings.push_str(&format!("Nice={nice}\n"));
     }
-    if input.variant.huge_pages.is_some() {
-        settings.push_str("# Huge pages are locked in memory.\nLimitMEMLOCK=infinity\n");
+    // By default systemd lets a service lock 8 MiB.
+    if input.variant.huge_pages.is_some() || input.variant.config.contains_key("memlock") {
+        settings.push_str(
+            "# The server locks memory: huge pages, or all of it.\nLimitMEMLOCK=infinity\n",
+        );
     }
     if settings.is_empty() {
         return None;
