@@ -11,7 +11,7 @@ use niagara_store::{
 use crate::number;
 use crate::number::capital;
 use crate::terminal::is_unchecked;
-use crate::wording::{Standing, builds_of, checks_told, comparison_of};
+use crate::wording::{Standing, checks_told};
 
 /// The heading above these lines, in every form of the report.
 pub const HEADING: &str = "What it costs to apply, and what it risks";
@@ -51,8 +51,8 @@ pub(crate) fn conditions_of(summary: &Summary) -> Option<String> {
 
 /// What was checked of what is handed over: a built server itself, and the variant that it is part of.
 pub(crate) fn checks_of(summary: &Summary) -> Vec<FinalCheck> {
-    let checks = summary.checks();
-    let note = BuildNote::of_what_is_handed_over(builds_of(summary));
+    let checks = &summary.header().checks;
+    let note = BuildNote::of_what_is_handed_over(&summary.header().builds);
     let note = note.filter(|_| !checks.is_empty());
     let of_build = note.map(|note| {
         let (passed, words) = match &note.check {
@@ -92,13 +92,13 @@ struct Found<'a> {
 
 impl<'a> Found<'a> {
     fn of(summary: &'a Summary) -> Option<Self> {
-        let proof = comparison_of(summary);
-        let found = |deployment, workload: &str| Self {
-            deployment,
-            proof,
+        let header = summary.header();
+        let found = Self {
+            deployment: header.deployment.as_ref(),
+            proof: summary.comparison(),
             checks: checks_of(summary),
             rungs: &[],
-            workload: workload.to_owned(),
+            workload: header.workload.clone(),
             client_host: client_host(summary),
             starts_as_it_comes: false,
             hands_over: true,
@@ -108,19 +108,19 @@ impl<'a> Found<'a> {
             Summary::Tune(tune) => Self {
                 rungs: &tune.rungs,
                 starts_as_it_comes: true,
-                ..found(tune.deployment.as_ref(), &tune.workload)
+                ..found
             },
-            Summary::Ladder(ladder) => found(ladder.deployment.as_ref(), &ladder.workload),
-            Summary::Matrix(matrix) => {
-                let workload = matrix.confirmed.as_ref().map_or(String::new(), |best| {
+            Summary::Ladder(_) => found,
+            Summary::Matrix(matrix) => Self {
+                workload: matrix.confirmed.as_ref().map_or(String::new(), |best| {
                     let threads = number::count(best.threads as usize, "thread");
                     format!("{}, {threads}", matrix.workloads[best.workload].one_line)
-                });
-                found(matrix.deployment.as_ref(), &workload)
-            }
-            Summary::Compare(compare) => Self {
+                }),
+                ..found
+            },
+            Summary::Compare(_) => Self {
                 hands_over: false,
-                ..found(compare.deployment.as_ref(), &compare.workload)
+                ..found
             },
             Summary::Sweep(_) => return None,
         })
@@ -361,7 +361,7 @@ const MEANINGS: [(&str, &str); 4] = [
 
 /// The host that a study's load came from, which is kept among what a reader has to know.
 fn client_host(summary: &Summary) -> Option<&str> {
-    let mut warnings = summary.warnings().iter();
+    let mut warnings = summary.header().warnings.iter();
     warnings.find_map(|warning| match &warning.finding {
         Finding::RemoteLoad { host } => Some(host.as_str()),
         _ => None,

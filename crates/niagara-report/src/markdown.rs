@@ -67,7 +67,7 @@ impl Page {
         if !own_form {
             self.costs(summary);
         }
-        if let Some(about) = summary.about() {
+        if let Some(about) = &summary.header().about {
             self.line(&format!("## {}", text(&about.title)));
             for (heading, words) in study::opening(about) {
                 self.line(&format!("**{heading}.** {}", text(words)));
@@ -126,8 +126,8 @@ impl Page {
     fn tune(&mut self, tune: &TuneSummary, sides: Option<&Sides>) {
         self.line(&format!(
             "{} · {}",
-            text(&tune.server_version),
-            text(&tune.workload)
+            text(&tune.header.server_version),
+            text(&tune.header.workload)
         ));
         self.rungs(tune);
         self.costs(&Summary::Tune(Box::new(tune.clone())));
@@ -165,21 +165,17 @@ impl Page {
             self.row("");
         }
         self.line("## How it was measured");
-        self.builds(&tune.builds);
-        let time = wording::time(
-            tune.elapsed_seconds,
-            tune.load_seconds,
-            Some(tune.budget_seconds),
-        );
+        self.builds(&tune.header.builds);
+        let time = wording::time(&tune.header);
         self.row(&format!("- Time: {time}"));
-        self.noise(tune.sd_duel, true);
+        self.noise(tune.header.sd_duel, true);
         if let Some(total) = &tune.total {
             self.row(&format!("- {COUPLES}: {}", wording::dropped(total)));
             if let Some(nodes) = wording::nodes(total) {
                 self.row(&format!("- Nodes: {}", text(&nodes)));
             }
         }
-        self.row(&format!("- Error probability: α = {}", tune.alpha));
+        self.row(&format!("- Error probability: α = {}", tune.header.alpha));
         self.row("");
     }
 
@@ -200,7 +196,12 @@ impl Page {
         if !tune.rungs.is_empty() {
             self.line("## From the starting point to the final variant");
             self.table(
-                &["Lever", "Change", wording::judged_by(tune.goal), "Standing"],
+                &[
+                    "Lever",
+                    "Change",
+                    wording::judged_by(tune.header.goal),
+                    "Standing",
+                ],
                 "llrl",
             );
             for step in ladder::steps(tune) {
@@ -257,7 +258,7 @@ impl Page {
 
     fn compare(&mut self, compare: &CompareSummary, sides: Option<&Sides>) {
         let comparison = &compare.comparison;
-        self.line(&text(&compare.workload));
+        self.line(&text(&compare.header.workload));
         self.table(&["", "Variant", "Median tps, for orientation"], "llr");
         for (side, label, tps) in [
             ("A", &comparison.a, comparison.tps[0]),
@@ -276,11 +277,11 @@ impl Page {
         }
         self.lesser(comparison);
         self.line("## How it was measured");
-        self.builds(&compare.builds);
-        self.row(&format!("- Protocol: {}", compare.protocol));
-        let time = wording::time(compare.elapsed_seconds, compare.load_seconds, None);
+        self.builds(&compare.header.builds);
+        self.row(&format!("- Protocol: {}", compare.header.protocol));
+        let time = wording::time(&compare.header);
         self.row(&format!("- Time: {time}"));
-        self.noise(compare.sd_duel, false);
+        self.noise(compare.header.sd_duel, false);
         self.row(&format!("- {COUPLES}: {}", wording::dropped(comparison)));
         if let Some(nodes) = wording::nodes(comparison) {
             self.row(&format!("- Nodes: {nodes}"));

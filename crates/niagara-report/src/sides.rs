@@ -5,7 +5,6 @@ use niagara_store::{Comparison, Goal, ORIGIN, START_SETTINGS, SliceRecord, Summa
 
 use crate::chart::Latencies;
 use crate::grid::Grid;
-use crate::wording::comparison_of;
 use crate::{Report, number};
 
 /// Percentiles of transaction latency that are told.
@@ -74,7 +73,7 @@ impl Ratios {
 impl Sides {
     /// Of the comparison that carries the headline: `None` where there is none, or none of its duels is stored.
     pub fn of(report: &Report) -> Option<Sides> {
-        let comparison = comparison_of(report.summary.as_ref()?)?;
+        let comparison = report.summary.as_ref()?.comparison()?;
         let duels = report.main_duels();
         let first_is_start = matches!(report.summary, Some(Summary::Tune(_)));
         let names = match first_is_start {

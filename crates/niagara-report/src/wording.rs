@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use niagara_store::{
     BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Finding, Goal, NotTried, Reason,
-    Releases, Rung, Searched, Summary, Together, TuneSummary, Warning,
+    Releases, Rung, Searched, StudyHeader, Summary, Together, TuneSummary, Warning,
 };
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
@@ -15,9 +15,9 @@ use crate::terminal::is_unchecked;
 
 /// What a tuning came to.
 pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
-    let server = &tune.server;
+    let server = &tune.header.server;
     let circumstances = tune.total.as_ref().map(circumstances).unwrap_or_default();
-    let load = load(&tune.workload, tune.threads) + &circumstances;
+    let load = load(&tune.header.workload, tune.threads) + &circumstances;
     let Some(total) = &tune.total else {
         return format!("{server}: {}", without_total(tune, &load));
     };
@@ -77,7 +77,7 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
 
 /// What a tuning came to that has no total.
 fn without_total(tune: &TuneSummary, load: &str) -> String {
-    let levers = match (tune.rungs.len(), tune.complete) {
+    let levers = match (tune.rungs.len(), tune.header.complete) {
         (0, true) => return format!("no lever was shown to help {load}"),
         (0, false) => return format!("stopped before any lever was judged for {load}"),
         (n, _) => number::count(n, "lever"),
@@ -138,12 +138,13 @@ pub(crate) fn units(protocol: &str) -> &'static str {
 /// What a comparison came to.
 pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
-    let load = load(&compare.workload, compare.threads) + &circumstances(&compare.comparison);
+    let load =
+        load(&compare.header.workload, compare.threads) + &circumstances(&compare.comparison);
     if let Some(failure) = failed(&compare.comparison, &load) {
         return failure;
     }
     let (found, duels) = found(&compare.comparison);
-    let duels = match compare.protocol.as_str() {
+    let duels = match compare.header.protocol.as_str() {
         "pair" => duels.replace("fresh duel", "pair"),
         "trimmed" => "one series of runs each".to_owned(),
         _ => duels,
@@ -176,7 +177,7 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
         ),
         Some(Verdict::Undetected) if judgement.confidence.is_some() => format!(
             "Too few {} to call a difference between {b} and {a} for {load}: {}",
-            units(&compare.protocol),
+            units(&compare.header.protocol),
             with_its_confidence(&compare.comparison, &found, &duels)
         ),
         Some(Verdict::Undetected) => format!(
@@ -631,11 +632,16 @@ pub(crate) fn many_intervals(n: usize) -> Option<String> {
     })
 }
 
-/// `1 h 58 min (of 2 h asked), 61 % of it under load`.
-pub fn time(elapsed: f64, load: f64, budget: Option<f64>) -> String {
-    let asked = budget.map_or(String::new(), |b| {
-        format!(" of {} asked", number::duration(b))
-    });
+/// `1 h 58 min of 2 h asked`.
+pub(crate) fn time_of_asked(header: &StudyHeader) -> String {
+    let asked = header.budget_seconds.map(number::duration);
+    let asked = asked.map_or(String::new(), |asked| format!(" of {asked} asked"));
+    number::duration(header.elapsed_seconds) + &asked
+}
+
+/// `1 h 58 min of 2 h asked, 61 % of it under load`.
+pub fn time(header: &StudyHeader) -> String {
+    let (elapsed, load) = (header.elapsed_seconds, header.load_seconds);
     let share = if load > elapsed {
         // Nodes are under load at the same time.
         format!(
@@ -647,7 +653,7 @@ pub fn time(elapsed: f64, load: f64, budget: Option<f64>) -> String {
     } else {
         String::new()
     };
-    format!("{}{asked}{share}", number::duration(elapsed))
+    time_of_asked(header) + &share
 }
 
 /// Levers that were not tried, by reason, the most common reason first.
@@ -736,32 +742,17 @@ fn older_builds(builds: &[BuildNote]) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// The built servers that a summary speaks of.
-pub(crate) fn builds_of(summary: &Summary) -> &[BuildNote] {
-    match summary {
-        Summary::Tune(tune) => &tune.builds,
-        Summary::Compare(compare) => &compare.builds,
-        Summary::Ladder(ladder) => &ladder.builds,
-        Summary::Matrix(matrix) => &matrix.builds,
-        Summary::Sweep(sweep) => &sweep.builds,
-    }
-}
-
 /// Warnings stored with the summary, and those that follow from it.
 pub fn warnings(summary: &Summary) -> Vec<Warning> {
-    let protocol = match summary {
-        Summary::Compare(compare) => protocol_note(&compare.protocol),
-        Summary::Ladder(ladder) => protocol_note(&ladder.protocol),
-        Summary::Matrix(matrix) => protocol_note(&matrix.protocol),
-        Summary::Tune(_) | Summary::Sweep(_) => None,
-    };
-    let mut all: Vec<Warning> = older_builds(builds_of(summary))
-        .map(Warning::from)
-        .collect();
+    let header = summary.header();
+    let mut all: Vec<Warning> = older_builds(&header.builds).map(Warning::from).collect();
     all.extend(cautions(summary));
-    let stored = summary.warnings();
+    let stored = &header.warnings;
     all.extend(stored.iter().cloned());
-    if let Some(replay) = comparison_of(summary).and_then(|comparison| comparison.replay.as_ref()) {
+    if let Some(replay) = summary
+        .comparison()
+        .and_then(|comparison| comparison.replay.as_ref())
+    {
         all.extend(
             crate::replay::warnings(replay)
                 .into_iter()
@@ -773,22 +764,11 @@ pub fn warnings(summary: &Summary) -> Vec<Warning> {
     }
     let is_told =
         |warning: &Warning| matches!(warning.finding, Finding::Stopped | Finding::Unfinished);
-    if !summary.is_complete() && !stored.iter().any(is_told) {
+    if !header.complete && !stored.iter().any(is_told) {
         all.push(Finding::Unfinished.into());
     }
-    all.extend(protocol.map(Warning::from));
+    all.extend(protocol_note(&header.protocol).map(Warning::from));
     all
-}
-
-/// The comparison that a summary is about: of its start with its end.
-pub(crate) fn comparison_of(summary: &Summary) -> Option<&Comparison> {
-    match summary {
-        Summary::Tune(tune) => tune.total.as_ref(),
-        Summary::Compare(compare) => Some(&compare.comparison),
-        Summary::Ladder(ladder) => ladder.total.as_ref(),
-        Summary::Matrix(matrix) => matrix.confirmed.as_ref().map(|best| &best.comparison),
-        Summary::Sweep(_) => None,
-    }
 }
 
 /// What a search over ranges came to, a sentence for each range and one for all; `has_total`: whether the total was measured after it.

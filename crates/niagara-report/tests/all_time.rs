@@ -175,7 +175,7 @@ fn a_tuning_whose_total_stands_still_hands_nothing_over() {
 }
 
 #[test]
-fn a_rung_that_was_kept_by_an_older_version_is_told_about() {
+fn rung_contradicted_over_all_time_is_told() {
     let mut compare = fixture::compare();
     standing_still(&mut compare.comparison);
     let mut claim = compare.comparison;
@@ -183,14 +183,14 @@ fn a_rung_that_was_kept_by_an_older_version_is_told_about() {
     claim.throughput.verdict = Some(Verdict::Faster);
     let ladder = serde_json::json!({
         "kind": "ladder", "about": null, "protocol": "duel", "server": "s", "server_version": "1",
-        "workload": "oltp_write_only", "threads": 8, "seed": 1, "alpha": 0.05, "budget_seconds": 1.0,
+        "workload": "oltp_write_only", "goal": "throughput", "builds": [], "checks": [], "threads": 8, "seed": 1, "alpha": 0.05, "budget_seconds": 1.0,
         "elapsed_seconds": 1.0, "load_seconds": 1.0, "complete": true, "start": "s", "rungs": [],
         "total": null, "sd_duel": null, "warnings": [],
     });
     let Ok(Summary::Ladder(mut ladder)) = serde_json::from_value(ladder) else {
         panic!("a ladder");
     };
-    ladder.deployment = Some(Deployment::default());
+    ladder.header.deployment = Some(Deployment::default());
     ladder.rungs.push(niagara_store::LadderRung {
         title: "one".into(),
         change: String::new(),

@@ -73,7 +73,7 @@ fn check(page: &str) {
 #[test]
 fn a_tuned_server() {
     let mut tune = fixture::tune();
-    tune.deployment = Some(Deployment {
+    tune.header.deployment = Some(Deployment {
         family: "mariadb".into(),
         config: BTreeMap::from([("thread_handling".into(), "pool-of-threads".into())]),
         transport: "unix".into(),
@@ -117,8 +117,8 @@ fn a_tuned_server() {
 #[test]
 fn a_tuned_server_with_warnings_and_escapes() {
     let mut tune = fixture::tune();
-    tune.complete = false;
-    tune.warnings = vec![Warning::about(
+    tune.header.complete = false;
+    tune.header.warnings = vec![Warning::about(
         "<script>alert(1)</script> & the negative control",
         Finding::Stopped,
     )];
@@ -168,8 +168,8 @@ fn degenerate_studies_still_make_a_page() {
     tune.not_tried.clear();
     tune.negative_control = None;
     tune.positive_control = None;
-    tune.sd_duel = None;
-    tune.elapsed_seconds = 0.0;
+    tune.header.sd_duel = None;
+    tune.header.elapsed_seconds = 0.0;
     page("nothing", &Summary::Tune(Box::new(tune.clone())), 0, 0.0);
     tune.rungs = fixture::tune().rungs;
     for rung in &mut tune.rungs {

@@ -163,7 +163,7 @@ fn a_lever_is_judged_together_with_all_the_others() {
 fn what_was_not_decided_by_the_same_figure_is_not_compared() {
     let first = tuned(fixture::tune());
     let mut tune = fixture::tune();
-    tune.goal = Goal::Cpu;
+    tune.header.goal = Goal::Cpu;
     let total = tune.total.as_mut().expect("a total");
     total.goal = Goal::Cpu;
     total.on_goal = Some(total.throughput.clone());

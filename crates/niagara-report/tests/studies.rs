@@ -7,7 +7,7 @@ use niagara_stats::{IntervalEstimate, Stability, Verdict};
 use niagara_store::{
     Axis, Cell, CellOutcome, Confirmed, Control, FailedSide, Failure, LadderRung, LadderSummary,
     MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, OnNodes, Reason,
-    RungOutcome, Summary, Unevenness,
+    RungOutcome, StudyHeader, Summary, Unevenness,
 };
 
 fn report(summary: &Summary) -> Report {
@@ -123,18 +123,27 @@ fn ladder() -> LadderSummary {
     let mut total = *claim(1.2, 8, Verdict::Faster);
     (total.throughput.one_sided, total.throughput.alpha) = (false, 0.05);
     LadderSummary {
-        about: None,
-        protocol: "duel".into(),
-        server: "mariadb-10.11".into(),
-        server_version: "10.11.14-MariaDB".into(),
-        workload: "oltp_read_only, 1 table of 1000 rows, InnoDB, 16 threads".into(),
+        header: StudyHeader {
+            about: None,
+            server: "mariadb-10.11".into(),
+            server_version: "10.11.14-MariaDB".into(),
+            workload: "oltp_read_only, 1 table of 1000 rows, InnoDB, 16 threads".into(),
+            goal: niagara_store::Goal::Throughput,
+            rate: None,
+            protocol: "duel".into(),
+            seed: 7,
+            alpha: 0.05,
+            budget_seconds: Some(600.0),
+            elapsed_seconds: 590.0,
+            load_seconds: 500.0,
+            complete: true,
+            sd_duel: Some(0.012),
+            builds: Vec::new(),
+            checks: Vec::new(),
+            deployment: None,
+            warnings: Vec::new(),
+        },
         threads: 16,
-        seed: 7,
-        alpha: 0.05,
-        budget_seconds: 600.0,
-        elapsed_seconds: 590.0,
-        load_seconds: 500.0,
-        complete: true,
         start: "mariadb-10.11".into(),
         rungs: vec![
             rung(
@@ -147,12 +156,7 @@ fn ladder() -> LadderSummary {
             rung("huge pages", RungOutcome::NotKept { claim: stopped }),
         ],
         controls: Vec::new(),
-        builds: Vec::new(),
         total: Some(total),
-        checks: Vec::new(),
-        deployment: None,
-        sd_duel: Some(0.012),
-        warnings: Vec::new(),
     }
 }
 
@@ -195,16 +199,26 @@ fn matrix(ratio: f64) -> MatrixSummary {
         outcome,
     };
     MatrixSummary {
-        about: None,
-        protocol: "duel".into(),
-        server: "mariadb-10.11".into(),
-        server_version: "10.11.14-MariaDB".into(),
-        seed: 7,
-        alpha: 0.05,
-        budget_seconds: 3600.0,
-        elapsed_seconds: 3500.0,
-        load_seconds: 3000.0,
-        complete: true,
+        header: StudyHeader {
+            about: None,
+            server: "mariadb-10.11".into(),
+            server_version: "10.11.14-MariaDB".into(),
+            workload: "oltp_read_only, 1 table of 1000 rows, InnoDB".into(),
+            goal: niagara_store::Goal::Throughput,
+            rate: None,
+            protocol: "duel".into(),
+            seed: 7,
+            alpha: 0.05,
+            budget_seconds: Some(3600.0),
+            elapsed_seconds: 3500.0,
+            load_seconds: 3000.0,
+            complete: true,
+            sd_duel: Some(0.012),
+            builds: Vec::new(),
+            checks: Vec::new(),
+            deployment: None,
+            warnings: Vec::new(),
+        },
         parts: Vec::new(),
         next_part: None,
         axes: vec![Axis {
@@ -225,11 +239,6 @@ fn matrix(ratio: f64) -> MatrixSummary {
         confirmed: None,
         other_confirmations: Vec::new(),
         controls: Vec::new(),
-        builds: Vec::new(),
-        checks: Vec::new(),
-        deployment: None,
-        sd_duel: Some(0.012),
-        warnings: Vec::new(),
     }
 }
 
@@ -331,7 +340,7 @@ fn the_spread_of_several_machines_is_not_told_of_either_side() {
     );
     // Where the two are not alive together, the columns would say what they do not mean.
     let mut pairs = matrix(0.99);
-    pairs.protocol = "pair".into();
+    pairs.header.protocol = "pair".into();
     let text = page(&Summary::Matrix(Box::new(pairs)));
     assert!(!text.contains("lie apart"), "{text}");
 }
@@ -350,7 +359,7 @@ fn the_headline_of_a_matrix_says_how_far_it_came() {
         &["no combination was better on the whole than the baseline (2 of 2 cells measured)"],
     );
     let mut stopped = part.clone();
-    stopped.complete = false;
+    stopped.header.complete = false;
     has(
         &told(&stopped),
         &["2 of 3 cells measured, nothing confirmed yet"],

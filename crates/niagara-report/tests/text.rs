@@ -139,8 +139,8 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     let Summary::Tune(mut tune) = ten_minutes() else {
         panic!("a tuning");
     };
-    let checks = std::mem::take(&mut tune.checks);
-    (tune.complete, tune.deployment) = (false, None);
+    let checks = std::mem::take(&mut tune.header.checks);
+    (tune.header.complete, tune.header.deployment) = (false, None);
     let of = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
     let unchecked = of(&tune);
     assert!(!niagara_report::keeps_deployed(&unchecked));
@@ -157,15 +157,15 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     assert!(screen.contains("deploy:  not yet"), "{screen}");
 
     // One that failed has its own reason, and results of before there were checks have none.
-    tune.checks = checks;
-    tune.checks[0].passed = Some(false);
+    tune.header.checks = checks;
+    tune.header.checks[0].passed = Some(false);
     assert!(
         !niagara_report::keeps_deployed(&of(&tune)),
         "what an earlier variant left is not this one's"
     );
     let failed = at_the_end_without_deploy(&of(&tune));
     assert!(!failed.contains("not checked yet"), "{failed}");
-    (tune.complete, tune.checks) = (true, Vec::new());
+    (tune.header.complete, tune.header.checks) = (true, Vec::new());
     let old = of(&tune);
     assert!(niagara_report::keeps_deployed(&old));
     let old = at_the_end_without_deploy(&old);
@@ -179,7 +179,7 @@ fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
         panic!("a tuning");
     };
     let one_line = "clang, LTO thin, PGO on mixed";
-    let deployment = tune.deployment.as_mut().expect("handed over");
+    let deployment = tune.header.deployment.as_mut().expect("handed over");
     deployment.built = Some(niagara_store::DeployBuild {
         prefix: "/builds/1/prefix".into(),
         binary: "usr/sbin/mariadbd".into(),
@@ -197,7 +197,7 @@ fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
         check,
     };
     let figures = "crash recovery: 13 kills; regression suite: 904 tests passed";
-    tune.builds = vec![
+    tune.header.builds = vec![
         note("A", "gcc", BuildCheck::Failed("main.select".to_owned())),
         note(
             "final variant",
@@ -310,7 +310,7 @@ fn a_comparison_without_a_difference_shown() {
 #[test]
 fn every_form_tells_what_a_build_was_trained_on_and_whether_it_is_correct() {
     let mut compare = fixture::compare();
-    compare.builds = vec![BuildNote {
+    compare.header.builds = vec![BuildNote {
         of: "B".into(),
         recipe: "gcc, LTO thin, PGO on oltp_read_only".into(),
         trained_on: vec!["oltp_read_only".into()],
@@ -328,8 +328,8 @@ fn every_form_tells_what_a_build_was_trained_on_and_whether_it_is_correct() {
     ] {
         assert!(screen.contains(words), "{words}:\n{screen}");
     }
-    compare.builds[0].measured_on_training = false;
-    compare.builds[0].check = BuildCheck::Failed("regression suite: main.select".into());
+    compare.header.builds[0].measured_on_training = false;
+    compare.header.builds[0].check = BuildCheck::Failed("regression suite: main.select".into());
     let screen = terminal(&of(&compare), false, 160);
     assert!(screen.contains("is none of these"), "{screen}");
     assert!(
@@ -358,7 +358,7 @@ fn an_older_release_is_said_in_the_first_lines_of_every_form() {
     };
     let words =
         "older release (10.11.9-MariaDB) than the server compared with it (10.11.19-MariaDB";
-    tune.builds = vec![of("10.11.9-MariaDB")];
+    tune.header.builds = vec![of("10.11.9-MariaDB")];
     let summary = Summary::Tune(Box::new(tune.clone()));
     let screen = terminal(&summary, false, 160);
     let first = screen.lines().skip(1).take(5).collect::<Vec<_>>();
@@ -374,7 +374,7 @@ fn an_older_release_is_said_in_the_first_lines_of_every_form() {
         assert!(warning.is_some() && warning < result, "{page}");
     }
     for other in ["10.11.19-MariaDB", "10.11.20-MariaDB"] {
-        tune.builds = vec![of(other)];
+        tune.header.builds = vec![of(other)];
         let screen = terminal(&Summary::Tune(Box::new(tune.clone())), false, 160);
         assert!(!screen.contains("older release"), "{screen}");
         assert!(screen.contains(&format!("{other}, ")), "{screen}");
@@ -384,9 +384,9 @@ fn an_older_release_is_said_in_the_first_lines_of_every_form() {
 #[test]
 fn warnings_come_before_everything_but_the_headline() {
     let mut tune = fixture::tune();
-    tune.complete = false;
+    tune.header.complete = false;
     tune.total = None;
-    tune.warnings = vec![
+    tune.header.warnings = vec![
         Finding::NegativeControlMoved {
             part: None,
             effect: fixture::estimate(1.03, 1.01, 1.05),
@@ -494,7 +494,7 @@ fn of_too_few_duels_the_first_line_says_that_and_how_sure_the_interval_is() {
     let mut compare = fixture::compare();
     few(&mut compare.comparison.throughput);
     let mut pairs = compare.clone();
-    pairs.protocol = "pair".into();
+    pairs.header.protocol = "pair".into();
     for (summary, words) in [
         (
             Summary::Tune(Box::new(tune)),
@@ -520,7 +520,7 @@ fn of_too_few_duels_the_first_line_says_that_and_how_sure_the_interval_is() {
 #[test]
 fn a_final_variant_that_could_not_be_measured_is_told_beside_what_was_proven() {
     let mut tune = fixture::tune();
-    (tune.total, tune.deployment) = (None, None);
+    (tune.total, tune.header.deployment) = (None, None);
     tune.total_failure = Some(Failure {
         variant: "mariadb-10.11 + unix-socket".into(),
         error: "exit 1".into(),
@@ -642,7 +642,7 @@ fn a_lever_of_the_search_alone_is_told_in_its_step_and_not_as_screened() {
         added: true,
     });
     let both = ["innodb_io_capacity", "innodb_io_capacity_max"].map(str::to_owned);
-    let deployment = tune.deployment.as_mut().expect("proven");
+    let deployment = tune.header.deployment.as_mut().expect("proven");
     let sets = &mut deployment.sets;
     sets.insert("io-capacity-high".into(), both.to_vec());
     let (rows, rungs) = way(&tune);
@@ -783,7 +783,7 @@ fn what_only_the_screening_set_up_is_counted_and_not_listed() {
 #[test]
 fn markdown_of_a_comparison_with_a_warning() {
     let mut compare = fixture::compare();
-    compare.warnings = vec![Warning::about("a | b\n<log>", Finding::PairProtocol)];
+    compare.header.warnings = vec![Warning::about("a | b\n<log>", Finding::PairProtocol)];
     insta::assert_snapshot!(markdown(&report(&Summary::Compare(Box::new(compare)))));
 }
 

@@ -7,6 +7,7 @@ mod deployment;
 mod error;
 mod event;
 mod goal;
+mod header;
 mod load_name;
 mod lock;
 mod node_account;
@@ -29,6 +30,7 @@ pub use deployment::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overrid
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
 pub use goal::Goal;
+pub use header::StudyHeader;
 pub use load_name::load_name;
 pub use lock::StudyLock;
 pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};

@@ -8,9 +8,7 @@ use niagara_stats::IntervalEstimate;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::{
-    BuildNote, Comparison, Control, Deployment, Failure, FinalCheck, PointFailure, Reason, Warning,
-};
+use crate::{Comparison, Control, Failure, PointFailure, Reason, StudyHeader};
 
 /// Words that open a study: what was asked then, what has changed since, what is measured now.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -36,30 +34,11 @@ pub struct About {
 /// A ladder: steps in a given order, each kept when fresh duels prove it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LadderSummary {
-    /// The study's words.
-    pub about: Option<About>,
-    /// `duel`, `pair` or `trimmed`.
-    pub protocol: String,
-    /// Server name.
-    pub server: String,
-    /// The server's own version string.
-    pub server_version: String,
-    /// One line: workload, tables, rows, threads.
-    pub workload: String,
+    /// What all studies have.
+    #[serde(flatten)]
+    pub header: StudyHeader,
     /// Connections.
     pub threads: u32,
-    /// Seed.
-    pub seed: u64,
-    /// Error probability of the total and, shared, of the rungs.
-    pub alpha: f64,
-    /// Seconds asked for.
-    pub budget_seconds: f64,
-    /// Seconds used, excluding setup.
-    pub elapsed_seconds: f64,
-    /// Seconds of those in which a server was under load.
-    pub load_seconds: f64,
-    /// False when it was interrupted.
-    pub complete: bool,
     /// Label of what it starts from.
     pub start: String,
     /// Every rung of the file, in its order.
@@ -67,21 +46,8 @@ pub struct LadderSummary {
     /// The controls, where the study has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<MethodControl>,
-    /// What there is to know of the built servers among what was measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub builds: Vec<BuildNote>,
     /// Start against the final variant, from fresh duels; `None` when nothing was kept or time ended.
     pub total: Option<Comparison>,
-    /// What the final variant was checked for before it is handed over.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<FinalCheck>,
-    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deployment: Option<Deployment>,
-    /// Standard deviation of one duel's log score.
-    pub sd_duel: Option<f64>,
-    /// What a reader must know before believing the rest.
-    pub warnings: Vec<Warning>,
 }
 
 /// A control of a ladder or a matrix: a lever whose effect is known, against the start.
@@ -151,26 +117,9 @@ impl LadderRung {
 /// A matrix: combinations of levels, each against the baseline, for each workload and thread count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct MatrixSummary {
-    /// The study's words.
-    pub about: Option<About>,
-    /// `duel`, `pair` or `trimmed`.
-    pub protocol: String,
-    /// Server name.
-    pub server: String,
-    /// The server's own version string.
-    pub server_version: String,
-    /// Seed.
-    pub seed: u64,
-    /// Error probability of each cell on its own, and of all confirmations together.
-    pub alpha: f64,
-    /// Seconds asked for, of all parts together.
-    pub budget_seconds: f64,
-    /// Seconds used, excluding setup.
-    pub elapsed_seconds: f64,
-    /// Seconds of those in which a server was under load.
-    pub load_seconds: f64,
-    /// False when it was interrupted.
-    pub complete: bool,
+    /// What all studies have.
+    #[serde(flatten)]
+    pub header: StudyHeader,
     /// The parts that were measured one after the other, the last one included.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<MeasuredPart>,
@@ -194,19 +143,6 @@ pub struct MatrixSummary {
     /// The controls, where the study has them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub controls: Vec<MethodControl>,
-    /// What there is to know of the best combination's built server.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub builds: Vec<BuildNote>,
-    /// What the final variant was checked for before it is handed over.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<FinalCheck>,
-    /// What installing the best combination takes; `None` unless fresh duels proved it faster.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deployment: Option<Deployment>,
-    /// Standard deviation of one duel's log score.
-    pub sd_duel: Option<f64>,
-    /// What a reader must know before believing the rest.
-    pub warnings: Vec<Warning>,
 }
 
 /// What one command measured of a matrix.
@@ -335,24 +271,9 @@ pub struct Confirmed {
 /// A sweep over threads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct SweepSummary {
-    /// The study's words; `None` for `niagara sweep`.
-    pub about: Option<About>,
-    /// `duel` (two variants interleaved) or `solo`.
-    pub protocol: String,
-    /// One line, threads aside.
-    pub workload: String,
-    /// Seed.
-    pub seed: u64,
-    /// Error probability: intervals cover at 1 − alpha.
-    pub alpha: f64,
-    /// Seconds asked for.
-    pub budget_seconds: f64,
-    /// Seconds used, excluding setup.
-    pub elapsed_seconds: f64,
-    /// Seconds of those in which a server was under load.
-    pub load_seconds: f64,
-    /// False when it was interrupted.
-    pub complete: bool,
+    /// What all studies have.
+    #[serde(flatten)]
+    pub header: StudyHeader,
     /// A curve for each variant.
     pub curves: Vec<SweepCurve>,
     /// The second variant over the first at each thread count, where two were interleaved.
@@ -360,11 +281,6 @@ pub struct SweepSummary {
     /// Several variants that were measured each alone: every one over the first and over the one before it, round by round.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub by_round: Vec<RoundRatio>,
-    /// What there is to know of the built servers among the variants.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub builds: Vec<BuildNote>,
-    /// What a reader must know before believing the rest.
-    pub warnings: Vec<Warning>,
 }
 
 /// Two of several variants at one thread count, each measured alone in the same rounds.

@@ -4,8 +4,8 @@ use niagara_stats::{AllTime, Estimate, Heterogeneity, Judgement, Stability};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    About, BuildNote, Deployment, Failure, FinalCheck, Finding, Goal, LadderSummary, MatrixSummary,
-    Reason, ReplaySummary, SweepSummary, Warning,
+    Failure, Finding, Goal, LadderSummary, MatrixSummary, Reason, ReplaySummary, StudyHeader,
+    SweepSummary,
 };
 
 /// One comparison judged from its own fresh duels.
@@ -201,32 +201,11 @@ pub struct NotTried {
 /// `niagara tune`, whole or as far as it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TuneSummary {
-    /// Server name, `mariadb-10.11`.
-    pub server: String,
-    /// The server's own version string.
-    pub server_version: String,
-    /// One line: workload, tables, rows, threads.
-    pub workload: String,
+    /// What all studies have.
+    #[serde(flatten)]
+    pub header: StudyHeader,
     /// Connections.
     pub threads: u32,
-    /// Seed.
-    pub seed: u64,
-    /// What was tuned for.
-    #[serde(default)]
-    pub goal: Goal,
-    /// Transactions per second at which latencies were compared, where they were the goal.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<f64>,
-    /// Error probability of the total and, shared, of the claims.
-    pub alpha: f64,
-    /// Seconds asked for.
-    pub budget_seconds: f64,
-    /// Seconds used, excluding setup.
-    pub elapsed_seconds: f64,
-    /// Seconds of those in which a server was under load.
-    pub load_seconds: f64,
-    /// False when it was interrupted: the same command continues it.
-    pub complete: bool,
     /// Starting point against final variant from fresh duels; `None` when nothing was promoted or time ended.
     pub total: Option<Comparison>,
     /// Why the final variant could not be measured, where that left it without a total.
@@ -248,53 +227,18 @@ pub struct TuneSummary {
     pub negative_control: Option<Screened>,
     /// The lever known to slow the server.
     pub positive_control: Option<Screened>,
-    /// Standard deviation of one duel's log score, from this study.
-    pub sd_duel: Option<f64>,
-    /// What there is to know of the built servers among what was measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub builds: Vec<BuildNote>,
-    /// What the final variant was checked for before it is handed over.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub checks: Vec<FinalCheck>,
-    /// What installing the final variant takes; `None` unless fresh duels proved it faster.
-    #[serde(default)]
-    pub deployment: Option<Deployment>,
-    /// What a reader must know before believing the rest: a negative control that won, a positive control that did not lose, …
-    pub warnings: Vec<Warning>,
 }
 
 /// `niagara compare`, whole or as far as it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompareSummary {
-    /// The study's words; `None` for `niagara compare`.
-    #[serde(default)]
-    pub about: Option<About>,
-    /// `duel`, `pair` or `trimmed`.
-    pub protocol: String,
-    /// One line: workload, tables, rows, threads.
-    pub workload: String,
+    /// What all studies have.
+    #[serde(flatten)]
+    pub header: StudyHeader,
     /// Connections.
     pub threads: u32,
-    /// Seed.
-    pub seed: u64,
-    /// Seconds used, excluding setup.
-    pub elapsed_seconds: f64,
-    /// Seconds of those in which a server was under load.
-    pub load_seconds: f64,
-    /// False when interrupted before a verdict.
-    pub complete: bool,
-    /// What there is to know of the built servers among what was measured.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub builds: Vec<BuildNote>,
     /// The result.
     pub comparison: Comparison,
-    /// What installing B takes; `None` unless it was proven better.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub deployment: Option<Deployment>,
-    /// Standard deviation of one duel's log score.
-    pub sd_duel: Option<f64>,
-    /// What a reader must know before believing the rest.
-    pub warnings: Vec<Warning>,
 }
 
 /// The last word of a study: the newest one stored counts.
@@ -325,58 +269,41 @@ impl Summary {
         }
     }
 
-    /// What the final variant was checked for; of what has none, nothing.
-    pub fn checks(&self) -> &[FinalCheck] {
+    /// What all kinds have.
+    pub fn header(&self) -> &StudyHeader {
         match self {
-            Self::Tune(tune) => &tune.checks,
-            Self::Ladder(ladder) => &ladder.checks,
-            Self::Matrix(matrix) => &matrix.checks,
-            Self::Compare(_) | Self::Sweep(_) => &[],
+            Self::Tune(tune) => &tune.header,
+            Self::Compare(compare) => &compare.header,
+            Self::Ladder(ladder) => &ladder.header,
+            Self::Matrix(matrix) => &matrix.header,
+            Self::Sweep(sweep) => &sweep.header,
         }
     }
 
-    /// What was stored for a reader to know before believing the rest.
-    pub fn warnings(&self) -> &[Warning] {
+    /// The same, to be added to.
+    pub fn header_mut(&mut self) -> &mut StudyHeader {
         match self {
-            Self::Tune(tune) => &tune.warnings,
-            Self::Compare(compare) => &compare.warnings,
-            Self::Ladder(ladder) => &ladder.warnings,
-            Self::Matrix(matrix) => &matrix.warnings,
-            Self::Sweep(sweep) => &sweep.warnings,
+            Self::Tune(tune) => &mut tune.header,
+            Self::Compare(compare) => &mut compare.header,
+            Self::Ladder(ladder) => &mut ladder.header,
+            Self::Matrix(matrix) => &mut matrix.header,
+            Self::Sweep(sweep) => &mut sweep.header,
         }
     }
 
     /// Whether the study came to its end.
     pub fn is_complete(&self) -> bool {
-        match self {
-            Self::Tune(tune) => tune.complete,
-            Self::Compare(compare) => compare.complete,
-            Self::Ladder(ladder) => ladder.complete,
-            Self::Matrix(matrix) => matrix.complete,
-            Self::Sweep(sweep) => sweep.complete,
-        }
+        self.header().complete
     }
 
-    /// Adds something that a reader must know.
-    pub fn warn(&mut self, finding: Finding) {
-        let warnings = match self {
-            Self::Tune(tune) => &mut tune.warnings,
-            Self::Compare(compare) => &mut compare.warnings,
-            Self::Ladder(ladder) => &mut ladder.warnings,
-            Self::Matrix(matrix) => &mut matrix.warnings,
-            Self::Sweep(sweep) => &mut sweep.warnings,
-        };
-        warnings.push(finding.into());
-    }
-
-    /// The words that open the study, where it came from a file.
-    pub fn about(&self) -> Option<&About> {
+    /// The comparison that carries the headline; `None` of a sweep, and before there is one.
+    pub fn comparison(&self) -> Option<&Comparison> {
         match self {
-            Self::Tune(_) => None,
-            Self::Compare(compare) => compare.about.as_ref(),
-            Self::Ladder(ladder) => ladder.about.as_ref(),
-            Self::Matrix(matrix) => matrix.about.as_ref(),
-            Self::Sweep(sweep) => sweep.about.as_ref(),
+            Self::Tune(tune) => tune.total.as_ref(),
+            Self::Compare(compare) => Some(&compare.comparison),
+            Self::Ladder(ladder) => ladder.total.as_ref(),
+            Self::Matrix(matrix) => matrix.confirmed.as_ref().map(|best| &best.comparison),
+            Self::Sweep(_) => None,
         }
     }
 }

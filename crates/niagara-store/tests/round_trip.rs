@@ -6,7 +6,7 @@ use common::{comparison, duel, interval, slices, study, variant};
 use niagara_stats::Estimate;
 use niagara_store::{
     CompareSummary, Ending, EventRecord, Phase, PointFailure, ProfileRecord, RoundRatio, Store,
-    StoreError, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
+    StoreError, StudyHeader, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 
 fn new_store(folder: &tempfile::TempDir) -> Store {
@@ -106,29 +106,38 @@ fn a_summary_that_could_not_be_read_again_is_refused_at_once() {
         .set_summary(&Summary::Compare(compare.clone()))
         .expect("no throughput is no error");
     assert!(store.summary().is_ok());
-    compare.elapsed_seconds = f64::NAN;
+    compare.header.elapsed_seconds = f64::NAN;
     let refused = store.set_summary(&Summary::Compare(compare));
     assert!(matches!(refused, Err(StoreError::Nonsense { .. })));
 }
 
 fn summary(duels: usize) -> Summary {
     Summary::Compare(Box::new(CompareSummary {
-        about: None,
-        protocol: "duel".into(),
-        workload: "oltp_read_only".into(),
+        header: StudyHeader {
+            about: None,
+            server: "mariadb-10.11".into(),
+            server_version: "10.11.14-MariaDB-0+deb12u2".into(),
+            workload: "oltp_read_only".into(),
+            goal: niagara_store::Goal::Throughput,
+            rate: None,
+            protocol: "duel".into(),
+            seed: u64::MAX,
+            alpha: 0.05,
+            budget_seconds: None,
+            elapsed_seconds: 400.0,
+            load_seconds: 300.0,
+            complete: true,
+            sd_duel: Some(0.012),
+            builds: Vec::new(),
+            checks: Vec::new(),
+            deployment: None,
+            warnings: vec![],
+        },
         threads: 32,
-        seed: u64::MAX,
-        elapsed_seconds: 400.0,
-        load_seconds: 300.0,
-        complete: true,
-        builds: Vec::new(),
-        deployment: None,
         comparison: comparison(
             duels,
             Estimate::from_log(0.0, f64::NEG_INFINITY, f64::INFINITY),
         ),
-        sd_duel: Some(0.012),
-        warnings: vec![],
     }))
 }
 
@@ -258,15 +267,26 @@ fn swept() -> Summary {
         .into(),
     };
     Summary::Sweep(Box::new(SweepSummary {
-        about: None,
-        protocol: "solo".into(),
-        workload: "tpcc".into(),
-        seed: 1,
-        alpha: 0.05,
-        budget_seconds: 60.0,
-        elapsed_seconds: 60.0,
-        load_seconds: 50.0,
-        complete: true,
+        header: StudyHeader {
+            about: None,
+            server: "mariadb-10.11".into(),
+            server_version: "10.11.14-MariaDB-0+deb12u2".into(),
+            workload: "tpcc".into(),
+            goal: niagara_store::Goal::Throughput,
+            rate: None,
+            protocol: "solo".into(),
+            seed: 1,
+            alpha: 0.05,
+            budget_seconds: Some(60.0),
+            elapsed_seconds: 60.0,
+            load_seconds: 50.0,
+            complete: true,
+            sd_duel: None,
+            builds: Vec::new(),
+            checks: Vec::new(),
+            deployment: None,
+            warnings: Vec::new(),
+        },
         curves: vec![curve.clone(), curve],
         ratios: Vec::new(),
         by_round: vec![RoundRatio {
@@ -276,8 +296,6 @@ fn swept() -> Summary {
             ratio: interval(1.1, 0.0, f64::INFINITY),
             rounds: 1,
         }],
-        builds: Vec::new(),
-        warnings: Vec::new(),
     }))
 }
 

@@ -10,8 +10,8 @@ use niagara_check::{CheckRecord, Outcome, Part, PartReport};
 use niagara_server::{Cache, Family, Install};
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
-    Comparison, DeployBuild, Deployment, Reason, Rung, Screened, Store, StudyRecord, Summary,
-    TuneSummary,
+    Comparison, DeployBuild, Deployment, Reason, Rung, Screened, Store, StudyHeader, StudyRecord,
+    Summary, TuneSummary,
 };
 
 fn study() -> StudyRecord {
@@ -73,18 +73,37 @@ fn tuned(proven: bool) -> TuneSummary {
         replay: None,
     };
     TuneSummary {
-        goal: niagara_store::Goal::Throughput,
-        rate: None,
-        server: "mariadb-10.11".into(),
-        server_version: "10.11.14-MariaDB".into(),
-        workload: "oltp_read_write, 1 table of 1000 rows, InnoDB, 4 threads".into(),
+        header: StudyHeader {
+            about: None,
+            server: "mariadb-10.11".into(),
+            server_version: "10.11.14-MariaDB".into(),
+            workload: "oltp_read_write, 1 table of 1000 rows, InnoDB, 4 threads".into(),
+            goal: niagara_store::Goal::Throughput,
+            rate: None,
+            protocol: "duel".into(),
+            seed: 7,
+            alpha: 0.05,
+            budget_seconds: Some(600.0),
+            elapsed_seconds: 580.0,
+            load_seconds: 400.0,
+            complete: true,
+            sd_duel: Some(0.012),
+            builds: Vec::new(),
+            checks: Vec::new(),
+            deployment: proven.then(|| Deployment {
+                family: "mariadb".into(),
+                config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),
+                transport: "tcp".into(),
+                sets: BTreeMap::from([(
+                    "flush-neighbors-off".into(),
+                    vec!["innodb_flush_neighbors".into()],
+                )]),
+                machine: "a machine of two CPUs".into(),
+                ..Deployment::default()
+            }),
+            warnings: vec![],
+        },
         threads: 4,
-        seed: 7,
-        alpha: 0.05,
-        budget_seconds: 600.0,
-        elapsed_seconds: 580.0,
-        load_seconds: 400.0,
-        complete: true,
         total: Some(total),
         total_failure: None,
         rungs: vec![Rung {
@@ -107,21 +126,6 @@ fn tuned(proven: bool) -> TuneSummary {
         not_tried: vec![],
         negative_control: None,
         positive_control: None,
-        sd_duel: Some(0.012),
-        builds: Vec::new(),
-        checks: Vec::new(),
-        deployment: proven.then(|| Deployment {
-            family: "mariadb".into(),
-            config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),
-            transport: "tcp".into(),
-            sets: BTreeMap::from([(
-                "flush-neighbors-off".into(),
-                vec!["innodb_flush_neighbors".into()],
-            )]),
-            machine: "a machine of two CPUs".into(),
-            ..Deployment::default()
-        }),
-        warnings: vec![],
     }
 }
 

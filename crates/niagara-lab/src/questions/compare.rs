@@ -5,7 +5,7 @@ use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
 use niagara_store::{
     About, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels, Phase, Reason,
-    SameAnswers, Summary, Warning,
+    SameAnswers, StudyHeader, Summary, Warning,
 };
 
 use crate::asking::question::StudyDescription;
@@ -201,19 +201,28 @@ impl<'a> Comparing<'a> {
         let mut warnings = self.warnings(outcome, comparison.caution.as_ref());
         warnings.extend(wrong.clone().map(Warning::from));
         Ok(Summary::Compare(Box::new(CompareSummary {
-            about: self.about.clone(),
-            protocol: options.protocol.to_string(),
-            workload: bench.load().one_line(),
+            header: StudyHeader {
+                about: self.about.clone(),
+                server: a.server.clone(),
+                server_version: bench.install_of(a)?.version_string.clone(),
+                workload: bench.load().one_line(),
+                goal: options.goal,
+                rate: study.rate(),
+                protocol: options.protocol.to_string(),
+                seed: options.seed,
+                alpha: self.test().errors.alpha,
+                budget_seconds: None,
+                elapsed_seconds: study.used_seconds(),
+                load_seconds: study.load_seconds(),
+                complete: complete && outcome.failure.is_none(),
+                sd_duel: niagara_stats::standard_deviation(&scores),
+                builds,
+                checks: Vec::new(),
+                deployment: self.deployment(&comparison, wrong.is_some())?,
+                warnings,
+            },
             threads: bench.load().threads,
-            seed: options.seed,
-            elapsed_seconds: study.used_seconds(),
-            load_seconds: study.load_seconds(),
-            complete: complete && outcome.failure.is_none(),
-            builds,
-            warnings,
-            deployment: self.deployment(&comparison, wrong.is_some())?,
             comparison,
-            sd_duel: niagara_stats::standard_deviation(&scores),
         })))
     }
 }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use niagara_store::{
     About, BuildNote, Comparison, Deployment, FinalCheck, Finding, Goal, LadderRung, LadderSummary,
-    MethodControl, Phase, Reason, RungOutcome, SameAnswers, Summary, Warning,
+    MethodControl, Phase, Reason, RungOutcome, SameAnswers, StudyHeader, Summary, Warning,
 };
 
 use crate::asking::question::RungRecipe;
@@ -504,27 +504,31 @@ impl Climb<'_> {
         warnings.extend(self.warnings.clone());
         warnings.extend(bench.client().map(|host| Warning::from(host.remark())));
         Ok(LadderSummary {
-            about: options.about.clone(),
-            protocol: options.protocol.to_string(),
-            server: options.start.server.clone(),
-            server_version: install.version_string.clone(),
-            workload: bench.load().one_line(),
+            header: StudyHeader {
+                about: options.about.clone(),
+                server: options.start.server.clone(),
+                server_version: install.version_string.clone(),
+                workload: bench.load().one_line(),
+                goal: Goal::Throughput,
+                rate: None,
+                protocol: options.protocol.to_string(),
+                seed: options.seed,
+                alpha: options.alpha,
+                budget_seconds: Some(options.budget_seconds),
+                elapsed_seconds: study.used_seconds(),
+                load_seconds: study.load_seconds(),
+                complete: self.complete,
+                sd_duel: pooled_sd(study),
+                builds,
+                checks: self.checks.clone(),
+                deployment,
+                warnings,
+            },
             threads: bench.load().threads,
-            seed: options.seed,
-            alpha: options.alpha,
-            budget_seconds: options.budget_seconds,
-            elapsed_seconds: study.used_seconds(),
-            load_seconds: study.load_seconds(),
-            complete: self.complete,
             start: options.start.label(),
             rungs,
             controls: self.controls.clone(),
-            builds,
             total: self.total.clone(),
-            checks: self.checks.clone(),
-            deployment,
-            sd_duel: pooled_sd(study),
-            warnings,
         })
     }
 }

@@ -14,8 +14,8 @@ use niagara_load::counted;
 use niagara_stats::{ErrorBudget, Rule};
 use niagara_store::{
     About, Axis, Cell, CellOutcome, Confirmed, FinalCheck, Finding, Goal, MatrixSummary,
-    MatrixWorkload, MeasuredPart, MethodControl, Phase, Reason, SameAnswers, Summary, Warning,
-    best_combination,
+    MatrixWorkload, MeasuredPart, MethodControl, Phase, Reason, SameAnswers, StudyHeader, Summary,
+    Warning, best_combination,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -616,17 +616,32 @@ impl<'a> Filling<'a> {
         let cells = self.cells();
         let mut parts = earlier.parts.clone();
         parts.push(self.this_part(study));
+        let workload: Vec<&str> = options
+            .workloads
+            .iter()
+            .map(|load| load.one_line.as_str())
+            .collect();
         Ok(MatrixSummary {
-            about: options.about.clone(),
-            protocol: options.protocol.to_string(),
-            server: options.server.clone(),
-            server_version,
-            seed: options.seed,
-            alpha: options.alpha,
-            budget_seconds: parts.iter().map(|part| part.budget_seconds).sum(),
-            elapsed_seconds: study.total_seconds(),
-            load_seconds: study.load_seconds(),
-            complete: self.complete,
+            header: StudyHeader {
+                about: options.about.clone(),
+                server: options.server.clone(),
+                server_version,
+                workload: workload.join("; "),
+                goal: Goal::Throughput,
+                rate: None,
+                protocol: options.protocol.to_string(),
+                seed: options.seed,
+                alpha: options.alpha,
+                budget_seconds: Some(parts.iter().map(|part| part.budget_seconds).sum()),
+                elapsed_seconds: study.total_seconds(),
+                load_seconds: study.load_seconds(),
+                complete: self.complete,
+                sd_duel: pooled_sd(study),
+                builds,
+                checks: self.checks.clone(),
+                deployment,
+                warnings,
+            },
             parts,
             next_part: next_part(
                 options.part.matrix,
@@ -641,11 +656,6 @@ impl<'a> Filling<'a> {
             controls,
             confirmed: self.confirmed.clone(),
             other_confirmations: self.other_confirmations.clone(),
-            builds,
-            checks: self.checks.clone(),
-            deployment,
-            sd_duel: pooled_sd(study),
-            warnings,
         })
     }
 }

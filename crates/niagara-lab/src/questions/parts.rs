@@ -94,9 +94,9 @@ impl Earlier {
         let confirmed = summary.confirmed.filter(is_judged);
         // What was proven stays proven, and is not spent on again: its check alone is made up for.
         let is_unknown = |note: &BuildNote| matches!(note.check, BuildCheck::Unknown(_));
-        let lacks_a_check = !FinalCheck::may_be_handed_over(&summary.checks)
-            || summary.builds.iter().any(is_unknown);
-        let is_unchecked = !summary.complete
+        let lacks_a_check = !FinalCheck::may_be_handed_over(&summary.header.checks)
+            || summary.header.builds.iter().any(is_unknown);
+        let is_unchecked = !summary.header.complete
             && lacks_a_check
             && confirmed.as_ref().is_some_and(|confirmed| {
                 is_proven(confirmed) && confirmed.comparison.may_be_recommended()
@@ -114,13 +114,17 @@ impl Earlier {
             other_confirmations,
             spent,
             controls: summary.controls,
-            builds: if counts { summary.builds } else { Vec::new() },
-            checks: if is_checked {
-                summary.checks
+            builds: if counts {
+                summary.header.builds
             } else {
                 Vec::new()
             },
-            deployment: summary.deployment.filter(|_| is_checked),
+            checks: if is_checked {
+                summary.header.checks
+            } else {
+                Vec::new()
+            },
+            deployment: summary.header.deployment.filter(|_| is_checked),
             warnings,
         }
     }

@@ -9,9 +9,9 @@ use anyhow::{Result, bail};
 use niagara_load::counted;
 use niagara_stats::{IntervalEstimate, Start, scalability};
 use niagara_store::{
-    About, BuildNote, DuelRecord, Ending, Finding, Knee, Law, Phase, PointFailure, RatioAt,
-    ResourceCounters, RoundRatio, SliceRecord, Summary, SweepCurve, SweepPoint, SweepSummary,
-    Warning,
+    About, BuildNote, DuelRecord, Ending, Finding, Goal, Knee, Law, Phase, PointFailure, RatioAt,
+    ResourceCounters, RoundRatio, SliceRecord, StudyHeader, Summary, SweepCurve, SweepPoint,
+    SweepSummary, Warning,
 };
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
@@ -369,19 +369,28 @@ impl<'a> Run<'a> {
             .map(|index| self.curve(index, study, &by_duel, &counters))
             .collect();
         Ok(SweepSummary {
-            about: options.about.clone(),
-            protocol: sweep_protocol(options.variants.len()).to_string(),
-            workload: options.workload.clone(),
-            seed: options.seed,
-            alpha: options.alpha,
-            budget_seconds: options.budget_seconds,
-            elapsed_seconds: study.used_seconds(),
-            load_seconds: study.load_seconds(),
-            complete,
+            header: StudyHeader {
+                about: options.about.clone(),
+                server: options.variants[0].1.server.clone(),
+                server_version: curves[0].server_version.clone(),
+                workload: options.workload.clone(),
+                goal: Goal::Throughput,
+                rate: None,
+                protocol: sweep_protocol(options.variants.len()).to_string(),
+                seed: options.seed,
+                alpha: options.alpha,
+                budget_seconds: Some(options.budget_seconds),
+                elapsed_seconds: study.used_seconds(),
+                load_seconds: study.load_seconds(),
+                complete,
+                sd_duel: None,
+                builds: self.builds()?,
+                checks: Vec::new(),
+                deployment: None,
+                warnings: self.warnings(study, &curves, complete),
+            },
             ratios: self.ratios(study),
             by_round: self.by_round(study, &by_duel, &counters),
-            builds: self.builds()?,
-            warnings: self.warnings(study, &curves, complete),
             curves,
         })
     }

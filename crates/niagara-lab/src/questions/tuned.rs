@@ -4,9 +4,10 @@ use anyhow::Result;
 use niagara_stats::{Bond, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student};
 use niagara_store::{
     BuildNote, Comparison, Control, Deployment, Failure, FinalCheck, Finding, Goal, NotTried,
-    Reason, Rung, SameAnswers, Screened, Searched, Together, TuneSummary, Warning,
+    Reason, Rung, SameAnswers, Screened, Searched, StudyHeader, Together, TuneSummary, Warning,
 };
 
+use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::build_note::{Noted, build_notes, not_recommended};
@@ -386,18 +387,27 @@ impl Tuned {
         warnings.extend(self.warnings.clone());
         warnings.extend(bench.client().map(|host| Warning::from(host.remark())));
         Ok(TuneSummary {
-            server: options.base.server.clone(),
-            server_version: install.version_string.clone(),
-            workload: bench.load().one_line(),
+            header: StudyHeader {
+                about: None,
+                server: options.base.server.clone(),
+                server_version: install.version_string.clone(),
+                workload: bench.load().one_line(),
+                goal: options.goal,
+                rate: study.rate(),
+                protocol: Protocol::Duel.to_string(),
+                seed: options.seed,
+                alpha: options.alpha,
+                budget_seconds: Some(options.budget_seconds),
+                elapsed_seconds: study.used_seconds(),
+                load_seconds: study.load_seconds(),
+                complete: self.complete,
+                sd_duel: self.screening.as_ref().and_then(|s| s.residual_sd),
+                builds,
+                checks: self.checks.clone(),
+                deployment,
+                warnings,
+            },
             threads: bench.load().threads,
-            seed: options.seed,
-            goal: options.goal,
-            rate: study.rate(),
-            alpha: options.alpha,
-            budget_seconds: options.budget_seconds,
-            elapsed_seconds: study.used_seconds(),
-            load_seconds: study.load_seconds(),
-            complete: self.complete,
             total: self.total.clone(),
             total_failure: self.total_failure.clone(),
             negative_control: self
@@ -408,16 +418,11 @@ impl Tuned {
                 .screened(Role::PositiveControl)
                 .next()
                 .map(|(_, s)| s.clone()),
-            sd_duel: self.screening.as_ref().and_then(|s| s.residual_sd),
             rungs: self.rungs.clone(),
             not_helped,
             together: self.together().iter().map(|(_, t)| t.clone()).collect(),
             searched: self.searched.clone(),
             not_tried,
-            builds,
-            checks: self.checks.clone(),
-            deployment,
-            warnings,
         })
     }
 

@@ -488,7 +488,10 @@ impl Study {
         if !self.says_more() {
             return Ok(());
         }
-        summary.warn(Finding::Unfinished);
+        summary
+            .header_mut()
+            .warnings
+            .push(Finding::Unfinished.into());
         Ok(self.store.set_summary(&summary)?)
     }
 

@@ -67,25 +67,19 @@ pub struct DeployInput {
 impl DeployInput {
     /// From what a study came to; `None` when there is nothing proven to deploy.
     pub fn of(summary: &Summary) -> Option<Self> {
-        let (server, variant, rungs) = match summary {
-            Summary::Tune(tune) => (&tune.server, tune.deployment.as_ref()?, levers(tune)),
-            Summary::Ladder(ladder) => {
-                let variant = ladder.deployment.as_ref()?;
-                (&ladder.server, variant, kept(ladder))
-            }
+        let server = &summary.header().server;
+        let variant = summary.header().deployment.as_ref()?;
+        let rungs = match summary {
+            Summary::Tune(tune) => levers(tune),
+            Summary::Ladder(ladder) => kept(ladder),
             Summary::Matrix(matrix) => {
-                let variant = matrix.deployment.as_ref()?;
                 let confirmed = matrix.confirmed.as_ref()?;
                 let rung = DeployRung {
                     title: confirmed.title.clone(),
                     effect: claim_effect(&confirmed.comparison),
                     ..DeployRung::default()
                 };
-                (
-                    &matrix.server,
-                    variant,
-                    vec![(confirmed.title.clone(), rung)],
-                )
+                vec![(confirmed.title.clone(), rung)]
             }
             Summary::Compare(_) | Summary::Sweep(_) => return None,
         };

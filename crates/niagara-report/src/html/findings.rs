@@ -219,13 +219,13 @@ pub(crate) fn method_of_tune(tune: &TuneSummary) -> Markup {
                 "; some dozens of couples after a fresh start of both servers are a " em { "duel" } ", which gives one figure. "
                 "Screening duels set every lever at once, in a balanced design, and estimate all effects together. "
                 "What is called proven, and the total, come from fresh duels that the screening never saw. "
-                "On identical variants the chance of calling a difference is at most " (tune.alpha)
+                "On identical variants the chance of calling a difference is at most " (tune.header.alpha)
                 ". All of it holds for this machine and this workload."
             }
             dl.facts {
-                (builds(&tune.builds))
-                div { dt { "Time" } dd { (wording::time(tune.elapsed_seconds, tune.load_seconds, Some(tune.budget_seconds))) } }
-                @if let Some(sd) = tune.sd_duel {
+                (builds(&tune.header.builds))
+                div { dt { "Time" } dd { (wording::time(&tune.header)) } }
+                @if let Some(sd) = tune.header.sd_duel {
                     div { dt { "Noise" } dd { (wording::noise(sd, true)) } }
                 }
                 @if let Some(total) = &tune.total {
@@ -234,8 +234,8 @@ pub(crate) fn method_of_tune(tune: &TuneSummary) -> Markup {
                         div { dt { "Nodes" } dd { (nodes) } }
                     }
                 }
-                div { dt { "Error probability" } dd { "α = " (tune.alpha) " for the total; as much again is shared by the single levers" } }
-                div { dt { "Seed" } dd { (tune.seed) } }
+                div { dt { "Error probability" } dd { "α = " (tune.header.alpha) " for the total; as much again is shared by the single levers" } }
+                div { dt { "Seed" } dd { (tune.header.seed) } }
             }
         }
     }
@@ -246,7 +246,7 @@ pub(crate) fn method_of_compare(compare: &CompareSummary) -> Markup {
     html! {
         section #method {
             h2 { "How it was measured" }
-            @if compare.protocol == "duel" {
+            @if compare.header.protocol == "duel" {
                 p {
                     "A and B are alive at once on identical data; the load moves between them in short slices, in random order, "
                     "while the idle one is frozen. Two neighbouring slices, one of each, are a couple; some dozens of couples after "
@@ -255,10 +255,10 @@ pub(crate) fn method_of_compare(compare: &CompareSummary) -> Markup {
                 }
             }
             dl.facts {
-                (builds(&compare.builds))
-                div { dt { "Protocol" } dd { (compare.protocol) } }
-                div { dt { "Time" } dd { (wording::time(compare.elapsed_seconds, compare.load_seconds, None)) } }
-                @if let Some(sd) = compare.sd_duel {
+                (builds(&compare.header.builds))
+                div { dt { "Protocol" } dd { (compare.header.protocol) } }
+                div { dt { "Time" } dd { (wording::time(&compare.header)) } }
+                @if let Some(sd) = compare.header.sd_duel {
                     div { dt { "Noise" } dd { (wording::noise(sd, false)) } }
                 }
                 div { dt { "Couples" } dd { (wording::dropped(comparison)) } }
@@ -266,7 +266,7 @@ pub(crate) fn method_of_compare(compare: &CompareSummary) -> Markup {
                     div { dt { "Nodes" } dd { (nodes) } }
                 }
                 div { dt { "Error probability" } dd { (wording::error_probability(comparison.judged())) ", over all looks" } }
-                div { dt { "Seed" } dd { (compare.seed) } }
+                div { dt { "Seed" } dd { (compare.header.seed) } }
             }
         }
     }

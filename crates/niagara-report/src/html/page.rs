@@ -83,7 +83,7 @@ fn tune_page(report: &Report, tune: &TuneSummary) -> Markup {
         header {
             (masthead(report))
             h1 { (number::unbroken(&crate::headline(&summary))) }
-            p.lead { (tune.server_version) " · " (tune.workload) }
+            p.lead { (tune.header.server_version) " · " (tune.header.workload) }
             (findings::warnings(&wording::warnings(&summary)))
         }
         @if !tune.rungs.is_empty() { (way(tune)) }
@@ -147,8 +147,8 @@ fn way(tune: &TuneSummary) -> Markup {
         section {
             h2 {
                 "From the starting point to the final variant"
-                @if tune.goal != Goal::Throughput {
-                    ": " (wording::judged_by(tune.goal).replacen('B', "b", 1))
+                @if tune.header.goal != Goal::Throughput {
+                    ": " (wording::judged_by(tune.header.goal).replacen('B', "b", 1))
                 }
             }
             figure {
@@ -197,7 +197,7 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
         header {
             (masthead(report))
             h1 { (number::unbroken(&crate::headline(&summary))) }
-            p.lead { (compare.workload) }
+            p.lead { (compare.header.workload) }
             (findings::warnings(&wording::warnings(&summary)))
             (findings::tiles(&compare.comparison))
         }
@@ -212,7 +212,7 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
         }
         (costs(&summary))
         @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }
-        @if let Some(about) = &compare.about { (study::about(about)) }
+        @if let Some(about) = &compare.header.about { (study::about(about)) }
         (study::tables(&summary))
         (evidence(report, &compare.comparison, "The evidence"))
         (findings::method_of_compare(compare))
@@ -221,13 +221,9 @@ fn compare_page(report: &Report, compare: &CompareSummary) -> Markup {
 
 /// A ladder, a matrix or a sweep.
 fn study_page(report: &Report, summary: &Summary) -> Markup {
-    let evidence_of = wording::comparison_of(summary);
-    let lead = match summary {
-        Summary::Ladder(ladder) => format!("{} · {}", ladder.server_version, ladder.workload),
-        Summary::Matrix(matrix) => matrix.server_version.clone(),
-        Summary::Sweep(sweep) => sweep.workload.clone(),
-        Summary::Tune(_) | Summary::Compare(_) => String::new(),
-    };
+    let evidence_of = summary.comparison();
+    let header = summary.header();
+    let lead = format!("{} · {}", header.server_version, header.workload);
     html! {
         header {
             (masthead(report))
@@ -238,7 +234,7 @@ fn study_page(report: &Report, summary: &Summary) -> Markup {
         }
         (study::charts(summary))
         (costs(summary))
-        @if let Some(about) = summary.about() { (study::about(about)) }
+        @if let Some(about) = &summary.header().about { (study::about(about)) }
         (study::tables(summary))
         (study::method(summary))
         @if let Some(sides) = Sides::of(report) { (study::table(&sides.grid())) }

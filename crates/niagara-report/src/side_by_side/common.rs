@@ -147,8 +147,8 @@ fn swept(sweep: &SweepSummary) -> Vec<Figure> {
             low: ratio.low,
             high: ratio.high,
         },
-        alpha: sweep.alpha,
-        std_err: std_err(ratio, n, sweep.alpha),
+        alpha: sweep.header.alpha,
+        std_err: std_err(ratio, n, sweep.header.alpha),
         standing: format!("n = {n}"),
         kept: None,
     };

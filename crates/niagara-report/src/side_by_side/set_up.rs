@@ -110,51 +110,31 @@ fn recorded(report: &Report) -> Vec<(Part, String, String)> {
 
 /// What was asked, as far as the summary keeps it.
 fn asked(summary: &Summary) -> Vec<(&'static str, String)> {
-    let budget = |seconds: f64| ("budget", number::duration(seconds));
-    let alpha = |alpha: f64| ("error probability", format!("α = {alpha}"));
-    match summary {
-        Summary::Tune(s) => vec![
-            ("workload", s.workload.clone()),
-            ("goal", s.goal.title().to_lowercase()),
-            (
-                "rate",
-                s.rate.map_or(String::new(), |rate| {
-                    format!("{} transactions/s", number::rate(rate))
-                }),
-            ),
-            budget(s.budget_seconds),
-            alpha(s.alpha),
-        ],
-        Summary::Compare(s) => vec![
-            ("workload", s.workload.clone()),
-            ("goal", s.comparison.goal.title().to_lowercase()),
-            ("protocol", s.protocol.clone()),
-            alpha(s.comparison.judged().alpha),
-        ],
-        Summary::Ladder(s) => vec![
-            ("workload", s.workload.clone()),
-            ("protocol", s.protocol.clone()),
-            budget(s.budget_seconds),
-            alpha(s.alpha),
-        ],
-        Summary::Matrix(s) => {
-            let workloads: Vec<_> = s.workloads.iter().map(|w| w.one_line.as_str()).collect();
-            let threads: Vec<_> = s.threads.iter().map(u32::to_string).collect();
-            vec![
-                ("workload", workloads.join("; ")),
-                ("threads", threads.join(", ")),
-                ("protocol", s.protocol.clone()),
-                budget(s.budget_seconds),
-                alpha(s.alpha),
-            ]
-        }
-        Summary::Sweep(s) => vec![
-            ("workload", s.workload.clone()),
-            ("protocol", s.protocol.clone()),
-            budget(s.budget_seconds),
-            alpha(s.alpha),
-        ],
+    let header = summary.header();
+    let rate = header.rate;
+    let mut facts = vec![
+        ("workload", header.workload.clone()),
+        ("goal", header.goal.title().to_lowercase()),
+        (
+            "rate",
+            rate.map_or(String::new(), |rate| {
+                format!("{} transactions/s", number::rate(rate))
+            }),
+        ),
+        ("protocol", header.protocol.clone()),
+        (
+            "budget",
+            header
+                .budget_seconds
+                .map_or(String::new(), number::duration),
+        ),
+        ("error probability", format!("α = {}", header.alpha)),
+    ];
+    if let Summary::Matrix(matrix) = summary {
+        let threads: Vec<_> = matrix.threads.iter().map(u32::to_string).collect();
+        facts.push(("threads", threads.join(", ")));
     }
+    facts
 }
 
 /// The variant that the study's main duels measured against; else the first that was launched.

@@ -6,7 +6,6 @@ use serde::Serialize;
 use super::common::{self, Common};
 use super::set_up::{self, Fact, Part};
 use crate::grid::Grid;
-use crate::wording::comparison_of;
 use crate::{Report, Sides, number};
 
 /// Counted up when a field of the JSON changes its meaning or disappears.
@@ -71,7 +70,7 @@ impl SideBySide {
         let studies = [0, 1].map(|i| in_short(reports[i], names[i]));
         let set_up = set_up::set_up(reports);
         let summaries = reports.map(|report| report.summary.as_ref());
-        let comparisons = summaries.map(|summary| summary.and_then(comparison_of));
+        let comparisons = summaries.map(|summary| summary.and_then(Summary::comparison));
         let goals = comparisons.map(|comparison| comparison.map(|c| c.goal));
         let same_goal = goals[0] == goals[1];
         let (mut beside, mut parts) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
@@ -97,7 +96,7 @@ impl SideBySide {
         let same_kind = matches!(summaries, [Some(a), Some(b)] if a.kind() == b.kind());
         // Screened by another figure, a lever's effect is another quantity.
         if let ([Some(first), Some(second)], true) = (summaries, same_kind)
-            && goal_of(first) == goal_of(second)
+            && first.header().goal == second.header().goal
         {
             parts = [first, second].map(common::parts);
         }
@@ -137,14 +136,6 @@ fn in_short(report: &Report, name: &str) -> StudyInShort {
         machine: set_up::machine(&report.study.machine),
         command: report.study.command.clone(),
         complete: summary.is_some_and(Summary::is_complete),
-    }
-}
-
-fn goal_of(summary: &Summary) -> Goal {
-    match summary {
-        Summary::Tune(tune) => tune.goal,
-        Summary::Compare(compare) => compare.comparison.goal,
-        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => Goal::Throughput,
     }
 }
 

@@ -12,7 +12,7 @@ use crate::wording::{
 };
 
 pub fn headline(ladder: &LadderSummary) -> String {
-    let load = load(&ladder.workload, ladder.threads);
+    let load = load(&ladder.header.workload, ladder.threads);
     let kept = ladder
         .rungs
         .iter()
@@ -27,31 +27,34 @@ pub fn headline(ladder: &LadderSummary) -> String {
             let judged = total.judged();
             let found = number::estimate(&total.goal.figure(&judged.estimate));
             let found = withdrawn(total).unwrap_or_else(|| at_its_confidence(total, &found));
-            let duels = fresh(&ladder.protocol, judged.duels);
+            let duels = fresh(&ladder.header.protocol, judged.duels);
             if let Some(failure) = failed(total, &load) {
-                return format!("{}: {rungs}, their total: {failure}", ladder.server);
+                return format!("{}: {rungs}, their total: {failure}", ladder.header.server);
             }
             match judged.verdict {
                 Some(Verdict::Faster) => format!(
                     "{} is {} with {rungs} for {load}: {found}, proven by {duels}",
-                    ladder.server,
+                    ladder.header.server,
                     better(total)
                 ),
                 _ => format!(
                     "{}: {rungs} for {load}, their total {}: {found} ({duels})",
-                    ladder.server,
+                    ladder.header.server,
                     verdict_on_goal(total)
                 ),
             }
         }
-        None if !ladder.complete => format!(
+        None if !ladder.header.complete => format!(
             "{}: the ladder for {load} is not finished, {rungs} so far",
-            ladder.server
+            ladder.header.server
         ),
-        None if kept == 0 => format!("{}: no rung was proven to help {load}", ladder.server),
+        None if kept == 0 => format!(
+            "{}: no rung was proven to help {load}",
+            ladder.header.server
+        ),
         None => format!(
             "{}: {rungs} for {load}; the time ended before their total was judged",
-            ladder.server
+            ladder.header.server
         ),
     }
 }
@@ -112,7 +115,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
         );
         grid.strong.push(grid.rows.len() - 1);
     }
-    let duels = units(&ladder.protocol);
+    let duels = units(&ladder.header.protocol);
     grid.notes = vec![format!(
         "Each rung, one change, was tried on top of those kept before it. Transactions per second (tps) are the median of its \
          own {duels}, for orientation; the ratio, with its interval, is within {duels}. The total comes from fresh {duels} of the \

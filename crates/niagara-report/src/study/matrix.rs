@@ -25,7 +25,7 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     let Some(confirmed) = &matrix.confirmed else {
         return format!(
             "{}: {}",
-            matrix.server,
+            matrix.header.server,
             without_confirmation(matrix, &cells)
         );
     };
@@ -37,27 +37,27 @@ pub fn headline(matrix: &MatrixSummary) -> String {
         &matrix.workloads[confirmed.workload].name,
         confirmed.threads,
     );
-    let duels = fresh(&matrix.protocol, judgement.duels);
+    let duels = fresh(&matrix.header.protocol, judgement.duels);
     if let Some(failure) = failed(comparison, &load) {
         return format!(
             "{}: the combination that looked best, {}, failed: {failure} ({cells})",
-            matrix.server, confirmed.title
+            matrix.header.server, confirmed.title
         );
     }
     match judgement.verdict {
         Some(Verdict::Faster) => format!(
             "{}: {}, {}, is {} the baseline for {load}: {found}, proven by {duels} ({cells})",
-            matrix.server,
+            matrix.header.server,
             which_best(matrix, &confirmed.title),
             confirmed.title,
             better_than(comparison)
         ),
         _ => format!(
             "{}: the combination that looked best, {}, is {} in fresh {} for {load}: {found} ({duels}; {cells})",
-            matrix.server,
+            matrix.header.server,
             confirmed.title,
             verdict_on_goal(comparison),
-            units(&matrix.protocol)
+            units(&matrix.header.protocol)
         ),
     }
 }
@@ -81,7 +81,7 @@ fn which_best(matrix: &MatrixSummary, proven: &str) -> &'static str {
 /// The finding of a matrix in which nothing was confirmed; `cells` says how many were measured.
 fn without_confirmation(matrix: &MatrixSummary, cells: &str) -> String {
     let measured = measured_cells(matrix);
-    if !matrix.complete || measured == 0 {
+    if !matrix.header.complete || measured == 0 {
         return format!("{cells}, nothing confirmed yet");
     }
     if let Some(best) = best_combination(&matrix.cells, &matrix.workloads) {
@@ -133,13 +133,13 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             grid.rows.push(row);
         }
         let measured = measured().count();
-        let false_calls = matrix.alpha * measured as f64;
+        let false_calls = matrix.header.alpha * measured as f64;
         grid.notes = vec![
             workload.one_line.clone() + ".",
             format!(
                 "Every interval holds for its own cell at α = {}: of {measured} cells without any difference about \
                  {false_calls:.1} would be called different by chance. Only a confirmation is free of that.",
-                matrix.alpha
+                matrix.header.alpha
             ),
         ];
         grids.push(grid);
@@ -189,7 +189,7 @@ fn on_several_machines(comparison: &Comparison) -> bool {
 
 /// How far fresh starts lie apart, of each combination and of the baseline that it met; of duels alone.
 fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
-    if matrix.protocol != "duel" {
+    if matrix.header.protocol != "duel" {
         return None;
     }
     let mut several = false;
@@ -235,7 +235,7 @@ fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
         "Standard deviation of throughput from start to start; both were alive in each duel, so what moves the machine is in both \
          columns, and the ratio allows for it (Morgan 1939): below 1 the combination is the steadier one. {} % intervals, each on \
          its own.",
-        number::confidence(matrix.alpha)
+        number::confidence(matrix.header.alpha)
     ));
     if several {
         grid.notes.push(format!(

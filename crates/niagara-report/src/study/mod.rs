@@ -22,17 +22,17 @@ pub(crate) fn grids(summary: &Summary) -> Vec<Grid> {
         Summary::Tune(_) | Summary::Compare(_) => Vec::new(),
         Summary::Ladder(ladder) => {
             let own = ladder::grids(ladder).into_iter();
-            own.chain(controls::grid(&ladder.controls, &ladder.checks))
+            own.chain(controls::grid(&ladder.controls, &ladder.header.checks))
                 .collect()
         }
         Summary::Matrix(matrix) => {
             let own = matrix::grids(matrix).into_iter();
-            own.chain(controls::grid(&matrix.controls, &matrix.checks))
+            own.chain(controls::grid(&matrix.controls, &matrix.header.checks))
                 .collect()
         }
         Summary::Sweep(sweep) => sweep::grids(sweep),
     };
-    let comparison = crate::wording::comparison_of(summary);
+    let comparison = summary.comparison();
     if let Some(replay) = comparison.and_then(|comparison| comparison.replay.as_ref()) {
         grids.extend(crate::replay::grids(replay));
     }
@@ -51,53 +51,27 @@ pub fn headline(summary: &Summary) -> Option<String> {
 
 /// How it was measured: name and value.
 pub fn facts(summary: &Summary) -> Vec<(String, String)> {
-    let (elapsed, load, budget, alpha, seed, protocol, sd) = match summary {
-        Summary::Tune(_) | Summary::Compare(_) => return Vec::new(),
-        Summary::Ladder(s) => (
-            s.elapsed_seconds,
-            s.load_seconds,
-            s.budget_seconds,
-            s.alpha,
-            s.seed,
-            &s.protocol,
-            s.sd_duel,
-        ),
-        Summary::Matrix(s) => (
-            s.elapsed_seconds,
-            s.load_seconds,
-            s.budget_seconds,
-            s.alpha,
-            s.seed,
-            &s.protocol,
-            s.sd_duel,
-        ),
-        Summary::Sweep(s) => (
-            s.elapsed_seconds,
-            s.load_seconds,
-            s.budget_seconds,
-            s.alpha,
-            s.seed,
-            &s.protocol,
-            None,
-        ),
-    };
-    let mut facts = crate::wording::builds(crate::wording::builds_of(summary));
+    if matches!(summary, Summary::Tune(_) | Summary::Compare(_)) {
+        return Vec::new();
+    }
+    let header = summary.header();
+    let mut facts = crate::wording::builds(&header.builds);
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-    fact("time", crate::wording::time(elapsed, load, Some(budget)));
-    if let Some(sd) = sd {
+    fact("time", crate::wording::time(header));
+    if let Some(sd) = header.sd_duel {
         fact("noise", crate::wording::noise(sd, false));
     }
-    if let Some(nodes) = crate::wording::comparison_of(summary).and_then(crate::wording::nodes) {
+    if let Some(nodes) = summary.comparison().and_then(crate::wording::nodes) {
         fact("nodes", nodes);
     }
     // Where a caution says that it is the figure to go by.
-    let cautioned = crate::wording::comparison_of(summary).filter(|found| found.caution.is_some());
+    let cautioned = summary.comparison().filter(|found| found.caution.is_some());
     if let Some(estimate) = cautioned.and_then(|found| found.unadjusted) {
         fact("throughput as measured", crate::number::estimate(&estimate));
     }
-    fact("protocol", protocol.clone());
-    fact("error probability", format!("α = {alpha}"));
-    fact("seed", seed.to_string());
+    fact("protocol", header.protocol.clone());
+    fact("error probability", format!("α = {}", header.alpha));
+    fact("seed", header.seed.to_string());
     facts
 }
 

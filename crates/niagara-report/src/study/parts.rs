@@ -48,7 +48,7 @@ pub(super) fn parts(matrix: &MatrixSummary) -> Option<Grid> {
 pub(super) fn confirmations(matrix: &MatrixSummary) -> Option<Grid> {
     let counts = matrix.confirmed.as_ref()?;
     let is_alone = matrix.other_confirmations.is_empty();
-    if is_alone && counts.comparison.judged().alpha > matrix.alpha * ALMOST {
+    if is_alone && counts.comparison.judged().alpha > matrix.header.alpha * ALMOST {
         return None;
     }
     let columns = [
@@ -81,7 +81,7 @@ pub(super) fn confirmations(matrix: &MatrixSummary) -> Option<Grid> {
         "Each is a claim of its own, by duels that the choice of its combination never saw, after a part that made this the best. Together they \
          have the error probability α = {}: each is given half of what is left, and all of it once no cell is left that could change the best. \
          The first line is the one that counts: the last that was proven, else the last.",
-        matrix.alpha
+        matrix.header.alpha
     ));
     Some(grid)
 }

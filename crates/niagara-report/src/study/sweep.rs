@@ -38,13 +38,13 @@ pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
         grid.notes.push(format!(
             "Both were alive in each duel, the load moving between them; {} % intervals over duels, for each thread count \
              on its own.",
-            number::confidence(sweep.alpha)
+            number::confidence(sweep.header.alpha)
         ));
         grids.push(grid);
     }
     grids.extend(by_round(sweep));
     for curve in &sweep.curves {
-        grids.push(throughput(curve, sweep.alpha));
+        grids.push(throughput(curve, sweep.header.alpha));
         grids.push(where_time_goes(curve));
     }
     grids.extend(unevenness(sweep));
@@ -90,7 +90,7 @@ fn by_round(sweep: &SweepSummary) -> Option<Grid> {
     grid.notes.push(format!(
         "Each was measured alone, in rounds of random order; a ratio is of two starts of one round, so that an hour in which \
          the machine is slow counts for both. {} % intervals over rounds, for each row on its own.",
-        number::confidence(sweep.alpha)
+        number::confidence(sweep.header.alpha)
     ));
     (!grid.rows.is_empty()).then_some(grid)
 }
@@ -127,7 +127,7 @@ fn unevenness(sweep: &SweepSummary) -> Option<Grid> {
     grid.notes.push(format!(
         "Standard deviation over the connections of a start as a share of their mean: 0 where all are served alike. sysbench's \
          threads fairness prints the same deviation, not divided by the mean. Means and {} % intervals over fresh starts.",
-        number::confidence(sweep.alpha)
+        number::confidence(sweep.header.alpha)
     ));
     (!grid.rows.is_empty()).then_some(grid)
 }
@@ -300,7 +300,7 @@ fn laws(sweep: &SweepSummary) -> Grid {
         "Universal Scalability Law (Gunther 2007): X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted to every fresh start by \
          least squares on ln X; {} % intervals by profile likelihood. Misfit: the points lie off the curve by more than \
          starts differ.",
-        number::confidence(sweep.alpha)
+        number::confidence(sweep.header.alpha)
     ));
     grid
 }

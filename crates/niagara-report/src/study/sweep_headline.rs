@@ -10,7 +10,7 @@ use crate::number;
 const COLLAPSED: f64 = 0.8;
 
 pub fn headline(sweep: &SweepSummary) -> String {
-    let workload = load_name(&sweep.workload);
+    let workload = load_name(&sweep.header.workload);
     let mut parts = over_the_first(sweep);
     if parts.is_empty() {
         parts.extend(sweep.curves.iter().filter_map(how_far));

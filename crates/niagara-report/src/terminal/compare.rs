@@ -16,7 +16,7 @@ impl Screen<'_> {
     /// The verdict, both sides' figures, and who they are.
     pub(super) fn compare_in_short(&mut self, compare: &CompareSummary) {
         let comparison = &compare.comparison;
-        self.load_in_short(&compare.workload);
+        self.load_in_short(&compare.header.workload);
         self.line("");
         self.verdict(comparison);
         if self.sides.is_some() {
@@ -30,13 +30,13 @@ impl Screen<'_> {
             evidence += &format!(", judged next after {}", number::count(next, "duel"));
         }
         facts.push(("evidence", evidence));
-        let builds = wording::builds(&compare.builds);
+        let builds = wording::builds(&compare.header.builds);
         facts.extend(facts_of(&builds));
         facts.extend(wording::nodes(comparison).map(|nodes| ("nodes", nodes)));
         let others = wording::others_took(comparison);
         facts.extend(others.map(|taken| ("others", taken)));
-        let time = wording::time(compare.elapsed_seconds, compare.load_seconds, None);
-        facts.push(("time", format!("{time}; seed {}", compare.seed)));
+        let time = wording::time(&compare.header);
+        facts.push(("time", format!("{time}; seed {}", compare.header.seed)));
         self.facts(&facts);
     }
 
@@ -44,7 +44,7 @@ impl Screen<'_> {
     pub(super) fn compare(&mut self, compare: &CompareSummary) {
         let comparison = &compare.comparison;
         self.line("");
-        self.wrapped("  ", &compare.workload, Paint::Plain);
+        self.wrapped("  ", &compare.header.workload, Paint::Plain);
         self.line("");
         self.verdict(comparison);
         self.in_figures();
@@ -58,24 +58,24 @@ impl Screen<'_> {
             ("A", named(0, &comparison.a)),
             ("B", named(1, &comparison.b)),
         ];
-        let meaning = match compare.protocol.as_str() {
+        let meaning = match compare.header.protocol.as_str() {
             "duel" => DUEL_MEANS.to_owned(),
             other => format!("; protocol {other}"),
         };
         facts.push(("evidence", evidence(compare) + &meaning));
-        let builds = wording::builds(&compare.builds);
+        let builds = wording::builds(&compare.header.builds);
         facts.extend(facts_of(&builds));
         let judged = comparison.judged();
         if let (None, Some(next)) = (judged.verdict, judged.next_look) {
             let next = format!("after {}", number::count(next, "duel"));
             facts.push(("judged next", next));
         }
-        facts.extend(noise(compare.sd_duel, false));
+        facts.extend(noise(compare.header.sd_duel, false));
         facts.push(("couples", couples(comparison)));
         facts.extend(wording::nodes(comparison).map(|nodes| ("nodes", nodes)));
-        let time = wording::time(compare.elapsed_seconds, compare.load_seconds, None);
+        let time = wording::time(&compare.header);
         facts.push(("time", time));
-        facts.push(("seed", compare.seed.to_string()));
+        facts.push(("seed", compare.header.seed.to_string()));
         self.facts(&facts);
     }
 

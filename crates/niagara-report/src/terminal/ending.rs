@@ -8,7 +8,7 @@ use niagara_store::{BuildCheck, BuildNote, NotTried, Summary, TuneSummary};
 use super::View;
 use super::screen::{Paint, Screen};
 use crate::number;
-use crate::wording::{self, builds_of, comparison_of};
+use crate::wording;
 
 /// Where the files of a study are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,23 +37,20 @@ pub fn may_deploy(summary: &Summary) -> bool {
 
 /// Whether fresh duels proved a final variant to be better than the start.
 fn is_proven(summary: &Summary) -> bool {
-    let verdict = comparison_of(summary).and_then(|found| found.judged().verdict);
+    let verdict = summary
+        .comparison()
+        .and_then(|found| found.judged().verdict);
     may_deploy(summary) && verdict == Some(Verdict::Faster)
 }
 
 /// Whether there is something to hand over.
 fn has_deployment(summary: &Summary) -> bool {
-    match summary {
-        Summary::Tune(tune) => tune.deployment.is_some(),
-        Summary::Ladder(ladder) => ladder.deployment.is_some(),
-        Summary::Matrix(matrix) => matrix.deployment.is_some(),
-        Summary::Compare(_) | Summary::Sweep(_) => false,
-    }
+    may_deploy(summary) && summary.header().deployment.is_some()
 }
 
 /// Whether what was proven still is to be checked before it is handed over: the study was stopped in between.
 pub(crate) fn is_unchecked(summary: &Summary) -> bool {
-    let has_neither = summary.checks().is_empty() && !has_deployment(summary);
+    let has_neither = summary.header().checks.is_empty() && !has_deployment(summary);
     has_neither && is_proven(summary) && !summary.is_complete()
 }
 
@@ -61,9 +58,12 @@ pub(crate) fn is_unchecked(summary: &Summary) -> bool {
 /// keep it. That was before final variants were checked: results with checks lack it because something was found, and so do
 /// those whose build is not known to be correct.
 pub fn keeps_deployed(summary: &Summary) -> bool {
-    let build = BuildNote::of_what_is_handed_over(builds_of(summary));
+    let build = BuildNote::of_what_is_handed_over(&summary.header().builds);
     let is_doubted = build.is_some_and(|note| !matches!(note.check, BuildCheck::Passed(_)));
-    is_proven(summary) && !is_unchecked(summary) && summary.checks().is_empty() && !is_doubted
+    is_proven(summary)
+        && !is_unchecked(summary)
+        && summary.header().checks.is_empty()
+        && !is_doubted
 }
 
 impl Screen<'_> {
@@ -189,7 +189,7 @@ fn reasons(not_tried: &[NotTried]) -> String {
 
 /// What to do after a tuning that proved nothing; nothing where it was stopped, for it says itself how it continues.
 fn next_step(tune: &TuneSummary) -> Option<&'static str> {
-    if !tune.complete {
+    if !tune.header.complete {
         return None;
     }
     let blind = tune

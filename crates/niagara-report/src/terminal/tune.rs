@@ -10,13 +10,13 @@ use crate::{number, wording};
 impl Screen<'_> {
     /// The levers of the final variant and their total, and both sides' figures.
     pub(super) fn tune_in_short(&mut self, tune: &TuneSummary) {
-        self.load_in_short(&tune.workload);
+        self.load_in_short(&tune.header.workload);
         if !tune.rungs.is_empty() {
-            self.heading(&heading_of_waterfall(tune.goal));
+            self.heading(&heading_of_waterfall(tune.header.goal));
             self.waterfall_in_short(tune);
         }
         if self.sides.is_some() {
-            self.figures_in_short(tune.goal);
+            self.figures_in_short(tune.header.goal);
         }
         if let Some(total) = &tune.total {
             self.lesser(total);
@@ -25,11 +25,10 @@ impl Screen<'_> {
 
     /// What stands beneath what it costs to apply: how it was measured, and whether the method can be believed.
     pub(super) fn measured_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
-        let mut facts = wording::builds(&tune.builds);
+        let mut facts = wording::builds(&tune.header.builds);
         let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-        let [took, asked] = [tune.elapsed_seconds, tune.budget_seconds].map(number::duration);
-        let seed = tune.seed;
-        fact("Measured", format!("{took} of {asked} asked; seed {seed}"));
+        let took = wording::time_of_asked(&tune.header);
+        fact("Measured", format!("{took}; seed {}", tune.header.seed));
         let controls: Vec<String> = [
             (&tune.negative_control, "changes nothing"),
             (&tune.positive_control, "slows the server"),
@@ -52,9 +51,9 @@ impl Screen<'_> {
     /// Everything.
     pub(super) fn tune(&mut self, tune: &TuneSummary) {
         self.line("");
-        self.wrapped("  ", &tune.workload, Paint::Plain);
+        self.wrapped("  ", &tune.header.workload, Paint::Plain);
         if !tune.rungs.is_empty() {
-            self.heading(&heading_of_waterfall(tune.goal));
+            self.heading(&heading_of_waterfall(tune.header.goal));
             self.waterfall(tune);
         }
         self.in_figures();
@@ -130,10 +129,9 @@ fn heading_of_waterfall(goal: Goal) -> String {
 }
 
 fn facts_of_tune(tune: &TuneSummary) -> Vec<(String, String)> {
-    let mut facts = wording::builds(&tune.builds);
+    let mut facts = wording::builds(&tune.header.builds);
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
-    let asked = Some(tune.budget_seconds);
-    let time = wording::time(tune.elapsed_seconds, tune.load_seconds, asked);
+    let time = wording::time(&tune.header);
     fact("time", time);
     if let Some(total) = &tune.total {
         fact("couples", couples(total));
@@ -141,12 +139,12 @@ fn facts_of_tune(tune: &TuneSummary) -> Vec<(String, String)> {
             fact("nodes", nodes);
         }
     }
-    if let Some((name, value)) = noise(tune.sd_duel, true) {
+    if let Some((name, value)) = noise(tune.header.sd_duel, true) {
         fact(name, value);
     }
-    fact("error probability", format!("α = {}", tune.alpha));
-    fact("server", tune.server_version.clone());
-    fact("seed", tune.seed.to_string());
+    fact("error probability", format!("α = {}", tune.header.alpha));
+    fact("server", tune.header.server_version.clone());
+    fact("seed", tune.header.seed.to_string());
     facts
 }
 

@@ -3,7 +3,8 @@ use super::*;
 use niagara_load::WorkloadSpec;
 use niagara_stats::Verdict;
 use niagara_store::{
-    Comparison, DuelRecord, FailedSide, Failure, Finding, Reason, SliceRecord, StudyRecord, Warning,
+    Comparison, DuelRecord, FailedSide, Failure, Finding, Goal, Reason, SliceRecord, StudyHeader,
+    StudyRecord, Warning,
 };
 use serde_json::json;
 
@@ -100,16 +101,26 @@ fn confirmed(title: &str, verdict: Option<Verdict>) -> Confirmed {
 
 fn summary(cells: Vec<Cell>, confirmed: Option<Confirmed>, complete: bool) -> MatrixSummary {
     MatrixSummary {
-        about: None,
-        protocol: "duel".to_owned(),
-        server: "s".to_owned(),
-        server_version: String::new(),
-        seed: 1,
-        alpha: 0.05,
-        budget_seconds: 1.0,
-        elapsed_seconds: 1.0,
-        load_seconds: 1.0,
-        complete,
+        header: StudyHeader {
+            about: None,
+            server: "s".to_owned(),
+            server_version: String::new(),
+            workload: "w".to_owned(),
+            goal: Goal::Throughput,
+            rate: None,
+            protocol: "duel".to_owned(),
+            seed: 1,
+            alpha: 0.05,
+            budget_seconds: Some(1.0),
+            elapsed_seconds: 1.0,
+            load_seconds: 1.0,
+            complete,
+            sd_duel: None,
+            builds: Vec::new(),
+            checks: Vec::new(),
+            deployment: None,
+            warnings: Vec::new(),
+        },
         parts: vec![MeasuredPart {
             levels: None,
             started_unix_ms: 0,
@@ -129,11 +140,6 @@ fn summary(cells: Vec<Cell>, confirmed: Option<Confirmed>, complete: bool) -> Ma
         confirmed,
         other_confirmations: Vec::new(),
         controls: Vec::new(),
-        builds: Vec::new(),
-        checks: Vec::new(),
-        deployment: None,
-        sd_duel: None,
-        warnings: Vec::new(),
     }
 }
 
@@ -311,16 +317,11 @@ fn what_was_proven_and_not_checked_is_checked_by_the_next_part() {
     };
     let unknown = || note(BuildCheck::Unknown("niagara server check PATH".to_owned()));
     let of = |verdict, checks: &[FinalCheck], builds: Vec<BuildNote>, complete| {
-        let summary = MatrixSummary {
-            other_confirmations: vec![confirmed("LTO", Some(Verdict::Faster))],
-            checks: checks.to_vec(),
-            builds,
-            ..summary(
-                vec![cell("O3", 1.1, 8)],
-                Some(confirmed("O3", verdict)),
-                complete,
-            )
-        };
+        let confirmed_one = Some(confirmed("O3", verdict));
+        let mut summary = summary(vec![cell("O3", 1.1, 8)], confirmed_one, complete);
+        summary.other_confirmations = vec![confirmed("LTO", Some(Verdict::Faster))];
+        summary.header.checks = checks.to_vec();
+        summary.header.builds = builds;
         Earlier::of(summary, 0.025, Vec::new(), 6)
     };
     let checked = std::slice::from_ref(&passed);

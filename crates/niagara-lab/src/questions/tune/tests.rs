@@ -71,8 +71,8 @@ impl Watching {
         let Some(Summary::Tune(tune)) = found else {
             return false;
         };
-        let mut told = tune.warnings.iter();
-        !tune.complete && told.any(|warning| warning.finding == Finding::Unfinished)
+        let mut told = tune.header.warnings.iter();
+        !tune.header.complete && told.any(|warning| warning.finding == Finding::Unfinished)
     }
 }
 
@@ -241,7 +241,7 @@ fn a_search_within_a_tuning_gets_its_time_and_its_winner_is_judged_by_fresh_duel
         "{}",
         first.search_seconds
     );
-    assert!(!stopped.complete && stopped.total.is_none());
+    assert!(!stopped.header.complete && stopped.total.is_none());
     drop(study);
 
     let (summary, second, study) = sitting(folder.path(), usize::MAX, |study| {
@@ -252,7 +252,7 @@ fn a_search_within_a_tuning_gets_its_time_and_its_winner_is_judged_by_fresh_duel
     // What was measured before is not measured again.
     let fought: Vec<bool> = second.duels.iter().map(|duel| duel.1).collect();
     assert_eq!(fought, [[false; 7].as_slice(), &[true; 11]].concat());
-    assert!(summary.complete);
+    assert!(summary.header.complete);
     let searched = summary.searched.as_ref().expect("a search");
     assert_eq!(u64::from(searched.duels), search);
     let range = &searched.ranges[0];
@@ -339,17 +339,21 @@ fn a_build_that_fails_its_check_is_left_out_before_the_total_and_the_rest_is_jud
         .map(|rung| rung.screened.lever.as_str());
     assert_eq!(rungs.collect::<Vec<_>>(), [LEVER]);
     let said = |summary: &TuneSummary| {
-        let mut told = summary.warnings.iter();
+        let mut told = summary.header.warnings.iter();
         told.any(|warning| {
             let text = warning.to_string();
             text.contains("left out before") && text.contains("main.select")
         })
     };
-    assert!(said(&summary), "{:?}", summary.warnings);
+    assert!(said(&summary), "{:?}", summary.header.warnings);
     // What it was measured to do stays in the report, and no build is in what is judged.
     let measured = summary.not_helped.iter();
     assert!(measured.map(|lever| &lever.lever).any(|id| id == BUILD));
-    assert!(summary.builds.is_empty(), "{:?}", summary.builds);
+    assert!(
+        summary.header.builds.is_empty(),
+        "{:?}",
+        summary.header.builds
+    );
     let judged = summary.total.as_ref().expect("a total").judged();
     assert!(
         judged.duels == 2 && judged.estimate.ratio > 2.0,
@@ -362,5 +366,5 @@ fn a_build_that_fails_its_check_is_left_out_before_the_total_and_the_rest_is_jud
     let (again, third, _study) = tuned(&mut bench, &study_folder, &options, usize::MAX, |_| Ok(()));
     assert!(third.duels.iter().all(|duel| !duel.1), "{:?}", third.duels);
     assert_eq!(again.total, summary.total);
-    assert!(said(&again), "{:?}", again.warnings);
+    assert!(said(&again), "{:?}", again.header.warnings);
 }

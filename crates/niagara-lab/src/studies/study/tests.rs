@@ -1,7 +1,9 @@
 use super::*;
 
 use niagara_stats::{ErrorBudget, Rule, Verdict};
-use niagara_store::{CompareSummary, Ending, Finding, Goal, Phase, Reason, SliceRecord, Warning};
+use niagara_store::{
+    CompareSummary, Ending, Finding, Goal, Phase, Reason, SliceRecord, StudyHeader, Warning,
+};
 use serde_json::json;
 
 use crate::questions::comparison::comparison;
@@ -722,24 +724,33 @@ fn what_one_side_provokes_now_and_then_is_allowed_for_nowhere() {
 fn told(study: &Study, test: &SequentialTest<'_>, running: &RunningTest<'_>) -> Result<Summary> {
     let outcome = running.outcome(SeriesEnd::GoesOn);
     Ok(Summary::Compare(Box::new(CompareSummary {
-        about: None,
-        protocol: "duel".into(),
-        workload: "w".into(),
+        header: StudyHeader {
+            about: None,
+            server: "a".into(),
+            server_version: String::new(),
+            workload: "w".into(),
+            goal: Goal::Throughput,
+            rate: None,
+            protocol: "duel".into(),
+            seed: 1,
+            alpha: 0.05,
+            budget_seconds: None,
+            elapsed_seconds: study.used_seconds(),
+            load_seconds: study.load_seconds(),
+            complete: false,
+            sd_duel: None,
+            builds: Vec::new(),
+            checks: Vec::new(),
+            deployment: None,
+            warnings: outcome
+                .findings
+                .iter()
+                .cloned()
+                .map(Warning::from)
+                .collect(),
+        },
         threads: 1,
-        seed: 1,
-        elapsed_seconds: study.used_seconds(),
-        load_seconds: study.load_seconds(),
-        complete: false,
-        builds: Vec::new(),
-        warnings: outcome
-            .findings
-            .iter()
-            .cloned()
-            .map(Warning::from)
-            .collect(),
-        deployment: None,
         comparison: comparison(study, test, &outcome)?,
-        sd_duel: None,
     })))
 }
 
@@ -778,11 +789,12 @@ fn how_far_a_study_came_is_kept_as_it_goes() {
     // Killed.
     drop(study);
     let found = reported().expect("kept");
-    assert!(!found.complete);
+    assert!(!found.header.complete);
     let judged = found.comparison.judged();
     assert_eq!((judged.duels, judged.verdict), (1, None));
     let said = |words: &str| {
         found
+            .header
             .warnings
             .iter()
             .any(|one| one.to_string().contains(words))
