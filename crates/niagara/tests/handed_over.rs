@@ -92,7 +92,7 @@ fn a_ladder_whose_time_ends_before_its_duels_says_so_and_hands_nothing_over() {
     let Summary::Ladder(ladder) = summary else {
         panic!("a ladder");
     };
-    assert!(ladder.total.is_none() && ladder.deployment.is_none());
+    assert!(ladder.total.is_none() && ladder.header.deployment.is_none());
     assert!(!place.out().join("deploy").exists(), "{stdout}");
     assert!(stdout.contains("the time ended"), "{stdout}\n{stderr}");
     assert!(stdout.contains("--budget"), "{stdout}\n{stderr}");
@@ -108,7 +108,7 @@ fn what_a_ladder_proved_is_checked_and_handed_over() {
     assert_eq!(total.judged().verdict, Some(Verdict::Faster));
     controls_are_there(&ladder.controls);
     // One of its variables is of a lever that touches flushing: so it was killed, too.
-    is_checked(&ladder.checks, &["same answers", "crash recovery"]);
+    is_checked(&ladder.header.checks, &["same answers", "crash recovery"]);
     assert!(options.contains("max_error_count = 64"), "{options}");
     assert!(options.contains("# no sleep: × "), "{options}");
     assert!(stdout.contains("negative control"), "{stdout}");
@@ -170,7 +170,7 @@ fn the_best_combination_of_a_matrix_is_checked_and_handed_over() {
         panic!("a matrix");
     };
     assert_eq!(matrix.controls, [], "switched off in the file");
-    is_checked(&matrix.checks, &["same answers"]);
+    is_checked(&matrix.header.checks, &["same answers"]);
     let confirmed = matrix.confirmed.as_ref().expect("confirmed");
     assert_eq!(confirmed.comparison.judged().verdict, Some(Verdict::Faster));
     assert!(options.contains("max_error_count = 64"), "{options}");
@@ -211,12 +211,12 @@ fn a_built_server_is_handed_over_and_runs_on_another_path() {
     let Summary::Ladder(ladder) = summary else {
         panic!("a ladder");
     };
-    is_checked(&ladder.checks, &["same answers"]);
+    is_checked(&ladder.header.checks, &["same answers"]);
     // The build's own check: crashes, answers, its regression tests.
     let flat: Vec<&str> = stdout.split_whitespace().collect();
     let checked = "Checked The build, same answers: passed.";
     assert!(flat.join(" ").contains(checked), "{stdout}");
-    let deployment = ladder.deployment.expect("handed over");
+    let deployment = ladder.header.deployment.expect("handed over");
     let built = deployment.built.expect("built");
     let elsewhere = place.folder.path().join("elsewhere");
     std::fs::create_dir(&elsewhere).expect("room");

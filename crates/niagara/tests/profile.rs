@@ -443,11 +443,11 @@ fn a_tuning_says_within_its_budget_what_limits_its_final_variant() {
     let Ok(Some(Summary::Tune(tune))) = store.summary() else {
         panic!("no summary of a tuning");
     };
-    assert!(tune.complete);
+    assert!(tune.header.complete);
     assert!(
-        tune.elapsed_seconds <= 1.2 * tune.budget_seconds,
+        tune.header.elapsed_seconds <= 1.2 * tune.header.budget_seconds,
         "{} s",
-        tune.elapsed_seconds
+        tune.header.elapsed_seconds
     );
     let seen = niagara_report::diagnosed_profiles(&store).expect("readable");
     assert_eq!(seen.len(), 1);

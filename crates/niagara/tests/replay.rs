@@ -275,7 +275,7 @@ fn other_contents_are_named_though_the_number_of_rows_is_the_same() {
         "{:?}",
         replay.answers
     );
-    assert!(compare.deployment.is_none());
+    assert!(compare.header.deployment.is_none());
     assert!(stdout.contains("cannot be recommended"), "{stdout}");
 }
 
@@ -434,7 +434,7 @@ fn a_later_part_of_a_capture_finds_what_the_earlier_part_left() {
         };
         let replay = compare.comparison.replay.clone().expect("a capture's");
         assert!(replay.is_good, "{}", replay.verdict);
-        (compare.workload.clone(), replay.digests.len())
+        (compare.header.workload.clone(), replay.digests.len())
     };
     for data in [["--tables-of", "./items.toml"], ["--data", "shop.sql"]] {
         let (workload, digests) = replayed("after:50%", &data);

@@ -195,7 +195,7 @@ fn results_without_the_deployment_leave_what_was_deployed_alone() {
     let place = Place::new();
     let store = store(&place.out());
     let mut summary = tuned(true);
-    summary.deployment = None;
+    summary.header.deployment = None;
     store
         .set_summary(&Summary::Tune(Box::new(summary)))
         .expect("room");
@@ -217,7 +217,7 @@ fn a_built_server_that_failed_a_check_since_is_not_handed_over_again() {
     std::fs::write(&binary, "a server").expect("room");
     let sha256 = niagara_server::file_digest(&binary).expect("readable");
     let mut summary = tuned(true);
-    let deployment = summary.deployment.as_mut().expect("proven");
+    let deployment = summary.header.deployment.as_mut().expect("proven");
     deployment.built = Some(DeployBuild {
         prefix: prefix.clone(),
         binary: "usr/sbin/mariadbd".into(),
@@ -341,8 +341,8 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         let place = Place::new();
         let store = store(&place.out());
         let mut tune = tuned(true);
-        tune.server = server.to_owned();
-        tune.workload = tune.workload.replace("oltp_read_write", workload);
+        tune.header.server = server.to_owned();
+        tune.header.workload = tune.header.workload.replace("oltp_read_write", workload);
         tune.not_tried = levers
             .iter()
             .map(|lever| niagara_store::NotTried {

@@ -107,7 +107,10 @@ levers = ["transport=unix"]
     let Summary::Ladder(ladder) = summary(&place) else {
         panic!("a ladder");
     };
-    assert!(ladder.complete && ladder.rungs.len() == 1, "{stdout}");
+    assert!(
+        ladder.header.complete && ladder.rungs.len() == 1,
+        "{stdout}"
+    );
 
     std::fs::write(&file, text.replace("articles = 9", "artices = 9")).expect("a study");
     let (code, stdout, stderr) = run(place.niagara(&["run"]).arg(&file));

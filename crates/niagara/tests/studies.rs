@@ -102,7 +102,7 @@ build = { compiler = "gcc-99" }
     let Summary::Ladder(ladder) = summary(&place) else {
         panic!("a ladder");
     };
-    assert!(ladder.complete);
+    assert!(ladder.header.complete);
     assert_eq!(ladder.rungs.len(), 5);
     let reason = |index: usize| match &ladder.rungs[index].outcome {
         RungOutcome::NotTried { reason } => reason.to_string(),
@@ -126,6 +126,7 @@ build = { compiler = "gcc-99" }
     assert_eq!(claim.throughput.duels, 2);
     assert!(
         ladder
+            .header
             .warnings
             .iter()
             .any(|warning| warning.to_string().contains("prove nothing"))
@@ -226,7 +227,7 @@ fn a_sweep_says_where_the_time_goes() {
     let Summary::Sweep(sweep) = summary(&place) else {
         panic!("a sweep");
     };
-    assert!(sweep.complete && sweep.curves.len() == 1);
+    assert!(sweep.header.complete && sweep.curves.len() == 1);
     let curve = &sweep.curves[0];
     let threads: Vec<u32> = curve.points.iter().map(|point| point.threads).collect();
     assert_eq!(threads, [1, 2, 4]);
@@ -267,7 +268,7 @@ fn a_sweep_says_where_the_time_goes() {
     assert!(stdout.contains(&heading), "{stdout}");
     assert!(markdown.contains(&format!("## {heading}")), "{markdown}");
     assert!(report(&place).contains(&heading));
-    assert!(sweep.elapsed_seconds < 1.2 * sweep.budget_seconds);
+    assert!(sweep.header.elapsed_seconds < 1.2 * sweep.header.budget_seconds);
 }
 
 #[test]
@@ -287,7 +288,7 @@ fn two_variants_of_a_sweep_meet_in_duels() {
     let Summary::Sweep(sweep) = summary(&place) else {
         panic!("a sweep");
     };
-    assert_eq!(sweep.protocol, "duel");
+    assert_eq!(sweep.header.protocol, "duel");
     assert_eq!((sweep.curves.len(), sweep.ratios.len()), (2, 2));
     assert!(sweep.ratios.iter().all(|at| at.duels == 2));
     assert!(
@@ -425,9 +426,9 @@ fn a_study_takes_a_workload_that_stands_beside_it() {
         panic!("a sweep");
     };
     assert!(
-        sweep.workload.starts_with("shop (A small shop)"),
+        sweep.header.workload.starts_with("shop (A small shop)"),
         "{}",
-        sweep.workload
+        sweep.header.workload
     );
     assert_eq!(sweep.curves[0].points.len(), 2);
 
@@ -454,7 +455,10 @@ fn a_study_compares_by_a_job() {
     let Summary::Compare(compared) = summary(&place) else {
         panic!("a comparison");
     };
-    assert_eq!((compared.protocol.as_str(), compared.threads), ("pair", 1));
+    assert_eq!(
+        (compared.header.protocol.as_str(), compared.threads),
+        ("pair", 1)
+    );
     let steps = std::fs::read_to_string(place.out().join("steps.txt")).expect("the table");
     assert!(steps.contains("filter the whole table"), "{steps}");
 }
@@ -471,7 +475,7 @@ fn how_far_starts_lie_apart_is_told_of_duels_alone() {
     let Summary::Compare(compared) = summary(&place) else {
         panic!("a comparison");
     };
-    assert_eq!(compared.protocol, "pair");
+    assert_eq!(compared.header.protocol, "pair");
     assert_eq!(compared.comparison.stability, None);
 }
 
@@ -606,7 +610,7 @@ duels = 4
     }
     let whole = matrix();
     let cells: Vec<usize> = whole.parts.iter().map(|part| part.cells).collect();
-    assert_eq!((cells, whole.budget_seconds), (vec![2, 1], 420.0));
+    assert_eq!((cells, whole.header.budget_seconds), (vec![2, 1], 420.0));
     let page = report(&place);
     for words in [
         "neighbours 1, 0",

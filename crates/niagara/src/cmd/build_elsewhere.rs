@@ -30,13 +30,16 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         // Advice that nobody can follow is none.
         .filter(|reason| !reason.is_about_server())
         .collect();
-    if !tune.complete || left_out.is_empty() || tried.any(|screened| is_build(&screened.lever)) {
+    if !tune.header.complete
+        || left_out.is_empty()
+        || tried.any(|screened| is_build(&screened.lever))
+    {
         return None;
     }
-    let workload = load_name(&tune.workload);
+    let workload = load_name(&tune.header.workload);
     // A server that is named by its path tells its branch by its version.
-    let family = Family::of_name(&tune.server)
-        .unwrap_or_else(|| Family::from_version_line(&tune.server_version));
+    let family = Family::of_name(&tune.header.server)
+        .unwrap_or_else(|| Family::from_version_line(&tune.header.server_version));
     let figures = builds
         .iter()
         // One without a profile is not what a tuning would build first, and brings a fraction of it.
@@ -46,7 +49,12 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .filter(|figure| figure.added_to.is_none())
         .filter(|figure| figure.is_of_branch(family));
     // The nearest first: the same workload, then the same server; of those the one that is known best. The largest would be the luckiest.
-    let nearness = |figure: &Measured| (figure.workload == workload, figure.server == tune.server);
+    let nearness = |figure: &Measured| {
+        (
+            figure.workload == workload,
+            figure.server == tune.header.server,
+        )
+    };
     let width = |figure: &Measured| (figure.high / figure.low).ln();
     let figure = figures.max_by(|x, y| {
         nearness(x)
