@@ -52,7 +52,9 @@ mod size;
 mod sql_text;
 mod workload;
 
-pub use answers::{Answers, AnswersCompared, DifferingIn, collect_answers, compare_answers};
+pub use answers::{
+    AnswerError, Answers, AnswersCompared, DifferingIn, collect_answers, compare_answers,
+};
 pub use engine::driver::Driver;
 pub use engine::options::{
     CoalescingChoice, DriverOptions, IgnoredErrors, Retry, RunOptions, SliceOptions,

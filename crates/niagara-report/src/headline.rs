@@ -1,6 +1,6 @@
 //! The one sentence of a report.
 
-use niagara_store::{Comparison, Summary};
+use niagara_store::{Comparison, Summary, number};
 
 use crate::study;
 use crate::wording::{compare_headline, losses, tune_headline};
@@ -15,7 +15,12 @@ pub fn headline(summary: &Summary) -> String {
     match summary {
         Summary::Tune(tune) => with_losses(tune_headline(tune), tune.total.as_ref()),
         Summary::Compare(compare) => {
-            with_losses(compare_headline(compare), Some(&compare.comparison))
+            let headline = with_losses(compare_headline(compare), Some(&compare.comparison));
+            match &compare.upgrade {
+                // Who asks about an upgrade asks first whether it works.
+                Some(upgrade) => format!("{}. {headline}", number::capital(&upgrade.to_string())),
+                None => headline,
+            }
         }
         Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {
             study::headline(summary).unwrap_or_default()

@@ -20,6 +20,7 @@ mod same_answers;
 mod store;
 mod study_summary;
 mod summary;
+mod upgrade;
 mod warning;
 mod words;
 
@@ -42,7 +43,7 @@ pub use release::Releases;
 pub use replay::{
     DigestComparison, DigestFinding, DigestRecord, IdenticalDuels, ReplayRecord, ReplaySummary,
 };
-pub use same_answers::{Difference, DifferingDigest, SameAnswers};
+pub use same_answers::{Difference, DifferingDigest, SameAnswers, StatementError};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
     About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
@@ -53,6 +54,7 @@ pub use summary::{
     CompareSummary, Comparison, FailedSide, NotTried, OnNodes, Rung, Screened, Searched,
     SearchedRange, Summary, Together, TuneSummary,
 };
+pub use upgrade::{ChangedDefault, LostSetting, Upgrade, UpgradeObstacle};
 pub use warning::{
     AllTimeMeaning, BusySide, Control, Finding, PointFailure, SlowSide, TakenEvidence, Warning,
 };

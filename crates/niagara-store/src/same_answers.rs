@@ -35,6 +35,18 @@ pub struct DifferingDigest {
     pub executions: u64,
     /// Of these, those that differ.
     pub differing: u64,
+    /// The error that B answered with and A did not; none where it did not fail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<StatementError>,
+}
+
+/// An error that a server answered a statement with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct StatementError {
+    /// The server's number; 65535 where the connection was lost.
+    pub code: u16,
+    /// What the server said, without quoted literals.
+    pub message: String,
 }
 
 /// In what answers differ.
@@ -111,8 +123,11 @@ impl DifferingDigest {
             Difference::Rows => "another number of rows",
             Difference::Errors => "other errors",
         };
+        let error = self.error.as_ref().map_or(String::new(), |error| {
+            format!(": error {} ({})", error.code, error.message)
+        });
         format!(
-            "{} {}: {what} in {} of {} executions on equal data",
+            "{} {}: {what} in {} of {} executions on equal data{error}",
             self.digest, self.text, self.differing, self.executions
         )
     }
@@ -130,6 +145,7 @@ mod tests {
             what,
             executions: 10,
             differing: 3,
+            error: None,
         };
         let mut answers = SameAnswers {
             transactions: 50,

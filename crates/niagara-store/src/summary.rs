@@ -5,7 +5,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     Failure, Finding, Goal, LadderSummary, MatrixSummary, Reason, ReplaySummary, StudyHeader,
-    SweepSummary,
+    SweepSummary, Upgrade,
 };
 
 /// One comparison judged from its own fresh duels.
@@ -239,6 +239,9 @@ pub struct CompareSummary {
     pub threads: u32,
     /// The result.
     pub comparison: Comparison,
+    /// Of captured traffic on servers of different releases: what moving to B's would break.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub upgrade: Option<Upgrade>,
 }
 
 /// The last word of a study: the newest one stored counts.

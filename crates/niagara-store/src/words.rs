@@ -1,11 +1,12 @@
 //! The English of what studies find, in one place: each enum is turned into sentences by an exhaustive match.
 
+use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter, Result};
 
 use crate::number;
 use crate::{
     AllTimeMeaning, BuildCheck, Control, DifferingDigest, Failure, Finding, Machine, PointFailure,
-    Reason, Setting, TakenEvidence, Warning,
+    Reason, Setting, TakenEvidence, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -13,6 +14,64 @@ const SIDES: [&str; 2] = ["A", "B"];
 
 /// Share of slices from which on standstills are mentioned.
 const MANY_STANDSTILLS: f64 = 0.005;
+
+impl Display for Upgrade {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let traffic = match self.is_whole {
+            true => "this traffic",
+            false => "the part of this traffic that was compared",
+        };
+        let unknown = matches!(self.obstacles[..], [UpgradeObstacle::NotCompared { .. }]);
+        let safety = match (self.is_safe(), unknown) {
+            (true, _) => "safe",
+            (false, true) => "not known to be safe",
+            (false, false) => "not safe",
+        };
+        write!(
+            f,
+            "{safety} to upgrade from {} to {} for {traffic}",
+            self.from, self.to
+        )?;
+        for (place, obstacle) in self.obstacles.iter().enumerate() {
+            write!(f, "{} {obstacle}", if place == 0 { ":" } else { ";" })?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for UpgradeObstacle {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let statements = |count: usize, [one, many]: [&str; 2]| match count {
+            1 => format!("1 statement {one}"),
+            count => format!("{count} statements {many}"),
+        };
+        match self {
+            Self::NotCompared { error } => write!(f, "answers could not be compared: {error}"),
+            Self::Failing { digests } => {
+                let errors = digests.iter().filter_map(|digest| digest.error.as_ref());
+                let codes: BTreeSet<u16> = errors.map(|error| error.code).collect();
+                let codes: Vec<String> = codes.iter().map(u16::to_string).collect();
+                write!(
+                    f,
+                    "{} ({} {})",
+                    statements(digests.len(), ["fails", "fail"]),
+                    if codes.len() == 1 { "error" } else { "errors" },
+                    codes.join(", ")
+                )
+            }
+            Self::OtherAnswers { digests } => f.write_str(&statements(
+                digests.len(),
+                ["is answered otherwise", "are answered otherwise"],
+            )),
+            Self::Slower { digests, share } => write!(
+                f,
+                "{} slower ({} of the time)",
+                statements(digests.len(), ["is", "are"]),
+                number::percent(*share)
+            ),
+        }
+    }
+}
 
 impl Display for Machine {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {

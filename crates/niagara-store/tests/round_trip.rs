@@ -134,6 +134,7 @@ fn summary(duels: usize) -> Summary {
             warnings: vec![],
         },
         threads: 32,
+        upgrade: None,
         comparison: comparison(
             duels,
             Estimate::from_log(0.0, f64::NEG_INFINITY, f64::INFINITY),

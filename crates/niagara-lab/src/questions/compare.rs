@@ -5,7 +5,7 @@ use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
 use niagara_store::{
     About, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels, Phase, Reason,
-    SameAnswers, StudyHeader, Summary, Warning,
+    SameAnswers, StudyHeader, Summary, Upgrade, Warning,
 };
 
 use crate::asking::question::StudyDescription;
@@ -22,6 +22,7 @@ use crate::questions::identical_first::identical_duels;
 use crate::questions::rate::{RateChoice, find_rate};
 use crate::questions::same_answers::{AnswersBeside, are_compared, take_answers};
 use crate::questions::sequential_test::{RunningTest, SequentialTest, TestOutcome};
+use crate::questions::upgrade::upgrade;
 use crate::studies::announced::{Announced, ComparePlan};
 use crate::studies::history::History;
 use crate::studies::inventory::Inventory;
@@ -155,6 +156,17 @@ impl<'a> Comparing<'a> {
         }))
     }
 
+    /// What moving from A's server to B's would break, where they are two releases and the load is captured.
+    fn upgrade(&self, comparison: &Comparison) -> Result<Option<Upgrade>> {
+        let digests = comparison.replay.as_ref().map(|replay| &replay.digests[..]);
+        upgrade(
+            self.bench,
+            [&self.options.a, &self.options.b],
+            self.answers.as_ref(),
+            digests.unwrap_or_default(),
+        )
+    }
+
     fn warnings(&self, outcome: &TestOutcome, caution: Option<&Finding>) -> Vec<Warning> {
         let options = &self.options;
         let mut findings = outcome.findings.clone();
@@ -222,6 +234,7 @@ impl<'a> Comparing<'a> {
                 warnings,
             },
             threads: bench.load().threads,
+            upgrade: self.upgrade(&comparison)?,
             comparison,
         })))
     }

@@ -39,3 +39,4 @@ pub(crate) mod tune_plan;
 pub(crate) mod tune_set_up;
 pub(crate) mod tuned;
 pub(crate) mod unevenness;
+pub(crate) mod upgrade;

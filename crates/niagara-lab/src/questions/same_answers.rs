@@ -8,7 +8,9 @@ use niagara_load::{
     Answers, AnswersCompared, DifferingIn, LoadError, collect_answers, compare_answers,
 };
 use niagara_server::Cancelled;
-use niagara_store::{Comparison, Difference, DifferingDigest, Finding, SameAnswers};
+use niagara_store::{
+    Comparison, Difference, DifferingDigest, Finding, SameAnswers, StatementError,
+};
 
 use crate::duels::replayed::cut;
 use crate::duels::workbench::Workbench;
@@ -215,6 +217,10 @@ fn in_words(
                 },
                 executions: one.executions,
                 differing: one.differing,
+                error: one.error.as_ref().map(|error| StatementError {
+                    code: error.code,
+                    message: without_literals(error.code, &error.message),
+                }),
             })
         })
         .collect();
@@ -230,9 +236,44 @@ fn in_words(
     }
 }
 
+/// Errors that quote names of tables, columns and functions, and nothing of the data: ER_BAD_DB_ERROR, ER_BAD_FIELD_ERROR,
+/// ER_NO_SUCH_TABLE, ER_UNKNOWN_SYSTEM_VARIABLE, ER_UNKNOWN_CHARACTER_SET, ER_UNKNOWN_COLLATION, ER_SP_DOES_NOT_EXIST.
+const OF_NAMES: [u16; 7] = [1049, 1054, 1146, 1193, 1115, 1273, 1305];
+
+/// What a server said without the literals of a statement, which reports do not show.
+fn without_literals(code: u16, message: &str) -> String {
+    if OF_NAMES.contains(&code) {
+        return cut(message);
+    }
+    // A syntax error quotes the rest of the statement, quotes and all.
+    let said = message.split(" near '").next().unwrap_or(message);
+    let parts = said.split('\'').enumerate();
+    let kept: Vec<&str> = parts
+        .map(|(place, part)| if place % 2 == 1 { "?" } else { part })
+        .collect();
+    cut(&kept.join("'"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn errors_show_no_literals() {
+        let syntax = "You have an error in your SQL syntax; check the manual to use near 'rank = 'secret'' at line 1";
+        let shown = without_literals(1064, syntax);
+        assert!(
+            shown.ends_with("to use") && !shown.contains("secret"),
+            "{shown}"
+        );
+        let date = "Incorrect datetime value: '0000-00-00' for column 'born' at row 1";
+        assert_eq!(
+            without_literals(1292, date),
+            "Incorrect datetime value: '?' for column '?' at row 1"
+        );
+        let column = "Unknown column 'rank' in 'field list'";
+        assert_eq!(without_literals(1054, column), column);
+    }
 
     #[test]
     fn passes_take_a_part_of_the_budget() {
@@ -254,6 +295,7 @@ mod tests {
             what: Difference::Rows,
             executions: 10,
             differing: 3,
+            error: None,
         });
         let said = other_answers(Some(&answers))
             .expect("it differs")

@@ -1,7 +1,7 @@
 //! Passes over one trace side by side: which digests are answered otherwise. No I/O here.
 
 use super::determined::{Determined, determined};
-use super::pass::{Answers, StepAnswer, order};
+use super::pass::{AnswerError, Answers, StepAnswer, order};
 use niagara_capture::sql::Class;
 use niagara_capture::trace::{NONE, Trace};
 
@@ -30,6 +30,8 @@ pub struct DifferingAnswer {
     pub executions: u64,
     /// Of these, those that differ.
     pub differing: u64,
+    /// The first error that B alone answered with; none where it did not fail.
+    pub error: Option<AnswerError>,
 }
 
 /// What came of comparing two servers' answers.
@@ -94,6 +96,17 @@ pub fn compare_answers(trace: &Trace, start: [&Answers; 2], end: &[&Answers]) ->
             .collect::<Vec<_>>(),
     );
     result.add(&counted, &rules);
+    if let Some(end) = end.first() {
+        let differing = result.differing.iter_mut();
+        for one in differing.filter(|one| one.what == DifferingIn::Errors) {
+            // A digest that fails on A, too, has its errors there: another one on B is named all the same.
+            let digest = u32::try_from(one.digest).unwrap_or(NONE);
+            let error = end.errors.get(&digest);
+            one.error = error
+                .filter(|error| start[0].errors.get(&digest) != Some(error))
+                .cloned();
+        }
+    }
     result
 }
 
@@ -163,6 +176,7 @@ impl AnswersCompared {
                     what,
                     executions: counted.executions,
                     differing: counted.differing,
+                    error: None,
                 });
             }
         }

@@ -12,4 +12,4 @@ mod determined;
 mod pass;
 
 pub use compare::{AnswersCompared, DifferingIn, compare_answers};
-pub use pass::{Answers, collect_answers};
+pub use pass::{AnswerError, Answers, collect_answers};

@@ -6,6 +6,7 @@ use crate::net::session::{Session, SessionError};
 use crate::protocol::answer_digest::AnswerDigest;
 use crate::workload::CaptureWorkload;
 use niagara_capture::trace::{Action, NONE, Trace};
+use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -37,6 +38,17 @@ pub struct Answers {
     pub(super) steps: Vec<StepAnswer>,
     /// Transactions that were sent, of which this is a whole number.
     units: usize,
+    /// By digest: the first error of one of its statements.
+    pub(super) errors: HashMap<u32, AnswerError>,
+}
+
+/// An error that a server answered with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AnswerError {
+    /// The server's number; [`u16::MAX`] where the connection was lost.
+    pub code: u16,
+    /// What the server said.
+    pub message: String,
 }
 
 impl Answers {
@@ -86,6 +98,7 @@ pub fn collect_answers(
         answers: Answers {
             steps: Vec::new(),
             units: 0,
+            errors: HashMap::new(),
         },
         lost: 0,
     };
@@ -140,14 +153,30 @@ impl Passing<'_> {
                 Some(there) => self.step(there, step),
                 None => None,
             };
+            match &answer {
+                Some(Ok(_)) => {}
+                Some(Err(error)) => self.note_error(step, error.clone()),
+                None => self.note_error(
+                    step,
+                    AnswerError {
+                        code: LOST,
+                        message: "the connection was lost".to_owned(),
+                    },
+                ),
+            }
             if answer.is_none() {
                 self.lost += u32::from(session.is_some());
                 session = None;
             }
-            self.answers.steps.push(answer.unwrap_or(StepAnswer {
+            let failed = |code| StepAnswer {
                 digest: AnswerDigest::default(),
-                error: LOST,
-            }));
+                error: code,
+            };
+            self.answers.steps.push(match answer {
+                Some(Ok(digest)) => StepAnswer { digest, error: 0 },
+                Some(Err(error)) => failed(error.code),
+                None => failed(LOST),
+            });
         }
         match session {
             Some(session) if unit.next == NONE => session.quit(),
@@ -182,8 +211,20 @@ impl Passing<'_> {
         )
     }
 
+    /// Keeps the first error of each digest.
+    fn note_error(&mut self, step: usize, error: AnswerError) {
+        let digest = self.trace.steps[step].digest;
+        if digest != NONE {
+            self.answers.errors.entry(digest).or_insert(error);
+        }
+    }
+
     /// Sends one command; none: its connection was lost.
-    fn step(&self, session: &mut Session, place: usize) -> Option<StepAnswer> {
+    fn step(
+        &self,
+        session: &mut Session,
+        place: usize,
+    ) -> Option<Result<AnswerDigest, AnswerError>> {
         let step = &self.trace.steps[place];
         let captured = match step.duration_us {
             NONE => Duration::ZERO,
@@ -196,11 +237,11 @@ impl Passing<'_> {
             Action::Reset => session.reset(),
         };
         match answer {
-            Ok(digest) => Some(StepAnswer { digest, error: 0 }),
-            Err(SessionError::Server(error)) => Some(StepAnswer {
-                digest: AnswerDigest::default(),
-                error: error.code,
-            }),
+            Ok(digest) => Some(Ok(digest)),
+            Err(SessionError::Server(error)) => Some(Err(AnswerError {
+                code: error.code,
+                message: error.message,
+            })),
             Err(_) => None,
         }
     }

@@ -750,6 +750,7 @@ fn told(study: &Study, test: &SequentialTest<'_>, running: &RunningTest<'_>) -> 
                 .collect(),
         },
         threads: 1,
+        upgrade: None,
         comparison: comparison(study, test, &outcome)?,
     })))
 }
