@@ -44,7 +44,7 @@ bench-replay: setup-bench ## What a replayed capture costs the client, beside sy
 aa-capture: build setup-bench ## Twenty comparisons of a server with itself by a captured workload that writes: an hour and a half
 	mkdir -p target/aa-capture
 	$(CARGO) run --release --locked -p niagara-bench -- --capture-writes target/aa-capture/rw.capture --seconds 15
-	scripts/aa-series $(NIAGARA) 20 target/aa-capture --workload target/aa-capture/rw.capture --tables-of oltp_read_write --table-size 100000 --budget 160s
+	scripts/series aa $(NIAGARA) 20 target/aa-capture --workload target/aa-capture/rw.capture --tables-of oltp_read_write --table-size 100000 --budget 160s
 
 bench-tuners: build ## Niagara beside SMAC3, Optuna, random search and MySQLTuner, judged blindly: hours; make bench-tuners TUNERS='--minutes 15 --seeds 3'
 	@scripts/setup tuners
