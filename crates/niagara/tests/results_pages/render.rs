@@ -24,7 +24,7 @@ pub fn page(record: &Record) -> String {
         .unwrap_or_default();
     let _ = writeln!(
         page,
-        "\n[Record]({0}.json), with notes on method and checks.{study}{then}",
+        "\n[Record]({0}.json).{study}{then}",
         record.id
     );
     let mut before = Vec::new();
@@ -57,7 +57,8 @@ pub fn page(record: &Record) -> String {
 /// The table of all findings.
 pub fn overview(records: &[Record]) -> String {
     let mut page = "<!-- Rendered from the records by `make docs-results`. -->\n# What was measured\n\n\
-        Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure and all notes.\n\
+        Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure, method, checks and all notes.\n\
+        In commands of series, `scripts/aa-series`, `aa-copies`, `tune-series` and `beside` are subcommands of `scripts/series` today.\n\
         \"Added\" is the day on which the figures entered the repository.\n\
         All machines are virtual, with 2 CPUs that server and load generator share. They are not all the same one.\n\
         Ratios are B over A; brackets hold 95 % intervals unless a page says otherwise.\n\n\
