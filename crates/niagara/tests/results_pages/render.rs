@@ -22,11 +22,7 @@ pub fn page(record: &Record) -> String {
         .as_ref()
         .map(|then| format!(" Published then: {then}."))
         .unwrap_or_default();
-    let _ = writeln!(
-        page,
-        "\n[Record]({0}.json).{study}{then}",
-        record.id
-    );
+    let _ = writeln!(page, "\n[Record]({0}.json).{study}{then}", record.id);
     let mut before = Vec::new();
     for run in record.runs.iter().filter(|run| !run.only_in_record) {
         let facts = facts(run);
