@@ -23,9 +23,7 @@ pub fn check_tools(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<(
     }
     Toolchain::find(recipe)?;
     if !recipe.patches.is_empty() && in_path("patch").is_none() {
-        bail!(
-            "source changes take patch, which is not here\nremedy: apt install patch, or scripts/setup builds"
-        );
+        bail!("source changes take patch, which is not here\nremedy: apt install patch");
     }
     Ok(())
 }
@@ -68,7 +66,7 @@ pub fn check_packages(
     let is_here = Source::of_package_here(store.cache(), described, &build).is_some();
     if !is_here && in_path("dpkg-source").is_none() {
         bail!(
-            "source packages are unpacked by dpkg-source, which is not here\nremedy: apt install dpkg-dev, or scripts/setup builds"
+            "source packages are unpacked by dpkg-source, which is not here\nremedy: apt install dpkg-dev"
         );
     }
     needs_installed(&build)
@@ -79,7 +77,7 @@ pub(crate) fn needs_installed(description: &BuildDescription) -> Result<()> {
     let missing = missing_packages(&description.needs);
     if !missing.is_empty() {
         bail!(
-            "building takes packages that are not installed: {}\nremedy: apt install {}, or scripts/setup builds",
+            "building takes packages that are not installed: {}\nremedy: apt install {}",
             missing.join(", "),
             missing.join(" ")
         );
@@ -119,7 +117,7 @@ mod tests {
         needing.needs = vec!["no-such-package-at-all".to_owned()];
         if in_path("dpkg-query").is_some() {
             let error = needs_installed(needing).expect_err("missing").to_string();
-            assert!(error.contains("scripts/setup builds"), "{error}");
+            assert!(error.contains("apt install"), "{error}");
         }
     }
 }

@@ -65,9 +65,7 @@ impl Toolchain {
     pub fn find(recipe: &Recipe) -> Result<Toolchain> {
         for (tool, package) in [("cmake", "cmake"), ("ninja", "ninja-build")] {
             if in_path(tool).is_none() {
-                bail!(
-                    "building takes {tool}, which is not here\nremedy: apt install {package}, or scripts/setup builds"
-                );
+                bail!("building takes {tool}, which is not here\nremedy: apt install {package}");
             }
         }
         let mut found = Toolchain::of_compiler(recipe.compiler)?;
@@ -91,9 +89,8 @@ impl Toolchain {
             if !profdata.is_file() {
                 let version = llvm_version(&found.cc).unwrap_or(CLANG_TO_INSTALL);
                 bail!(
-                    "clang's profiles take {}, which is not here\nremedy: apt install llvm-{version}{}",
-                    profdata.display(),
-                    or_setup(version == CLANG_TO_INSTALL)
+                    "clang's profiles take {}, which is not here\nremedy: apt install llvm-{version}",
+                    profdata.display()
                 );
             }
             check_profile_runtime(&found.cc)?;
@@ -158,8 +155,7 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
     let Some(folder) = llvm_folder("clang", wanted) else {
         let version = wanted.unwrap_or(CLANG_TO_INSTALL);
         bail!(
-            "{compiler} is not here\nremedy: apt install clang-{version} llvm-{version} lld-{version}{}",
-            or_setup(version == CLANG_TO_INSTALL)
+            "{compiler} is not here\nremedy: apt install clang-{version} llvm-{version} lld-{version}"
         );
     };
     let cc = folder.join("clang");
@@ -169,9 +165,8 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         match path.is_file() {
             true => Ok(path),
             false => Err(anyhow::anyhow!(
-                "{compiler} has no {}\nremedy: apt install llvm-{version}{}",
-                path.display(),
-                or_setup(version == CLANG_TO_INSTALL)
+                "{compiler} has no {}\nremedy: apt install llvm-{version}",
+                path.display()
             )),
         }
     };
@@ -188,14 +183,6 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         linked_in: Vec::new(),
         ccache: in_path("ccache"),
     })
-}
-
-/// The other remedy, where that script installs what is missing.
-fn or_setup(installs: bool) -> &'static str {
-    match installs {
-        true => ", or scripts/setup builds",
-        false => "",
-    }
 }
 
 /// clang links its counters from a library that Debian ships on its own.
@@ -217,9 +204,8 @@ fn check_profile_runtime(cc: &Path) -> Result<()> {
         let version = llvm_version(cc).unwrap_or(CLANG_TO_INSTALL);
         bail!(
             "clang's counters take libclang_rt.profile, which is not in {}\n\
-             remedy: apt install libclang-rt-{version}-dev{}",
-            folder.display(),
-            or_setup(version == CLANG_TO_INSTALL)
+             remedy: apt install libclang-rt-{version}-dev",
+            folder.display()
         );
     }
     Ok(())
@@ -249,10 +235,7 @@ fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
             Linker::Lld => format!("lld-{}", llvm_version(cc).unwrap_or(CLANG_TO_INSTALL)),
             Linker::Mold => "mold".to_owned(),
         };
-        bail!(
-            "the linker {linker} is not here\nremedy: apt install {package}{}",
-            or_setup(linker != Linker::Mold)
-        );
+        bail!("the linker {linker} is not here\nremedy: apt install {package}");
     };
     Ok(LinkerFound {
         linker,
@@ -298,9 +281,7 @@ fn linked_in(cc: &Path, library: StaticLibrary) -> Result<Vec<String>> {
 /// llvm-bolt looks for its runtime beside the path it is called by, so it is called in its own folder.
 fn bolt() -> Result<(PathBuf, String)> {
     let Some(folder) = llvm_folder("llvm-bolt", None) else {
-        bail!(
-            "BOLT is not here\nremedy: apt install bolt-{CLANG_TO_INSTALL}, or scripts/setup builds"
-        );
+        bail!("BOLT is not here\nremedy: apt install bolt-{CLANG_TO_INSTALL}");
     };
     let path = folder.join("llvm-bolt");
     let output = Command::new(&path).arg("--version").output()?;

@@ -112,7 +112,7 @@ fn builds_that_cannot_be_made_here_end_a_tuning_at_once() {
     for words in [
         "no server can be built here",
         "building takes cmake",
-        "\nremedy: apt install cmake, or scripts/setup builds; or leave out --with-builds",
+        "\nremedy: apt install cmake; or leave out --with-builds",
     ] {
         assert!(stderr.contains(words), "{words}\n{stderr}");
     }

@@ -4,7 +4,7 @@ mod common;
 
 use common::existing::Existing;
 use common::{Place, item_workload, run};
-use niagara_store::{CompareSummary, DigestFinding, Store, Summary};
+use niagara_store::{CompareSummary, DigestFinding, Store, Summary, UpgradeObstacle};
 use std::fmt::Write;
 
 /// A slow log of MariaDB: statements of sessions, each with its duration in microseconds and its rows sent and changed.
@@ -277,6 +277,40 @@ fn other_contents_are_named_though_the_number_of_rows_is_the_same() {
     );
     assert!(compare.header.deployment.is_none());
     assert!(stdout.contains("cannot be recommended"), "{stdout}");
+}
+
+#[test]
+fn an_upgrade_that_breaks_statements_is_unsafe() {
+    let place = Place::new();
+    let mut log = Log::default();
+    for number in 0..400_u64 {
+        let id = number % 100 + 1;
+        // A reserved word of MySQL from 8.0 on.
+        let sql = match number % 4 {
+            0 => format!("SELECT stock AS rank FROM item WHERE id = {id}"),
+            _ => format!("SELECT stock FROM item WHERE id = {id}"),
+        };
+        log.add(5 + number % 4, &sql, 100, (1, 0));
+    }
+    log.import(&place);
+    let (found, screen) = compared(&place, "mysql-9.7", &to_the_end("1"));
+    let upgrade = found.upgrade.expect("two servers");
+    assert!(upgrade.from.starts_with("MariaDB 10.11"), "{upgrade:?}");
+    assert!(!upgrade.is_safe() && upgrade.is_whole, "{upgrade:?}");
+    let [UpgradeObstacle::Failing { digests }, ..] = &upgrade.obstacles[..] else {
+        panic!("statements fail: {upgrade:?}");
+    };
+    let [digest] = &digests[..] else {
+        panic!("one statement fails: {digests:?}");
+    };
+    assert_eq!(digest.error.as_ref().map(|error| error.code), Some(1064));
+    assert_eq!((digest.executions, digest.differing), (100, 100));
+    let modes = upgrade.changed_defaults.iter();
+    assert!(modes.clone().any(|changed| changed.name == "sql_mode"), "{upgrade:?}");
+    assert!(
+        screen.contains("Not safe to upgrade from MariaDB 10.11") && screen.contains("1 statement fails (error 1064)"),
+        "{screen}"
+    );
 }
 
 #[test]

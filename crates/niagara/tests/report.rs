@@ -377,7 +377,7 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         ),
     ] {
         let words = format!(
-            "builds: none tried; a server built from source brought {figure}: `scripts/setup builds` once, then --with-builds (--build-budget, 1h unless given)"
+            "builds: none tried; a server built from source brought {figure}: --with-builds (--build-budget, 1h unless given); it names the packages that are missing"
         );
         let text = told(workload, &builds);
         assert!(text.contains(&words), "{words}\n{text}");

@@ -75,7 +75,9 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         // With --with-builds there was no time for any.
         format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)")
     } else if left_out.iter().any(is_unasked) {
-        format!("`scripts/setup builds` once, then --with-builds ({BUILD_BUDGET}, 1h unless given)")
+        format!(
+            "--with-builds ({BUILD_BUDGET}, 1h unless given); it names the packages that are missing"
+        )
     } else {
         // Left out on request, begun without, or failed: each says so itself.
         "`report --verbose` says why none was".to_owned()

@@ -63,7 +63,7 @@ pub struct TuneArgs {
     /// Time for building servers, before anything is measured
     ///
     /// The best build comes first, then those that add most to it for their time. Builds that are here take none.
-    /// `scripts/setup builds` installs the compilers.
+    /// Missing compilers are named, with the command that installs them.
     #[arg(long, default_value = "1h", value_name = "TIME", value_parser = budget)]
     pub build_budget: Duration,
     /// Only these levers, comma-separated, such as malloc=jemalloc

@@ -190,20 +190,20 @@ fn without_any_tool_the_remedies_are_told_once_each() {
     let refused = [
         ("a", "clang is not here\nremedy: apt install clang-19"),
         ("b", "clang is not here\nremedy: apt install clang-19"),
-        ("c", "cmake is not here\nremedy: scripts/setup builds"),
+        ("c", "cmake is not here\nremedy: apt install cmake"),
     ]
     .map(|(name, reason)| (name.to_owned(), reason.to_owned()));
     assert_eq!(
         by_reason(&refused),
         [
             "a and 1 more: clang is not here\nremedy: apt install clang-19",
-            "c: cmake is not here\nremedy: scripts/setup builds"
+            "c: cmake is not here\nremedy: apt install cmake"
         ]
     );
     let error = nothing_can_be_built(&refused).to_string();
     assert_eq!(
         error,
         "--with-builds is asked for, and no server can be built here: a and 1 more: clang is not here; \
-         c: cmake is not here\nremedy: apt install clang-19; or scripts/setup builds; or leave out --with-builds"
+         c: cmake is not here\nremedy: apt install clang-19; or apt install cmake; or leave out --with-builds"
     );
 }
