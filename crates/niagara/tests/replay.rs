@@ -306,9 +306,13 @@ fn an_upgrade_that_breaks_statements_is_unsafe() {
     assert_eq!(digest.error.as_ref().map(|error| error.code), Some(1064));
     assert_eq!((digest.executions, digest.differing), (100, 100));
     let modes = upgrade.changed_defaults.iter();
-    assert!(modes.clone().any(|changed| changed.name == "sql_mode"), "{upgrade:?}");
     assert!(
-        screen.contains("Not safe to upgrade from MariaDB 10.11") && screen.contains("1 statement fails (error 1064)"),
+        modes.clone().any(|changed| changed.name == "sql_mode"),
+        "{upgrade:?}"
+    );
+    assert!(
+        screen.contains("Not safe to upgrade from MariaDB 10.11")
+            && screen.contains("1 statement fails (error 1064)"),
         "{screen}"
     );
 }
