@@ -267,6 +267,10 @@ impl Writer {
     }
 
     fn close(&mut self) {
+        // What is around the list of rows ends: no row follows.
+        if self.depth == 0 {
+            self.rows = None;
+        }
         self.depth = self.depth.saturating_sub(1);
         // The parts of a list were joined when the statement was cut, as far as they were literals.
         if self.list && self.out.ends_with(b"(?") {
@@ -286,8 +290,12 @@ impl Writer {
         let Some(rows) = &mut self.rows else {
             return;
         };
+        // A sign that was dropped may have been the row's first byte.
+        let Some(row) = self.out.get(rows.start..) else {
+            return;
+        };
         match rows.before.clone() {
-            Some(before) if self.out[before.clone()] == self.out[rows.start..] => {
+            Some(before) if self.out.get(before.clone()) == Some(row) => {
                 self.out.truncate(before.end);
             }
             _ => rows.before = Some(rows.start..self.out.len()),
@@ -339,6 +347,14 @@ mod tests {
                     "insert into t (a, b) values (1,'x'),(2,NULL), (-3,'z')",
                 ],
             ),
+            (
+                "select * from(values(now())) t where a in(...)",
+                &[
+                    "select * from (values (now())) t where a in (1)",
+                    "SELECT * FROM (VALUES (NOW()),(NOW()), (NOW())) t WHERE a IN (1,2)",
+                ],
+            ),
+            ("values(now()) ) )", &["values (now()),(now())))"]),
             (
                 "insert into t values(?, now())",
                 &[
