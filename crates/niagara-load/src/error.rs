@@ -100,6 +100,28 @@ impl LoadError {
         }
     }
 
+    /// What to do about it, where nothing more is known than the error itself.
+    pub fn remedy(&self) -> Option<&'static str> {
+        match self {
+            LoadError::Connect { .. } => Some(
+                "check that a server of the MySQL family listens there and nothing answers in its place (a proxy, another \
+                 service), and look at the server's error log",
+            ),
+            LoadError::ServerLost { .. } => Some(
+                "look at the server's error log: whether it ended, and why; then the same command again",
+            ),
+            LoadError::Statement { .. } | LoadError::Query { .. } | LoadError::Prepare(_) => Some(
+                "check what the account may do (SHOW GRANTS), and look at the server's error log",
+            ),
+            LoadError::Invalid(_)
+            | LoadError::Data { .. }
+            | LoadError::Script(_)
+            | LoadError::Cancelled
+            | LoadError::Client(_)
+            | LoadError::AgentLost { .. } => None,
+        }
+    }
+
     /// Whether the server refused the account: ER_ACCESS_DENIED_ERROR, ER_ACCESS_DENIED_NO_PASSWORD_ERROR.
     pub fn is_access_denied(&self) -> bool {
         matches!(self.server_code(), Some(1045 | 1698))

@@ -27,6 +27,8 @@ mod whole_file;
 
 use std::process::ExitCode;
 
+use niagara_load::LoadError;
+
 use crate::args::{Cli, Command};
 
 fn main() -> ExitCode {
@@ -94,6 +96,13 @@ fn in_words(error: &anyhow::Error) -> String {
             None => words.push(part),
         }
     }
+    if remedies.is_empty()
+        && let Some(remedy) = error
+            .chain()
+            .find_map(|cause| cause.downcast_ref::<LoadError>()?.remedy())
+    {
+        remedies = format!("{REMEDY}{remedy}");
+    }
     words.join(": ") + &remedies
 }
 
@@ -119,5 +128,14 @@ mod tests {
             "cannot connect: refused\nremedy: start it"
         );
         assert_eq!(in_words(&anyhow!("no")), "no");
+        let lost = LoadError::ServerLost {
+            side: 0,
+            cause: "gone".to_owned(),
+        };
+        let told = in_words(&anyhow!(lost).context("no load"));
+        assert!(
+            told.starts_with("no load: ") && told.contains(REMEDY),
+            "{told}"
+        );
     }
 }

@@ -42,9 +42,10 @@ pub fn output(words: Arguments<'_>) {
     };
     if ended.is_none() {
         let mut out = io::stdout().lock();
+        let words = harmless(words.to_string());
         let written = match !unicode() && out.is_terminal() {
-            true => out.write_all(plain_lines(words).as_bytes()),
-            false => out.write_fmt(words),
+            true => out.write_all(plain(&words).as_bytes()),
+            false => out.write_all(words.as_bytes()),
         };
         *ended = written.and_then(|()| out.flush()).err();
     }
@@ -53,9 +54,10 @@ pub fn output(words: Arguments<'_>) {
 /// Writes on standard error. Where that cannot be written, there is nowhere to say so.
 pub fn remark(words: Arguments<'_>) {
     let mut err = io::stderr().lock();
+    let words = harmless(words.to_string());
     let _ = match !unicode() && err.is_terminal() {
-        true => err.write_all(plain_lines(words).as_bytes()),
-        false => err.write_fmt(words),
+        true => err.write_all(plain(&words).as_bytes()),
+        false => err.write_all(words.as_bytes()),
     };
 }
 
@@ -65,8 +67,37 @@ pub fn unicode() -> bool {
     *UNICODE
 }
 
-fn plain_lines(words: Arguments<'_>) -> String {
-    plain(&words.to_string())
+/// The words without what commands a terminal, colours apart: names and values are of servers and files that may be hostile.
+fn harmless(words: String) -> String {
+    let commands = |c: char| c.is_control() && !matches!(c, '\n' | '\t');
+    if !words.contains(commands) {
+        return words;
+    }
+    let mut shown = String::with_capacity(words.len());
+    let mut rest = words.as_str();
+    while let Some(at) = rest.find(commands) {
+        shown.push_str(&rest[..at]);
+        let found = &rest[at..];
+        rest = match colour(found) {
+            Some(length) => {
+                shown.push_str(&found[..length]);
+                &found[length..]
+            }
+            None => {
+                shown.push(char::REPLACEMENT_CHARACTER);
+                &found[found.chars().next().map_or(0, char::len_utf8)..]
+            }
+        };
+    }
+    shown.push_str(rest);
+    shown
+}
+
+/// The length of a sequence that sets a colour, where `text` begins with one.
+fn colour(text: &str) -> Option<usize> {
+    let codes = text.strip_prefix("\u{1b}[")?;
+    let length = codes.find(|c: char| !c.is_ascii_digit() && c != ';')?;
+    codes[length..].starts_with('m').then_some(length + 3)
 }
 
 /// How a command ends that would end with `code`: a failure too where its result could not be written.
@@ -80,6 +111,26 @@ pub fn ending(code: ExitCode) -> ExitCode {
         Some(error) => {
             tell!("niagara: cannot write the result on standard output: {error}");
             ExitCode::FAILURE
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_alone_command_a_terminal() {
+        for (words, shown) in [
+            ("a\tb\n", "a\tb\n"),
+            ("\u{1b}[1;32mfaster\u{1b}[0m", "\u{1b}[1;32mfaster\u{1b}[0m"),
+            ("\u{1b}]0;x\u{7}", "\u{fffd}]0;x\u{fffd}"),
+            (
+                "\u{1b}[2J\u{9b}31m\u{1b}[",
+                "\u{fffd}[2J\u{fffd}31m\u{fffd}[",
+            ),
+        ] {
+            assert_eq!(harmless(words.to_owned()), shown);
         }
     }
 }

@@ -18,7 +18,7 @@ pub fn identity(connection: &mut dyn Connection) -> Result<String, String> {
         })
         .collect();
     if said.is_empty() {
-        return Err("the server does not say its data directory".to_owned());
+        return Err("the server does not say its data directory\nremedy: check that it is a server of the MySQL family".to_owned());
     }
     said.sort();
     Ok(said.join("\n"))

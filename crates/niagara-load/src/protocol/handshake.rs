@@ -1,6 +1,7 @@
 //! The server's greeting (version 10) and the client's answer to it.
 
 use super::packet::Fields;
+use super::text::shown;
 use super::{ProtocolError, capability};
 
 /// utf8mb4_general_ci: known to every server of the family since 5.5.
@@ -30,7 +31,7 @@ pub(crate) fn parse_greeting(payload: &[u8]) -> Result<Greeting, ProtocolError> 
             "the server speaks protocol version {protocol}, known is 10"
         )));
     }
-    let version = String::from_utf8_lossy(fields.until_nul()).into_owned();
+    let version = shown(fields.until_nul());
     let _connection_id = fields.u32()?;
     let mut nonce = fields.bytes(8)?.to_vec();
     let _filler = fields.u8()?;
@@ -51,7 +52,7 @@ pub(crate) fn parse_greeting(payload: &[u8]) -> Result<Greeting, ProtocolError> 
             nonce.extend_from_slice(second.strip_suffix(&[0]).unwrap_or(second));
         }
         if capabilities & capability::PLUGIN_AUTH != 0 {
-            plugin = String::from_utf8_lossy(fields.until_nul()).into_owned();
+            plugin = shown(fields.until_nul());
         }
     }
     for (flag, name) in [

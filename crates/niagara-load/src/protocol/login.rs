@@ -3,6 +3,7 @@
 use super::auth::{Channel, Plugin};
 use super::handshake::{self, Greeting};
 use super::packet::{Fields, ServerError};
+use super::text::shown;
 use super::{ExchangeError, ProtocolError, capability};
 use niagara_capture::client::{ClientSettings, LoginCharset};
 
@@ -142,7 +143,7 @@ impl<'a> Login<'a> {
                 .into()),
                 0xfe => {
                     let mut fields = Fields::new(&payload[1..]);
-                    let name = String::from_utf8_lossy(fields.until_nul());
+                    let name = shown(fields.until_nul());
                     let plugin = Plugin::named(&name)?;
                     Ok(Step::Send(
                         self.authenticate(plugin, fields.rest().to_vec())?,

@@ -23,6 +23,7 @@ pub(crate) mod response;
 pub(crate) mod rows;
 mod rsa_key;
 mod sequence;
+pub(crate) mod text;
 
 /// Capability flags, as the protocol numbers them.
 pub(crate) mod capability {

@@ -1,6 +1,7 @@
 //! Reading fields out of packets, with every length checked.
 
 use super::ProtocolError;
+use super::text::shown;
 
 /// The longest payload of one packet; longer ones are continued in the next.
 pub(crate) const MAX_PAYLOAD: usize = 0xff_ffff;
@@ -117,7 +118,7 @@ impl ServerError {
         Ok(ServerError {
             code,
             state,
-            message: String::from_utf8_lossy(text).into_owned(),
+            message: shown(text),
         })
     }
 }

@@ -112,7 +112,8 @@ pub fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
             _ => "check --host and --port, that the server runs, and that it listens on TCP (bind_address, skip_networking)".to_owned(),
         }
     } else {
-        return anyhow!(text);
+        // What is to be done is known from the error itself, if at all.
+        return anyhow::Error::new(error.clone());
     };
     anyhow!("{text}\nremedy: {remedy}")
 }

@@ -169,7 +169,9 @@ fn start(
 fn version(admin: &mut Admin) -> Result<String> {
     let version = admin
         .value("SELECT VERSION()")?
-        .context("the server does not say its version")?;
+        .context(
+            "the server does not say its version\nremedy: check that it is a server of the MySQL family",
+        )?;
     let number: String = version
         .chars()
         .take_while(|c| c.is_ascii_digit() || *c == '.')

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, bail};
 use niagara_capture::CaptureError;
 use niagara_capture::server::{Advice, End, Left, Outcome, Process, State, Status, identity, left};
 use niagara_load::counted;
@@ -13,7 +13,7 @@ use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
 use super::args::{AdviseArgs, NewFile, ReadingArgs, StopArgs};
-use super::connection::AdminConnection;
+use super::connection::{AdminConnection, refused};
 use super::stop_flag::{interrupted, stop_flag};
 use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
@@ -63,7 +63,9 @@ pub fn log_file(given: Option<&Path>, connection: &mut AdminConnection) -> Resul
     let folder = connection
         .0
         .value("SELECT @@GLOBAL.datadir")?
-        .context("the server does not say its data directory")?;
+        .context(
+            "the server does not say its data directory\nremedy: name a file by --log-file that both may use",
+        )?;
     let now = jiff::Timestamp::now().as_second();
     Ok(Path::new(&folder).join(format!("{LOG_NAME}{now}-{}.log", std::process::id())))
 }
@@ -73,7 +75,7 @@ pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
     let mut connection = AdminConnection(target.admin);
     let file = log_file(args.log_file.as_deref(), &mut connection)?;
     let advice = niagara_capture::server::advise(&mut connection, &file.display().to_string())
-        .map_err(|error| anyhow!(error))?;
+        .map_err(refused)?;
     if args.json {
         say!("{}", serde_json::to_string_pretty(&advice)?);
     } else {
@@ -147,7 +149,7 @@ pub fn stop(args: &StopArgs) -> Result<ExitCode> {
     let target = reach(&args.connect)?;
     let server = target.endpoint.transport.to_string();
     let mut connection = AdminConnection(target.admin);
-    let identity = identity(&mut connection).map_err(|error| anyhow!(error))?;
+    let identity = identity(&mut connection).map_err(refused)?;
     let path = State::path(&state_folder()?, &identity);
     let read = || State::read(&path).with_context(|| format!("cannot read {}", path.display()));
     let Some(mut state) = read()? else {

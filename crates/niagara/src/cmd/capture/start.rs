@@ -13,7 +13,7 @@ use niagara_capture::server::{
 };
 
 use super::args::StartArgs;
-use super::connection::AdminConnection;
+use super::connection::{AdminConnection, refused};
 use super::guardian::{Guardian, Task};
 use super::server::{
     LOG_NAME, finish, log_file, reach, say_notes, say_outcomes, say_what_is_left, settle,
@@ -121,9 +121,11 @@ fn settled(planned: State, path: &Path, connection: &mut AdminConnection) -> Res
 /// What is to be changed, and where; says what it costs.
 fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
     let server = target.endpoint.transport.to_string();
-    let said = |error: String| anyhow!(error);
     let mut connection = AdminConnection(target.admin);
-    let state_file = State::path(&state_folder()?, &identity(&mut connection).map_err(said)?);
+    let state_file = State::path(
+        &state_folder()?,
+        &identity(&mut connection).map_err(refused)?,
+    );
     let known = State::read(&state_file)
         .with_context(|| format!("cannot read {}", state_file.display()))?;
     if let Some(known) = known {
@@ -134,7 +136,7 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
             known.log.display()
         );
     }
-    let product = Product::ask(&mut connection).map_err(said)?;
+    let product = Product::ask(&mut connection).map_err(refused)?;
     refuse_second(&product)?;
     let log = log_file(args.limits.log_file.as_deref(), &mut connection)?;
     if log.exists() {
@@ -144,7 +146,7 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
         );
     }
     let file = log.display().to_string();
-    let advice = niagara_capture::server::advise(&mut connection, &file).map_err(said)?;
+    let advice = niagara_capture::server::advise(&mut connection, &file).map_err(refused)?;
     say_notes(&advice);
     for miss in &advice.misses {
         say!("Missed: {miss}");
