@@ -10,7 +10,7 @@ use crate::cache::Cache;
 use crate::install::Install;
 use crate::launch::running::RunningServer;
 use crate::launch::spec::LaunchSpec;
-use crate::launch::start::launch;
+use crate::launch::start::launch_confined;
 use crate::runtime::{Config, Runtime};
 
 /// The data directory inside an image.
@@ -58,7 +58,7 @@ impl Making<'_> {
             runtime: &runtime,
             config: &config,
         };
-        launch(self.cache, &spec)
+        launch_confined(self.cache, &spec)
     }
 
     /// Turns zeros of larger files into holes, so that clones are quick.

@@ -37,6 +37,12 @@ pub fn launch(cache: &Cache, spec: &LaunchSpec) -> Result<RunningServer> {
     spawn(cache, spec)?.wait_ready()
 }
 
+/// Starts a server that reads what somebody else wrote: it writes to its own folders alone and connects to nobody, where the kernel
+/// can see to it.
+pub fn launch_confined(cache: &Cache, spec: &LaunchSpec) -> Result<RunningServer> {
+    spawn_on(cache, spec, None, true, free_port(listen_address(None))?)?.wait_ready()
+}
+
 /// Starts a server without waiting, so that several start at the same time.
 pub fn spawn(cache: &Cache, spec: &LaunchSpec) -> Result<StartingServer> {
     spawn_for_remote(cache, spec, None)
@@ -48,13 +54,20 @@ pub fn spawn_for_remote(
     spec: &LaunchSpec,
     remote: Option<&RemoteAccess>,
 ) -> Result<StartingServer> {
-    spawn_on(cache, spec, remote, free_port(listen_address(remote))?)
+    spawn_on(
+        cache,
+        spec,
+        remote,
+        false,
+        free_port(listen_address(remote))?,
+    )
 }
 
 fn spawn_on(
     cache: &Cache,
     spec: &LaunchSpec,
     remote: Option<&RemoteAccess>,
+    confined: bool,
     port: u16,
 ) -> Result<StartingServer> {
     spec.check()?;
@@ -90,6 +103,13 @@ fn spawn_on(
         cpus: spec.runtime.server_cpus.clone(),
         scheduling: spec.runtime.scheduling,
         lock_memory: spec.runtime.lock_memory,
+        writable: confined.then(|| {
+            vec![
+                files.run.path().to_path_buf(),
+                files.socket_folder.path.clone(),
+                files.datadir.clone(),
+            ]
+        }),
         gentle: false,
     };
     let command = StartCommand {
@@ -305,7 +325,7 @@ mod tests {
             runtime: &runtime,
             config: &config,
         };
-        let server = spawn_on(&cache, &spec, None, port)?.wait_ready()?;
+        let server = spawn_on(&cache, &spec, None, false, port)?.wait_ready()?;
         assert_ne!(server.tcp().port(), port);
         assert_eq!(server.variable("port")?, server.tcp().port().to_string());
         Ok(())

@@ -1,6 +1,7 @@
 //! Processes: started so that they end with this one, found by what they listen on or work in, and what they use.
 
 pub(crate) mod by_folder;
+pub(crate) mod confinement;
 pub(crate) mod disk_wait;
 pub(crate) mod helper;
 pub(crate) mod id;

@@ -7,12 +7,13 @@ use std::ffi::CString;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::{fs, io};
 
+use super::confinement::{Confinement, enter};
 use crate::runtime::Scheduling;
 
 /// Where and how the child runs.
@@ -21,6 +22,8 @@ pub(crate) struct Placement {
     pub cpus: Option<Vec<usize>>,
     pub scheduling: Option<Scheduling>,
     pub lock_memory: bool,
+    /// Folders that alone it may write to, where the kernel can see to it; none: all that this process may.
+    pub writable: Option<Vec<PathBuf>>,
     /// The death of this process is told by SIGTERM rather than by SIGKILL, for a child that ends its own children
     /// when it is asked to (ninja does).
     pub gentle: bool,
@@ -53,6 +56,9 @@ pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<C
     let scheduling = placement.scheduling;
     let lock_memory = placement.lock_memory;
     let gentle = placement.gentle;
+    // Open until the child has been started: it is used there by its number.
+    let confinement = confinement(placement)?;
+    let rules = confinement.as_ref().map(Confinement::descriptor);
     let death_signal = if gentle { libc::SIGTERM } else { libc::SIGKILL };
     // SAFETY: `getpid` cannot fail and touches no memory.
     let parent = unsafe { libc::getpid() };
@@ -93,7 +99,8 @@ pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<C
                 rlim_cur: 0,
                 rlim_max: 0,
             };
-            check(libc::setrlimit(libc::RLIMIT_CORE, &none))
+            check(libc::setrlimit(libc::RLIMIT_CORE, &none))?;
+            rules.map_or(Ok(()), enter)
         });
     }
     let (reply, answer) = channel();
@@ -118,6 +125,14 @@ fn spawner() -> &'static Sender<Job> {
             .spawn(run);
         sender
     })
+}
+
+fn confinement(placement: &Placement) -> io::Result<Option<Confinement>> {
+    let Some(folders) = &placement.writable else {
+        return Ok(None);
+    };
+    let folders: Vec<&Path> = folders.iter().map(PathBuf::as_path).collect();
+    Confinement::to(&folders)
 }
 
 fn check(result: libc::c_int) -> io::Result<()> {
