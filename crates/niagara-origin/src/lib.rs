@@ -7,3 +7,7 @@
 
 pub mod configuration;
 pub mod data;
+/// Readers of the user's files, for the fuzzer.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub use crate::{configuration::read_option_text, data::read_dump_text};

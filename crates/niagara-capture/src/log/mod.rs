@@ -20,6 +20,13 @@ mod text_end;
 mod time;
 mod window;
 
+/// A log without what is around it, for the fuzzer.
+#[cfg(fuzzing)]
+#[doc(hidden)]
+pub fn cleaned(text: Vec<u8>) -> std::io::Result<Box<dyn std::io::Read + Send>> {
+    clean::clean(Box::new(std::io::Cursor::new(text)))
+}
+
 pub use entry::{Command, Entry, Stamp, Standing};
 pub use input::{Compression, Input};
 pub use meaning::Meaning;

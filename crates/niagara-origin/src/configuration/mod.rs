@@ -18,6 +18,8 @@ mod successor;
 mod trial;
 
 pub use option_file::Place;
+#[cfg(fuzzing)]
+pub use option_file::read_option_text;
 pub use persisted::Persisted;
 pub use running::running_config;
 pub use server_options::ServerOptions;

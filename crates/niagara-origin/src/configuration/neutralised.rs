@@ -196,7 +196,7 @@ pub(super) fn neutralised_plugin(library: &str) -> Option<&'static str> {
 fn is_foreign_path(value: &str) -> bool {
     (value.starts_with('/') && !value.starts_with("/*"))
         || value.starts_with("~/")
-        || value.starts_with("../")
+        || value.split('/').any(|part| part == "..")
 }
 
 /// The name of the binary log without its folder and ending: the copy writes one as the original does, beside its data.

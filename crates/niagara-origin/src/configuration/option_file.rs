@@ -2,6 +2,7 @@
 //! no server tells; what the server itself makes of the files is compared with this reading in [`super::effective`].
 
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -10,6 +11,10 @@ use serde::{Deserialize, Serialize};
 
 /// Includes within includes that the servers follow.
 const MAX_DEPTH: usize = 10;
+/// More files are none that somebody wrote: includes that go in circles double with each depth.
+const MAX_FILES: usize = 1000;
+/// More bytes are none that somebody wrote.
+const MAX_BYTES: u64 = 16 << 20;
 /// Where MySQL keeps what was SET PERSIST, in the data directory.
 pub(crate) const PERSISTED: &str = "mysqld-auto.cnf";
 /// Bits of a file's mode that let everybody write to it: the servers ignore such files.
@@ -124,14 +129,42 @@ impl OptionFiles {
             ));
             return Ok(());
         }
-        let bytes = fs::read(path).with_context(|| {
+        if !metadata.is_file() || metadata.len() > MAX_BYTES {
+            bail!(
+                "{} is no option file: {}\n\
+                 remedy: name the file that the server is started with, or take out the line that includes this one",
+                path.display(),
+                match metadata.is_file() {
+                    true => "it has more than 16 MiB",
+                    false => "it is a device, a pipe, a socket or a folder",
+                }
+            );
+        }
+        if self.files.len() == MAX_FILES {
+            bail!(
+                "{}: option files include more than {MAX_FILES} others: they may include each other\n\
+                 remedy: take out the lines !include and !includedir that go in circles",
+                path.display()
+            );
+        }
+        let bytes = read_bounded(path).with_context(|| {
             format!(
                 "cannot read the option file {}\nremedy: run as a user who may read it, or name a copy that you may read",
                 path.display()
             )
         })?;
         self.files.push(path.to_owned());
-        let text = String::from_utf8_lossy(&bytes);
+        self.add_text(path, &String::from_utf8_lossy(&bytes), group, depth)
+    }
+
+    /// What the text of the file at `path` says.
+    fn add_text(
+        &mut self,
+        path: &Path,
+        text: &str,
+        group: &mut Option<String>,
+        depth: usize,
+    ) -> Result<()> {
         for (number, line) in (1..).zip(text.lines()) {
             let place = || Place {
                 file: path.to_owned(),
@@ -176,6 +209,31 @@ impl OptionFiles {
         }
         Ok(())
     }
+}
+
+/// Reads a text as an option file without its includes, for the fuzzer.
+#[cfg(fuzzing)]
+pub fn read_option_text(text: &[u8]) {
+    let mut all = OptionFiles::default();
+    let text = String::from_utf8_lossy(text);
+    // At this depth nothing is included.
+    let read = all.add_text(Path::new("my.cnf"), &text, &mut None, MAX_DEPTH);
+    for option in &all.options {
+        assert!(!option.name.is_empty() && option.place.line > 0);
+        let value = option.value.as_deref().unwrap_or_default();
+        super::neutralised::neutralised(&option.name, value);
+        super::size::number(value);
+        option.argument();
+    }
+    let _ = read;
+}
+
+/// The bytes of a file that may grow while it is read.
+fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let mut file = fs::File::open(path)?.take(MAX_BYTES);
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// The option files of a folder, in the servers' order.

@@ -94,6 +94,15 @@ pub fn running_config(
             origin: AN_OPTION_FILE.to_owned(),
         });
     }
+    let has_nul =
+        |setting: &&RunningSetting| setting.name.contains('\0') || setting.value.contains('\0');
+    if let Some(setting) = settings.iter().find(has_nul) {
+        bail!(
+            "the server at {address} has a zero byte in its setting {}, which no option can have\n\
+             remedy: check that it is a server of the MySQL family, or name its option file by --config",
+            setting.name.replace('\0', "?")
+        );
+    }
     Ok(RunningConfig {
         address: address.to_owned(),
         version,

@@ -230,6 +230,11 @@ fn explained(error: anyhow::Error, source: &DataSource, install: &Install) -> an
                 nearest::take(made_by, &names)
             )
         }
+        (None, Some(LoadError::Query { .. })) => error.context(
+            "the dump does not load\n\
+             remedy: dump again with the client of the server that the data are of, and look at the tool's exit code; or correct \
+             the statement in a copy of the dump",
+        ),
         _ => error,
     }
 }

@@ -10,6 +10,8 @@ mod dump_head;
 pub(crate) mod elsewhere;
 mod ending;
 mod first_lines;
+#[cfg(fuzzing)]
+mod fuzzing;
 mod generated;
 mod image;
 mod in_clear;
@@ -27,6 +29,8 @@ mod tablespace;
 mod unreadable;
 
 pub use dump_head::DumpTool;
+#[cfg(fuzzing)]
+pub use fuzzing::read_dump_text;
 pub use image::image_of;
 pub use made_by::MadeBy;
 pub use source::{DataKind, DataSource};

@@ -74,6 +74,13 @@ impl DataSource {
                 path.display()
             )
         })?;
+        if !metadata.is_file() && !metadata.is_dir() {
+            bail!(
+                "{} is a pipe, a socket or a device, and data are read more than once\n\
+                 remedy: write the dump to a file, and name that",
+                path.display()
+            );
+        }
         let mut written_by = None;
         let (kind, made_by, layout) = if metadata.is_file() {
             let head = DumpHead::of(&dump_files::head(&path)?);

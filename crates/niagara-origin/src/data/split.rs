@@ -5,6 +5,30 @@ use std::io::{self, Read};
 
 /// Bytes read at a time.
 const PART: usize = 1 << 20;
+/// The longest statement: no server takes more at once (`max_allowed_packet`).
+const LONGEST: usize = 1 << 30;
+/// The longest line that sets the delimiter, which is a few characters.
+const DELIMITER_LINE: usize = 4096;
+
+/// Text that is no statement of any length that a server takes.
+#[derive(Debug, thiserror::Error)]
+enum TooLong {
+    #[error(
+        "a statement of more than {LONGEST} bytes, which no server takes: a quote or a comment may have no end\n\
+         remedy: dump again; with a tool that ends statements earlier (--skip-extended-insert) where rows are that long"
+    )]
+    Statement,
+    #[error(
+        "a line that begins with DELIMITER has more than {DELIMITER_LINE} bytes\nremedy: correct the line, or dump again"
+    )]
+    Delimiter,
+}
+
+impl From<TooLong> for io::Error {
+    fn from(error: TooLong) -> Self {
+        io::Error::new(io::ErrorKind::InvalidData, error)
+    }
+}
 
 /// Statements of a stream.
 pub(crate) struct Statements<R> {
@@ -18,6 +42,8 @@ pub(crate) struct Statements<R> {
     /// There was something else than comments since the last delimiter.
     has_code: bool,
     delimiter: Vec<u8>,
+    /// The longest statement that is taken.
+    longest: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,6 +68,7 @@ impl<R: Read> Statements<R> {
             state: State::Before,
             has_code: false,
             delimiter: b";".to_vec(),
+            longest: LONGEST,
         }
     }
 
@@ -198,6 +225,9 @@ impl<R: Read> Statements<R> {
 
     fn change_delimiter(&mut self) -> io::Result<()> {
         while !self.ended && !self.buffer[self.at..].contains(&b'\n') {
+            if self.buffer.len() - self.at > DELIMITER_LINE {
+                return Err(TooLong::Delimiter.into());
+            }
             self.fill()?;
         }
         let rest = &self.buffer[self.at + 9..];
@@ -220,6 +250,9 @@ impl<R: Read> Statements<R> {
         self.at -= self.start;
         self.start = 0;
         let length = self.buffer.len();
+        if length > self.longest {
+            return Err(TooLong::Statement.into());
+        }
         self.buffer.resize(length + PART, 0);
         let count = loop {
             match self.input.read(&mut self.buffer[length..]) {
@@ -312,6 +345,21 @@ mod tests {
                 "# the end"
             ]
         );
+    }
+
+    #[test]
+    fn text_without_an_end_is_refused() {
+        let told = |text: &[u8]| {
+            let mut statements = Statements::of(text.chain(io::repeat(b'x')));
+            statements.longest = 4 * PART;
+            statements.next().unwrap_err().to_string()
+        };
+        for begin in ["INSERT INTO t VALUES ('", "SELECT `", "/* ", "x", "-- "] {
+            let told = told(begin.as_bytes());
+            assert!(told.contains("which no server takes"), "{begin}: {told}");
+        }
+        let told = told(b"DELIMITER ");
+        assert!(told.contains("begins with DELIMITER"), "{told}");
     }
 
     #[test]

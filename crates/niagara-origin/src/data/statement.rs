@@ -65,14 +65,7 @@ impl About {
             ("SET", second) if second.starts_with("@@GLOBAL.") && second.contains("GTID") => {
                 Self::Replication
             }
-            ("SET", "GLOBAL" | "PERSIST" | "PERSIST_ONLY") => Self::Server,
-            ("SET", second)
-                if ["@@GLOBAL.", "@@PERSIST.", "@@PERSIST_ONLY."]
-                    .iter()
-                    .any(|scope| second.starts_with(scope)) =>
-            {
-                Self::Server
-            }
+            ("SET", _) if sets_global(code) => Self::Server,
             ("RESET", "PERSIST") => Self::Server,
             ("INSTALL" | "UNINSTALL" | "SHUTDOWN" | "KILL", _) => Self::Server,
             ("CREATE" | "ALTER" | "DROP", "SERVER") => Self::OtherServers,
@@ -136,22 +129,107 @@ fn behind_comment(text: &[u8]) -> &[u8] {
 }
 
 fn words(code: &[u8]) -> Vec<String> {
-    let head = &code[..code.len().min(256)];
-    String::from_utf8_lossy(head)
-        .split(|c: char| c.is_whitespace() || matches!(c, '=' | '(' | ';'))
-        .filter(|word| !word.is_empty())
-        .take(WORDS)
-        .map(str::to_ascii_uppercase)
-        .collect()
+    let mut words: Vec<String> = Vec::new();
+    let mut rest = without_comments(code);
+    while words.len() < WORDS {
+        let length = rest.iter().take_while(|byte| !ends_word(**byte)).count();
+        // A comment may follow at once, and what servers execute of one ends somewhere.
+        let length = memchr::memmem::find(&rest[..length], b"/*").unwrap_or(length);
+        let word = rest[..length]
+            .strip_suffix(b"*/")
+            .unwrap_or(&rest[..length]);
+        if !word.is_empty() {
+            words.push(String::from_utf8_lossy(word).to_ascii_uppercase());
+        }
+        rest = &rest[length..];
+        let between = rest.iter().take_while(|byte| ends_word(**byte)).count();
+        rest = without_comments(&rest[between..]);
+        if rest.is_empty() {
+            break;
+        }
+    }
+    words
 }
 
-/// Whether `CREATE [OR REPLACE] [AGGREGATE] FUNCTION` is of a shared library: it has no parentheses.
+fn ends_word(byte: u8) -> bool {
+    byte.is_ascii_whitespace() || matches!(byte, b'=' | b'(' | b';' | b'\0')
+}
+
+/// Whether a statement that begins with SET sets a variable of the whole server, be it behind others.
+fn sets_global(code: &[u8]) -> bool {
+    let scope = |words: &[String]| {
+        let first = words.first().map_or("", String::as_str);
+        ["GLOBAL", "PERSIST", "PERSIST_ONLY"].contains(&first)
+            || ["@@GLOBAL.", "@@PERSIST.", "@@PERSIST_ONLY."]
+                .iter()
+                .any(|begin| first.starts_with(begin))
+    };
+    assignments(code)
+        .into_iter()
+        .any(|part| scope(&words(part)))
+}
+
+/// The parts of a statement that commas separate, outside of quotes, parentheses and comments; the first without its SET.
+fn assignments(code: &[u8]) -> Vec<&[u8]> {
+    let code = without_comments(code);
+    let code = code.get(3..).unwrap_or_default();
+    let (mut parts, mut begin, mut at, mut depth) = (Vec::new(), 0, 0, 0_usize);
+    while let Some(&byte) = code.get(at) {
+        let rest = &code[at..];
+        at += match byte {
+            b'\'' | b'"' | b'`' => quoted_length(rest),
+            b'/' if rest.starts_with(b"/*")
+                && !rest.starts_with(b"/*!")
+                && !rest.starts_with(b"/*M!") =>
+            {
+                rest.len() - behind_comment(&rest[2..]).len()
+            }
+            _ => 1,
+        };
+        match byte {
+            b'(' => depth += 1,
+            b')' => depth = depth.saturating_sub(1),
+            b',' if depth == 0 => {
+                parts.push(&code[begin..at - 1]);
+                begin = at;
+            }
+            _ => {}
+        }
+    }
+    parts.push(&code[begin.min(code.len())..]);
+    parts
+}
+
+/// Bytes of a quoted text with its quotes.
+fn quoted_length(text: &[u8]) -> usize {
+    let quote = text[0];
+    let mut at = 1;
+    while let Some(&byte) = text.get(at) {
+        at += match byte {
+            b'\\' if quote != b'`' => 2,
+            byte if byte == quote => return at + 1,
+            _ => 1,
+        };
+    }
+    text.len()
+}
+
+/// Whether `CREATE [OR REPLACE] [AGGREGATE] FUNCTION` is of a shared library: its name is not followed by parentheses.
 fn is_of_library(code: &[u8]) -> bool {
-    let head = &code[..code.len().min(1024)];
-    let head = String::from_utf8_lossy(head).to_ascii_uppercase();
-    let (head, _) = head.split_once('(').unwrap_or((head.as_str(), ""));
-    let mut words = head.split_ascii_whitespace();
-    words.clone().any(|word| word == "FUNCTION") && words.any(|word| word == "SONAME")
+    let mut code = Code::of(code);
+    code.takes("CREATE");
+    if code.takes("OR") {
+        code.takes("REPLACE");
+    }
+    code.takes("AGGREGATE");
+    if !code.takes("FUNCTION") {
+        return false;
+    }
+    if code.takes("IF") {
+        code.takes("NOT");
+        code.takes("EXISTS");
+    }
+    code.last_name().is_some() && code.takes("RETURNS")
 }
 
 /// Names as texts, for `IN (…)`.
@@ -232,6 +310,20 @@ mod tests {
             ("SET PERSIST_ONLY max_connections=5", About::Server),
             ("SET @@persist.max_connections=5", About::Server),
             ("SET @@session.sort_buffer_size=5", About::Session),
+            ("SET @a=1, GLOBAL general_log_file='/x'", About::Server),
+            ("SET/**/GLOBAL general_log=1", About::Server),
+            ("/*!50003 SET*/ GLOBAL general_log=1", About::Server),
+            (
+                "/*!50003 SET */ /* x */ @@global.general_log=1",
+                About::Server,
+            ),
+            ("SET a=(SELECT 1, 2), /*!50003 PERSIST*/ b=1", About::Server),
+            ("SET @a='x, GLOBAL b', @c=@@GLOBAL.d", About::Session),
+            (
+                "CREATE /* ( */ FUNCTION f RETURNS INT SONAME 'x.so'",
+                About::Server,
+            ),
+            ("GRANT/**/ALL ON *.* TO a", About::Accounts),
             ("CREATE ROLE r", About::Accounts),
             (
                 "CREATE SERVER far FOREIGN DATA WRAPPER mysql OPTIONS (HOST 'x')",
