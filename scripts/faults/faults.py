@@ -23,7 +23,7 @@ import types
 import hardships
 import kills
 import traces
-from places import Live, Place, run_sql
+from places import Live, Place, new_data, run_sql
 
 # The user's own: the distribution's MariaDB (scripts/setup test installs it), a MySQL that Niagara fetches.
 MARIADB = [pathlib.Path("/usr/sbin/mariadbd")]
@@ -39,19 +39,13 @@ def server_of(niagara, name):
     return pathlib.Path(done.stdout.split()[-1])
 
 
-def live_of(base, mysql, name):
-    if name == "mysql":
-        return Live(base, name, [mysql], [mysql, "--initialize-insecure"])
-    return Live(base, name, MARIADB, MARIADB_INSTALL)
-
-
 def traffic(live, stop):
     """Statements of an application."""
     number = 0
     while not stop.wait(0.3):
         number += 1
         try:
-            run_sql(live.socket, f"SELECT note FROM shop.t WHERE id = 1; UPDATE shop.t SET note = 'n{number}' WHERE id = 2")
+            run_sql(live.socket, f"SELECT note FROM shop.orders WHERE id = 1; UPDATE shop.orders SET note = 'n{number}' WHERE id = 2")
         except (RuntimeError, subprocess.TimeoutExpired):
             pass
 
@@ -71,19 +65,24 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     options = parser.parse_args()
 
-    mysql = server_of(options.niagara, MYSQL)
     base = pathlib.Path(tempfile.mkdtemp(prefix="nf"))
     own = pathlib.Path(os.environ.get("NIAGARA_CACHE") or pathlib.Path.home() / ".cache/niagara")
     cache = base / "cache"
     cache.mkdir()
     # Servers are not fetched again; all else is this run's own.
     (cache / "servers").symlink_to(own / "servers")
+    mysql = server_of(options.niagara, MYSQL)
+    programs = {"mariadb": MARIADB, "mysql": [mysql]}
+    data = {
+        "mariadb": new_data(base / "mariadb", MARIADB_INSTALL),
+        "mysql": new_data(base / "mysql", [mysql, "--initialize-insecure"]),
+    }
     before = traces.mounts(), traces.groups()
     lives, worker, stop, threads = [], Worker(), threading.Event(), []
 
     def live():
         if worker.live is None:
-            worker.live = {name: live_of(base, mysql, name) for name in ("mariadb", "mysql")}
+            worker.live = {name: Live(base, name, programs[name], data[name]) for name in programs}
             for server in worker.live.values():
                 lives.append(server)
                 threads.append(threading.Thread(target=traffic, args=(server, stop), daemon=True))
@@ -91,20 +90,22 @@ def main():
         return worker.live
 
     began = time.monotonic()
-    modes = [mode for mode in kills.MODES if options.only in mode.name]
+    modes = [mode for mode in kills.MODES if options.only in mode.name and options.kills]
     result = {"seed": options.seed, "kills": [], "hardships": [], "left": []}
     try:
-        stopped = live_of(base, mysql, "mariadb")
+        stopped = Live(base, "mariadb", MARIADB, data["mariadb"])
         stopped.child.terminate()
         stopped.child.wait(60)
         shared = types.SimpleNamespace(stopped_data=stopped.folder / "data", slow_log=kills.slow_log())
-        lengths = {mode: length_of(mode, shared, live, base, options.niagara, cache) for mode in modes}
+        pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+        measure = lambda mode: length_of(mode, shared, live, base, options.niagara, cache)  # noqa: E731
+        lengths = dict(zip(modes, pool.map(measure, modes)))
         draw = random.Random(options.seed)
+        turns = [mode for turn in range(max((mode.weight for mode in modes), default=0)) for mode in modes if turn < mode.weight]
         chains = []
-        for number in range(-(-options.kills // kills.IN_A_ROW)):
-            mode = modes[number % len(modes)]
+        for number in range(-(-options.kills // kills.IN_A_ROW) if turns else 0):
             count = min(kills.IN_A_ROW, options.kills - number * kills.IN_A_ROW)
-            chains.append((mode, draw.randrange(1 << 32), count))
+            chains.append((turns[number % len(turns)], draw.randrange(1 << 32), count))
         totals = collections.defaultdict(lambda: [0, 0, []])
 
         def chain(mode, seed, count):
@@ -125,7 +126,7 @@ def main():
                     place.remove()
             return mode.name, done, faults
 
-        with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        with pool:
             for future in concurrent.futures.as_completed([pool.submit(chain, *one) for one in chains]):
                 name, done, faults = future.result()
                 total = totals[name]
@@ -164,16 +165,16 @@ def main():
 
 
 def length_of(mode, shared, live, base, niagara, cache):
-    """How long the command takes that is not killed, the second time: what it makes once is there then."""
-    for _ in range(2):
-        place = Place(base, niagara, cache)
-        context = types.SimpleNamespace(**vars(shared), live=live())
-        one = mode(context)
-        one.ready(place)
-        code, said, seconds = place.run(one.words(place))
-        if code not in mode.finished:
-            raise SystemExit(f"faults: {mode.name} ends with {code}: {said[-2000:]}")
-        place.remove()
+    """How long the command takes that is not killed."""
+    place = Place(base, niagara, cache)
+    context = types.SimpleNamespace(**vars(shared), live=live())
+    one = mode(context)
+    one.ready(place)
+    code, said, seconds = place.run(one.words(place))
+    if code not in mode.finished:
+        raise SystemExit(f"faults: {mode.name} ends with {code}: {said[-2000:]}")
+    place.remove()
+    print(f"{mode.name}: {seconds:.1f} s", file=sys.stderr, flush=True)
     return seconds
 
 

@@ -8,7 +8,9 @@ import time
 
 import traces
 # Kills of one place before its command may end.
-IN_A_ROW = 4
+IN_A_ROW = 8
+# The latest kill, in seconds: what comes later is met by the kills that follow, for each continues where the one before was.
+LONGEST = 20
 
 SMALL = ["--threads", "2", "--table-size", "1000", "--slice", "50ms", "--warm-up", "100ms", "--disturbance", "100%"]
 
@@ -19,6 +21,8 @@ class Mode:
     name = ""
     finished = (0,)
     studies = False
+    # Its share of the kills: what takes longer has less.
+    weight = 2
 
     def __init__(self, context):
         self.context = context
@@ -37,14 +41,16 @@ class Mode:
 class Compare(Mode):
     name = "compare"
     studies = True
+    weight = 4
 
     def words(self, place):
-        return ["compare", "base", "base", *SMALL, "--couples", "2", "--max-duels", "4", "--to-the-end", "--budget", "3m", "--seed", "5", "--out", place.path("out")]
+        return ["compare", "base", "base", *SMALL, "--couples", "2", "--max-duels", "2", "--to-the-end", "--budget", "3m", "--seed", "5", "--out", place.path("out")]
 
 
 class Tune(Mode):
     name = "tune"
     studies = True
+    weight = 1
 
     def words(self, place):
         return ["tune", "mariadb-10.11", "--only", "skip-name-resolve", *SMALL, "--couples", "2", "--screen-couples", "2", "--budget", "1m", "--seed", "5", "--out", place.path("out")]
@@ -91,6 +97,7 @@ class DataDirectory(DataDump):
 
 class CaptureImport(Mode):
     name = "capture import"
+    weight = 3
 
     def ready(self, place):
         log = self.context.slow_log
@@ -148,11 +155,13 @@ class Capture(Mode):
 class CaptureMariadb(Capture):
     name = "capture start, MariaDB"
     live = "mariadb"
+    weight = 4
 
 
 class CaptureMysql(Capture):
     name = "capture start, MySQL"
     live = "mysql"
+    weight = 4
 
 
 WORKLOAD = """
@@ -198,7 +207,7 @@ def suffer(mode, place, seed, kills, length):
             break
         child = place.start(mode.words(place))
         try:
-            code = child.wait(draw.uniform(0.02, length))
+            code = child.wait(draw.uniform(0.02, min(length, LONGEST)))
             # It was faster than the kill.
             if code not in mode.finished:
                 faults.append(f"ended with {code}: {place.said().strip()[-300:]}")

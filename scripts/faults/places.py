@@ -79,20 +79,31 @@ def run_sql(socket, sql):
     return done.stdout.splitlines()
 
 
+def new_data(folder, install):
+    """A data directory that `install` makes."""
+    words = [install[0], "--no-defaults", *install[1:], f"--datadir={folder}", "--user=root"]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=BOUND)
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(map(str, words))}: {done.stdout[-2000:]}{done.stderr[-2000:]}")
+    return folder
+
+
 class Live:
     """A server as a user has one: Niagara did not start it."""
 
-    def __init__(self, base, name, server, install):
+    def __init__(self, base, name, server, data_of):
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix=name[:2], dir=base))
         self.name = name
         data = self.folder / "data"
         # The servers of a root's folder want to be told so.
         common = [f"--datadir={data}", "--user=root"]
         log = open(self.folder / "log", "ab")
-        subprocess.run([install[0], "--no-defaults", *install[1:], *common], check=True, stdout=log, stderr=log, timeout=BOUND)
+        subprocess.run(["cp", "-a", "--reflink=auto", data_of, data], check=True)
         self.socket = self.folder / "s"
         more = [f"--socket={self.socket}", "--skip-networking", f"--pid-file={self.folder}/pid", "--innodb-buffer-pool-size=16M"]
-        if name == "mysql":
+        if name == "mariadb":
+            more += ["--innodb-log-file-size=8M"]
+        else:
             more += ["--mysqlx=OFF", "--secure-file-priv=NULL"]
         self.child = subprocess.Popen([*server, "--no-defaults", *common, *more], stdout=log, stderr=log, start_new_session=True)
         until = time.monotonic() + BOUND
@@ -104,9 +115,10 @@ class Live:
                 if time.monotonic() > until or self.child.poll() is not None:
                     raise RuntimeError(f"{name} does not start: {self.folder}/log") from error
                 time.sleep(0.2)
+        rows = ",".join(f"({number}, 'a')" for number in range(1, 101))
         run_sql(
             self.socket,
-            "CREATE DATABASE shop; CREATE TABLE shop.t (id INT PRIMARY KEY, note VARCHAR(99)); INSERT INTO shop.t VALUES (1, 'a'), (2, 'b')",
+            f"CREATE DATABASE shop; CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(99)); INSERT INTO shop.orders VALUES {rows}",
         )
 
     def settings(self):

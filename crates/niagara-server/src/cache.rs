@@ -250,7 +250,13 @@ impl WorkFolder {
         DirBuilder::new()
             .mode(0o700)
             .create(&path)
-            .with_context(|| format!("cannot create {}", path.display()))?;
+            .with_context(|| {
+                format!(
+                    "cannot create {}\nremedy: make room there, or name another place: NIAGARA_CACHE for what is kept, NIAGARA_WORK \
+                     for running servers",
+                    path.display()
+                )
+            })?;
         Ok(WorkFolder {
             path,
             owner: Some(owner),

@@ -38,7 +38,13 @@ impl OwnerLock {
                 .append(true)
                 .mode(0o600)
                 .open(&path)
-                .with_context(|| format!("cannot create {}", path.display()))?;
+                .with_context(|| {
+                    format!(
+                        "cannot create {}\nremedy: make room there, or name another place: NIAGARA_CACHE for what is kept, \
+                         NIAGARA_WORK for running servers",
+                        path.display()
+                    )
+                })?;
             match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
                 Ok(lock) if is_at(&lock, &path) => return Ok(OwnerLock::holding(path, lock)),
                 // A sweep took it for left behind, before it was locked.

@@ -27,7 +27,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A file, but not one of ours.
-    #[error("{path} was not written by Niagara: {found}. Give the results.db of a study")]
+    #[error("{path} was not written by Niagara: {found}\nremedy: give the results.db of a study")]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -36,7 +36,8 @@ pub enum StoreError {
     },
     /// The file was begun and never held a study.
     #[error(
-        "{path} holds no study: the command that made it ended too early. Delete the file and start again"
+        "{path} holds no study: the command that made it ended too early\n\
+         remedy: delete the file and start again"
     )]
     Empty {
         /// The file.
@@ -44,8 +45,8 @@ pub enum StoreError {
     },
     /// Written by another version of Niagara.
     #[error(
-        "{path} has results format {found}, this Niagara reads format {known}. \
-         Use the Niagara that made it (`sqlite3 {path} 'SELECT niagara_version FROM study'`)"
+        "{path} has results format {found}, this Niagara reads format {known}\n\
+         remedy: use the Niagara that made it (`sqlite3 {path} 'SELECT niagara_version FROM study'`)"
     )]
     Version {
         /// The file.
@@ -57,8 +58,9 @@ pub enum StoreError {
     },
     /// The file is damaged.
     #[error(
-        "{path} is damaged ({detail}). What can be saved: \
-         `sqlite3 {path} .recover | sqlite3 recovered.db`; then report on the recovered file"
+        "{path} is damaged ({detail})\n\
+         remedy: save what can be saved (`sqlite3 {path} .recover | sqlite3 recovered.db`) and report on the recovered file; \
+         or name another folder with --out"
     )]
     Corrupt {
         /// The file.
@@ -69,7 +71,8 @@ pub enum StoreError {
     /// No space left for the results.
     #[error(
         "{path}: the disk is full ({}). Everything stored before is intact; only what was being \
-         added is lost. Free some space on that file system and repeat the same command to resume",
+         added is lost\n\
+         remedy: free some space on that file system, then the same command continues",
         free_words(*free_bytes)
     )]
     DiskFull {
@@ -79,15 +82,17 @@ pub enum StoreError {
         free_bytes: Option<u64>,
     },
     /// Another process has held the file for longer than is worth waiting.
-    #[error("{path} is in use by another process. Wait for it or end it, then repeat the command")]
+    #[error(
+        "{path} is in use by another process\nremedy: wait for it or end it, then repeat the command"
+    )]
     Busy {
         /// The file.
         path: PathBuf,
     },
     /// Another Niagara runs this study now.
     #[error(
-        "{folder} belongs to {} now, which runs this study. \
-         Wait for its end or end it (Ctrl-C there; the same command then continues), or name another folder with --out",
+        "{folder} belongs to {} now, which runs this study\n\
+         remedy: wait for its end or end it (Ctrl-C there; the same command then continues), or name another folder with --out",
         process_words(*pid)
     )]
     InUse {
@@ -97,7 +102,9 @@ pub enum StoreError {
         pid: Option<u32>,
     },
     /// The study's folder could not be taken.
-    #[error("{path}: {doing} the study's lock: {source}. Name a folder on another disk with --out")]
+    #[error(
+        "{path}: {doing} the study's lock: {source}\nremedy: name a folder on another disk with --out"
+    )]
     Lock {
         /// The file.
         path: PathBuf,
@@ -109,7 +116,8 @@ pub enum StoreError {
     /// The last writer was killed, and setting that right needs permission to write.
     #[error(
         "{path}: the study was killed while writing, and undoing the half-written part needs \
-         permission to write there. Copy the whole folder to where you may write and use the copy"
+         permission to write there\n\
+         remedy: copy the whole folder to where you may write and use the copy"
     )]
     NeedsRollback {
         /// The file.

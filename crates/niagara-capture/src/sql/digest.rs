@@ -354,7 +354,7 @@ mod tests {
                     "SELECT * FROM (VALUES (NOW()),(NOW()), (NOW())) t WHERE a IN (1,2)",
                 ],
             ),
-            ("values(now()) ) )", &["values (now()),(now())))"]),
+            ("values(now())))", &["values (now()),(now())))"]),
             (
                 "insert into t values(?, now())",
                 &[

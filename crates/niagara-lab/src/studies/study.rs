@@ -111,7 +111,7 @@ impl Study {
     ) -> Result<Self> {
         std::fs::create_dir_all(&options.folder).map_err(|error| {
             anyhow::anyhow!(
-                "cannot make the folder {} for the results: {error}; name another with --out",
+                "cannot make the folder {} for the results: {error}\nremedy: name another with --out",
                 options.folder.display()
             )
         })?;

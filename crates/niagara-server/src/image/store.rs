@@ -12,6 +12,7 @@ use super::layout::layout_of;
 use super::making::{DATA, Making, settle};
 use crate::cache::{Cache, WorkFolder, write_private};
 use crate::cancel::Cancel;
+use crate::disk_full::FULL_BELOW;
 use crate::disk_use::folder_bytes;
 use crate::file_name::file_name;
 use crate::install::Install;
@@ -163,7 +164,12 @@ impl ImageStore {
             engine,
             work: work.path(),
         };
-        let ImageContent { databases, without } = make(&making, progress)
+        let made = make(&making, progress);
+        if made.is_err() {
+            // On a full disk what failed says nothing of the server.
+            self.cache.kept_disk_has(FULL_BELOW)?;
+        }
+        let ImageContent { databases, without } = made
             .with_context(|| format!("cannot make the dataset image {key} of {}", install.name))?;
         let manifest = ImageRecord {
             server: install.identity(),

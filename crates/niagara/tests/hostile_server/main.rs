@@ -11,8 +11,9 @@ mod misdeeds;
 use std::fmt::Write as _;
 use std::io::{Read, Write};
 use std::process::{Child, Command, Stdio};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use common::Place;
@@ -240,7 +241,7 @@ fn watch(command: &mut Command, input: &[u8], interrupts: bool) -> Outcome {
             break status.code();
         }
         // The agent ends with its input, once it has answered.
-        if stdin.is_some() && readers[0].1.load(Ordering::Relaxed) > 1 {
+        if stdin.is_some() && messages(&readers[0].1.lock().expect("no panic")) > 1 {
             stdin = None;
         }
         if began.elapsed() > PATIENCE && interrupts && !interrupted {
@@ -257,7 +258,10 @@ fn watch(command: &mut Command, input: &[u8], interrupts: bool) -> Outcome {
     let took = began.elapsed();
     let output: Vec<u8> = readers
         .into_iter()
-        .flat_map(|(thread, _)| thread.join().expect("a reader"))
+        .flat_map(|(thread, read)| {
+            thread.join().expect("a reader");
+            read.lock().expect("no panic").clone()
+        })
         .collect();
     Outcome {
         code,
@@ -269,24 +273,34 @@ fn watch(command: &mut Command, input: &[u8], interrupts: bool) -> Outcome {
     }
 }
 
-type Reader = (
-    std::thread::JoinHandle<Vec<u8>>,
-    std::sync::Arc<AtomicUsize>,
-);
+/// A thread that reads a stream to its end, and what it has read.
+type Reader = (JoinHandle<()>, Arc<Mutex<Vec<u8>>>);
 
-/// Reads to the end, and counts reads.
 fn reader(mut stream: impl Read + Send + 'static) -> Reader {
-    let reads = std::sync::Arc::<AtomicUsize>::default();
-    let counted = std::sync::Arc::clone(&reads);
+    let read = Arc::<Mutex<Vec<u8>>>::default();
+    let kept = Arc::clone(&read);
     let thread = std::thread::spawn(move || {
-        let (mut all, mut part) = (Vec::new(), [0; 65_536]);
+        let mut part = [0; 65_536];
         while let Ok(count @ 1..) = stream.read(&mut part) {
-            all.extend_from_slice(&part[..count]);
-            counted.fetch_add(1, Ordering::Relaxed);
+            kept.lock()
+                .expect("no panic")
+                .extend_from_slice(&part[..count]);
         }
-        all
     });
-    (thread, reads)
+    (thread, read)
+}
+
+/// Whole messages of the agent's, each behind its length.
+fn messages(mut bytes: &[u8]) -> usize {
+    let mut count = 0;
+    while let Some((length, rest)) = bytes.split_first_chunk() {
+        let Some(rest) = rest.get(u32::from_be_bytes(*length) as usize..) else {
+            break;
+        };
+        bytes = rest;
+        count += 1;
+    }
+    count
 }
 
 /// The most memory that the process has had, in bytes.
