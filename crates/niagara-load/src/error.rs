@@ -7,6 +7,12 @@ use thiserror::Error;
 /// time (1205). The first undoes the transaction, the second its last statement (unless innodb_rollback_on_timeout is on).
 pub const CONFLICTS: [u16; 2] = [1213, 1205];
 
+/// Server errors of accounts that lack a right: ER_DBACCESS_DENIED_ERROR, ER_ACCESS_DENIED_ERROR, ER_TABLEACCESS_DENIED_ERROR,
+/// ER_COLUMNACCESS_DENIED_ERROR, ER_SPECIFIC_ACCESS_DENIED_ERROR, ER_PROCACCESS_DENIED_ERROR.
+const NO_RIGHT: [u16; 6] = [1044, 1045, 1142, 1143, 1227, 1370];
+/// Of a database or a table that is not there: ER_BAD_DB_ERROR, ER_NO_SUCH_TABLE, ER_NO_DB_ERROR.
+const NOT_THERE: [u16; 3] = [1049, 1146, 1046];
+
 /// Why loading stopped. Messages name the side, the cause and, where there is one, the remedy.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -110,7 +116,14 @@ impl LoadError {
             LoadError::ServerLost { .. } => Some(
                 "look at the server's error log: whether it ended, and why; then the same command again",
             ),
-            LoadError::Statement { .. } | LoadError::Query { .. } | LoadError::Prepare(_) => Some(
+            LoadError::Statement { code, .. } | LoadError::Query { code, .. } => Some(match code {
+                code if NO_RIGHT.contains(code) => "check what the account may do (SHOW GRANTS)",
+                code if NOT_THERE.contains(code) => {
+                    "check the names of the database and its tables, and who makes them (`prepare` makes a workload's own)"
+                }
+                _ => "look at the server's error log, and whether its release takes the statement",
+            }),
+            LoadError::Prepare(_) => Some(
                 "check what the account may do (SHOW GRANTS), and look at the server's error log",
             ),
             LoadError::Invalid(_)
