@@ -69,8 +69,9 @@ def main():
     own = pathlib.Path(os.environ.get("NIAGARA_CACHE") or pathlib.Path.home() / ".cache/niagara")
     cache = base / "cache"
     cache.mkdir()
-    # Servers are not fetched again; all else is this run's own.
-    (cache / "servers").symlink_to(own / "servers")
+    # Servers are not fetched again, and the locks on them are shared; all else is this run's own.
+    for name in ("servers", "locks"):
+        (cache / name).symlink_to(own / name)
     mysql = server_of(options.niagara, MYSQL)
     programs = {"mariadb": MARIADB, "mysql": [mysql]}
     data = {

@@ -112,7 +112,8 @@ def full_results(context, place):
         faults = expect(code, place.said(), [1])
         (results / "ballast").unlink(missing_ok=True)
         report, said, _ = place.run(["report", results / "out"], "report")
-        if report != 0:
+        # Nothing may have been measured by then.
+        if report not in (0, 1) or "damaged" in said:
             faults.append(f"results.db cannot be read: {said[-300:]}")
     return ended(code), faults
 
@@ -203,7 +204,7 @@ def frozen_server(context, place):
 
 def clock_back(context, place):
     """clock set back an hour in a study"""
-    libraries = list(pathlib.Path("/usr/lib").glob("*/faketime/libfaketime.so.1"))
+    libraries = list(pathlib.Path("/usr/lib").glob("*/faketime/libfaketimeMT.so.1"))
     if not libraries:
         raise Untried("libfaketime is not installed")
     offset = place.path("offset")
