@@ -31,9 +31,10 @@ MARIADB_INSTALL = ["mariadb-install-db", "--skip-test-db", "--auth-root-authenti
 MYSQL = "mysql-9.7"
 
 
-def server_of(niagara, name):
-    """The server program of a catalogue's name, fetched where it is not here."""
-    done = subprocess.run([niagara, "server", "get", name], capture_output=True, text=True, timeout=1800)
+def server_of(niagara, name, cache):
+    """The server program of a catalogue's name, fetched into the cache."""
+    known = os.environ | {"NIAGARA_CACHE": str(cache)}
+    done = subprocess.run([niagara, "server", "get", name], env=known, capture_output=True, text=True, timeout=1800)
     if done.returncode:
         raise SystemExit(f"faults: {name}: {done.stderr.strip()}")
     return pathlib.Path(done.stdout.split()[-1])
@@ -66,13 +67,10 @@ def main():
     options = parser.parse_args()
 
     base = pathlib.Path(tempfile.mkdtemp(prefix="nf"))
-    own = pathlib.Path(os.environ.get("NIAGARA_CACHE") or pathlib.Path.home() / ".cache/niagara")
+    # A server belongs to the path of its cache, so that no other cache's can be shared.
     cache = base / "cache"
-    cache.mkdir()
-    # Servers are not fetched again, and the locks on them are shared; all else is this run's own.
-    for name in ("servers", "locks"):
-        (cache / name).symlink_to(own / name)
-    mysql = server_of(options.niagara, MYSQL)
+    server_of(options.niagara, "mariadb-10.11", cache)
+    mysql = server_of(options.niagara, MYSQL, cache)
     programs = {"mariadb": MARIADB, "mysql": [mysql]}
     data = {
         "mariadb": new_data(base / "mariadb", MARIADB_INSTALL),
