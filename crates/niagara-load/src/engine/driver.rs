@@ -629,8 +629,8 @@ fn allow_open_files(connections: u64) -> Result<(), LoadError> {
     }
     if hard < needed {
         return Err(LoadError::Invalid(format!(
-            "{connections} connections need {needed} open files, and this process may have {hard}: raise the limit \
-             (ulimit -Hn, or LimitNOFILE of a service), or take fewer threads"
+            "{connections} connections need {needed} open files, and this process may have {hard}\n\
+             remedy: raise the limit (ulimit -Hn, or LimitNOFILE of a service), or take fewer threads"
         )));
     }
     setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(failed)
