@@ -57,8 +57,8 @@ def main():
         "$schema": "schema.json",
         "id": "faults",
         "title": "Faults that were made",
-        "finding": f"{killed} random kills left {'nothing' if not faults else f'{len(faults)} things'} behind; {len(tried)} hard conditions ended "
-        "with a result or a remedy.",
+        "finding": f"{killed} random kills and {len(tried)} hard conditions left "
+        f"{'no process, no mount and no changed setting' if not faults else f'{len(faults)} things'} behind.",
         "runs": [
             {
                 "title": "Random kills",
