@@ -255,9 +255,12 @@ def memory_limit(context, place):
         faults = expect(code, said, [0, 1, 137, -9]) if code not in (137, -9) else []
         faults += traces.processes_left(place.folder)
     finally:
-        time.sleep(0.5)
-        with contextlib.suppress(OSError):
-            group.rmdir()
+        # It can go once its last process has.
+        until = time.monotonic() + traces.END
+        while group.exists() and time.monotonic() < until:
+            with contextlib.suppress(OSError):
+                group.rmdir()
+            time.sleep(0.1)
     return ended(code), faults
 
 
