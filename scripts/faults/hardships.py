@@ -241,13 +241,18 @@ def few_files(context, place):
 
 def memory_limit(context, place):
     """memory limit of a control group, 160 MiB"""
-    group = pathlib.Path("/sys/fs/cgroup") / f"faults-{place.folder.name}"
+    # The first version of control groups has a hierarchy for memory.
+    root = pathlib.Path("/sys/fs/cgroup")
+    first = (root / "memory").is_dir()
+    group = (root / "memory" if first else root) / f"faults-{place.folder.name}"
+    limit = group / ("memory.limit_in_bytes" if first else "memory.max")
     try:
         group.mkdir()
-        (group / "memory.max").write_text(str(160 << 20))
-    except OSError as error:
-        with contextlib.suppress(OSError):
+        if not limit.exists():
             group.rmdir()
+            raise Untried(f"no control group: there is no {limit}")
+        limit.write_text(str(160 << 20))
+    except OSError as error:
         raise Untried(f"no control group: {error}") from error
     try:
         into = ["sh", "-c", f'echo $$ >{group}/cgroup.procs; exec "$@"', "sh"]
