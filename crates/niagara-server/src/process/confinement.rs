@@ -153,11 +153,11 @@ mod tests {
 
     #[test]
     fn nothing_is_written_outside() {
-        let place = tempfile::tempdir().unwrap();
+        let place = tempfile::tempdir().expect("a place of the test");
         let (inside, outside) = (place.path().join("in"), place.path().join("out"));
-        std::fs::create_dir(&inside).unwrap();
-        std::fs::create_dir(&outside).unwrap();
-        let Some(confinement) = Confinement::to(&[&inside]).unwrap() else {
+        std::fs::create_dir(&inside).expect("a place of the test");
+        std::fs::create_dir(&outside).expect("a place of the test");
+        let Some(confinement) = Confinement::to(&[&inside]).expect("a place of the test") else {
             eprintln!("the kernel has no Landlock: not tried");
             return;
         };
@@ -171,9 +171,20 @@ mod tests {
             writable: Some(vec![inside.clone()]),
             ..Placement::default()
         };
-        assert!(spawn(shell, &placement).unwrap().wait().unwrap().success());
+        assert!(
+            spawn(shell, &placement)
+                .expect("a place of the test")
+                .wait()
+                .expect("a place of the test")
+                .success()
+        );
         assert!(inside.join("b").exists());
-        assert_eq!(std::fs::read_dir(&outside).unwrap().count(), 0);
+        assert_eq!(
+            std::fs::read_dir(&outside)
+                .expect("a place of the test")
+                .count(),
+            0
+        );
         assert!(!place.path().join("e").exists());
     }
 }
