@@ -8,9 +8,9 @@ use niagara_store::{
     SameAnswers, Summary,
 };
 
+use crate::handover::is_unchecked;
 use crate::number;
 use crate::number::capital;
-use crate::terminal::is_unchecked;
 use crate::wording::{Standing, checks_told};
 
 /// The heading above these lines, in every form of the report.
@@ -133,8 +133,7 @@ impl<'a> Found<'a> {
                 "Nothing yet: what was proven is checked before it is recommended. The same command continues from here."
             }
             Some(Verdict::Faster) => {
-                "Nothing is recommended although it was proven: a warning above says why. Results of an older version do \
-                 not hold what it takes."
+                "Nothing is recommended although it was proven: a warning above says why."
             }
             Some(Verdict::Slower) => "Nothing: it was proven to be worse.",
             _ if self.proof.is_some_and(|proof| proof.judged().withdrawn) => {

@@ -2,7 +2,7 @@
 
 use niagara_store::{Comparison, Summary, number};
 
-use crate::study;
+use crate::build;
 use crate::wording::{compare_headline, losses, tune_headline};
 
 /// The one sentence that a reader takes home.
@@ -22,8 +22,8 @@ pub fn headline(summary: &Summary) -> String {
                 None => headline,
             }
         }
-        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {
-            study::headline(summary).unwrap_or_default()
-        }
+        Summary::Ladder(ladder) => build::ladder_headline(ladder),
+        Summary::Matrix(matrix) => build::matrix_headline(matrix),
+        Summary::Sweep(sweep) => build::sweep_headline(sweep),
     }
 }

@@ -187,6 +187,7 @@ impl<'a> FoundBySearch<'a> {
 const SEARCHED: &str = "searched";
 
 /// One line of the waterfall.
+#[derive(Debug, Clone)]
 pub struct Step {
     /// What changed.
     pub title: String,

@@ -3,20 +3,20 @@
 
 use niagara_store::{DigestComparison, DigestFinding, Finding, ReplaySummary};
 
-use crate::grid::Grid;
+use crate::document::Table;
 use crate::number;
 
 /// Digests that are shown of those that were not called.
 const MAX_UNDETECTED: usize = 10;
 
 /// The tables of a replay: what was replayed, and every digest; none of a comparison without one.
-pub(crate) fn grids(replay: &ReplaySummary) -> Vec<Grid> {
-    let mut fidelity = Grid::new("The replay beside the capture", &[("", false)]);
+pub(crate) fn tables(replay: &ReplaySummary) -> Vec<Table> {
+    let mut fidelity = Table::new("The replay beside the capture", &[("", false)]);
     fidelity.rows = replay.facts.iter().map(|fact| vec![fact.clone()]).collect();
     fidelity
         .notes
         .push(format!("{}.", sentence(&replay.verdict)));
-    let mut digests = Grid::new(
+    let mut digests = Table::new(
         "By digest",
         &[
             ("B is", false),

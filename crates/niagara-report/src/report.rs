@@ -4,7 +4,6 @@ use niagara_store::{
     Comparison, DuelRecord, Ending, EventRecord, FOUGHT_ON, Goal, NODES_HELD, NodeAccount, Phase,
     RunTime, SliceRecord, Store, StudyRecord, Summary, VariantRecord,
 };
-use serde::Serialize;
 
 use crate::{DiagnosedProfile, diagnosed_profiles, number};
 
@@ -12,7 +11,7 @@ use crate::{DiagnosedProfile, diagnosed_profiles, number};
 const DECISION: &str = "decision";
 
 /// One study as stored.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct Report {
     /// What was asked, where, with what seed.
     pub study: StudyRecord,
@@ -27,13 +26,10 @@ pub struct Report {
     /// Time used.
     pub run_time: RunTime,
     /// What nodes were held for; `None` of a study on one machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
     pub nodes_held: Option<NodeAccount>,
     /// Where time went at the study's end; without their stacks in the JSON.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub profiles: Vec<DiagnosedProfile>,
     /// Slices of all duels: in the CSV and in the results, too many for the JSON.
-    #[serde(skip)]
     pub slices: Vec<SliceRecord>,
 }
 

@@ -4,7 +4,7 @@ use niagara_stats::Estimate;
 use niagara_store::{Comparison, Goal, ORIGIN, START_SETTINGS, SliceRecord, Summary};
 
 use crate::chart::Latencies;
-use crate::grid::Grid;
+use crate::document::Table;
 use crate::{Report, number};
 
 /// Percentiles of transaction latency that are told.
@@ -136,8 +136,8 @@ impl Sides {
     }
 
     /// As a table for one screen: of the percentiles the median, the 99th and what was judged; errors where there were any.
-    pub(crate) fn grid_in_short(&self, goal: Goal) -> Grid {
-        let mut grid = self.grid();
+    pub(crate) fn table_in_short(&self, goal: Goal) -> Table {
+        let mut grid = self.table();
         let [_, p95, _] = PERCENTILES.map(|(_, name)| name);
         grid.rows.retain(|row| match row[0].as_str() {
             ERRORS => !self.had_no_errors(),
@@ -148,10 +148,10 @@ impl Sides {
     }
 
     /// As a table.
-    pub(crate) fn grid(&self) -> Grid {
+    pub(crate) fn table(&self) -> Table {
         let [a, b] = self.names.each_ref().map(String::as_str);
         let columns = [("", false), (a, true), (b, true), ("B over A", false)];
-        let mut grid = Grid::new("In figures", &columns);
+        let mut grid = Table::new("In figures", &columns);
         let mut row = |name: &str, [a, b]: [String; 2], ratio: Option<&Estimate>| {
             let ratio = ratio.map_or(String::new(), number::estimate);
             grid.rows.push(vec![name.to_owned(), a, b, ratio]);

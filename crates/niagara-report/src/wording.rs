@@ -9,9 +9,9 @@ use niagara_store::{
 };
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
+use crate::handover::is_unchecked;
 use crate::ladder::is_added;
 use crate::number;
-use crate::terminal::is_unchecked;
 
 /// What a tuning came to.
 pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
@@ -543,6 +543,14 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     .flatten()
     .filter(|claim| claim.title != comparison.goal.title())
     .collect()
+}
+
+/// Couples, with a word on what they are.
+pub(crate) fn couples(comparison: &Comparison) -> String {
+    format!(
+        "{} (a couple: two neighbouring slices, one of each server)",
+        dropped(comparison)
+    )
 }
 
 /// Couples run, what was dropped, and what others took of the machine.

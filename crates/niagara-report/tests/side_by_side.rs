@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use niagara_report::{Report, SideBySide, side_by_side_html};
+use niagara_report::{Report, SideBySide};
 use niagara_stats::{Estimate, IntervalEstimate};
 use niagara_store::{Goal, Summary, TuneSummary};
 use serde_json::json;
@@ -79,7 +79,7 @@ fn two_machines_in_markdown() {
 
 #[test]
 fn the_page_has_everything_and_nothing_from_elsewhere() {
-    let page = side_by_side_html(&beside(&two_machines()));
+    let page = beside(&two_machines()).html();
     if let Some(folder) = std::env::var_os("NIAGARA_TEST_PAGES") {
         let file = std::path::Path::new(&folder).join("side-by-side.html");
         std::fs::write(file, &page).expect("room");

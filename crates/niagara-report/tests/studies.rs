@@ -3,11 +3,10 @@
 mod fixture;
 
 use niagara_report::{Report, headline, html, markdown};
-use niagara_stats::{IntervalEstimate, Stability, Verdict};
+use niagara_stats::Verdict;
 use niagara_store::{
-    Axis, Cell, CellOutcome, Confirmed, Control, FailedSide, Failure, LadderRung, LadderSummary,
-    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, OnNodes, Reason,
-    RungOutcome, StudyHeader, Summary, Unevenness,
+    Cell, CellOutcome, Confirmed, Control, FailedSide, Failure, MatrixSummary, MatrixWorkload,
+    MeasuredPart, MethodControl, NextPart, OnNodes, Reason, RungOutcome, Summary, Unevenness,
 };
 
 fn report(summary: &Summary) -> Report {
@@ -20,10 +19,6 @@ fn page(summary: &Summary) -> String {
     markdown(&report(summary))
 }
 
-fn interval(value: f64, low: f64, high: f64) -> IntervalEstimate {
-    IntervalEstimate { value, low, high }
-}
-
 fn has(text: &str, words: &[&str]) {
     for words in words {
         assert!(text.contains(words), "no {words:?} in\n{text}");
@@ -34,12 +29,12 @@ fn has(text: &str, words: &[&str]) {
 fn a_sweep_of_three_sets_each_beside_the_first_and_the_one_before() {
     let mut sweep = fixture::sweep_of_three();
     sweep.curves[0].points[0].unevenness = Some(Unevenness {
-        transactions: Some(interval(0.05, 0.0, 0.12)),
+        transactions: Some(fixture::interval(0.05, 0.0, 0.12)),
         seconds: None,
     });
     sweep.curves[1].points[0].unevenness = Some(Unevenness {
-        transactions: Some(interval(0.0, 0.0, 0.0)),
-        seconds: Some(interval(0.0, 0.0, f64::INFINITY)),
+        transactions: Some(fixture::interval(0.0, 0.0, 0.0)),
+        seconds: Some(fixture::interval(0.0, 0.0, f64::INFINITY)),
     });
     let text = page(&Summary::Sweep(Box::new(sweep)));
     has(
@@ -100,69 +95,9 @@ fn a_curve_that_falls_is_said_to() {
     );
 }
 
-/// A ladder of three rungs: one kept, one of too few duels, one stopped by Ctrl-C.
-fn ladder() -> LadderSummary {
-    let claim = |ratio: f64, duels: usize, verdict| {
-        let estimate = fixture::estimate(ratio, ratio * 0.98, ratio * 1.02);
-        let mut claim = fixture::claim("base", "other", duels, verdict, estimate);
-        claim.throughput.one_sided = true;
-        claim.throughput.alpha = 0.02;
-        Box::new(claim)
-    };
-    let mut few = claim(1.05, 3, Verdict::Undetected);
-    few.throughput.confidence = Some(0.75);
-    let mut stopped = claim(1.02, 4, Verdict::Undetected);
-    stopped.throughput.verdict = None;
-    let rung = |title: &str, outcome| LadderRung {
-        title: title.into(),
-        change: String::new(),
-        published: None,
-        why: None,
-        outcome,
-    };
-    let mut total = *claim(1.2, 8, Verdict::Faster);
-    (total.throughput.one_sided, total.throughput.alpha) = (false, 0.05);
-    LadderSummary {
-        header: StudyHeader {
-            about: None,
-            server: "mariadb-10.11".into(),
-            server_version: "10.11.14-MariaDB".into(),
-            workload: "oltp_read_only, 1 table of 1000 rows, InnoDB, 16 threads".into(),
-            goal: niagara_store::Goal::Throughput,
-            rate: None,
-            protocol: "duel".into(),
-            seed: 7,
-            alpha: 0.05,
-            budget_seconds: Some(600.0),
-            elapsed_seconds: 590.0,
-            load_seconds: 500.0,
-            complete: true,
-            sd_duel: Some(0.012),
-            builds: Vec::new(),
-            checks: Vec::new(),
-            deployment: None,
-            warnings: Vec::new(),
-        },
-        threads: 16,
-        start: "mariadb-10.11".into(),
-        rungs: vec![
-            rung(
-                "a Unix socket",
-                RungOutcome::Kept {
-                    claim: claim(1.19, 8, Verdict::Faster),
-                },
-            ),
-            rung("another malloc", RungOutcome::NotKept { claim: few }),
-            rung("huge pages", RungOutcome::NotKept { claim: stopped }),
-        ],
-        controls: Vec::new(),
-        total: Some(total),
-    }
-}
-
 #[test]
 fn a_ladder_says_what_its_intervals_cover() {
-    let text = page(&Summary::Ladder(Box::new(ladder())));
+    let text = page(&Summary::Ladder(Box::new(fixture::ladder())));
     has(
         &text,
         &[
@@ -174,81 +109,13 @@ fn a_ladder_says_what_its_intervals_cover() {
     );
 }
 
-/// A matrix of which a size measured a part, with a variant beside the combinations; the ratio of the one that was measured.
-fn matrix(ratio: f64) -> MatrixSummary {
-    let measured = |ratio: f64, duels: usize| {
-        let estimate = fixture::estimate(ratio, ratio * 0.98, ratio * 1.02);
-        let mut comparison = fixture::claim("base", "other", duels, Verdict::Undetected, estimate);
-        comparison.stability = Some(Stability {
-            sides: [interval(0.03, 0.02, 0.06), interval(0.012, 0.008, 0.024)],
-            ratio: interval(0.4, 0.2, 0.8),
-        });
-        CellOutcome::Measured {
-            comparison: Box::new(comparison),
-        }
-    };
-    let left = || CellOutcome::NotTried {
-        reason: Reason::NotAskedFor,
-    };
-    let cell = |title: &str, levels: &[usize], outcome| Cell {
-        levels: levels.to_vec(),
-        title: title.into(),
-        workload: 0,
-        threads: 16,
-        trained: false,
-        outcome,
-    };
-    MatrixSummary {
-        header: StudyHeader {
-            about: None,
-            server: "mariadb-10.11".into(),
-            server_version: "10.11.14-MariaDB".into(),
-            workload: "oltp_read_only, 1 table of 1000 rows, InnoDB".into(),
-            goal: niagara_store::Goal::Throughput,
-            rate: None,
-            protocol: "duel".into(),
-            seed: 7,
-            alpha: 0.05,
-            budget_seconds: Some(3600.0),
-            elapsed_seconds: 3500.0,
-            load_seconds: 3000.0,
-            complete: true,
-            sd_duel: Some(0.012),
-            builds: Vec::new(),
-            checks: Vec::new(),
-            deployment: None,
-            warnings: Vec::new(),
-        },
-        parts: Vec::new(),
-        next_part: None,
-        axes: vec![Axis {
-            name: "options".into(),
-            levels: vec!["-O2".into(), "-O3".into(), "PGO".into()],
-        }],
-        workloads: vec![MatrixWorkload {
-            name: "oltp_read_only".into(),
-            one_line: "oltp_read_only, 1 table of 1000 rows, InnoDB".into(),
-            trained: false,
-        }],
-        threads: vec![16],
-        cells: vec![
-            cell("-O3", &[1], measured(ratio, 8)),
-            cell("PGO", &[2], left()),
-            cell("the package", &[], measured(1.4, 8)),
-        ],
-        confirmed: None,
-        other_confirmations: Vec::new(),
-        controls: Vec::new(),
-    }
-}
-
 fn told(matrix: &MatrixSummary) -> String {
     headline(&Summary::Matrix(Box::new(matrix.clone())))
 }
 
 #[test]
 fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
-    let text = page(&Summary::Matrix(Box::new(matrix(0.99))));
+    let text = page(&Summary::Matrix(Box::new(fixture::matrix(0.99))));
     has(
         &text,
         &[
@@ -261,7 +128,7 @@ fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
     assert!(!text.contains("several machines"), "{text}");
     assert!(!text.contains("% confidence"), "{text}");
     // Of too few duels the interval is not what was asked for.
-    let mut few = matrix(0.99);
+    let mut few = fixture::matrix(0.99);
     let CellOutcome::Measured { comparison } = &mut few.cells[0].outcome else {
         panic!("measured");
     };
@@ -274,7 +141,7 @@ fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
 
 #[test]
 fn combinations_trained_with_the_load_that_they_are_measured_with_are_marked() {
-    let mut crossed = matrix(1.1);
+    let mut crossed = fixture::matrix(1.1);
     crossed.workloads.push(MatrixWorkload {
         name: "commit".into(),
         ..crossed.workloads[0].clone()
@@ -321,7 +188,7 @@ fn combinations_trained_with_the_load_that_they_are_measured_with_are_marked() {
 
 #[test]
 fn the_spread_of_several_machines_is_not_told_of_either_side() {
-    let mut several = matrix(0.99);
+    let mut several = fixture::matrix(0.99);
     let CellOutcome::Measured { comparison } = &mut several.cells[0].outcome else {
         panic!("measured");
     };
@@ -339,7 +206,7 @@ fn the_spread_of_several_machines_is_not_told_of_either_side() {
         ],
     );
     // Where the two are not alive together, the columns would say what they do not mean.
-    let mut pairs = matrix(0.99);
+    let mut pairs = fixture::matrix(0.99);
     pairs.header.protocol = "pair".into();
     let text = page(&Summary::Matrix(Box::new(pairs)));
     assert!(!text.contains("lie apart"), "{text}");
@@ -347,7 +214,7 @@ fn the_spread_of_several_machines_is_not_told_of_either_side() {
 
 #[test]
 fn the_headline_of_a_matrix_says_how_far_it_came() {
-    let part = matrix(0.99);
+    let part = fixture::matrix(0.99);
     assert_eq!(
         told(&part),
         "mariadb-10.11: none of the combinations measured was better on the whole than the baseline (2 of 3 cells measured)"
@@ -371,14 +238,14 @@ fn the_headline_of_a_matrix_says_how_far_it_came() {
         &["no combination was measured in all of its cells (1 of 2 cells measured)"],
     );
     has(
-        &told(&matrix(1.1)),
+        &told(&fixture::matrix(1.1)),
         &["-O3 looked best, and could not be confirmed"],
     );
 }
 
 #[test]
 fn a_matrix_in_parts_tells_them_what_each_confirmed_and_what_comes_next() {
-    let mut whole = matrix(1.1);
+    let mut whole = fixture::matrix(1.1);
     let part = |levels: Option<&str>, cells: usize| MeasuredPart {
         levels: levels.map(str::to_owned),
         started_unix_ms: 0,
@@ -456,7 +323,7 @@ fn a_matrix_in_parts_tells_them_what_each_confirmed_and_what_comes_next() {
 /// A combination that crashed after some duels failed: it was neither cut short nor merely undetected.
 #[test]
 fn a_side_that_failed_is_told_as_failed_with_its_reason() {
-    let mut part = matrix(1.1);
+    let mut part = fixture::matrix(1.1);
     let failed = FailedSide {
         side: 1,
         failure: Failure {
@@ -490,7 +357,7 @@ fn a_side_that_failed_is_told_as_failed_with_its_reason() {
         told(&part),
         "mariadb-10.11: no combination was measured in all of its cells (1 of 3 cells measured, 2 failed)"
     );
-    let mut climbed = ladder();
+    let mut climbed = fixture::ladder();
     let RungOutcome::NotKept { claim } = &mut climbed.rungs[1].outcome else {
         panic!("not kept");
     };

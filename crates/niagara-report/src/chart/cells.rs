@@ -5,8 +5,8 @@ use niagara_stats::Verdict;
 use niagara_store::{Cell, MatrixSummary};
 
 use super::row_chart::{Mark, Row, domain, interval, rows_in_both_sizes};
+use crate::build::trained_mark;
 use crate::number;
-use crate::study::trained_mark;
 
 /// The measured cells of one workload; `None` when there are none.
 pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {

@@ -18,4 +18,4 @@ pub(crate) use looks::looks;
 pub(crate) use row_chart::{Mark, Row, domain, interval, row_chart};
 pub(crate) use sweep::sweep;
 pub(crate) use throughput::throughput;
-pub(crate) use waterfall::{waterfall, waterfall_of};
+pub(crate) use waterfall::waterfall;

@@ -1,19 +1,13 @@
 //! From the starting point to the final variant, rung by rung.
 
 use maud::Markup;
-use niagara_store::TuneSummary;
 
 use super::row_chart::{Mark, Row, row_chart};
 use crate::ladder::{self, Step};
 use crate::svg::{Size, both};
 
-/// Rungs and total of a `tune`.
-pub(crate) fn waterfall(tune: &TuneSummary) -> Markup {
-    waterfall_of(&ladder::steps(tune))
-}
-
 /// Any steps: a bar continues where the last sure one ended.
-pub(crate) fn waterfall_of(steps: &[Step]) -> Markup {
+pub(crate) fn waterfall(steps: &[Step]) -> Markup {
     let axis = ladder::axis(steps);
     let room = (axis.1 / axis.0).ln() * 0.04;
     let domain = (axis.0.ln() - room, axis.1.ln() + room);

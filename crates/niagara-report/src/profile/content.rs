@@ -6,7 +6,7 @@ use niagara_profile::Profile;
 use niagara_profile::result::{FunctionShare, LayerShare, Locks};
 
 use super::figures::small;
-use super::{Section, difference};
+use super::{Content, difference};
 use crate::number::{NOTHING, grouped, percent};
 
 /// Shares below this are left out of the tables, but for the first few rows.
@@ -53,7 +53,7 @@ pub(super) fn whole(profile: &Profile) -> &'static str {
 }
 
 /// Everything that is reported of one profile, or of two side by side.
-pub(super) fn sections(profiles: &[Profile]) -> Vec<Section> {
+pub(super) fn sections(profiles: &[Profile]) -> Vec<Content> {
     let mut all = vec![limits(profiles)];
     if let [a, b] = profiles {
         all.push(difference::section(a, b));
@@ -76,7 +76,7 @@ pub(super) fn sections(profiles: &[Profile]) -> Vec<Section> {
     all
 }
 
-pub(super) fn limits(profiles: &[Profile]) -> Section {
+pub(super) fn limits(profiles: &[Profile]) -> Content {
     let waiting_seen = profiles.iter().all(|profile| profile.time.is_some());
     let of = match profiles {
         _ if waiting_seen => {
@@ -88,7 +88,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Section {
         _ => "the time that a query spends in the server; of its CPU time alone where nobody looked at what it waited for"
             .to_owned(),
     };
-    let mut section = Section {
+    let mut section = Content {
         title: "What limits now".to_owned(),
         intro: format!(
             "Shares of {of}. First what should not limit a server, then CPU, network and disk, which may; shares overlap."
@@ -102,7 +102,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Section {
             }],
         ),
         words: 2,
-        ..Section::default()
+        ..Content::default()
     };
     section
         .columns
@@ -159,11 +159,11 @@ fn levers_of(profiles: &[Profile], id: &str) -> String {
     }
 }
 
-pub(super) fn time(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+pub(super) fn time(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "What a connection's thread does with its time".to_owned(),
         columns: named(profiles, "The thread", &["share of its time"]),
-        ..Section::default()
+        ..Content::default()
     };
     let times: Vec<_> = profiles
         .iter()
@@ -228,13 +228,13 @@ pub(super) fn time(profiles: &[Profile]) -> Section {
     section
 }
 
-fn layers(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn layers(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "CPU time by layer".to_owned(),
         intro: "The server's time on CPUs, divided by what its innermost known function belongs to (layers/)."
             .to_owned(),
         columns: named(profiles, "Layer", &["share", "µs per query"]),
-        ..Section::default()
+        ..Content::default()
     };
     let of = |profile: &Profile| -> Vec<LayerShare> {
         profile
@@ -284,8 +284,8 @@ fn layers(profiles: &[Profile]) -> Section {
     section
 }
 
-fn syscalls(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn syscalls(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "System calls".to_owned(),
         intro: "Time from the call to its return, waiting included.".to_owned(),
         columns: named(
@@ -293,7 +293,7 @@ fn syscalls(profiles: &[Profile]) -> Section {
             "Call",
             &["per query", "µs per query", "errors", "bytes"],
         ),
-        ..Section::default()
+        ..Content::default()
     };
     let all: Vec<_> = profiles
         .iter()
@@ -321,13 +321,13 @@ fn syscalls(profiles: &[Profile]) -> Section {
     section
 }
 
-fn locks(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn locks(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "Locks of the server".to_owned(),
         intro: "By the server's own instruments: share of a connection's time spent taking the lock (of a condition: waiting for it)."
             .to_owned(),
         columns: named(profiles, "Lock", &["share of time", "per query", "average µs"]),
-        ..Section::default()
+        ..Content::default()
     };
     let all: Vec<Locks> = profiles
         .iter()
@@ -370,13 +370,13 @@ fn locks(profiles: &[Profile]) -> Section {
     section
 }
 
-fn lock_sites(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn lock_sites(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "Where threads sleep in a lock".to_owned(),
         intro: "The server's innermost functions on the way to the wait, by share of the threads' time; seen by the kernel's context switches."
             .to_owned(),
         columns: named(profiles, "Functions", &["share of time"]),
-        ..Section::default()
+        ..Content::default()
     };
     let all: Vec<_> = profiles
         .iter()
@@ -406,12 +406,12 @@ fn lock_sites(profiles: &[Profile]) -> Section {
     section
 }
 
-fn objects(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn objects(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "Tables and rows that were waited for".to_owned(),
         intro: "Connections waiting, on average, over looks up to 200 ms apart while waits are counted.".to_owned(),
         columns: named(profiles, "Object", &["waiting"]),
-        ..Section::default()
+        ..Content::default()
     };
     let all: Vec<Locks> = profiles
         .iter()
@@ -440,15 +440,15 @@ fn objects(profiles: &[Profile]) -> Section {
     section
 }
 
-fn allocations(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn allocations(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "Allocations".to_owned(),
         intro: "Where memory is taken; pairs are taken and freed by the same thread within one query: what a buffer kept for \
                 longer would save. Those with the most pairs first."
             .to_owned(),
         columns: named(profiles, "Functions", &["pairs per query", "calls per query", "bytes per query", "share"]),
         long: true,
-        ..Section::default()
+        ..Content::default()
     };
     let all: Vec<_> = profiles
         .iter()
@@ -507,14 +507,14 @@ fn allocations(profiles: &[Profile]) -> Section {
     section
 }
 
-fn functions(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn functions(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "Hottest functions".to_owned(),
         intro: "Shares of the server's CPU time: in the function itself, and with what it calls."
             .to_owned(),
         columns: named(profiles, "Function", &["itself", "with callees"]),
         long: true,
-        ..Section::default()
+        ..Content::default()
     };
     let all: Vec<_> = profiles
         .iter()
@@ -555,11 +555,11 @@ fn functions(profiles: &[Profile]) -> Section {
     section
 }
 
-fn machine(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn machine(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "The machine's CPUs".to_owned(),
         columns: named(profiles, "Used by", &["share"]),
-        ..Section::default()
+        ..Content::default()
     };
     let all: Vec<BTreeMap<String, f64>> = profiles
         .iter()
@@ -593,15 +593,15 @@ fn machine(profiles: &[Profile]) -> Section {
     section
 }
 
-fn costs(profiles: &[Profile]) -> Section {
-    let mut section = Section {
+fn costs(profiles: &[Profile]) -> Content {
+    let mut section = Content {
         title: "What looking cost".to_owned(),
         intro: "With the view over without it: throughput, and CPU time of the server per query; by couples (matched pairs) of slices in random \
                 order, with 95 % intervals. Locks and allocations are observed in servers of their own, whose cost is in no \
                 other figure."
             .to_owned(),
         columns: named(profiles, "View", &["throughput", "CPU per query", "couples"]),
-        ..Section::default()
+        ..Content::default()
     };
     let order = keys(
         profiles
@@ -629,30 +629,30 @@ fn with_interval([ratio, low, high]: [f64; 3]) -> String {
     format!("× {ratio:.3} [{low:.3}, {high:.3}]")
 }
 
-pub(super) fn missing(profiles: &[Profile]) -> Section {
+pub(super) fn missing(profiles: &[Profile]) -> Content {
     let mut notes: Vec<String> = Vec::new();
     for missing in profiles.iter().flat_map(|profile| &profile.missing) {
         if !notes.contains(missing) {
             notes.push(missing.clone());
         }
     }
-    Section {
+    Content {
         title: "What could not be seen here".to_owned(),
         notes,
-        ..Section::default()
+        ..Content::default()
     }
 }
 
-fn symbols(profiles: &[Profile]) -> Section {
+fn symbols(profiles: &[Profile]) -> Content {
     use niagara_profile::symbols::SymbolSource;
-    let mut section = Section {
+    let mut section = Content {
         title: "Where names come from".to_owned(),
         columns: ["File", "functions", "source", "build-id"]
             .map(str::to_owned)
             .to_vec(),
         words: 2,
         long: true,
-        ..Section::default()
+        ..Content::default()
     };
     for module in profiles.iter().flat_map(|profile| &profile.symbols) {
         let source = match &module.source {

@@ -2,7 +2,7 @@
 
 use niagara_profile::Profile;
 
-use super::Section;
+use super::Content;
 use super::figures::{ratio, small};
 use crate::number::{NOTHING, percent};
 
@@ -70,10 +70,10 @@ fn is_user_only(a: &Profile, b: &Profile) -> bool {
 }
 
 /// The whole division of the change; without the CPU view of both there is nothing to divide.
-pub(super) fn section(a: &Profile, b: &Profile) -> Section {
-    let mut section = Section {
+pub(super) fn section(a: &Profile, b: &Profile) -> Content {
+    let mut section = Content {
         title: "What explains the change".to_owned(),
-        ..Section::default()
+        ..Content::default()
     };
     if a.cpu.is_some() && b.cpu.is_some() {
         divide(&mut section, a, b);
@@ -101,7 +101,7 @@ pub(super) fn section(a: &Profile, b: &Profile) -> Section {
 }
 
 /// The table of the parts.
-fn divide(section: &mut Section, a: &Profile, b: &Profile) {
+fn divide(section: &mut Content, a: &Profile, b: &Profile) {
     section.intro = "CPU time of the server per query, in microseconds, the largest change first. Where CPUs are what limits, \
                      throughput follows it; where threads wait, the waiting below has to change."
         .to_owned();

@@ -1,25 +1,21 @@
-//! A profile, or two side by side, as text, Markdown and a page.
-//!
-//! What is said is decided once ([`sections`]): headings, sentences and tables. The three forms only write it down.
+//! A profile, or two side by side: headings, sentences and tables are decided here, once for all formats.
 
 mod content;
 mod difference;
 mod figures;
-mod page;
-mod plain;
+mod forms;
 mod stored;
 
 pub use content::headline;
-pub(crate) use page::part;
-pub use page::{Graph, profile_html};
-pub(crate) use plain::markdown;
-pub use plain::{profile_markdown, profile_text};
+pub use forms::{Graph, profile_html, profile_markdown, profile_text};
 pub(crate) use stored::sections_in_short;
 pub use stored::{DiagnosedProfile, diagnosed_profiles, limits_in_short};
 
-/// A part of the report.
+use crate::document::{Block, Depth, Section, Table};
+
+/// A part of a profile's report.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Section {
+pub(crate) struct Content {
     /// Its heading.
     pub title: String,
     /// What it shows, before its table.
@@ -34,4 +30,35 @@ pub(crate) struct Section {
     pub notes: Vec<String>,
     /// Shown on the page and in Markdown only.
     pub long: bool,
+}
+
+impl From<Content> for Section {
+    fn from(part: Content) -> Self {
+        let depth = if part.long { Depth::Long } else { Depth::Every };
+        let mut section = Self::new(depth, part.title.clone());
+        if !part.intro.is_empty() {
+            section = section.with_at(Depth::Long, Block::Note(part.intro));
+        }
+        if part.rows.is_empty() {
+            return section.with(Block::List(part.notes));
+        }
+        let count = part.columns.len();
+        let columns: Vec<(&str, bool)> = part
+            .columns
+            .iter()
+            .enumerate()
+            .map(|(index, name)| (name.as_str(), index > 0 && index < count - part.words))
+            .collect();
+        let table = Table {
+            rows: part.rows,
+            // What helps is said at length in the report.
+            spare: (count - part.words..count).rev().collect(),
+            ..Table::new(part.title, &columns)
+        };
+        section = section.with(Block::Table(table));
+        for note in part.notes {
+            section = section.with(Block::Note(note));
+        }
+        section
+    }
 }

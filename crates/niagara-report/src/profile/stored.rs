@@ -5,22 +5,20 @@ use std::collections::BTreeMap;
 use niagara_profile::{FoundLimit, Profile, StoredProfile};
 use niagara_stats::Estimate;
 use niagara_store::{Reason, Store, StoreError, Summary};
-use serde::Serialize;
 
-use super::Section;
+use super::Content;
 use super::content::{limits, missing, time, whole};
 use crate::number::capital;
 use crate::number::{self, percent};
 
 /// A profile, and what it is of.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub struct DiagnosedProfile {
     /// What was profiled: `the final variant`.
     pub subject: String,
     /// What was seen.
     pub profile: Profile,
     /// What the study knows of levers, by identifier.
-    #[serde(skip)]
     levers: BTreeMap<String, Known>,
 }
 
@@ -83,7 +81,7 @@ pub fn limits_in_short(all: &[DiagnosedProfile], verbose: bool) -> Vec<String> {
 }
 
 /// What a study's report says of it.
-pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Section> {
+pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Content> {
     let DiagnosedProfile {
         subject, profile, ..
     } = seen;

@@ -1,7 +1,9 @@
-//! Two studies as text: for the terminal, as Markdown, as JSON.
+//! Two studies in every format.
 
-use super::sections::{Extent, grids};
+use super::sections::{Scope, document};
 use super::studies::SideBySide;
+use crate::document::Extent;
+use crate::render;
 
 impl SideBySide {
     /// For other programs.
@@ -16,17 +18,20 @@ impl SideBySide {
 
     /// For the terminal; `verbose` lists what does not differ too.
     pub fn text(&self, colour: bool, width: usize, verbose: bool) -> String {
-        let extent = match verbose {
-            true => Extent::Everything,
-            false => Extent::Short,
+        let scope = match verbose {
+            true => Scope::Everything,
+            false => Scope::Short,
         };
-        let grids = grids(self, extent);
-        crate::terminal::page(&self.headline, &self.warnings, &grids, colour, width)
+        render::terminal_text(&document(self, scope), Extent::Text, colour, width)
     }
 
     /// For issues, wikis, merge requests.
     pub fn markdown(&self) -> String {
-        let grids = grids(self, Extent::Whole);
-        crate::markdown::page(&self.headline, &self.warnings, &grids)
+        render::markdown(&document(self, Scope::Whole))
+    }
+
+    /// One page: nothing from elsewhere, no script.
+    pub fn html(&self) -> String {
+        render::page(&document(self, Scope::Whole))
     }
 }

@@ -2,13 +2,11 @@
 
 mod common;
 mod forms;
-mod page;
 mod picture;
 mod sections;
 mod set_up;
 mod studies;
 
 pub use common::Common;
-pub use page::side_by_side_html;
 pub use set_up::{Fact, Part};
 pub use studies::{SideBySide, StudyInShort};

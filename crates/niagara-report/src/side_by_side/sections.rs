@@ -3,14 +3,15 @@
 use niagara_stats::Estimate;
 
 use super::common::Common;
+use super::picture::two_studies;
 use super::set_up::Fact;
 use super::studies::SideBySide;
-use crate::grid::Grid;
+use crate::document::{Block, Depth, Document, Figure, Folded, Section, Table};
 use crate::number;
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Extent {
+pub(crate) enum Scope {
     /// Of the parts those that differ or were kept; the others are counted.
     Short,
     /// Every part.
@@ -19,8 +20,57 @@ pub enum Extent {
     Everything,
 }
 
+/// Both studies as a document.
+pub(crate) fn document(both: &SideBySide, scope: Scope) -> Document {
+    let tables = tables(both, scope).into_iter();
+    let mut sections: Vec<Section> = tables.map(Section::from).collect();
+    sections.insert(PICTURE_AT.min(sections.len()), picture(both));
+    let same = facts("Facts that are the same in both", both, false);
+    sections.push(Section::new(Depth::Page, "").with(Block::Folded(Folded {
+        title: "What does not differ".to_owned(),
+        detail: String::new(),
+        open: false,
+        inner: Section::new(Depth::Every, "").with(Block::Table(same)),
+    })));
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    Document {
+        masthead: [
+            "Niagara report of two studies".to_owned(),
+            format!("Niagara {version}"),
+        ],
+        headline: both.headline.clone(),
+        lead: Vec::new(),
+        warnings: both.warnings.clone(),
+        sections,
+        version,
+        source: "from the results of these two studies alone",
+    }
+}
+
+/// Most figures in the chart: all are in the tables.
+const MAX_DRAWN: usize = 24;
+
+/// Behind which studies these are, and what differs in their set-up.
+const PICTURE_AT: usize = 2;
+
+fn picture(both: &SideBySide) -> Section {
+    let mut drawn: Vec<&Common> = both.total.iter().chain(&both.parts).collect();
+    drawn.truncate(MAX_DRAWN);
+    let picture = two_studies(&drawn).filter(|_| drawn.len() > 1);
+    let figure = picture.map(|picture| {
+        Block::Figure(Figure {
+            title: String::new(),
+            picture,
+            caption:
+                "B over A with its interval in each study: rings are the first, discs the second."
+                    .to_owned(),
+        })
+    });
+    Section::new(Depth::Page, "Both at a glance").with_some(figure)
+}
+
 /// From what was found to what was set up.
-pub(crate) fn grids(both: &SideBySide, extent: Extent) -> Vec<Grid> {
+fn tables(both: &SideBySide, scope: Scope) -> Vec<Table> {
     let mut grids = vec![studies(both)];
     grids.push(differing(both));
     if let Some(total) = &both.total {
@@ -39,21 +89,21 @@ pub(crate) fn grids(both: &SideBySide, extent: Extent) -> Vec<Grid> {
         grids.push(grid);
     }
     if !both.parts.is_empty() {
-        grids.push(parts(both, extent));
+        grids.push(parts(both, scope));
     }
     if let Some(alone) = alone(both) {
         grids.push(alone);
     }
     grids.extend(both.figures.clone());
-    if extent == Extent::Everything {
+    if scope == Scope::Everything {
         grids.push(facts("What does not differ", both, false));
     }
     grids
 }
 
 /// Which study is which.
-fn studies(both: &SideBySide) -> Grid {
-    let mut grid = Grid::new("The two studies", &[("", false), ("", false)]);
+fn studies(both: &SideBySide) -> Table {
+    let mut grid = Table::new("The two studies", &[("", false), ("", false)]);
     for (place, study) in ["first", "second"].into_iter().zip(&both.studies) {
         let mut row = |name: &str, value: &str| {
             if !value.is_empty() {
@@ -70,7 +120,7 @@ fn studies(both: &SideBySide) -> Grid {
 }
 
 /// What differs in set-up.
-fn differing(both: &SideBySide) -> Grid {
+fn differing(both: &SideBySide) -> Table {
     let mut grid = facts("What differs in set-up", both, true);
     let same = both.set_up.iter().filter(|fact| !fact.differs).count();
     let differs = !grid.rows.is_empty();
@@ -88,14 +138,14 @@ fn differing(both: &SideBySide) -> Grid {
 }
 
 /// Facts that differ, or those that do not.
-pub fn facts(heading: &str, both: &SideBySide, differs: bool) -> Grid {
+fn facts(heading: &str, both: &SideBySide, differs: bool) -> Table {
     let mut columns = vec![("", false), ("", false), ("first", false)];
     if differs {
         columns.push(("second", false));
     } else {
         columns[2].0 = "in both";
     }
-    let mut grid = Grid::new(heading, &columns);
+    let mut grid = Table::new(heading, &columns);
     let mut before = "";
     let wanted = |fact: &&Fact| fact.differs == differs;
     for fact in both.set_up.iter().filter(wanted) {
@@ -113,9 +163,9 @@ pub fn facts(heading: &str, both: &SideBySide, differs: bool) -> Grid {
 }
 
 /// What both tried one by one.
-fn parts(both: &SideBySide, extent: Extent) -> Grid {
+fn parts(both: &SideBySide, scope: Scope) -> Table {
     let worth =
-        |part: &&Common| extent != Extent::Short || part.differs || part.kept.contains(&Some(true));
+        |part: &&Common| scope != Scope::Short || part.differs || part.kept.contains(&Some(true));
     let shown: Vec<&Common> = both.parts.iter().filter(worth).collect();
     let how = match both.parts_are {
         "levers" => ", as screened",
@@ -141,8 +191,8 @@ fn parts(both: &SideBySide, extent: Extent) -> Grid {
     grid
 }
 
-fn compared(heading: &str, figures: &[&Common]) -> Grid {
-    let mut grid = Grid::new(
+fn compared(heading: &str, figures: &[&Common]) -> Table {
+    let mut grid = Table::new(
         format!("{heading}: B over A"),
         &[
             ("", false),
@@ -201,11 +251,11 @@ fn shared(both: &SideBySide) -> String {
 }
 
 /// What only one of them tried.
-fn alone(both: &SideBySide) -> Option<Grid> {
+fn alone(both: &SideBySide) -> Option<Table> {
     if both.only_in.iter().all(Vec::is_empty) {
         return None;
     }
-    let mut grid = Grid::new("Tried in one of them only", &[("", false), ("", false)]);
+    let mut grid = Table::new("Tried in one of them only", &[("", false), ("", false)]);
     for (place, titles) in ["first", "second"].into_iter().zip(&both.only_in) {
         if !titles.is_empty() {
             grid.rows.push(vec![place.to_owned(), titles.join(", ")]);

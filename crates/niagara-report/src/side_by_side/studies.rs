@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::common::{self, Common};
 use super::set_up::{self, Fact, Part};
-use crate::grid::Grid;
+use crate::document::Table;
 use crate::{Report, Sides, number};
 
 /// Counted up when a field of the JSON changes its meaning or disappears.
@@ -44,7 +44,7 @@ pub struct SideBySide {
     pub family: usize,
     /// Absolute figures of both studies.
     #[serde(skip)]
-    pub(crate) figures: Option<Grid>,
+    pub(crate) figures: Option<Table>,
 }
 
 /// One of the two.
@@ -213,7 +213,7 @@ fn warnings(
 }
 
 /// What the four sides did in absolute figures.
-fn figures(reports: [&Report; 2]) -> Option<Grid> {
+fn figures(reports: [&Report; 2]) -> Option<Table> {
     let [first, second] = reports.map(Sides::of);
     let (first, second) = (first?, second?);
     let [a, b] = &first.names;
@@ -226,8 +226,8 @@ fn figures(reports: [&Report; 2]) -> Option<Grid> {
     ];
     let mut columns = vec![("", false)];
     columns.extend(heads.iter().map(|head| (head.as_str(), true)));
-    let mut grid = Grid::new("In absolute figures", &columns);
-    let (first, second) = (first.grid(), second.grid());
+    let mut grid = Table::new("In absolute figures", &columns);
+    let (first, second) = (first.table(), second.table());
     // Their ratios stand above, with what is said of them; a row without absolute figures says nothing here.
     let absolute = |row: &&Vec<String>| row[1..3].iter().any(|cell| !cell.is_empty());
     for row in first.rows.iter().filter(absolute) {

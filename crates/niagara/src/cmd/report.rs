@@ -10,7 +10,7 @@ use niagara_check::fault_of;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Files, Report, Sides, View, diagnosed_profiles,
-    keeps_deployed, limits_in_short, may_deploy, node_account_lines, number, wrapped,
+    limits_in_short, may_deploy, node_account_lines, number, wrapped,
 };
 use niagara_server::{Cache, file_digest};
 use niagara_store::{DeployBuild, NodeAccount, Store, Summary, Warning};
@@ -154,8 +154,6 @@ pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
             write_text_library(&deploy, &input)?;
             write_archive(&deploy, &input)
         }
-        // Results of an older Niagara do not hold what deploy/ is made from: what is there stays.
-        None if keeps_deployed(summary) => Ok(()),
         None => write_deploy(&deploy, &[], None),
     }
 }

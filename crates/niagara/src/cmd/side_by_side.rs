@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use niagara_report::{Report, SideBySide, side_by_side_html};
+use niagara_report::{Report, SideBySide};
 use niagara_store::Store;
 
 use crate::progress::{colour_on_stdout, columns_of_stdout};
@@ -36,7 +36,7 @@ pub fn print(studies: [Opened<'_>; 2], format: Format, verbose: bool) -> Result<
             say_text!("{text}");
         }
         Format::Markdown => say_text!("{}", both.markdown()),
-        Format::Html => say_text!("{}", side_by_side_html(&both)),
+        Format::Html => say_text!("{}", both.html()),
         Format::Json => say_text!("{}", both.json()?),
         Format::Csv | Format::Files => bail!(
             "--format csv and --format files are for one study; of two there are text, markdown, html and json, as in\n  \

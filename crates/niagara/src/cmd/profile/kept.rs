@@ -11,6 +11,7 @@ use niagara_report::{
 use niagara_store::{ProfileRecord, Store};
 use serde::Serialize;
 
+use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::Format;
 use crate::whole_file::write;
 
@@ -71,7 +72,10 @@ pub fn report(store: &Store, folder: &Path, format: Format) -> Result<()> {
     };
     match format {
         Format::Text => {
-            say_text!("{}", profile_text(&profiles));
+            say_text!(
+                "{}",
+                profile_text(&profiles, colour_on_stdout(), columns_of_stdout())
+            );
             say!("\nreport: {}", folder.join("report.html").display());
         }
         Format::Json => say!("{}", json()?),

@@ -2,8 +2,6 @@
 
 use console::{measure_text_width, pad_str, truncate_str};
 
-use super::View;
-use crate::sides::Sides;
 use crate::{ink, number};
 
 #[derive(Clone, Copy, PartialEq)]
@@ -15,32 +13,18 @@ pub(super) enum Paint {
     Warning,
 }
 
-pub(super) struct Screen<'a> {
+pub(super) struct Screen {
     pub(super) out: String,
     colour: bool,
     pub(super) width: usize,
-    pub(super) verbose: bool,
-    pub(super) sides: Option<&'a Sides>,
 }
 
-impl<'a> Screen<'a> {
-    pub(super) fn new(view: &View<'a>) -> Self {
+impl Screen {
+    pub(super) fn new(colour: bool, width: usize) -> Self {
         Self {
             out: String::new(),
-            colour: view.colour,
-            width: view.width.clamp(40, 160),
-            verbose: view.verbose,
-            sides: view.sides,
-        }
-    }
-
-    pub(super) fn opening(&mut self, headline: &str, warnings: &[impl std::fmt::Display]) {
-        self.wrapped("", headline, Paint::Bold);
-        if !warnings.is_empty() {
-            self.line("");
-        }
-        for warning in warnings {
-            self.wrapped("  ! ", &warning.to_string(), Paint::Warning);
+            colour,
+            width: width.clamp(40, 160),
         }
     }
 
@@ -49,7 +33,7 @@ impl<'a> Screen<'a> {
         self.wrapped("", text, Paint::Bold);
     }
 
-    pub(super) fn facts(&mut self, facts: &[(&str, String)]) {
+    pub(super) fn facts(&mut self, facts: &[(String, String)]) {
         let names = facts.iter().map(|(name, _)| measure_text_width(name));
         let width = names.max().unwrap_or(0);
         for (name, text) in facts {

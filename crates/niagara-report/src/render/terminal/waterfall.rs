@@ -1,10 +1,9 @@
 //! The way from the starting point to the final variant, a line for each lever.
 
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
-use niagara_stats::Estimate;
-use niagara_store::TuneSummary;
 
 use super::screen::{Paint, Screen, cell};
+use crate::document::{Tone, Way};
 use crate::interval_bar::{Bar, draw};
 use crate::ladder::{self, Step};
 
@@ -53,12 +52,11 @@ impl Layout {
     }
 }
 
-impl Screen<'_> {
+impl Screen {
     /// Every lever, the axis, and how to read it.
-    pub(super) fn waterfall(&mut self, tune: &TuneSummary) {
-        let steps = ladder::steps(tune);
-        let layout = Layout::of(&steps, self.width, self.width < NARROW, 3);
-        for step in &steps {
+    pub(super) fn way(&mut self, way: &Way) {
+        let layout = Layout::of(&way.steps, self.width, self.width < NARROW, 3);
+        for step in &way.steps {
             self.step(step, &layout);
         }
         if layout.bar > 0 {
@@ -78,16 +76,14 @@ impl Screen<'_> {
             ));
         }
         self.line("");
-        let how_to_read = format!("{} {}", ladder::HOW_TO_READ, ladder::N_MEANS);
-        self.wrapped("  ", &how_to_read, Paint::Plain);
-        for meaning in ladder::meanings(tune) {
-            self.wrapped("  ", meaning, Paint::Plain);
+        for note in &way.notes {
+            self.wrapped("  ", note, Paint::Plain);
         }
     }
 
     /// The levers that do most, a line each, and the total.
-    pub(super) fn waterfall_in_short(&mut self, tune: &TuneSummary) {
-        let mut steps = ladder::steps(tune);
+    pub(super) fn way_in_short(&mut self, way: &Way) {
+        let mut steps = way.steps.clone();
         if self.width < NARROW {
             for step in &mut steps {
                 let word = step.standing.split(", n").next().unwrap_or_default();
@@ -110,8 +106,8 @@ impl Screen<'_> {
         for step in &steps[levers..] {
             self.step(step, &layout);
         }
-        if let Some(meaning) = ladder::in_short(tune) {
-            self.wrapped("  ", &meaning, Paint::Plain);
+        for note in &way.notes {
+            self.wrapped("  ", note, Paint::Plain);
         }
     }
 
@@ -124,7 +120,7 @@ impl Screen<'_> {
             high: step.high.ln(),
         };
         let drawn = draw(bar, layout.axis, layout.bar, full);
-        let drawn = self.painted(&drawn, paint_of(&step.estimate));
+        let drawn = self.painted(&drawn, paint_of(Tone::of(&step.estimate)));
         let numbers = pad_str(&step.numbers, layout.numbers, Alignment::Left, None);
         if layout.stacked {
             let title = truncate_str(&step.title, self.width.saturating_sub(26), "…");
@@ -145,12 +141,10 @@ impl Screen<'_> {
 }
 
 /// Blue for a gain, orange for a loss.
-pub(super) fn paint_of(e: &Estimate) -> Paint {
-    if e.low > 1.0 {
-        Paint::Gain
-    } else if e.high < 1.0 {
-        Paint::Loss
-    } else {
-        Paint::Plain
+pub(super) fn paint_of(tone: Tone) -> Paint {
+    match tone {
+        Tone::Gain => Paint::Gain,
+        Tone::Loss => Paint::Loss,
+        Tone::Open => Paint::Plain,
     }
 }

@@ -2,7 +2,7 @@
 
 use niagara_store::{Confirmed, MatrixSummary};
 
-use crate::grid::Grid;
+use crate::document::Table;
 use crate::number;
 use crate::wording::{judged_in_words, load, verdict};
 
@@ -10,7 +10,7 @@ use crate::wording::{judged_in_words, load, verdict};
 const ALMOST: f64 = 0.999;
 
 /// The parts; nothing of a matrix that was measured by one command.
-pub(super) fn parts(matrix: &MatrixSummary) -> Option<Grid> {
+pub(super) fn parts(matrix: &MatrixSummary) -> Option<Table> {
     if matrix.parts.len() < 2 {
         return None;
     }
@@ -21,7 +21,7 @@ pub(super) fn parts(matrix: &MatrixSummary) -> Option<Grid> {
         ("Cells measured", true),
         ("Time", true),
     ];
-    let mut grid = Grid::new("Parts", &columns);
+    let mut grid = Table::new("Parts", &columns);
     grid.long = true;
     for (place, part) in matrix.parts.iter().enumerate() {
         grid.rows.push(vec![
@@ -45,7 +45,7 @@ pub(super) fn parts(matrix: &MatrixSummary) -> Option<Grid> {
 }
 
 /// Confirmations, where there were several or one of a smaller error probability than the matrix's.
-pub(super) fn confirmations(matrix: &MatrixSummary) -> Option<Grid> {
+pub(super) fn confirmations(matrix: &MatrixSummary) -> Option<Table> {
     let counts = matrix.confirmed.as_ref()?;
     let is_alone = matrix.other_confirmations.is_empty();
     if is_alone && counts.comparison.judged().alpha > matrix.header.alpha * ALMOST {
@@ -58,7 +58,7 @@ pub(super) fn confirmations(matrix: &MatrixSummary) -> Option<Grid> {
         ("α", true),
         ("", false),
     ];
-    let mut grid = Grid::new("Confirmations", &columns);
+    let mut grid = Table::new("Confirmations", &columns);
     grid.long = true;
     let row = |confirmed: &Confirmed| {
         let judged = confirmed.comparison.judged();

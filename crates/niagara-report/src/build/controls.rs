@@ -2,16 +2,16 @@
 
 use niagara_store::{Comparison, FinalCheck, MethodControl};
 
-use crate::grid::Grid;
+use crate::document::Table;
 use crate::wording::{judged_in_words, verdict};
 
 /// The controls of a ladder or a matrix, and what its final variant was checked for; none where it has neither.
-pub fn grid(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Grid> {
+pub(super) fn table(controls: &[MethodControl], checks: &[FinalCheck]) -> Option<Table> {
     if controls.is_empty() && checks.is_empty() {
         return None;
     }
     let columns = [("Check", false), ("Result", true), ("", false)];
-    let mut grid = Grid::new("Checks", &columns);
+    let mut grid = Table::new("Checks", &columns);
     let several = controls.iter().any(|one| one.part != controls[0].part);
     for control in controls {
         let (result, words) = match &control.comparison {

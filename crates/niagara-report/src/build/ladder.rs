@@ -3,13 +3,14 @@
 use niagara_stats::Verdict;
 use niagara_store::{LadderRung, LadderSummary, RungOutcome};
 
+use super::{Own, controls, way_heading};
 use crate::all_time::withdrawn;
-use crate::grid::Grid;
-use crate::ladder::Step;
-use crate::number;
+use crate::document::{Block, Depth, Figure, Section, Table};
+use crate::ladder::{HOW_TO_READ, Step};
 use crate::wording::{
     at_its_confidence, better, failed, fresh, judged_in_words, load, units, verdict_on_goal,
 };
+use crate::{chart, number};
 
 pub fn headline(ladder: &LadderSummary) -> String {
     let load = load(&ladder.header.workload, ladder.threads);
@@ -59,7 +60,33 @@ pub fn headline(ladder: &LadderSummary) -> String {
     }
 }
 
-pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
+pub(super) fn own(ladder: &LadderSummary) -> Own {
+    let tables = tables(ladder).into_iter();
+    let checks = controls::table(&ladder.controls, &ladder.header.checks);
+    Own {
+        pictures: vec![picture(ladder)],
+        tables: tables.chain(checks).map(Section::from).collect(),
+        ..Own::default()
+    }
+}
+
+fn picture(ladder: &LadderSummary) -> Section {
+    let section = Section::new(Depth::Page, way_heading(ladder.header.goal));
+    let steps = steps(ladder);
+    if steps.is_empty() {
+        return section;
+    }
+    section.with(Block::Figure(Figure {
+        title: String::new(),
+        picture: chart::waterfall(&steps),
+        caption: format!(
+            "{HOW_TO_READ} A rung is one change, tried on top of those kept before it. Solid bars are kept; hatched ones were measured \
+             and not kept, and the next rung starts without them."
+        ),
+    }))
+}
+
+fn tables(ladder: &LadderSummary) -> Vec<Table> {
     let published = ladder.rungs.iter().any(|rung| rung.published.is_some());
     let mut columns = vec![
         ("Rung", false),
@@ -70,7 +97,7 @@ pub(crate) fn grids(ladder: &LadderSummary) -> Vec<Grid> {
         columns.push(("Published", true));
     }
     columns.push(("Standing", false));
-    let mut grid = Grid::new("Rung by rung", &columns);
+    let mut grid = Table::new("Rung by rung", &columns);
     let mut row =
         |title: String, tps: String, gain: String, then: &Option<String>, standing: String| {
             let mut cells = vec![title, tps, gain];
@@ -154,8 +181,8 @@ fn confidences(ladder: &LadderSummary) -> Option<String> {
 }
 
 /// What the rungs are today, where there is something to say.
-fn today(ladder: &LadderSummary) -> Option<Grid> {
-    let mut words = Grid::new(
+fn today(ladder: &LadderSummary) -> Option<Table> {
+    let mut words = Table::new(
         "What the rungs are today",
         &[("Rung", false), ("Change", false), ("", false)],
     );
@@ -215,7 +242,7 @@ fn standing(rung: &LadderRung) -> String {
 }
 
 /// The waterfall: what was kept moves it on, what was not stands where it was tried.
-pub fn steps(ladder: &LadderSummary) -> Vec<Step> {
+fn steps(ladder: &LadderSummary) -> Vec<Step> {
     let mut reached = 1.0;
     let mut steps = Vec::new();
     for rung in &ladder.rungs {

@@ -3,11 +3,32 @@
 use niagara_stats::IntervalEstimate;
 use niagara_store::{Breakdown, SweepCurve, SweepSummary};
 
-use super::{interval_estimate, interval_over, three_digits};
-use crate::grid::Grid;
-use crate::number;
+use super::{Own, interval_estimate, interval_over, three_digits};
+use crate::document::{Block, Depth, Figure, Section, Table};
+use crate::{chart, number};
 
-pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
+pub(super) fn own(sweep: &SweepSummary) -> Own {
+    Own {
+        pictures: vec![picture(sweep)],
+        tables: tables(sweep).into_iter().map(Section::from).collect(),
+        ..Own::default()
+    }
+}
+
+fn picture(sweep: &SweepSummary) -> Section {
+    let figure = chart::sweep(sweep).map(|picture| {
+        Block::Figure(Figure {
+            title: String::new(),
+            picture,
+            caption: "Points are geometric means over fresh starts with their intervals; lines are the fitted scalability law; the ring \
+                      is the knee. The axis of threads is logarithmic."
+                .to_owned(),
+        })
+    });
+    Section::new(Depth::Page, "Throughput over threads").with_some(figure)
+}
+
+fn tables(sweep: &SweepSummary) -> Vec<Table> {
     let mut grids = Vec::new();
     if !sweep.ratios.is_empty() {
         let names: Vec<&str> = sweep
@@ -17,7 +38,7 @@ pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
             .collect();
         let [first, second] =
             [names.first(), names.get(1)].map(|name| name.copied().unwrap_or_default());
-        let mut grid = Grid::new(
+        let mut grid = Table::new(
             format!("{second} over {first}"),
             &[
                 ("Threads", true),
@@ -53,7 +74,7 @@ pub(crate) fn grids(sweep: &SweepSummary) -> Vec<Grid> {
 }
 
 /// Each of several variants over the first and over the one before it.
-fn by_round(sweep: &SweepSummary) -> Option<Grid> {
+fn by_round(sweep: &SweepSummary) -> Option<Table> {
     let mut pairs: Vec<(usize, usize)> = Vec::new();
     for one in &sweep.by_round {
         if !pairs.contains(&(one.of, one.over)) {
@@ -64,7 +85,7 @@ fn by_round(sweep: &SweepSummary) -> Option<Grid> {
         let curve = sweep.curves.get(index);
         curve.map_or("", |curve| curve.title.as_str())
     };
-    let mut grid = Grid::new(
+    let mut grid = Table::new(
         "Variants over each other, round by round",
         &[
             ("Variant", false),
@@ -96,8 +117,8 @@ fn by_round(sweep: &SweepSummary) -> Option<Grid> {
 }
 
 /// How unevenly connections were served, all variants beside each other.
-fn unevenness(sweep: &SweepSummary) -> Option<Grid> {
-    let mut grid = Grid::new(
+fn unevenness(sweep: &SweepSummary) -> Option<Table> {
+    let mut grid = Table::new(
         "Fairness: how far connections lie apart",
         &[
             ("Variant", false),
@@ -132,8 +153,8 @@ fn unevenness(sweep: &SweepSummary) -> Option<Grid> {
     (!grid.rows.is_empty()).then_some(grid)
 }
 
-fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {
-    let mut grid = Grid::new(
+fn throughput(curve: &SweepCurve, alpha: f64) -> Table {
+    let mut grid = Table::new(
         format!("{}: throughput and latency", curve.title),
         &[
             ("Threads", true),
@@ -201,8 +222,8 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Grid {
     grid
 }
 
-fn where_time_goes(curve: &SweepCurve) -> Grid {
-    let mut grid = Grid::new(
+fn where_time_goes(curve: &SweepCurve) -> Table {
+    let mut grid = Table::new(
         format!("{}: where the time goes", curve.title),
         &[
             ("Threads", true),
@@ -259,8 +280,8 @@ fn where_time_goes(curve: &SweepCurve) -> Grid {
     grid
 }
 
-fn laws(sweep: &SweepSummary) -> Grid {
-    let mut grid = Grid::new(
+fn laws(sweep: &SweepSummary) -> Table {
+    let mut grid = Table::new(
         "The scalability law",
         &[
             ("", false),

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use niagara_stats::Verdict;
-use niagara_store::{BuildCheck, BuildNote, NotTried, Summary, TuneSummary};
+use niagara_store::{NotTried, Summary, TuneSummary};
 
 use super::View;
 use super::screen::{Paint, Screen};
+use crate::handover::{has_deployment, is_proven, is_unchecked, may_deploy};
 use crate::number;
 use crate::wording;
 
@@ -27,46 +27,7 @@ pub struct Files {
     pub builds: Option<String>,
 }
 
-/// Whether a study of this kind may end with something to install.
-pub fn may_deploy(summary: &Summary) -> bool {
-    match summary {
-        Summary::Tune(_) | Summary::Ladder(_) | Summary::Matrix(_) => true,
-        Summary::Compare(_) | Summary::Sweep(_) => false,
-    }
-}
-
-/// Whether fresh duels proved a final variant to be better than the start.
-fn is_proven(summary: &Summary) -> bool {
-    let verdict = summary
-        .comparison()
-        .and_then(|found| found.judged().verdict);
-    may_deploy(summary) && verdict == Some(Verdict::Faster)
-}
-
-/// Whether there is something to hand over.
-fn has_deployment(summary: &Summary) -> bool {
-    may_deploy(summary) && summary.header().deployment.is_some()
-}
-
-/// Whether what was proven still is to be checked before it is handed over: the study was stopped in between.
-pub(crate) fn is_unchecked(summary: &Summary) -> bool {
-    let has_neither = summary.header().checks.is_empty() && !has_deployment(summary);
-    has_neither && is_proven(summary) && !summary.is_complete()
-}
-
-/// Whether results without what deploy/ is made from may have one all the same: those of an older Niagara, which did not
-/// keep it. That was before final variants were checked: results with checks lack it because something was found, and so do
-/// those whose build is not known to be correct.
-pub fn keeps_deployed(summary: &Summary) -> bool {
-    let build = BuildNote::of_what_is_handed_over(&summary.header().builds);
-    let is_doubted = build.is_some_and(|note| !matches!(note.check, BuildCheck::Passed(_)));
-    is_proven(summary)
-        && !is_unchecked(summary)
-        && summary.header().checks.is_empty()
-        && !is_doubted
-}
-
-impl Screen<'_> {
+impl Screen {
     /// Limits and files; on one screen also where the rest is.
     pub(super) fn ending(&mut self, summary: &Summary, view: &View<'_>) {
         for limit in view.limits {
@@ -110,20 +71,20 @@ impl Screen<'_> {
             }
         }
         if let Summary::Matrix(matrix) = summary
-            && let Some(left) = crate::study::left(matrix)
+            && let Some(left) = crate::build::left(matrix)
         {
             self.wrapped("left:    ", &left, Paint::Plain);
         }
         if let Some(builds) = &files.builds {
             self.wrapped("builds:  ", builds, Paint::Plain);
         }
-        if self.verbose {
+        if view.verbose {
             self.line(&format!("results: {}", files.results.display()));
         }
         if let Some(next) = next {
             self.wrapped("next:    ", next, Paint::Plain);
         }
-        if !self.verbose {
+        if !view.verbose {
             let named = files
                 .named
                 .as_ref()

@@ -5,15 +5,15 @@ use niagara_store::{
     Cell, CellOutcome, Comparison, Goal, MatrixSummary, best_combination, mean_gains,
 };
 
-use super::interval_estimate;
 use super::parts::{confirmations, left, parts};
+use super::{Own, controls, interval_estimate};
 use crate::all_time::withdrawn;
-use crate::grid::Grid;
-use crate::number;
+use crate::document::{Block, Depth, Figure, Section, Table};
 use crate::wording::{
     at_its_confidence, better_than, failed, fresh, judged_by, judged_in_words, units,
     verdict_on_goal,
 };
+use crate::{chart, number};
 
 pub fn headline(matrix: &MatrixSummary) -> String {
     let measured = measured_cells(matrix);
@@ -98,7 +98,37 @@ fn without_confirmation(matrix: &MatrixSummary, cells: &str) -> String {
     format!("{which} better on the whole than the baseline ({cells})")
 }
 
-pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
+pub(super) fn own(matrix: &MatrixSummary) -> Own {
+    let tables = tables(matrix).into_iter();
+    let checks = controls::table(&matrix.controls, &matrix.header.checks);
+    Own {
+        pictures: (0..matrix.workloads.len())
+            .map(|workload| picture(matrix, workload))
+            .collect(),
+        tables: tables.chain(checks).map(Section::from).collect(),
+        ..Own::default()
+    }
+}
+
+fn picture(matrix: &MatrixSummary, workload: usize) -> Section {
+    let heading = format!(
+        "{}{}",
+        matrix.workloads[workload].name,
+        kind(matrix, workload)
+    );
+    let picture = chart::cells(matrix, workload);
+    let figure = picture.map(|picture| {
+        Block::Figure(Figure {
+            title: String::new(),
+            picture,
+            caption: "Gain over the baseline. Filled: a difference was called; ring: none was."
+                .to_owned(),
+        })
+    });
+    Section::new(Depth::Page, heading).with_some(figure)
+}
+
+fn tables(matrix: &MatrixSummary) -> Vec<Table> {
     let mut grids = Vec::new();
     let measured = || matrix.cells.iter().filter_map(Cell::comparison);
     let goal = measured()
@@ -118,7 +148,7 @@ pub(crate) fn grids(matrix: &MatrixSummary) -> Vec<Grid> {
             .collect();
         let mut all: Vec<(&str, bool)> = vec![("Combination", false)];
         all.extend(columns.iter().map(|column| (column.as_str(), true)));
-        let mut grid = Grid::new(
+        let mut grid = Table::new(
             format!("{}{kind}: {goal} over the baseline", workload.name),
             &all,
         );
@@ -188,12 +218,12 @@ fn on_several_machines(comparison: &Comparison) -> bool {
 }
 
 /// How far fresh starts lie apart, of each combination and of the baseline that it met; of duels alone.
-fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
+fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Table> {
     if matrix.header.protocol != "duel" {
         return None;
     }
     let mut several = false;
-    let mut grid = Grid::new(
+    let mut grid = Table::new(
         format!(
             "{}: how far fresh starts lie apart",
             matrix.workloads[workload].name
@@ -248,12 +278,12 @@ fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Grid> {
 }
 
 /// What was not measured, or not to the end, and why: a row for a combination where that is so of all of its cells.
-fn not_measured(matrix: &MatrixSummary) -> Option<Grid> {
+fn not_measured(matrix: &MatrixSummary) -> Option<Table> {
     let heading = match matrix.cells.iter().any(|cell| cell.failure().is_some()) {
         true => "Failed, or not measured",
         false => "Not measured",
     };
-    let mut grid = Grid::new(heading, &[("Cell", false), ("Why", false)]);
+    let mut grid = Table::new(heading, &[("Cell", false), ("Why", false)]);
     grid.long = true;
     for title in titles(matrix) {
         let cells: Vec<&Cell> = (matrix.cells.iter())

@@ -3,7 +3,7 @@
 use console::{measure_text_width, pad_str};
 
 use super::screen::{Paint, Screen, cell, wrap};
-use crate::grid::Grid;
+use crate::document::{Column, Table};
 
 /// Narrower than this, what stood beside goes beneath.
 const STACKED_BELOW: usize = 84;
@@ -18,21 +18,9 @@ pub(super) struct Row {
     pub(super) paint: Paint,
 }
 
-impl Screen<'_> {
-    pub(super) fn full_grid(&mut self, grid: &Grid) {
-        self.heading(&grid.heading);
-        self.grid(grid);
-        for note in &grid.notes {
-            self.wrapped("  ", note, Paint::Plain);
-        }
-    }
-
-    /// The same on a screen that shows only what matters most: without what is for the long form, without the columns that can
-    /// be spared where all do not fit, and with its first note at the most.
-    pub(super) fn short_grid(&mut self, grid: &Grid) {
-        if grid.long {
-            return;
-        }
+impl Screen {
+    /// A table on one screen: without the columns that can be spared where all do not fit.
+    pub(super) fn short_grid(&mut self, grid: &Table) {
         let mut grid = grid.clone();
         for column in grid.spare.clone() {
             if self.fits(&grid) {
@@ -40,25 +28,21 @@ impl Screen<'_> {
             }
             grid.leave_out(column);
         }
-        self.heading(&grid.heading);
         self.grid(&grid);
-        for note in grid.notes.iter().take(grid.short_notes) {
-            self.wrapped("  ", note, Paint::Plain);
-        }
     }
 
-    fn fits(&self, grid: &Grid) -> bool {
+    fn fits(&self, grid: &Table) -> bool {
         grid.widths().iter().map(|width| width + 2).sum::<usize>() <= self.width
     }
 
     /// Columns side by side where they fit; else a block for each row.
-    pub(super) fn grid(&mut self, grid: &Grid) {
+    pub(super) fn grid(&mut self, grid: &Table) {
         if grid.rows.is_empty() {
             return;
         }
         if !self.fits(grid) {
             for (index, row) in grid.rows.iter().enumerate() {
-                self.block(&grid.columns, row, grid.strong.contains(&index));
+                self.row_block(&grid.columns, row, grid.strong.contains(&index));
             }
             return;
         }
@@ -66,8 +50,8 @@ impl Screen<'_> {
         let line = |cells: &mut dyn Iterator<Item = &String>| {
             let padded: Vec<String> = cells
                 .zip(grid.columns.iter().zip(&widths))
-                .map(|(cell, ((_, number), width))| {
-                    let side = if *number {
+                .map(|(cell, ((_, kind), width))| {
+                    let side = if *kind == Column::Figures {
                         console::Alignment::Right
                     } else {
                         console::Alignment::Left
@@ -98,7 +82,7 @@ impl Screen<'_> {
     }
 
     /// A row of a table that is too wide: its name, beneath it what stands in the columns.
-    pub(super) fn block(&mut self, columns: &[(String, bool)], row: &[String], strong: bool) {
+    fn row_block(&mut self, columns: &[(String, Column)], row: &[String], strong: bool) {
         let named = columns.iter().take_while(|(name, _)| name.is_empty());
         let named = named.count().max(1).min(row.len());
         let filled = |cells: &[String]| -> Vec<String> {

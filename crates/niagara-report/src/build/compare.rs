@@ -1,0 +1,72 @@
+//! A comparison of two variants.
+
+use niagara_store::CompareSummary;
+
+use super::{Own, decisive, lesser_in_short};
+use crate::document::{Block, Claim, Depth, Figure, Section};
+use crate::{Sides, chart, number, wording};
+
+pub(super) fn own(compare: &CompareSummary, sides: Option<&Sides>) -> Own {
+    let comparison = &compare.comparison;
+    let main = decisive(comparison);
+    let main = Claim {
+        title: format!("{}, B over A", main.title),
+        note: String::new(),
+        ..main
+    };
+    let verdict = Section::new(Depth::Brief, "").with(Block::Claims(vec![main]));
+    Own {
+        pictures: vec![picture(compare)],
+        claims: vec![verdict, lesser_in_short(comparison, sides)],
+        facts: facts_in_short(compare),
+        method: (compare.header.protocol == "duel").then(|| METHOD.to_owned()),
+        ..Own::default()
+    }
+}
+
+fn picture(compare: &CompareSummary) -> Section {
+    let picture = chart::comparison(&compare.comparison);
+    let figure = picture.map(|picture| {
+        Block::Figure(Figure {
+            title: String::new(),
+            picture,
+            caption: "Each with its interval; the first is what was decided by. Of CPU and latency lower is better.".to_owned(),
+        })
+    });
+    Section::new(Depth::Page, "B over A").with_some(figure)
+}
+
+/// Who they are, and how it was measured.
+fn facts_in_short(compare: &CompareSummary) -> Vec<(String, String)> {
+    let (header, comparison) = (&compare.header, &compare.comparison);
+    let judged = comparison.judged();
+    let duels = number::count(judged.duels, "duel");
+    let mut evidence = format!("{duels}, {}", wording::error_probability(judged));
+    if let (None, Some(next)) = (judged.verdict, judged.next_look) {
+        evidence += &format!(", judged next after {}", number::count(next, "duel"));
+    }
+    let mut facts = Vec::new();
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    fact("A", comparison.a.clone());
+    fact("B", comparison.b.clone());
+    fact("evidence", evidence);
+    for (name, value) in wording::builds(&header.builds) {
+        fact(&name, value);
+    }
+    if let Some(nodes) = wording::nodes(comparison) {
+        fact("nodes", nodes);
+    }
+    if let Some(taken) = wording::others_took(comparison) {
+        fact("others", taken);
+    }
+    fact(
+        "time",
+        format!("{}; seed {}", wording::time(header), header.seed),
+    );
+    facts
+}
+
+const METHOD: &str = "A and B are alive at once on identical data; the load moves between them in short slices, in random order, while \
+    the idle one is frozen. Two neighbouring slices, one of each, are a couple; some dozens of couples after a fresh start of both \
+    servers are a duel. A duel gives one figure, and duels are what the interval is made from. It holds for this machine and this \
+    workload.";

@@ -1,0 +1,328 @@
+//! Documents from results: what all kinds of study have here, what one kind has in a file of its own.
+
+mod compare;
+mod controls;
+mod evidence;
+mod intervals;
+mod ladder;
+mod matrix;
+mod parts;
+mod record;
+mod sweep;
+mod sweep_headline;
+mod tune;
+
+use niagara_stats::Verdict;
+use niagara_store::{About, Comparison, Goal, StudyHeader, Summary};
+
+use crate::applying::{HEADING, applying, applying_in_short};
+use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
+use crate::{Report, Sides, chart, number, profile, wording};
+
+pub(crate) use intervals::interval_estimate;
+use intervals::{interval_over, three_digits};
+pub(crate) use ladder::headline as ladder_headline;
+pub(crate) use matrix::headline as matrix_headline;
+pub(crate) use matrix::trained_mark;
+pub(crate) use parts::left;
+pub(crate) use sweep_headline::headline as sweep_headline;
+
+/// What one kind of study has that others have not.
+#[derive(Default)]
+struct Own {
+    /// What was found at a glance.
+    pictures: Vec<Section>,
+    /// Claims for one screen.
+    claims: Vec<Section>,
+    /// What was found.
+    tables: Vec<Section>,
+    /// What was not measured.
+    not_tried: Vec<Section>,
+    /// How it was measured, for one screen.
+    facts: Vec<(String, String)>,
+    /// How it was measured, in words.
+    method: Option<String>,
+}
+
+/// The report of a study; without a result, of what is stored until now.
+pub(crate) fn report(report: &Report) -> Document {
+    let sides = Sides::of(report);
+    let mut document = match &report.summary {
+        Some(summary) => study(summary, sides.as_ref(), Some(report)),
+        None => unfinished(report),
+    };
+    document.masthead = [
+        format!("Niagara {}", report.study.kind),
+        number::moment(report.study.started_unix_ms),
+    ];
+    document.version.clone_from(&report.study.niagara_version);
+    document.sections.extend(record::sections(report));
+    document
+}
+
+/// What a summary says; with the `report` that it is from, also what its duels show.
+pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Report>) -> Document {
+    let header = summary.header();
+    let comparison = summary.comparison();
+    let own = match summary {
+        Summary::Tune(tune) => tune::own(tune, sides),
+        Summary::Compare(compare) => compare::own(compare, sides),
+        Summary::Ladder(ladder) => ladder::own(ladder),
+        Summary::Matrix(matrix) => matrix::own(matrix),
+        Summary::Sweep(sweep) => sweep::own(sweep),
+    };
+    let facts = match summary {
+        Summary::Tune(_) | Summary::Compare(_) => own.facts,
+        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => facts_in_short(summary),
+    };
+    let mut sections = own.pictures;
+    sections.extend(own.claims);
+    sections.push(costs(summary));
+    sections.extend(comparison.map(verdicts));
+    sections.extend(sides.map(|sides| Section::from(sides.table()).at(Depth::Long)));
+    sections.extend(header.about.as_ref().map(about));
+    sections.extend(own.tables);
+    let in_short = sides.map(|sides| sides.table_in_short(header.goal));
+    sections.extend(in_short.map(|table| Section::from(table).at(Depth::Brief)));
+    if let Some(report) = report {
+        let profiles = report.profiles.iter();
+        sections.extend(
+            profiles
+                .flat_map(profile::sections_in_short)
+                .map(Section::from),
+        );
+        sections.extend(comparison.map(|comparison| evidence::section(report, comparison)));
+    }
+    let replay = comparison.and_then(|comparison| comparison.replay.as_ref());
+    let replay = replay.into_iter().flat_map(crate::replay::tables);
+    sections.extend(replay.map(Section::from));
+    sections.extend(own.not_tried);
+    sections.push(method(summary, own.method));
+    let mut in_short = owned(applying_in_short(summary).unwrap_or_default());
+    in_short.extend(facts);
+    sections.push(Section::new(Depth::Brief, "").with_some(Facts::short(in_short)));
+    let flawless = sides.is_some_and(Sides::had_no_errors);
+    let errors = if flawless { "; no errors" } else { "" };
+    Document {
+        masthead: [String::new(), String::new()],
+        headline: crate::headline(summary),
+        lead: vec![
+            (Depth::Brief, format!("{}{errors}", header.workload)),
+            (
+                Depth::Long,
+                format!("{} · {}", header.server_version, header.workload),
+            ),
+        ],
+        warnings: wording::warnings(summary)
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
+        sections,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        source: "from the results of this study alone",
+    }
+}
+
+/// A study without a result: the machine's noise, or one that was stopped.
+fn unfinished(report: &Report) -> Document {
+    let phase = report.main_phase();
+    let over_time = chart::throughput(&report.main_duels(), &report.slices);
+    let picture = over_time.map(|picture| {
+        evidence::over_time(
+            picture,
+            "Transactions per second of every slice; lines are medians of a duel's slices."
+                .to_owned(),
+        )
+    });
+    let stopped = "What was measured until then is stored. The same command continues from here.";
+    Document {
+        masthead: [String::new(), String::new()],
+        headline: report.headline(),
+        lead: (phase != niagara_store::Phase::Noise)
+            .then(|| (Depth::Long, stopped.to_owned()))
+            .into_iter()
+            .collect(),
+        warnings: Vec::new(),
+        sections: vec![Section::new(Depth::Page, "").with_some(picture)],
+        version: String::new(),
+        source: "from the results of this study alone",
+    }
+}
+
+/// What it costs to apply, for whoever decides; nothing of a study that ends with nothing to apply.
+fn costs(summary: &Summary) -> Section {
+    let lines = applying(summary).unwrap_or_default();
+    Section::new(Depth::Long, HEADING).with_some(Facts::wide(owned(lines)))
+}
+
+fn owned(facts: Vec<(&str, String)>) -> Vec<(String, String)> {
+    let facts = facts.into_iter();
+    facts
+        .map(|(name, value)| (name.to_owned(), value))
+        .collect()
+}
+
+/// Every figure of a comparison, the one that decides first.
+fn verdicts(comparison: &Comparison) -> Section {
+    let mut claims = vec![decisive(comparison)];
+    claims.extend(lesser(comparison));
+    Section::new(Depth::Long, "Verdicts")
+        .named("figures")
+        .with(Block::Claims(claims))
+}
+
+/// The figure that decides.
+fn decisive(comparison: &Comparison) -> Claim {
+    let judged = comparison.judged();
+    let duels = number::count(judged.duels, "duel");
+    let mut note = format!("{duels}, {}", wording::error_probability(judged));
+    if let (None, Some(next)) = (judged.verdict, judged.next_look) {
+        note += &format!("; judged next after {}", number::count(next, "duel"));
+    }
+    let is_called = matches!(
+        judged.verdict,
+        Some(Verdict::Faster | Verdict::Slower) if !judged.was_called_earlier()
+    );
+    Claim {
+        title: comparison.goal.title().to_owned(),
+        estimate: comparison.goal.figure(&judged.estimate),
+        verdict: wording::verdict_on_goal(comparison),
+        note,
+        tone: match is_called {
+            true => Tone::of(&judged.estimate),
+            false => Tone::Open,
+        },
+    }
+}
+
+/// What else changed.
+fn lesser(comparison: &Comparison) -> impl Iterator<Item = Claim> {
+    let claims = wording::lesser_claims(comparison).into_iter();
+    claims.map(|claim| Claim {
+        title: claim.title.to_owned(),
+        estimate: claim.estimate,
+        verdict: String::new(),
+        note: claim.note.to_owned(),
+        tone: Tone::Open,
+    })
+}
+
+/// What else changed, for one screen: what no table of figures beside it has.
+fn lesser_in_short(comparison: &Comparison, sides: Option<&Sides>) -> Section {
+    let is_elsewhere = |claim: &Claim| sides.is_some() && claim.title != wording::AS_MEASURED;
+    let claims: Vec<Claim> = lesser(comparison)
+        .filter(|claim| !is_elsewhere(claim))
+        .collect();
+    let goal = comparison.goal.title().to_lowercase();
+    let section = Section::new(Depth::Brief, format!("Beside {goal}"));
+    match claims.is_empty() {
+        true => section,
+        false => section.with(Block::Claims(claims)),
+    }
+}
+
+/// The words that open a study.
+fn about(about: &About) -> Section {
+    let mut section = Section::new(Depth::Long, about.title.clone());
+    for (heading, words) in [
+        ("What was asked then", about.asked.as_str()),
+        ("What has changed since", about.changed.as_str()),
+        ("What is measured now", about.measured.as_str()),
+        ("This size", about.note.as_deref().unwrap_or_default()),
+    ] {
+        if !words.is_empty() {
+            section = section.with(Block::Text(format!("{heading}: {words}")));
+        }
+    }
+    if let Some(published) = &about.published {
+        section = section.with(Block::Code(published.clone()));
+    }
+    if let Some(source) = &about.source {
+        section = section.with(Block::Note(format!("Source: {source}")));
+    }
+    section
+}
+
+/// How it was measured.
+fn method(summary: &Summary, words: Option<String>) -> Section {
+    let mut section = Section::new(Depth::Long, "How it was measured").named("method");
+    if let Some(words) = words {
+        section = section.with_at(Depth::Page, Block::Text(words));
+    }
+    section.with_some(Facts::short(method_facts(summary)))
+}
+
+/// How a study of a file was measured, for one screen.
+fn facts_in_short(summary: &Summary) -> Vec<(String, String)> {
+    let left_out = [
+        "protocol",
+        "noise",
+        "couples",
+        "error probability",
+        "server",
+    ];
+    let facts = method_facts(summary).into_iter();
+    facts
+        .filter(|(name, _)| !left_out.contains(&name.as_str()))
+        .collect()
+}
+
+fn method_facts(summary: &Summary) -> Vec<(String, String)> {
+    let header = summary.header();
+    let comparison = summary.comparison();
+    let is_tune = matches!(summary, Summary::Tune(_));
+    let mut facts = wording::builds(&header.builds);
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    if let Summary::Compare(compare) = summary {
+        fact("A", compare.comparison.a.clone());
+        fact("B", compare.comparison.b.clone());
+    }
+    fact("time", wording::time(header));
+    fact("protocol", header.protocol.clone());
+    if let Some(sd) = header.sd_duel {
+        fact("noise", wording::noise(sd, is_tune));
+    }
+    if let Some(comparison) = comparison {
+        fact("couples", wording::couples(comparison));
+    }
+    if let Some(nodes) = comparison.and_then(wording::nodes) {
+        fact("nodes", nodes);
+    }
+    // Where a caution says that it is the figure to go by.
+    let cautioned = comparison.filter(|found| found.caution.is_some());
+    if let Some(estimate) = cautioned.and_then(|found| found.unadjusted) {
+        fact("throughput as measured", number::estimate(&estimate));
+    }
+    fact("error probability", error_probability(summary, header));
+    fact("server", header.server_version.clone());
+    fact("seed", header.seed.to_string());
+    facts
+}
+
+fn error_probability(summary: &Summary, header: &StudyHeader) -> String {
+    match summary {
+        Summary::Tune(_) => format!(
+            "α = {} for the total; as much again is shared by the single levers",
+            header.alpha
+        ),
+        Summary::Compare(compare) => format!(
+            "{}, over all looks",
+            wording::error_probability(compare.comparison.judged())
+        ),
+        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => {
+            format!("α = {}", header.alpha)
+        }
+    }
+}
+
+/// The heading of a way from the starting point, with what it is judged by.
+fn way_heading(goal: Goal) -> String {
+    let heading = "From the starting point to the final variant";
+    match goal {
+        Goal::Throughput => heading.to_owned(),
+        goal => format!(
+            "{heading}: {}",
+            wording::judged_by(goal).replacen('B', "b", 1)
+        ),
+    }
+}

@@ -1,0 +1,127 @@
+//! What a colleague needs to check and to repeat it: command, machine, variants, events.
+
+use niagara_store::VariantRecord;
+use serde_json::Value;
+
+use crate::document::{Block, Column, Depth, Facts, Folded, Section, Table};
+use crate::flat::flat;
+use crate::{Report, node_account, number};
+
+pub(super) fn sections(report: &Report) -> Vec<Section> {
+    vec![
+        nodes_held(report),
+        repeat(report),
+        variants(report),
+        Section::new(Depth::Page, "The machine").with(tree(&report.study.machine)),
+        Section::new(Depth::Page, "").with(Block::Folded(Folded {
+            title: "The plan".to_owned(),
+            detail: String::new(),
+            open: false,
+            inner: Section::new(Depth::Every, "").with(tree(&report.study.plan)),
+        })),
+        events(report),
+    ]
+}
+
+fn repeat(report: &Report) -> Section {
+    let study = &report.study;
+    let mut section = Section::new(Depth::Long, "To repeat it")
+        .named("repeat")
+        .with(Block::Code(study.command.clone()))
+        .with(Block::Note(format!(
+            "Seed {seed} (`--seed {seed}` draws the same order), Niagara {}, begun {}.",
+            study.niagara_version,
+            number::moment(study.started_unix_ms),
+            seed = study.seed,
+        )));
+    let (judged, screened) = report.judged_and_screened();
+    for variant in judged {
+        section = section.with_at(Depth::Text, launched(variant, false));
+    }
+    if screened.is_empty() {
+        return section;
+    }
+    let rest = format!(
+        "and {} of the screening and the search: report.html has their commands, results.db all of them",
+        screened.len()
+    );
+    section.with_at(Depth::Text, Block::Note(rest))
+}
+
+fn variants(report: &Report) -> Section {
+    let (judged, screened) = report.judged_and_screened();
+    let mut section = Section::new(Depth::Page, "Variants as launched");
+    for variant in &judged {
+        section = section.with(launched(variant, judged.len() <= 2));
+    }
+    if screened.is_empty() {
+        return section;
+    }
+    let count = number::count(screened.len(), "variant");
+    let mut inner = Section::new(Depth::Every, "");
+    for variant in screened {
+        inner = inner.with(launched(variant, false));
+    }
+    section.with(Block::Folded(Folded {
+        title: format!("{count} of the screening"),
+        detail: String::new(),
+        open: false,
+        inner,
+    }))
+}
+
+fn launched(variant: &VariantRecord, open: bool) -> Block {
+    Block::Folded(Folded {
+        title: variant.label.clone(),
+        detail: variant.server_version.clone(),
+        open,
+        inner: Section::new(Depth::Every, "")
+            .with(Block::Code(variant.command.clone()))
+            .with_at(Depth::Page, tree(&variant.content)),
+    })
+}
+
+/// Every second that a node was held.
+fn nodes_held(report: &Report) -> Section {
+    let section = Section::new(Depth::Long, "What nodes were held for");
+    let Some(account) = &report.nodes_held else {
+        return section;
+    };
+    let rows = node_account::rows(account).into_iter();
+    let rows = rows.map(|(name, seconds)| (name.to_owned(), format!("{seconds} s")));
+    let section = section
+        .with(Block::Note(format!(
+            "{}, {:.0} % of the seconds under load in duels that count.",
+            number::count(account.workers, "worker"),
+            100.0 * account.seconds.share_of_load()
+        )))
+        .with_some(Facts::short(rows.collect()));
+    match node_account::troubles(account) {
+        none if none.is_empty() => section,
+        troubles => section.with(Block::List(troubles)),
+    }
+}
+
+fn events(report: &Report) -> Section {
+    let heading = "What happened besides";
+    let section = Section::new(Depth::Page, heading);
+    if report.events.is_empty() {
+        return section;
+    }
+    let columns = ["When", "What", "Details"].map(|name| (name, Column::Words));
+    let mut table = Table::of(heading, &columns);
+    for event in &report.events {
+        table.rows.push(vec![
+            number::moment(event.unix_ms),
+            event.kind.clone(),
+            event.text.clone(),
+        ]);
+    }
+    section.with(Block::Table(table))
+}
+
+/// JSON of any shape, flat: `cpu › model  Xeon …`.
+fn tree(value: &Value) -> Block {
+    let nothing = || Block::Note("Nothing recorded.".to_owned());
+    Facts::short(flat(value)).unwrap_or_else(nothing)
+}

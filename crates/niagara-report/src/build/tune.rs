@@ -1,0 +1,229 @@
+//! A tuning: the way from the starting point, every lever that was screened, what was not tried.
+
+use niagara_store::{NotTried, Screened, TuneSummary};
+
+use super::{Own, lesser_in_short, way_heading};
+use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
+use crate::ladder::{self, is_added};
+use crate::{Sides, chart, number, wording};
+
+/// Levers of the final variant that are shown at once.
+const MAX_OPEN: usize = 12;
+
+pub(super) fn own(tune: &TuneSummary, sides: Option<&Sides>) -> Own {
+    let total = tune.total.as_ref();
+    Own {
+        pictures: way(tune),
+        claims: total
+            .map(|total| lesser_in_short(total, sides))
+            .into_iter()
+            .collect(),
+        tables: vec![rungs(tune), screened(tune), together(tune), searched(tune)],
+        not_tried: vec![not_tried(&tune.not_tried)],
+        facts: facts_in_short(tune),
+        method: Some(method(tune.header.alpha)),
+    }
+}
+
+/// The way to the final variant: every step with how to read it, and for one screen.
+fn way(tune: &TuneSummary) -> Vec<Section> {
+    if tune.rungs.is_empty() {
+        return Vec::new();
+    }
+    let mut notes = vec![ladder::HOW_TO_READ.to_owned()];
+    notes.extend(ladder::meanings(tune).into_iter().map(str::to_owned));
+    notes.push(ladder::N_MEANS.to_owned());
+    let section = |depth, notes| {
+        let way = Way {
+            steps: ladder::steps(tune),
+            judged_by: wording::judged_by(tune.header.goal),
+            notes,
+        };
+        Section::new(depth, way_heading(tune.header.goal)).with(Block::Way(way))
+    };
+    let in_short = ladder::in_short(tune).into_iter().collect();
+    vec![section(Depth::Long, notes), section(Depth::Brief, in_short)]
+}
+
+/// What each lever of the final variant changes, and why.
+fn rungs(tune: &TuneSummary) -> Section {
+    let section = Section::new(Depth::Page, "The levers of the final variant");
+    if tune.rungs.is_empty() {
+        return section;
+    }
+    let mut table = Table::of(
+        "The levers of the final variant",
+        &[
+            ("Lever", Column::Words),
+            ("Change", Column::Code),
+            ("Screened", Column::Figures),
+            ("Fresh duels", Column::Figures),
+            ("Risk", Column::Words),
+        ],
+    );
+    for rung in &tune.rungs {
+        let screened = &rung.screened;
+        let change = match &rung.chosen {
+            Some(chosen) => format!("{chosen}\nscreened with `{}`", screened.change),
+            None => screened.change.clone(),
+        };
+        let claim = rung.claim.as_ref().map(|claim| {
+            let judged = claim.judged();
+            format!(
+                "{}\n{}, {}",
+                number::estimate(&judged.estimate),
+                wording::verdict_on_goal(claim),
+                number::count(judged.duels, "duel")
+            )
+        });
+        table.rows.push(vec![
+            format!("{}\n{}", screened.title, rung.why),
+            change,
+            number::estimate(&screened.effect),
+            claim.unwrap_or(number::NOTHING.to_owned()),
+            rung.risk.clone(),
+        ]);
+    }
+    section.with(Block::Folded(Folded {
+        title: "What each changes, and why".to_owned(),
+        detail: String::new(),
+        open: tune.rungs.len() <= MAX_OPEN,
+        inner: Section::new(Depth::Every, "").with(Block::Table(table)),
+    }))
+}
+
+/// Every lever as it was screened.
+fn screened(tune: &TuneSummary) -> Section {
+    let section = Section::new(Depth::Long, "All levers as screened").named("levers");
+    let Some(forest) = chart::forest(tune) else {
+        return section;
+    };
+    let mut table = Table::of(
+        "All screened levers",
+        &[
+            ("Lever", Column::Words),
+            ("Change", Column::Code),
+            ("Effect, 95 %", Column::Figures),
+            ("Std. error", Column::Figures),
+            ("Duels", Column::Figures),
+            ("Role", Column::Words),
+        ],
+    );
+    let mut row = |lever: &Screened, role: &str| {
+        table.rows.push(vec![
+            lever.title.clone(),
+            lever.change.clone(),
+            number::estimate(&lever.effect),
+            number::percent(lever.std_err),
+            lever.duels.to_string(),
+            role.to_owned(),
+        ]);
+    };
+    for rung in &tune.rungs {
+        row(
+            &rung.screened,
+            match is_added(tune, rung) {
+                true => "in the final variant, with the number of the search",
+                false => "in the final variant",
+            },
+        );
+    }
+    for lever in &tune.not_helped {
+        row(lever, "not kept");
+    }
+    if let Some(lever) = &tune.negative_control {
+        row(lever, "negative control: changes nothing");
+    }
+    if let Some(lever) = &tune.positive_control {
+        row(lever, "positive control: known to slow");
+    }
+    let note = wording::many_intervals(tune.not_helped.len() + tune.rungs.len());
+    let inner = Section::new(Depth::Every, "")
+        .with(Block::Table(table))
+        .with_some(note.map(Block::Note));
+    section
+        .with(Block::Figure(Figure {
+            title: String::new(),
+            picture: forest,
+            caption: "Effect of each lever with its 95 % interval, all from the same screening duels. Filled: kept. Ring: not kept. \
+                      Diamond: the negative control, which changes nothing and must not win. Square: the positive control, which is \
+                      known to slow the server and must lose. Screening chooses; it does not prove: effects chosen for being large \
+                      are on average smaller than they look."
+                .to_owned(),
+        }))
+        .with(Block::Folded(Folded {
+            title: "All screened levers in numbers".to_owned(),
+            detail: String::new(),
+            open: false,
+            inner,
+        }))
+}
+
+fn together(tune: &TuneSummary) -> Section {
+    list(
+        "Levers that act on each other",
+        tune.together.iter().map(wording::together).collect(),
+    )
+}
+
+fn searched(tune: &TuneSummary) -> Section {
+    let searched = tune.searched.as_ref();
+    let lines = searched.map(|searched| wording::searched(searched, tune.total.is_some()));
+    list("Ranges searched", lines.unwrap_or_default())
+}
+
+fn list(heading: &str, lines: Vec<String>) -> Section {
+    let section = Section::new(Depth::Long, heading);
+    match lines.is_empty() {
+        true => section,
+        false => section.with(Block::List(lines)),
+    }
+}
+
+fn not_tried(not_tried: &[NotTried]) -> Section {
+    let rows = wording::by_reason(not_tried)
+        .into_iter()
+        .map(|(reason, levers)| {
+            let titles: Vec<&str> = levers.iter().map(|lever| lever.title.as_str()).collect();
+            (titles.join(", "), reason.to_string())
+        });
+    let count = number::count(not_tried.len(), "lever");
+    Section::new(Depth::Long, format!("Not tried: {count}"))
+        .named("not-tried")
+        .with_some(Facts::wide(rows.collect()))
+}
+
+/// How it was measured, and whether the method can be believed.
+fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
+    let mut facts = wording::builds(&tune.header.builds);
+    let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
+    let took = wording::time_of_asked(&tune.header);
+    fact("Measured", format!("{took}; seed {}", tune.header.seed));
+    let controls: Vec<String> = [
+        (&tune.negative_control, "changes nothing"),
+        (&tune.positive_control, "slows the server"),
+    ]
+    .into_iter()
+    .filter_map(|(lever, role)| {
+        let effect = &lever.as_ref()?.effect;
+        Some(format!("{} ({role})", number::estimate(effect)))
+    })
+    .collect();
+    if !controls.is_empty() {
+        fact("Controls", controls.join(", "));
+    }
+    if let Some(taken) = tune.total.as_ref().and_then(wording::others_took) {
+        fact("Others", taken);
+    }
+    facts
+}
+
+fn method(alpha: f64) -> String {
+    format!(
+        "Two servers with identical data are alive at once; the load moves between them in short slices, in random order, while the \
+         idle one is frozen. Two neighbouring slices, one of each, are a couple; some dozens of couples after a fresh start of both \
+         servers are a duel, which gives one figure. Screening duels set every lever at once, in a balanced design, and estimate all \
+         effects together. What is called proven, and the total, come from fresh duels that the screening never saw. On identical \
+         variants the chance of calling a difference is at most {alpha}. All of it holds for this machine and this workload."
+    )
+}

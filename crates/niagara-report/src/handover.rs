@@ -1,0 +1,32 @@
+//! Whether a study ends with something to install.
+
+use niagara_stats::Verdict;
+use niagara_store::Summary;
+
+/// Whether a study of this kind may end with something to install.
+pub fn may_deploy(summary: &Summary) -> bool {
+    match summary {
+        Summary::Tune(_) | Summary::Ladder(_) | Summary::Matrix(_) => true,
+        Summary::Compare(_) | Summary::Sweep(_) => false,
+    }
+}
+
+/// Whether fresh duels proved a final variant to be better than the start.
+pub(crate) fn is_proven(summary: &Summary) -> bool {
+    let verdict = summary
+        .comparison()
+        .and_then(|found| found.judged().verdict);
+    may_deploy(summary) && verdict == Some(Verdict::Faster)
+}
+
+/// Whether there is something to hand over.
+pub(crate) fn has_deployment(summary: &Summary) -> bool {
+    may_deploy(summary) && summary.header().deployment.is_some()
+}
+
+/// Whether what was proven still is to be checked before it is handed over: the study was stopped in between.
+pub(crate) fn is_unchecked(summary: &Summary) -> bool {
+    let header = summary.header();
+    let has_neither = header.checks.is_empty() && !has_deployment(summary);
+    has_neither && is_proven(summary) && !header.complete
+}
