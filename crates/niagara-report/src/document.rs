@@ -7,6 +7,7 @@ use maud::Markup;
 use niagara_stats::Estimate;
 
 use crate::ladder::Step;
+use crate::number;
 
 /// How much of a document a format has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -205,6 +206,15 @@ impl Facts {
     pub(crate) fn short(rows: Vec<(String, String)>) -> Option<Block> {
         let facts = Self { rows, wide: false };
         (!facts.rows.is_empty()).then_some(Block::Facts(facts))
+    }
+
+    /// Name and value of each; short names begin as sentences do.
+    pub(crate) fn titled(&self) -> impl Iterator<Item = (String, &str)> {
+        let rows = self.rows.iter();
+        rows.map(|(name, value)| match self.wide {
+            true => (name.clone(), value.as_str()),
+            false => (number::capital(name), value.as_str()),
+        })
     }
 
     /// Whether names are too long to stand beside what they say.

@@ -137,8 +137,8 @@ fn facts(facts: &Facts) -> Markup {
     };
     html! {
         dl class=(class) {
-            @for (name, value) in &facts.rows {
-                div { dt { (number::capital(name)) } dd { (value) } }
+            @for (name, value) in facts.titled() {
+                div { dt { (name) } dd { (value) } }
             }
         }
     }

@@ -50,10 +50,8 @@ impl Page {
             Block::Text(text) | Block::Note(text) => self.line(&with_code(text)),
             Block::List(lines) => self.list(lines.iter().map(|line| plain(line))),
             Block::Facts(facts) => {
-                let rows = facts.rows.iter();
-                self.list(rows.map(|(name, value)| {
-                    format!("{}: {}", plain(&number::capital(name)), plain(value))
-                }));
+                let rows = facts.titled();
+                self.list(rows.map(|(name, value)| format!("{}: {}", plain(&name), plain(value))));
             }
             Block::Table(table) => self.table(table),
             Block::Way(way) => self.way(way),
