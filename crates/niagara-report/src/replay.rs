@@ -27,6 +27,7 @@ pub(crate) fn tables(replay: &ReplaySummary) -> Vec<Table> {
             ("Digest", false),
         ],
     );
+    fidelity.short_notes = 1;
     let called = replay
         .digests
         .iter()
@@ -36,6 +37,7 @@ pub(crate) fn tables(replay: &ReplaySummary) -> Vec<Table> {
     digests.rows = replay.digests[..shown].iter().map(row).collect();
     digests.strong = (0..called).collect();
     digests.notes.push(note(replay, shown));
+    digests.short_notes = 1;
     vec![fidelity, digests]
 }
 
