@@ -230,7 +230,7 @@ fn cell(text: &str, column: Column) -> Markup {
 
 /// Text in which code stands between backticks.
 fn with_code(text: &str) -> Markup {
-    let is_paired = text.matches('`').count() % 2 == 0;
+    let is_paired = text.matches('`').count().is_multiple_of(2);
     html! {
         @if is_paired {
             @for (place, part) in text.split('`').enumerate() {
