@@ -95,6 +95,11 @@ impl<'a> Mistakes<'a> {
         });
     }
 
+    /// The file and line of a byte, as messages write them: `study.toml:7`.
+    pub fn place(&self, at: usize) -> String {
+        format!("{}:{}", self.file, line_of(self.text, at))
+    }
+
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.found.is_empty()
@@ -114,7 +119,7 @@ impl<'a> Mistakes<'a> {
             let before = self.text.get(..found.at).unwrap_or(self.text);
             Mistake {
                 file: self.file.to_owned(),
-                line: before.matches('\n').count() + 1,
+                line: line_of(self.text, found.at),
                 column: before.chars().rev().take_while(|c| *c != '\n').count() + 1,
                 cause: found.cause,
                 remedy: found.remedy,
@@ -133,4 +138,9 @@ impl<'a> Mistakes<'a> {
             _ => Err(self.into_error()),
         }
     }
+}
+
+/// The line of a byte, from 1.
+fn line_of(text: &str, at: usize) -> usize {
+    text.get(..at).unwrap_or(text).matches('\n').count() + 1
 }

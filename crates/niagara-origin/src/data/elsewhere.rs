@@ -139,7 +139,7 @@ pub(crate) fn refuse(statement: &[u8]) -> Result<()> {
 }
 
 /// The table that `CREATE TABLE` or `ALTER TABLE` puts into such an engine, and the engine.
-fn table_elsewhere(statement: &[u8]) -> Option<(String, &'static str)> {
+pub(crate) fn table_elsewhere(statement: &[u8]) -> Option<(String, &'static str)> {
     let words = code_words(statement);
     let word = |at: usize| words.get(at).map_or("", String::as_str);
     if !matches!(word(0), "CREATE" | "ALTER") {
@@ -158,8 +158,9 @@ fn table_elsewhere(statement: &[u8]) -> Option<(String, &'static str)> {
     Some((name_of(statement, word(name)), engine))
 }
 
-/// The words of a statement in upper case, without strings, comments, and what stands between words; quoted names are words.
-fn code_words(statement: &[u8]) -> Vec<String> {
+/// The words of a statement in upper case, without strings, comments, and what stands between words but for dots; quoted names are
+/// words.
+pub(crate) fn code_words(statement: &[u8]) -> Vec<String> {
     let mut words = Vec::new();
     let mut rest = statement;
     while let Some((&byte, after)) = rest.split_first() {
@@ -182,6 +183,10 @@ fn code_words(statement: &[u8]) -> Vec<String> {
             b'/' if after.first() == Some(&b'*') => {
                 let end = memchr::memmem::find(after, b"*/").map_or(after.len(), |at| at + 2);
                 &after[end..]
+            }
+            b'.' => {
+                words.push(".".to_owned());
+                after
             }
             byte if is_word(byte) => {
                 let length = rest.iter().take_while(|&&byte| is_word(byte)).count();

@@ -2,6 +2,7 @@
 
 mod asleep;
 mod backup;
+mod change;
 mod code;
 mod digest;
 mod directory;
@@ -28,6 +29,7 @@ mod system_tables;
 mod tablespace;
 mod unreadable;
 
+pub use change::{ChangeMistake, ChangeStatement, Refusal, change_statements, tables_named};
 pub use dump_head::DumpTool;
 #[cfg(fuzzing)]
 pub use fuzzing::read_dump_text;

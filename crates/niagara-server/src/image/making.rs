@@ -65,7 +65,7 @@ impl Making<'_> {
     ///
     /// # Errors
     /// A file that cannot be read.
-    pub(super) fn dig_holes(&self) -> Result<()> {
+    pub fn dig_holes(&self) -> Result<()> {
         let datadir = self.datadir();
         dig_holes(&datadir).with_context(|| format!("cannot dig holes in {}", datadir.display()))
     }
