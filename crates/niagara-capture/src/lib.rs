@@ -15,6 +15,7 @@ mod import;
 pub mod info;
 pub mod log;
 mod pcap;
+pub mod rewrite;
 mod samples;
 pub mod server;
 mod session;

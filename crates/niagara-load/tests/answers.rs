@@ -71,7 +71,15 @@ fn answers(server: &Server, capture: &CaptureWorkload, setting: Option<&str>) ->
     }
     let long = Duration::from_secs(60);
     let never = AtomicBool::new(false);
-    collect_answers(&server.unix(), capture, None, long, &never, &mut |_, _| {}).expect("answers")
+    collect_answers(
+        &server.unix(),
+        (capture, None),
+        None,
+        long,
+        &never,
+        &mut |_, _| {},
+    )
+    .expect("answers")
 }
 
 #[test]
@@ -157,7 +165,15 @@ fn procedures_that_return_rows_are_called() {
     root.query_drop(create).expect("a procedure");
     let long = Duration::from_secs(60);
     let never = AtomicBool::new(false);
-    collect_answers(&server.unix(), &capture, None, long, &never, &mut |_, _| {}).expect("answers");
+    collect_answers(
+        &server.unix(),
+        (&capture, None),
+        None,
+        long,
+        &never,
+        &mut |_, _| {},
+    )
+    .expect("answers");
     let tag: Option<String> = root
         .query_first("SELECT tag FROM shop.item WHERE id = 2")
         .expect("a row");
@@ -182,7 +198,7 @@ fn a_pass_comes_to_its_end_and_ends_where_its_time_does() {
     let never = AtomicBool::new(false);
     let none = collect_answers(
         &server.unix(),
-        &capture,
+        (&capture, None),
         None,
         Duration::ZERO,
         &never,
@@ -194,7 +210,7 @@ fn a_pass_comes_to_its_end_and_ends_where_its_time_does() {
     let long = Duration::from_secs(60);
     collect_answers(
         &server.unix(),
-        &capture,
+        (&capture, None),
         None,
         long,
         &stopped,

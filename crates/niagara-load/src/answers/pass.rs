@@ -5,6 +5,7 @@ use crate::net::endpoint::Endpoint;
 use crate::net::session::{Session, SessionError};
 use crate::protocol::answer_digest::AnswerDigest;
 use crate::workload::CaptureWorkload;
+use niagara_capture::rewrite::RewrittenTexts;
 use niagara_capture::trace::{Action, NONE, Trace};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,14 +74,14 @@ pub(super) fn order(trace: &Trace) -> Vec<u32> {
 }
 
 /// Sends the transactions of a capture to `endpoint` one after the other, in the order of their ends, each by a connection
-/// of its session: the first `units` of them, or as many as take no longer than `within`. The server's data are changed as the capture
+/// of its session, with what is `rewritten` in place of captured statements: the first `units` of them, or as many as take no longer than `within`. The server's data are changed as the capture
 /// says. `on_progress` hears how many transactions are over, and of how many.
 ///
 /// # Errors
 /// The capture cannot be read; the server cannot be reached; cancelled.
 pub fn collect_answers(
     endpoint: &Endpoint,
-    capture: &CaptureWorkload,
+    (capture, rewritten): (&CaptureWorkload, Option<&RewrittenTexts>),
     units: Option<usize>,
     within: Duration,
     cancel: &AtomicBool,
@@ -94,6 +95,7 @@ pub fn collect_answers(
     let mut passing = Passing {
         endpoint,
         trace: &trace,
+        rewritten,
         sessions: (0..trace.sessions).map(|_| None).collect(),
         answers: Answers {
             steps: Vec::new(),
@@ -122,6 +124,7 @@ pub fn collect_answers(
 struct Passing<'p> {
     endpoint: &'p Endpoint,
     trace: &'p Trace,
+    rewritten: Option<&'p RewrittenTexts>,
     /// By session: its connection, while it has one.
     sessions: Vec<Option<Session>>,
     answers: Answers,
@@ -232,7 +235,10 @@ impl Passing<'_> {
         };
         session.set_timeout(captured.max(LEAST_TIMEOUT));
         let answer = match step.action {
-            Action::Query => session.answer(self.trace.text(step.text)),
+            Action::Query => {
+                let other = self.rewritten.and_then(|texts| texts.get(step.text));
+                session.answer(other.unwrap_or_else(|| self.trace.text(step.text)))
+            }
             Action::Database => session.choose_database(self.trace.text(step.text)),
             Action::Reset => session.reset(),
         };

@@ -3,6 +3,7 @@
 use crate::engine::pacing::Pacing;
 use crate::error::LoadError;
 use crate::net::io_choice::IoChoice;
+use niagara_capture::rewrite::RewrittenTexts;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
@@ -38,6 +39,9 @@ pub struct DriverOptions {
     pub retry: Option<Retry>,
     /// Every connection is re-established after this many transactions. `None` (the default): as the workload's `reconnect` says.
     pub reconnect_after: Option<u64>,
+    /// Of a capture, by side: statements that are sent in place of captured ones. Of one process: they are not serialised.
+    #[serde(skip)]
+    pub rewritten: Vec<Option<Arc<RewrittenTexts>>>,
     /// Of a capture: about how long a segment takes at the captured pace. Default 1 s.
     #[serde(default = "default_segment")]
     pub segment: Duration,
@@ -68,6 +72,7 @@ impl Default for DriverOptions {
             ignored_errors: IgnoredErrors::default(),
             retry: None,
             reconnect_after: None,
+            rewritten: Vec::new(),
             segment: default_segment(),
             segments_at_least: default_segments(),
         }

@@ -60,11 +60,11 @@ struct Replay<'s> {
 
 impl<'s> Replay<'s> {
     fn new(setup: &'s Setup) -> Result<Self, LoadError> {
-        let sides = setup.sides.iter();
+        let sides = 0..setup.sides.len();
         Ok(Replay {
             setup,
             sides: sides
-                .map(|servers| Side::new(servers, setup))
+                .map(|place| Side::new(place, setup))
                 .collect::<Result<_, _>>()?,
             placement: Placement::here()?,
             events: Vec::with_capacity(MAX_EVENTS),

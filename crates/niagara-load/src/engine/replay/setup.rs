@@ -9,6 +9,7 @@ use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::io_choice::IoChoice;
 use crate::workload::{CaptureWorkload, StatementClass};
+use niagara_capture::rewrite::RewrittenTexts;
 use niagara_capture::sql::Class;
 use niagara_capture::trace::{Segment, Trace};
 use std::sync::atomic::AtomicUsize;
@@ -20,6 +21,8 @@ use std::time::Duration;
 pub(crate) struct Setup {
     pub sides: Vec<Vec<Endpoint>>,
     pub trace: Arc<Trace>,
+    /// By side: what is sent in place of captured statements.
+    pub rewritten: Vec<Option<Arc<RewrittenTexts>>>,
     pub firsts: Arc<Vec<u32>>,
     pub settings: Settings,
     pub segments: Vec<Segment>,
@@ -87,6 +90,7 @@ impl Setup {
                     .map(|_| AtomicUsize::new(segments.len()))
                     .collect(),
             }),
+            rewritten: options.rewritten.clone(),
             segments,
             trace,
         })

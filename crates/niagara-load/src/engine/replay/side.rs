@@ -7,6 +7,7 @@ use super::slot::{Slot, State};
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::io::Io;
+use niagara_capture::rewrite::RewrittenTexts;
 use niagara_capture::trace::{NONE, Segment, Unit};
 use std::time::Duration;
 
@@ -17,6 +18,8 @@ const SPARE: usize = 64;
 pub(crate) struct Side<'s> {
     servers: &'s [Endpoint],
     setup: &'s Setup,
+    /// What is sent in place of captured statements.
+    pub rewritten: Option<&'s RewrittenTexts>,
     pub io: Io,
     pub slots: Vec<Slot<'s>>,
     /// Slots that belong to no session.
@@ -31,13 +34,16 @@ pub(crate) struct Side<'s> {
 }
 
 impl<'s> Side<'s> {
-    pub(crate) fn new(servers: &'s [Endpoint], setup: &'s Setup) -> Result<Self, LoadError> {
+    /// The sessions of the setup's side at `place`.
+    pub(crate) fn new(place: usize, setup: &'s Setup) -> Result<Self, LoadError> {
+        let servers = &setup.sides[place];
         let trace = &setup.trace;
         let places = (trace.facts.max_sessions as usize + SPARE).min(trace.sessions as usize);
         let places = places.max(1);
         Ok(Side {
             servers,
             setup,
+            rewritten: setup.rewritten.get(place).and_then(Option::as_deref),
             io: Io::new(setup.io, servers, places)?,
             slots: (0..places).map(|_| Slot::new()).collect(),
             free: (0..places as u32).rev().collect(),

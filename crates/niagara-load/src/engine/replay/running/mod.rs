@@ -257,7 +257,7 @@ mod tests {
     fn what_begins_out_of_order_is_counted_once_however_long_it_has_no_place() {
         let folder = tempfile::tempdir().unwrap();
         let (setup, _listener) = setup(folder.path());
-        let mut side = Side::new(&setup.sides[0], &setup).unwrap();
+        let mut side = Side::new(0, &setup).unwrap();
         let mut tally = Tally::new(&setup.trace);
         let now = Instant::now();
         let order = order(now, LONG);
@@ -286,7 +286,7 @@ mod tests {
     fn nobody_rests_after_the_end() {
         let folder = tempfile::tempdir().unwrap();
         let (setup, _listener) = setup(folder.path());
-        let mut side = Side::new(&setup.sides[0], &setup).unwrap();
+        let mut side = Side::new(0, &setup).unwrap();
         let mut tally = Tally::new(&setup.trace);
         let now = Instant::now();
         let order = order(now, LONG);
@@ -306,7 +306,7 @@ mod tests {
     fn a_transaction_whose_conflicts_do_not_end_is_undone_and_left() {
         let folder = tempfile::tempdir().unwrap();
         let (setup, _listener) = setup(folder.path());
-        let mut side = Side::new(&setup.sides[0], &setup).unwrap();
+        let mut side = Side::new(0, &setup).unwrap();
         let mut tally = Tally::new(&setup.trace);
         let now = Instant::now();
         let order = order(now, LONG);

@@ -6,6 +6,7 @@ use crate::engine::replay::slot::State;
 use crate::error::LoadError;
 use crate::net::event::Event;
 use crate::protocol::response::Progress;
+use niagara_capture::rewrite::RewrittenTexts;
 use niagara_capture::trace::{Action, NONE, Step, Trace};
 use std::io;
 use std::time::Instant;
@@ -14,6 +15,7 @@ impl Running<'_, '_> {
     /// Writes the statement at hand; its latency counts from `asked`, or in a replay that is not paced from its sending.
     pub(super) fn write(&mut self, place: u32, asked: Instant) {
         let trace = self.trace;
+        let rewritten = self.side.rewritten;
         let slot = &mut self.side.slots[place as usize];
         slot.asked = asked;
         slot.state = match std::mem::take(&mut slot.state) {
@@ -21,7 +23,7 @@ impl Running<'_, '_> {
             | State::Running(mut link)
             | State::RollingBack(mut link)
             | State::Restoring(mut link) => {
-                say(&mut link, trace, &trace.steps[slot.step]);
+                say(&mut link, trace, rewritten, &trace.steps[slot.step]);
                 State::Running(link)
             }
             other => other,
@@ -32,6 +34,7 @@ impl Running<'_, '_> {
     /// Writes the next of what the session had set before it was lost or had to make room; false: all of it is said.
     pub(super) fn restore(&mut self, place: u32, now: Instant) -> bool {
         let trace = self.trace;
+        let rewritten = self.side.rewritten;
         let slot = &mut self.side.slots[place as usize];
         let Some(step) = slot.unsaid.pop() else {
             return false;
@@ -39,7 +42,7 @@ impl Running<'_, '_> {
         slot.asked = now;
         slot.state = match std::mem::take(&mut slot.state) {
             State::Idle(mut link) | State::Restoring(mut link) => {
-                say(&mut link, trace, &trace.steps[step as usize]);
+                say(&mut link, trace, rewritten, &trace.steps[step as usize]);
                 State::Restoring(link)
             }
             other => other,
@@ -151,9 +154,12 @@ impl Running<'_, '_> {
 }
 
 /// Writes what a step sends.
-fn say(link: &mut Link, trace: &Trace, step: &Step) {
+fn say(link: &mut Link, trace: &Trace, rewritten: Option<&RewrittenTexts>, step: &Step) {
     match step.action {
-        Action::Query => link.write_text(trace.text(step.text)),
+        Action::Query => {
+            let other = rewritten.and_then(|texts| texts.get(step.text));
+            link.write_text(other.unwrap_or_else(|| trace.text(step.text)));
+        }
         Action::Database => link.write_database(trace.text(step.text)),
         Action::Reset => link.write_reset(),
     }
