@@ -54,6 +54,9 @@ pub struct Chain {
     /// But none of these below that one.
     #[serde(default)]
     pub except: Vec<String>,
+    /// And none of these between the two.
+    #[serde(default)]
+    pub without: Vec<String>,
 }
 
 /// All layers.
@@ -192,6 +195,7 @@ impl Layers {
                 (Part::Outer, &links.outer),
                 (Part::Inner, &links.inner),
                 (Part::Except, &links.except),
+                (Part::Without, &links.without),
             ];
             parts
                 .into_iter()
@@ -223,6 +227,7 @@ enum Part {
     Outer,
     Inner,
     Except,
+    Without,
 }
 
 /// A chain as it is looked for, with its layer.
@@ -232,6 +237,7 @@ struct Links {
     outer: RegexSet,
     inner: RegexSet,
     except: RegexSet,
+    without: RegexSet,
 }
 
 impl Links {
@@ -244,6 +250,7 @@ impl Links {
             outer: set(&chain.outer)?,
             inner: set(&chain.inner)?,
             except: set(&chain.except)?,
+            without: set(&chain.without)?,
         })
     }
 }
@@ -255,8 +262,10 @@ fn fits(chain: usize, stack: &[&Kind]) -> bool {
     let inner = stack.iter().rposition(|kind| is(kind, Part::Inner));
     match (place(Part::Outer), inner) {
         (Some(outer), Some(inner)) => {
-            let below = &stack[inner..];
-            outer < inner && !below.iter().any(|kind| is(kind, Part::Except))
+            let has = |part: &[&Kind], sought| part.iter().any(|kind| is(kind, sought));
+            outer < inner
+                && !has(&stack[outer..inner], Part::Without)
+                && !has(&stack[inner..], Part::Except)
         }
         _ => false,
     }
@@ -400,6 +409,21 @@ mod tests {
             ("schedule", Kernel),
         ];
         assert_eq!(worker(&listens), "network-read");
+        // A thread whose connection has gone waits in the thread cache for the next one; a statement's waits are a lock's.
+        for (outer, between) in [
+            ("do_handle_one_connection", "do_command"),
+            (
+                "Per_thread_connection_handler::block_until_new_connection",
+                "x",
+            ),
+        ] {
+            let cached = [("start_thread", Library), (outer, Server), wait[0]];
+            assert_eq!(layer_of(&[&cached[..], &asleep].concat()), "network-read");
+            if between == "do_command" {
+                let works = [cached[0], cached[1], (between, Server), wait[0]];
+                assert_eq!(layer_of(&[&works[..], &asleep].concat()), "locks");
+            }
+        }
         // A condition that a statement waits for is no waiting for the client.
         assert_eq!(with(&[&wait[..], &asleep].concat()), "locks");
         // Names of the table cache and of MyISAM that begin as those of mallocs do.
