@@ -351,9 +351,10 @@ fn touches_host(deployment: &Deployment) -> bool {
 }
 
 /// Risks of levers, the gravest first, and what each means.
-const MEANINGS: [(&str, &str); 4] = [
+const MEANINGS: [(&str, &str); 5] = [
     ("durability", "a crash may lose or damage data"),
     ("security", "something is protected less"),
+    ("schema", "tables or their indexes are changed"),
     ("system", "settings of the host change for everything on it"),
     ("memory", "the server takes more memory"),
 ];

@@ -2,6 +2,7 @@
 //! lever's change depends on it.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use niagara_server::Cancelled;
@@ -21,7 +22,7 @@ impl VariantRecipe {
     /// # Errors
     /// A part that means nothing, with its place and the nearest known name; a server's path that cannot be had.
     pub fn of_text<S: AsRef<str>>(text: &str, levers: &[Lever], servers: &[S]) -> Result<Self> {
-        let expression = parse_variant(text, levers, servers)?;
+        let expression = parse_variant(text, levers, servers, Path::new(""))?;
         Ok(Self {
             server: expression.server.as_deref().map(server_name).transpose()?,
             spelling: spelled(text, &expression.items),
@@ -114,6 +115,14 @@ pub(crate) fn resolve(
             Item::Engine(name) => {
                 variant.engine = Some(name.clone());
                 variant.levers.push(format!("engine={name}"));
+            }
+            Item::Sql { name, statements } => {
+                variant.sql.extend(statements.iter().cloned());
+                variant.levers.push(name.clone());
+            }
+            Item::Rewrite { name, rewrites } => {
+                variant.rewrite.extend(rewrites.iter().cloned());
+                variant.levers.push(name.clone());
             }
             Item::Build { key, value } => {
                 variant.build.get_or_insert_default().set(key, value)?;

@@ -95,8 +95,14 @@ impl<'a> Arena<'a> {
             None => Vec::new(),
         };
         let segments = segments(&spec.duel_settings);
+        let sides: Vec<&Variant> = seats.iter().map(|seat| &spec.variants[seat.side]).collect();
         let generator = connect(
-            bench, &endpoints, &spec.load, spec.seed, segments, coalescing,
+            bench,
+            (&endpoints, &sides),
+            &spec.load,
+            spec.seed,
+            segments,
+            coalescing,
         )
         .map_err(|error| load_trouble(bench, error, &seats))?;
         let pids = seats
@@ -447,13 +453,13 @@ fn read_tables(bench: &Workbench, spec: &DuelSpec, seats: &[Seat]) -> Result<(),
     Ok(())
 }
 
-/// Connects `load` to the servers, from where the workbench's load comes from: this process, or the agent on the client host.
+/// Connects `load` to the servers of these variants, from where the workbench's load comes from: this process, or the agent on the client host.
 ///
 /// # Errors
 /// A server that does not take its connections; a capture on the client host.
 pub(crate) fn connect(
     bench: &Workbench,
-    endpoints: &[Endpoint],
+    (endpoints, variants): (&[Endpoint], &[&Variant]),
     load: &Load,
     seed: u64,
     segments: SegmentLengths,
@@ -465,6 +471,10 @@ pub(crate) fn connect(
         coalescing,
         segment: segments.each,
         segments_at_least: segments.at_least,
+        rewritten: variants
+            .iter()
+            .map(|variant| bench.rewritten(variant))
+            .collect(),
         cancel: bench.cancel().flag(),
         ..DriverOptions::default()
     };

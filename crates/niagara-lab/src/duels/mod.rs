@@ -1,6 +1,7 @@
 //! One duel: two servers in the arena, slices of load by turns, and what comes of them.
 
 pub(crate) mod arena;
+pub(crate) mod data_change;
 pub(crate) mod data_image;
 pub(crate) mod data_told;
 pub(crate) mod duel;

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use niagara_build::{BuildStore, Forecast, InUse, Recipe, kept_as};
+use niagara_capture::rewrite::RewrittenTexts;
 use niagara_load::{Admin, Endpoint, TableEvent, TableOptions};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::image_of;
@@ -18,6 +19,7 @@ use niagara_server::{
 
 use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
+use crate::duels::data_change::{ChangedData, changed_image, read_changed};
 use crate::duels::data_image::{check_tables, database_of, image_behind};
 use crate::duels::data_told::DataTold;
 use crate::duels::spec::Load;
@@ -69,6 +71,8 @@ pub struct Workbench {
     stations: BTreeMap<String, Station>,
     /// By server and build: servers that another machine has set up and this one runs as they are.
     given: BTreeMap<String, Install>,
+    /// By variant: what is sent in place of captured statements.
+    rewritten: BTreeMap<String, Arc<RewrittenTexts>>,
     /// By name: servers that may be launched, which nobody removes meanwhile.
     in_use: BTreeMap<String, ServerInUse>,
     /// The time that there is for building; none where it is not limited.
@@ -89,6 +93,7 @@ impl Workbench {
             data_told: DataTold::default(),
             stations: BTreeMap::new(),
             given: BTreeMap::new(),
+            rewritten: BTreeMap::new(),
             in_use: BTreeMap::new(),
             build_time: None,
         }
@@ -300,6 +305,7 @@ impl Workbench {
         if let Some(client) = &self.client {
             client.check(variant)?;
         }
+        self.rewrite_for(variant)?;
         let station = station_name(variant);
         if self.stations.contains_key(&station) {
             return Ok(());
@@ -330,10 +336,10 @@ impl Workbench {
                 observer.see(Event::SettingUp(text));
             })?,
         };
-        let image = {
-            let seen = std::cell::RefCell::new(observer);
-            let mut workload = load.workload.clone();
-            workload.common.mysql_storage_engine = engine.to_owned();
+        let seen = std::cell::RefCell::new(observer);
+        let mut workload = load.workload.clone();
+        workload.common.mysql_storage_engine = engine.to_owned();
+        let mut loaded = |tell: &mut dyn FnMut(&str)| {
             let store = ImageStore::new(&self.cache).laid_out(&variant.config);
             store.ensure(
                 &install,
@@ -365,8 +371,26 @@ impl Workbench {
                     cancel.check()?;
                     Ok(())
                 },
-                &mut |text| seen.borrow_mut().see(Event::SettingUp(text)),
-            )?
+                tell,
+            )
+        };
+        let mut tell = |text: &str| seen.borrow_mut().see(Event::SettingUp(text));
+        let image = match &variant.sql[..] {
+            [] => loaded(&mut tell)?,
+            statements => changed_image(
+                &self.cache,
+                &ChangedData {
+                    install: &install,
+                    layout: &layout_of(&variant.config),
+                    key: &key,
+                    engine,
+                    database: LOAD_DATABASE,
+                    statements,
+                },
+                &mut loaded,
+                cancel,
+                &mut tell,
+            )?,
         };
         let station_of = Station {
             install,
@@ -376,6 +400,29 @@ impl Workbench {
         };
         self.stations.insert(station, station_of);
         Ok(())
+    }
+
+    /// Makes the statements ready that `variant` sends in place of captured ones.
+    fn rewrite_for(&mut self, variant: &Variant) -> Result<()> {
+        if variant.rewrite.is_empty() || self.rewritten.contains_key(&variant.id()) {
+            return Ok(());
+        }
+        let Some(capture) = self.load.workload.capture() else {
+            bail!(
+                "a rewrite takes the place of captured statements, and the load is {}\n\
+                 remedy: name a capture as the workload, or leave out rewrite=",
+                self.load.workload.name()
+            );
+        };
+        let texts = RewrittenTexts::of(&*capture.trace()?, &variant.rewrite)
+            .map_err(|mistake| anyhow::anyhow!("{mistake}\nremedy: {}", mistake.remedy()))?;
+        self.rewritten.insert(variant.id(), Arc::new(texts));
+        Ok(())
+    }
+
+    /// What `variant` sends in place of captured statements, once it was set up.
+    pub(crate) fn rewritten(&self, variant: &Variant) -> Option<Arc<RewrittenTexts>> {
+        self.rewritten.get(&variant.id()).cloned()
     }
 
     /// The same, of a server that is here already instead of one that is built, on the data of `like`.
@@ -435,6 +482,28 @@ impl Workbench {
         )
         .map_err(stopped_or)?;
         check_tables(&self.load, &image, &database)?;
+        let image = match &variant.sql[..] {
+            [] => image,
+            statements => {
+                let mut layout = layout.clone();
+                layout.extend(data.source.layout.clone());
+                changed_image(
+                    &self.cache,
+                    &ChangedData {
+                        install: &install,
+                        layout: &layout,
+                        key: &image.record()?.key,
+                        engine: &self.load.engine,
+                        database: &database,
+                        statements,
+                    },
+                    &mut |_| Ok(image.clone()),
+                    &self.cancel,
+                    &mut tell,
+                )
+                .map_err(stopped_or)?
+            }
+        };
         let mut told = vec![format!(
             "the data are the {}, database {database}; accounts, events and replication sleep in the copy",
             data.source.title()
@@ -673,9 +742,25 @@ impl Workbench {
         // A connection of its own: one that the server was started with waits as long as a start may take.
         let mut connection = Admin::connect(&server.over_socket(""), READ_CONNECT)?;
         connection.set_timeout(READ_STATEMENT);
-        for statement in load.read_all_statements(self.database(variant)) {
+        let database = self.database(variant);
+        for statement in load.read_all_statements(database) {
             self.cancel.check()?;
-            connection.rows(&statement)?;
+            match connection.rows(&statement) {
+                // The variant's statements may have dropped what the workload has.
+                Err(error) if !variant.sql.is_empty() && error.server_code().is_some() => {}
+                read => drop(read?),
+            }
+        }
+        if variant.sql.is_empty() {
+            return Ok(());
+        }
+        for statement in read_changed(&mut connection, database, &variant.sql)? {
+            self.cancel.check()?;
+            match connection.rows(&statement) {
+                // The server may have a use for an index that nobody can force.
+                Err(error) if error.server_code().is_some() => {}
+                read => drop(read?),
+            }
         }
         Ok(())
     }
@@ -713,7 +798,12 @@ fn station_name(variant: &Variant) -> String {
         .iter()
         .map(|(name, value)| format!(" {name}={value}"))
         .collect();
-    format!("{binary} {engine}{}", layout.concat())
+    let sql: Vec<String> = variant
+        .sql
+        .iter()
+        .map(|statement| format!("\n{}", statement.text))
+        .collect();
+    format!("{binary} {engine}{}{}", layout.concat(), sql.concat())
 }
 
 fn data_of(clone: &WorkFolder) -> PathBuf {

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use niagara_build::Recipe;
+use niagara_capture::rewrite::Rewrite;
+use niagara_origin::data::ChangeStatement;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{
     Config, Runtime, Scheduling, TransportKind, both_names, is_switches, switched,
@@ -35,6 +37,12 @@ pub struct Change {
     pub lock_memory: Option<bool>,
     /// How the binary is made, as [`Recipe::set`] takes it; anything here turns a packaged server into a built one.
     pub build: BTreeMap<String, String>,
+    /// Statements that change the data, in order.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub sql: Vec<ChangeStatement>,
+    /// Statements that are sent in place of captured ones.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub rewrite: Vec<Rewrite>,
 }
 
 /// Adds `changes` to `config`; they have the last word on what they name.
@@ -88,6 +96,8 @@ impl Change {
     pub(crate) fn add(&mut self, other: Change) {
         extend(&mut self.config, &other.config);
         self.build.extend(other.build);
+        self.sql.extend(other.sql);
+        self.rewrite.extend(other.rewrite);
         self.environment.extend(other.environment);
         self.malloc = other.malloc.or(self.malloc.take());
         self.huge_pages_heap = other.huge_pages_heap.or(self.huge_pages_heap);
@@ -157,6 +167,16 @@ impl Change {
         parts.extend(
             self.lock_memory
                 .map(|on| format!("locked memory {}", on_off(on))),
+        );
+        parts.extend(
+            self.sql
+                .iter()
+                .map(|statement| format!("sql: {}", statement.one_line())),
+        );
+        parts.extend(
+            self.rewrite
+                .iter()
+                .map(|rewrite| format!("rewrite of {}", rewrite.digest)),
         );
         if parts.len() > MAX_PARTS {
             let more = parts.len() - (MAX_PARTS - 1);

@@ -20,6 +20,7 @@ mod production;
 mod range;
 mod read_measured;
 mod read_range;
+mod rewrite_file;
 mod risk;
 #[cfg(test)]
 mod shipped;
@@ -38,6 +39,7 @@ pub(crate) use parse::{POLICIES, scheduling_policy};
 pub use production::ProductionMachine;
 pub(crate) use range::Searching;
 pub use range::{Scale, Span};
+pub(crate) use rewrite_file::read_rewrites;
 pub use risk::Risk;
 pub use variant_expr::Item;
 pub(crate) use variant_expr::{ENGINES, VariantError, known_engine, meant_engine, parse_variant};

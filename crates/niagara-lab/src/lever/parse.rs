@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use niagara_build::check_build_setting;
+use niagara_origin::data::{ChangeStatement, change_statements};
 use niagara_server::{Scheduling, TransportKind, normalise_variable};
 use niagara_toml::{At, FileError, Found, Mistakes, Scalar, Text, finding};
 use schemars::JsonSchema;
@@ -36,7 +37,7 @@ struct LeverFile {
     extends: Option<At<Text>>,
     /// under what it is listed, as in "memory allocation"
     theme: Text,
-    /// what it costs beside speed: none, memory, durability, security, system
+    /// what it costs beside speed: none, memory, durability, security, system, schema
     risk: Risk,
     /// what it is in a study
     #[serde(default)]
@@ -118,6 +119,8 @@ struct ChangeTable {
     environment: BTreeMap<String, At<Scalar>>,
     lock_memory: Option<bool>,
     build: BTreeMap<At<String>, Scalar>,
+    /// statements that change the data, executed once on a copy; or files of them, from the lever's folder
+    sql: Vec<At<Text>>,
 }
 
 /// JSON Schema (draft 2020-12) of lever files.
@@ -152,10 +155,20 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
             "give [change.build] with what is added, and the factor and level",
         );
     }
-    let template = mistakes.take(change(read.change));
+    let first_statement = read.change.sql.first().map(|entry| entry.at);
+    let template = mistakes.take(change(read.change, file));
     if template == Some(Template::default()) {
         let remedy = format!("add [change] with what it sets; {HELP}");
         mistakes.add(0, "the lever changes nothing", remedy);
+    }
+    if let Some(statement) = first_statement
+        && read.risk != Risk::Schema
+    {
+        mistakes.add(
+            statement,
+            "statements change tables, and the lever's risk says nothing of it",
+            "write risk = \"schema\": it is tried with --allow schema, or where it is named",
+        );
     }
     let when = mistakes.take(when(read.when));
     let range = mistakes.take(read.range.map_or_else(|| Ok(Range::default()), range));
@@ -251,7 +264,7 @@ fn when(table: WhenTable) -> Found<When> {
     })
 }
 
-fn change(table: ChangeTable) -> Found<Template> {
+fn change(table: ChangeTable, file: &str) -> Found<Template> {
     let environment = table.environment.into_iter();
     Ok(Template {
         config: variables(table.config)?,
@@ -269,7 +282,23 @@ fn change(table: ChangeTable) -> Found<Template> {
             .collect::<Found<_>>()?,
         lock_memory: table.lock_memory,
         build: build(table.build)?,
+        sql: sql(table.sql, file)?,
     })
+}
+
+/// `sql = […]` of the lever that messages call `file`.
+fn sql(entries: Vec<At<Text>>, file: &str) -> Found<Vec<ChangeStatement>> {
+    let folder = Path::new(file).parent().unwrap_or(Path::new(""));
+    let read = entries.into_iter().map(|entry| {
+        change_statements(&entry, folder, file).or_else(|mistake| {
+            let cause = mistake.cause();
+            // The place of a mistake in this file is said anyway.
+            let here = cause.strip_prefix(&format!("{file}: "));
+            finding(entry.at, here.unwrap_or(&cause), mistake.remedy())
+        })
+    });
+    let read: Vec<Vec<ChangeStatement>> = read.collect::<Found<_>>()?;
+    Ok(read.concat())
 }
 
 /// `[change.build]`: what a variant has after `build.`; `"pgo.seconds" = 20` is one key.
@@ -430,6 +459,14 @@ malloc = \"jemalloc\"
             error.starts_with("levers/x.toml:6:11: `extends` is for levels of a choice that build"),
             "{error}"
         );
+        let error = mistake("[change]", "[change]\nsql = [\"ANALYZE TABLE t\"]");
+        assert!(
+            error.starts_with("levers/x.toml:9:8: statements change tables")
+                && error.contains("risk = \"schema\""),
+            "{error}"
+        );
+        let error = mistake("[change]", "[change]\nsql = [\"GRANT ALL ON *.* TO a\"]");
+        assert!(error.contains("it is about accounts"), "{error}");
         let error = mistake("[change]", "[when]\nmariadb = \"~10\"\n[change]");
         assert!(error.contains("`~` is not a comparison"), "{error}");
         let error = mistake("[change]", "[when]\nneeds = [\"hugetbl\"]\n[change]");

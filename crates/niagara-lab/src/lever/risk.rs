@@ -21,6 +21,8 @@ pub enum Risk {
     Security,
     /// Changes the host, not just the server.
     System,
+    /// Changes tables or their indexes.
+    Schema,
 }
 
 impl fmt::Display for Risk {
@@ -31,6 +33,7 @@ impl fmt::Display for Risk {
             Self::Durability => "durability",
             Self::Security => "security",
             Self::System => "system",
+            Self::Schema => "schema",
         })
     }
 }
@@ -46,11 +49,14 @@ impl std::str::FromStr for Risk {
             Self::Durability,
             Self::Security,
             Self::System,
+            Self::Schema,
         ]
         .into_iter()
         .find(|risk| risk.to_string() == text)
         .ok_or_else(|| {
-            format!("`{text}` is not a risk; known: none, memory, durability, security, system")
+            format!(
+                "`{text}` is not a risk; known: none, memory, durability, security, system, schema"
+            )
         })
     }
 }

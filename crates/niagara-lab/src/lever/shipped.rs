@@ -137,6 +137,7 @@ fn list(levers: &[Lever]) -> String {
             Risk::Durability => marks.push("d"),
             Risk::Security => marks.push("security"),
             Risk::System => marks.push("s"),
+            Risk::Schema => marks.push("schema"),
         }
         if lever.only_named {
             marks.push("N");

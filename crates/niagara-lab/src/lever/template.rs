@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use niagara_origin::data::ChangeStatement;
 use niagara_server::{Family, Scheduling, TransportKind};
 
 use super::change::Change;
@@ -35,6 +36,7 @@ pub(crate) struct Template {
     pub environment: BTreeMap<String, Value>,
     pub lock_memory: Option<bool>,
     pub build: BTreeMap<String, String>,
+    pub sql: Vec<ChangeStatement>,
 }
 
 impl Template {
@@ -100,6 +102,8 @@ impl Template {
                 .collect::<Result<_, _>>()?,
             lock_memory: self.lock_memory,
             build: self.build.clone(),
+            sql: self.sql.clone(),
+            rewrite: Vec::new(),
         })
     }
 }

@@ -3,10 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use niagara_capture::rewrite::Rewrite;
+use niagara_origin::data::{ChangeStatement, change_statements};
 use niagara_server::{normalise_variable, of_same_version};
 use serde::Serialize;
 
 use super::definition::Lever;
+use super::rewrite_file::read_rewrites;
 use niagara_build::check_build_setting;
 use niagara_server::did_you_mean;
 
@@ -84,6 +87,22 @@ pub enum Item {
     },
     /// The tables' storage engine: `engine=aria`.
     Engine(String),
+    /// Statements that change the data: `sql=./add-index.sql`.
+    Sql {
+        /// What it is called: as it was written.
+        #[serde(skip)]
+        name: String,
+        /// In order.
+        statements: Vec<ChangeStatement>,
+    },
+    /// Statements that are sent in place of captured ones: `rewrite=./search.toml`.
+    Rewrite {
+        /// What it is called: as it was written.
+        #[serde(skip)]
+        name: String,
+        /// By digest.
+        rewrites: Vec<Rewrite>,
+    },
     /// A part of the build: `build.KEY=VALUE`.
     Build {
         /// As in [`Recipe::set`](niagara_build::Recipe::set).
@@ -94,8 +113,9 @@ pub enum Item {
 }
 
 /// Reads a variant. Parts are separated by `,` or `+`; a part with either in it goes in quotes.
-/// A part is `base` (nothing), a server, a lever (`factor=level` or its id), a variable (`cfg.NAME=VALUE`) or a part of
-/// the build (`build.KEY=VALUE`).
+/// A part is `base` (nothing), a server, a lever (`factor=level` or its id), a variable (`cfg.NAME=VALUE`), a part of
+/// the build (`build.KEY=VALUE`), statements that change the data (`sql=FILE`,
+/// by its path from `folder`), or statements in place of captured ones (`rewrite=FILE`).
 ///
 /// # Errors
 /// The first part that is none of these, with its position, the cause, and the nearest known name.
@@ -103,11 +123,13 @@ pub(crate) fn parse_variant<S: AsRef<str>>(
     text: &str,
     levers: &[Lever],
     servers: &[S],
+    folder: &Path,
 ) -> Result<VariantExpr> {
     let reader = Reader {
         text,
         levers,
         servers: servers.iter().map(AsRef::as_ref).collect(),
+        folder,
     };
     let mut variant = VariantExpr::default();
     let mut chosen: Vec<&Lever> = Vec::new();
@@ -140,6 +162,14 @@ pub(crate) fn parse_variant<S: AsRef<str>>(
             }
             Meaning::Variable { name, value } => variant.items.push(Item::Variable { name, value }),
             Meaning::Build { key, value } => variant.items.push(Item::Build { key, value }),
+            Meaning::Sql(statements) => variant.items.push(Item::Sql {
+                name: part.text,
+                statements,
+            }),
+            Meaning::Rewrite(rewrites) => variant.items.push(Item::Rewrite {
+                name: part.text,
+                rewrites,
+            }),
             Meaning::Engine(name) => variant.items.push(Item::Engine(name.to_owned())),
         }
     }
@@ -161,12 +191,15 @@ enum Meaning<'a> {
     Variable { name: String, value: String },
     Build { key: String, value: String },
     Engine(&'static str),
+    Sql(Vec<ChangeStatement>),
+    Rewrite(Vec<Rewrite>),
 }
 
 struct Reader<'a> {
     text: &'a str,
     levers: &'a [Lever],
     servers: Vec<&'a str>,
+    folder: &'a Path,
 }
 
 impl<'a> Reader<'a> {
@@ -234,6 +267,16 @@ impl<'a> Reader<'a> {
                     ),
                 )),
             };
+        }
+        if let Some(change) = text.strip_prefix("sql=") {
+            return change_statements(change, self.folder, text)
+                .map(Meaning::Sql)
+                .map_err(|mistake| self.error(part, &mistake.cause(), mistake.remedy()));
+        }
+        if let Some(file) = text.strip_prefix("rewrite=") {
+            return read_rewrites(file, self.folder)
+                .map(Meaning::Rewrite)
+                .map_err(|error| self.error(part, &error.cause(), &error.remedy()));
         }
         if let Some(setting) = text.strip_prefix("build.") {
             return self.build(part, setting);
@@ -380,7 +423,12 @@ mod tests {
     const SERVERS: [&str; 3] = ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"];
 
     fn read(text: &str) -> Result<VariantExpr> {
-        parse_variant(text, &load(&[]).expect("valid levers"), &SERVERS)
+        parse_variant(
+            text,
+            &load(&[]).expect("valid levers"),
+            &SERVERS,
+            Path::new(""),
+        )
     }
 
     fn items(text: &str) -> Vec<Item> {

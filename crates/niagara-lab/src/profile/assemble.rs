@@ -333,7 +333,7 @@ mod tests {
         context.engine = engine.to_owned();
         context.data_bytes = 10 << 30;
         context.writes = true;
-        context.allowed = [Risk::Durability, Risk::Security, Risk::System].into();
+        context.allowed = [Risk::Durability, Risk::Security, Risk::System, Risk::Schema].into();
         context
     }
 

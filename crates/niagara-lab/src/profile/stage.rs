@@ -90,7 +90,7 @@ impl<'b> Stage<'b> {
             .collect();
         let generator = connect(
             bench,
-            &endpoints,
+            (&endpoints, &variants.iter().collect::<Vec<_>>()),
             bench.load(),
             options.seed,
             segments(

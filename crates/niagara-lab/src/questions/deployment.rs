@@ -137,7 +137,12 @@ pub(crate) fn deployment(
             .map(|part| (part.name.clone(), part.sets.clone()))
             .collect(),
         host_steps: notes(levers(), NoteFor::Host),
-        steps: [by_hand, notes(levers(), NoteFor::Server)].concat(),
+        steps: [
+            by_hand,
+            statements(variant),
+            notes(levers(), NoteFor::Server),
+        ]
+        .concat(),
         application: notes(levers(), NoteFor::Application),
         remarks: notes(levers(), NoteFor::Reader),
         machine: machine.to_owned(),
@@ -151,6 +156,19 @@ pub(crate) fn deployment(
             .flat_map(|part| part.own_changes.iter().cloned())
             .collect(),
     })
+}
+
+/// The statements that change the variant's data, a step each.
+fn statements(variant: &Variant) -> Vec<String> {
+    let statements = variant.sql.iter();
+    statements
+        .map(|statement| {
+            format!(
+                "execute, in the application's database: {};",
+                statement.text.trim_end_matches(';')
+            )
+        })
+        .collect()
 }
 
 /// Titles by what they risk, those that risk nothing left out.

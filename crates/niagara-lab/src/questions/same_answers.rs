@@ -176,9 +176,10 @@ fn pass(
     let clone = bench.clone_for(variant)?;
     let server = bench.spawn(variant, &clone)?.wait_ready()?;
     let endpoint = bench.endpoint_here(&server, variant);
+    let rewritten = bench.rewritten(variant);
     let answers = collect_answers(
         &endpoint,
-        capture,
+        (capture, rewritten.as_deref()),
         units,
         within,
         &bench.cancel().flag(),

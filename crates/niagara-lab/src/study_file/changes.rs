@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use niagara_capture::rewrite::Rewrite;
+use niagara_origin::data::{ChangeStatement, change_statements};
 use niagara_server::machine::parse_cpu_list;
 use niagara_server::{normalise_variable, of_same_version};
 use niagara_toml::{At, Mistakes, Text, did_you_mean};
@@ -13,7 +15,7 @@ use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::duels::workbench::looks_like_path;
 use crate::lever::{
     Change, ENGINES, Item, POLICIES, VariantError, known_engine, meant_engine, parse_variant,
-    scheduling_policy,
+    read_rewrites, scheduling_policy,
 };
 use crate::studies::inventory::server_name;
 use niagara_build::{check_build_setting, setting_in_folder};
@@ -57,6 +59,8 @@ impl Parts<'_> {
         self.build.is_empty()
             && self.levers.is_empty()
             && self.config.is_empty()
+            && self.sql.is_empty()
+            && self.rewrite.is_none()
             && recipe.change.is_empty()
     }
 }
@@ -82,7 +86,7 @@ pub(crate) fn of_parts(
         }
     }
     for text in parts.levers {
-        match parse_variant::<&str>(text, known.levers, &[]) {
+        match parse_variant::<&str>(text, known.levers, &[], known.folder) {
             Ok(expression) if expression.server.is_some() => mistakes.add(
                 text.at,
                 "a server among the levers",
@@ -111,11 +115,53 @@ pub(crate) fn of_parts(
             );
         }
     }
+    let sql = sql(parts.sql, known, mistakes);
     VariantRecipe {
         items,
-        change: change(parts.runtime, mistakes),
+        change: Change {
+            sql,
+            rewrite: rewrites(parts.rewrite, known, mistakes),
+            ..change(parts.runtime, mistakes)
+        },
         ..VariantRecipe::default()
     }
+}
+
+/// What a file of rewrites says.
+fn rewrites(
+    file: Option<&At<Text>>,
+    known: &Known<'_>,
+    mistakes: &mut Mistakes<'_>,
+) -> Vec<Rewrite> {
+    let Some(file) = file else {
+        return Vec::new();
+    };
+    read_rewrites(file, known.folder).unwrap_or_else(|error| {
+        mistakes.add(file.at, error.cause(), error.remedy());
+        Vec::new()
+    })
+}
+
+/// Statements and files of them, in order.
+fn sql(
+    entries: &[At<Text>],
+    known: &Known<'_>,
+    mistakes: &mut Mistakes<'_>,
+) -> Vec<ChangeStatement> {
+    let mut statements = Vec::new();
+    for entry in entries {
+        let place = mistakes.place(entry.at);
+        match change_statements(entry, known.folder, &place) {
+            Ok(read) => statements.extend(read),
+            Err(mistake) => {
+                let cause = mistake.cause();
+                // The place of a mistake in this file is said anyway.
+                let here = cause.strip_prefix(&format!("{place}: "));
+                mistakes.add(entry.at, here.unwrap_or(&cause), mistake.remedy());
+            }
+        }
+    }
+    statements
 }
 
 fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
@@ -211,7 +257,7 @@ pub(crate) fn reference(
         recipe.title.get_or_insert_with(|| name.to_owned());
         return recipe;
     }
-    match parse_variant(name, known.levers, known.servers) {
+    match parse_variant(name, known.levers, known.servers, known.folder) {
         Ok(expression) => VariantRecipe {
             server: expression.server.map(|server| {
                 if looks_like_path(&server) {

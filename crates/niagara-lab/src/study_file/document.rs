@@ -208,6 +208,11 @@ macro_rules! changes {
             /// What surrounds the server's process
             #[serde(default)]
             pub runtime: Runtime,
+            /// Statements that change the data, executed once on a copy of them: ["ALTER TABLE …"], or files: ["./add-index.sql"]
+            #[serde(default)]
+            pub sql: Vec<At<Text>>,
+            /// Statements in place of captured ones: a file of them, by its path from this file's folder (docs/replay.md)
+            pub rewrite: Option<At<Text>>,
         }
 
         impl $name {
@@ -218,6 +223,8 @@ macro_rules! changes {
                     levers: &self.levers,
                     config: &self.config,
                     runtime: &self.runtime,
+                    sql: &self.sql,
+                    rewrite: self.rewrite.as_ref(),
                 }
             }
         }
@@ -230,6 +237,8 @@ pub(crate) struct Parts<'a> {
     pub levers: &'a [At<Text>],
     pub config: &'a BTreeMap<String, At<Scalar>>,
     pub runtime: &'a Runtime,
+    pub sql: &'a [At<Text>],
+    pub rewrite: Option<&'a At<Text>>,
 }
 
 changes!(NamedVariant {

@@ -49,7 +49,7 @@ pub(crate) fn on_top_of(
 }
 
 /// Risks that have to be allowed.
-const EVERY_RISK: [Risk; 3] = [Risk::Durability, Risk::Security, Risk::System];
+const EVERY_RISK: [Risk; 4] = [Risk::Durability, Risk::Security, Risk::System, Risk::Schema];
 
 /// A server with its data, on this machine, under the workbench's load.
 fn of_install(

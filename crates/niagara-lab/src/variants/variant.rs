@@ -1,6 +1,8 @@
 //! A variant: a server with its build, its runtime and its configuration.
 
 use niagara_build::Recipe;
+use niagara_capture::rewrite::Rewrite;
+use niagara_origin::data::ChangeStatement;
 use niagara_server::{Config, Runtime};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -18,6 +20,12 @@ pub struct Variant {
     /// Storage engine of its tables; none is the load's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub engine: Option<String>,
+    /// Statements that are executed once on a copy of the dataset image, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sql: Vec<ChangeStatement>,
+    /// Statements that are sent in place of captured ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewrite: Vec<Rewrite>,
     /// What surrounds the process.
     pub runtime: Runtime,
     /// The server's variables; what is not named keeps its compiled-in default.
@@ -33,6 +41,8 @@ impl Variant {
             server: server.to_owned(),
             build: None,
             engine: None,
+            sql: Vec::new(),
+            rewrite: Vec::new(),
             runtime: Runtime::default(),
             config: Config::new(),
             levers: Vec::new(),
@@ -47,6 +57,8 @@ impl Variant {
             &mut variant.runtime,
             &mut variant.config,
         );
+        variant.sql.extend(change.sql.iter().cloned());
+        variant.rewrite.extend(change.rewrite.iter().cloned());
         variant.levers.push(lever.to_owned());
         variant
     }
@@ -61,7 +73,16 @@ impl Variant {
         }
         .unwrap_or_else(|_| self.label().into_bytes());
         let engine = self.engine.iter().flat_map(|engine| engine.bytes());
-        let content: Vec<u8> = content.into_iter().chain(engine).collect();
+        let sql = self.sql.iter().flat_map(|statement| {
+            // Nothing of a statement is a zero.
+            std::iter::once(0).chain(statement.text.bytes())
+        });
+        let rewrites = self.rewrite.iter().flat_map(|rewrite| {
+            let texts = [&rewrite.digest, &rewrite.statement];
+            texts.map(|text| [&[1], text.as_bytes()].concat()).concat()
+        });
+        let content = content.into_iter().chain(engine).chain(sql);
+        let content: Vec<u8> = content.chain(rewrites).collect();
         hex::encode(&Sha256::digest(content)[..6])
     }
 

@@ -20,8 +20,8 @@ use crate::shared_args::{
 ///
 /// A and B are variants: a server's name (`mysql-9.7`), the path of a server's binary, `base`
 /// (the server named by --server as packaged), or changes to it: levers (`malloc=jemalloc`,
-/// `transport=unix`, see `niagara levers`) and variables (`cfg.innodb_buffer_pool_size=1G`),
-/// joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
+/// `transport=unix`, see `niagara levers`), variables (`cfg.innodb_buffer_pool_size=1G`) and
+/// statements that change the data (`sql=./add-index.sql`), joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
 /// A with an interval that holds over restarts of both servers.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES, disable_help_flag = true)]
@@ -29,6 +29,7 @@ use crate::shared_args::{
   niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
   niagara compare base malloc=jemalloc,transport=unix
   niagara compare base cfg.innodb_flush_neighbors=0 --workload oltp_write_only --min-effect 1%
+  niagara compare base sql=./add-index.sql --workload oltp_read_only
   niagara compare base base --max-duels 12            (what noise looks like)")]
 pub struct CompareArgs {
     /// The baseline

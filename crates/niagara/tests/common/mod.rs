@@ -4,6 +4,7 @@
 
 pub mod existing;
 pub mod namespace;
+pub mod shop;
 
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};

@@ -137,6 +137,9 @@ pub struct InfoArgs {
     /// With a digest: show samples as they were sent, with what people typed, names, addresses
     #[arg(long, requires = "digest")]
     pub literals: bool,
+    /// With a digest: write a file of a statement in its place, to be edited for `niagara compare base rewrite=FILE`
+    #[arg(long, requires = "digest", conflicts_with_all = ["json", "literals"])]
+    pub as_rewrite: bool,
     /// Print everything as JSON
     #[arg(long)]
     pub json: bool,

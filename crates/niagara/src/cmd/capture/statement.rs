@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use anyhow::{Result, bail};
 use niagara_capture::Sample;
 use niagara_capture::info::{DigestDetail, DigestInfo, Info, digest_detail};
+use niagara_capture::rewrite::numbered;
 use niagara_report::number::percent;
 use serde::Serialize;
 
@@ -36,6 +37,9 @@ struct ShownSample<'d> {
 
 pub fn run(args: &InfoArgs, info: &Info, number: &str) -> Result<ExitCode> {
     let detail = digest_detail(&args.capture, the_one(args, info, number)?)?;
+    if args.as_rewrite {
+        return say_rewrite(args, &detail);
+    }
     if args.json {
         let samples = match args.literals {
             true => detail.samples.iter().map(shown).collect(),
@@ -51,6 +55,31 @@ pub fn run(args: &InfoArgs, info: &Info, number: &str) -> Result<ExitCode> {
     say_figures(&detail);
     say_histogram(&detail);
     say_samples(&detail, args.literals);
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A file of a rewrite that changes nothing yet.
+fn say_rewrite(args: &InfoArgs, detail: &DigestDetail) -> Result<ExitCode> {
+    let capture = args.capture.display();
+    let Some(sample) = detail.samples.first() else {
+        bail!(
+            "{capture} has no sample of {}\nremedy: a capture with the statements themselves",
+            detail.info.digest
+        );
+    };
+    let statement = numbered(&sample.text);
+    // A literal text in TOML has no escapes; it cannot hold its own quotes.
+    let quoted = match statement.contains("'''") {
+        true => format!("{statement:?}"),
+        false => format!("'''\n{statement}\n'''"),
+    };
+    say!(
+        "# Edit the statement: an index hint, an optimizer hint, another way to ask. ?1 is the first literal, a list of literals is one."
+    );
+    say!("# niagara compare base rewrite=./FILE.toml --workload {capture} --data BACKUP");
+    say!("[[rewrite]]");
+    say!("digest = \"{}\"", detail.info.digest);
+    say!("statement = {quoted}");
     Ok(ExitCode::SUCCESS)
 }
 
