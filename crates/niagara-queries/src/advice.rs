@@ -15,6 +15,7 @@ use crate::cause::Cause;
 use crate::copy::DataCopy;
 use crate::observe::{Deadline, FreshStatistics, Observed, Selection, observe, refresh_statistics};
 use crate::plan::TableAccess;
+use crate::proof::Proof;
 use crate::screen::{Fate, Judged, Limits, Screened, screen};
 use crate::statement::NotUnderstood;
 use crate::work::Work;
@@ -73,6 +74,9 @@ pub struct Advice {
     pub tables: Vec<TableAdvice>,
     /// What the reader has to know.
     pub cautions: Vec<Caution>,
+    /// What duels showed of the set; none where it was only counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub proof: Option<Proof>,
     /// How long it took, in seconds.
     pub seconds: f64,
     /// What the server can do with indexes.
@@ -131,6 +135,29 @@ impl DigestAdvice {
     }
 }
 
+impl DigestAdvice {
+    /// Whether it reads far more rows than it returns, for a cause that an index or other statistics mend.
+    fn reads_far_more(&self) -> bool {
+        self.causes.iter().any(Cause::is_of_reading)
+            && self
+                .examined_per_row()
+                .is_some_and(|ratio| ratio >= FAR_TOO_MANY)
+    }
+}
+
+impl Advice {
+    /// The statement that takes most of those that read far more than they return; none where none does.
+    pub fn leading(&self) -> Option<&DigestAdvice> {
+        let mut far_more = self.digests.iter().filter(|one| one.reads_far_more());
+        far_more.next().filter(|_| self.finding.digests > 0)
+    }
+
+    /// The share of the counted work that the set takes away, 0 to 1.
+    pub fn saved(&self) -> f64 {
+        crate::words::saved(&self.screened)
+    }
+}
+
 /// A table whose statistics were stale.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct StatisticsAdvice {
@@ -166,6 +193,16 @@ pub enum TableAdvice {
 pub enum Caution {
     /// The set is counted, not proven.
     NotProven,
+    /// The set is proven, and so many indexes of it were not left out in turn.
+    ProvenTogether {
+        /// How many.
+        indexes: usize,
+    },
+    /// No duels could be had.
+    ProofFailed {
+        /// Why.
+        error: String,
+    },
     /// The budget ended.
     OutOfTime,
     /// The capture is short for what is never used in it.
@@ -273,6 +310,7 @@ pub fn advise(
         digests,
         screened,
         not_tried,
+        proof: None,
         seconds: begun.elapsed().as_secs_f64(),
         abilities: copy.abilities,
     })
@@ -301,12 +339,7 @@ fn describe(one: &Observed) -> DigestAdvice {
 fn finding(digests: &[DigestAdvice], info: &Info) -> Finding {
     let of_time = info.statement_seconds.is_some();
     let reads_far_more: Vec<&DigestAdvice> = (digests.iter())
-        .filter(|digest| {
-            digest.causes.iter().any(Cause::is_of_reading)
-                && digest
-                    .examined_per_row()
-                    .is_some_and(|ratio| ratio >= FAR_TOO_MANY)
-        })
+        .filter(|digest| digest.reads_far_more())
         .collect();
     let ratio = |digests: &[&DigestAdvice]| {
         let sum = |value: &dyn Fn(&DigestAdvice) -> f64| -> f64 {

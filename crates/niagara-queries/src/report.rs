@@ -2,10 +2,12 @@
 
 use std::fmt::Write as _;
 
+use niagara_stats::Estimate;
+
 use crate::advice::{Advice, DigestAdvice};
 use crate::catalog::parts_in_words;
 use crate::screen::Fate;
-use crate::words::{application_remedy, bytes, counted, headline, number, percent, span};
+use crate::words::{application_remedy, bytes, counted, headline, interval, number, percent, span};
 
 /// Statements that are shown.
 const STATEMENTS: usize = 6;
@@ -13,6 +15,7 @@ const STATEMENTS: usize = 6;
 const INDEXES: usize = 10;
 const REJECTED: usize = 3;
 const DROPS: usize = 5;
+const RATIOS: usize = 4;
 const REMEDIES: usize = 4;
 /// Characters of a statement that are shown.
 const TEXT: usize = 84;
@@ -22,6 +25,7 @@ pub fn text(advice: &Advice, folder: Option<&str>) -> String {
     let mut out = headline(advice) + "\n";
     statements(advice, &mut out);
     indexes(advice, &mut out);
+    proof(advice, &mut out);
     drops(advice, &mut out);
     remedies(advice, &mut out);
     out.push('\n');
@@ -144,6 +148,42 @@ fn indexes(advice: &Advice, out: &mut String) {
             out,
             "  and not {} more: advice.json has the reason of each",
             rejected.len() - REJECTED
+        );
+    }
+}
+
+/// What duels showed, slower statements first.
+fn proof(advice: &Advice, out: &mut String) {
+    let Some(proof) = &advice.proof else {
+        return;
+    };
+    let (name, trial) = match &proof.handed_over {
+        Some(trial) => ("what is handed over", trial),
+        None => ("the set", &proof.set),
+    };
+    let shown = |estimate: &Option<Estimate>| estimate.as_ref().map_or("-".to_owned(), interval);
+    let _ = writeln!(
+        out,
+        "Duels, {name} over the start ({}): throughput {}, CPU a transaction {}, p99 {}",
+        trial.duels,
+        interval(&trial.throughput),
+        shown(&trial.cpu),
+        shown(&trial.p99)
+    );
+    for digest in proof.digests.iter().take(RATIOS) {
+        let _ = writeln!(
+            out,
+            "  time {} of {} {}",
+            interval(&digest.time),
+            &digest.digest[..digest.digest.len().min(8)],
+            one_line(&digest.text)
+        );
+    }
+    if proof.digests.len() > RATIOS {
+        let _ = writeln!(
+            out,
+            "  {} more, in advice.json",
+            proof.digests.len() - RATIOS
         );
     }
 }

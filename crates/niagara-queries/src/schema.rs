@@ -17,6 +17,24 @@ pub fn files(advice: &Advice) -> Vec<(&'static str, String)> {
     ]
 }
 
+/// The indexes of the set: table, index, and the statement that makes it.
+pub fn set_statements(advice: &Advice) -> Vec<(String, String, String)> {
+    let chosen = advice.screened.chosen().map(|one| {
+        let candidate = &one.candidate;
+        let statement = format!(
+            "ALTER TABLE {} {}",
+            candidate.table.quoted(),
+            candidate.add_clause()
+        );
+        (
+            candidate.table.to_string(),
+            candidate.name.clone(),
+            statement,
+        )
+    });
+    chosen.collect()
+}
+
 /// Whether there is anything to hand over.
 pub fn is_empty(advice: &Advice) -> bool {
     advice.screened.chosen().next().is_none()

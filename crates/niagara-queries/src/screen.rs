@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
+use niagara_stats::Estimate;
 use serde::Serialize;
 
 use crate::candidate::{Candidate, Drop, DropReason, Kept, KeptReason};
@@ -95,6 +96,13 @@ pub enum Fate {
     },
     /// There was no time left.
     NoTime,
+    /// Counting has chosen it, and duels did not show that it pays.
+    NotShown {
+        /// Throughput with it over that without it.
+        ratio: Estimate,
+    },
+    /// Statements are answered otherwise with the set.
+    OtherAnswers,
 }
 
 /// A digest before and with the set.

@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use niagara_stats::Estimate;
+
 use crate::advice::{Advice, Caution, Finding, StatisticsAdvice, TableAdvice};
 use crate::candidate::{DropReason, KeptReason, NotTriedReason, Purpose};
 use crate::catalog::ValueKind;
 use crate::cause::Cause;
+use crate::proof::Proof;
 use crate::screen::{Fate, Screened};
 use crate::statement::NotUnderstood;
 
@@ -284,6 +287,12 @@ impl fmt::Display for Fate {
             Self::TooLarge => f.write_str("it does not fit into --max-index-space"),
             Self::Refused { message } => write!(f, "the server refuses it: {message}"),
             Self::NoTime => f.write_str("the budget was over"),
+            Self::NotShown { ratio } => write!(
+                f,
+                "duels do not show that it pays: throughput {}",
+                interval(ratio)
+            ),
+            Self::OtherAnswers => f.write_str("statements are answered otherwise with the set"),
         }
     }
 }
@@ -328,7 +337,13 @@ impl fmt::Display for NotUnderstood {
 impl fmt::Display for Caution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::NotProven => f.write_str("The set is counted on a copy, not yet proven by duels: rows and pages are exact, the gain in time is not measured."),
+            Self::NotProven => f.write_str("The set is counted on a copy, not proven by duels: rows and pages are exact, the gain in time is not measured."),
+            Self::ProvenTogether { indexes } => write!(
+                f,
+                "{} of the set are proven together with the others, not alone: a longer --budget leaves each out in turn.",
+                counted(*indexes as u64, "index")
+            ),
+            Self::ProofFailed { error } => write!(f, "The set is not proven: no duels could be had: {error}"),
             Self::OutOfTime => f.write_str("The budget ended before every candidate was judged: a longer --budget judges the rest."),
             Self::ShortCapture { seconds } => write!(
                 f,
@@ -432,11 +447,13 @@ pub fn headline(advice: &Advice) -> String {
     let saved = saved(&advice.screened);
     match (chosen, advice.screened.drops.len(), advice.statistics.len()) {
         (0, 0, 0) => format!(
-            "0 indexes: counting shows none that pays. {}",
+            "0 indexes: {} none that pays. {}",
+            judge(advice),
             advice.finding
         ),
         (0, drops, fresh) => format!(
-            "0 indexes to add: counting shows none that pays ({}). {}",
+            "0 indexes to add: {} none that pays ({}). {}",
+            judge(advice),
             remainder(drops, fresh),
             advice.finding
         ),
@@ -446,14 +463,40 @@ pub fn headline(advice: &Advice) -> String {
                 more => format!("; {more}"),
             };
             format!(
-                "{} {} {} {} of the counted work away{more}.",
+                "{} {} {} {} of the counted work away{more}.{}",
                 advice.finding,
                 counted(chosen as u64, "index"),
                 if chosen == 1 { "takes" } else { "take" },
-                percent(saved)
+                percent(saved),
+                advice.proof.as_ref().map_or_else(String::new, proven)
             )
         }
     }
+}
+
+/// Who found none that pays.
+fn judge(advice: &Advice) -> &'static str {
+    match advice.proof {
+        Some(_) => "duels show",
+        None => "counting shows",
+    }
+}
+
+/// What duels showed of what is handed over.
+fn proven(proof: &Proof) -> String {
+    let trial = proof.handed_over.as_ref().unwrap_or(&proof.set);
+    format!(
+        " Proven by duels: throughput {}.",
+        interval(&trial.throughput)
+    )
+}
+
+/// `× 1.234 [1.200, 1.270]`.
+pub(crate) fn interval(estimate: &Estimate) -> String {
+    format!(
+        "× {:.3} [{:.3}, {:.3}]",
+        estimate.ratio, estimate.low, estimate.high
+    )
 }
 
 fn remainder(drops: usize, fresh: usize) -> String {

@@ -14,6 +14,7 @@ mod clock;
 mod cmd;
 mod command_line;
 mod completion;
+mod counting;
 mod doctor;
 mod interrupt;
 mod live;

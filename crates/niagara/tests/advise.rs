@@ -1,69 +1,11 @@
 //! `niagara advise`: from a slow log and a dump to an index, and what it refuses.
 
+mod common;
+
 use std::fs;
-use std::path::Path;
-use std::process::{Command, Output};
 
+use common::shop::{niagara, shop, text};
 use serde_json::Value;
-
-/// Two tables, and rows enough for a scan to cost something.
-fn dump() -> String {
-    let rows = |count: usize, row: &dyn Fn(usize) -> String| {
-        (1..=count).map(row).collect::<Vec<_>>().join(",")
-    };
-    format!(
-        "-- MariaDB dump 10.19  Distrib 10.11.19-MariaDB, for debian-linux-gnu (x86_64)\n\
-         CREATE DATABASE `shop`;\nUSE `shop`;\n\
-         CREATE TABLE customer (id INT PRIMARY KEY, email VARCHAR(60), country CHAR(2)) ENGINE=InnoDB;\n\
-         INSERT INTO customer VALUES {};\n\
-         CREATE TABLE orders (id INT PRIMARY KEY, customer_id INT, total INT, KEY by_total (total)) ENGINE=InnoDB;\n\
-         INSERT INTO orders VALUES {};\n\
-         -- Dump completed on 2026-11-28  0:00:00\n",
-        rows(3000, &|i| format!("({i},'u{i}@example.org','at')")),
-        rows(3000, &|i| format!("({i},{},{})", i % 700, i % 90)),
-    )
-}
-
-/// A slow log of MariaDB's with these statements, each with what it examined and sent.
-fn log(statements: &[(String, u64, u64)]) -> String {
-    let head = "/usr/sbin/mariadbd, Version: 10.11.19-MariaDB-0+deb12u1 (Debian 12). started with:\n\
-        Tcp port: 0  Unix socket: /run/mysqld/mysqld.sock\nTime\t\t    Id Command\tArgument\n# Time: 261128  0:00:00\n";
-    let entries = statements.iter().enumerate().map(|(place, (statement, examined, sent))| {
-        let micros = 100 + examined;
-        format!(
-            "# User@Host: app[app] @ localhost []\n# Thread_id: 7  Schema: shop  QC_hit: No\n\
-             # Query_time: 0.{micros:06}  Lock_time: 0.000010  Rows_sent: {sent}  Rows_examined: {examined}\n\
-             # Rows_affected: 0  Bytes_sent: 90\n\
-             # Full_scan: Yes  Full_join: No  Tmp_table: No  Tmp_table_on_disk: No\n\
-             # Filesort: No  Filesort_on_disk: No  Merge_passes: 0  Priority_queue: No\n\
-             SET timestamp={};\n{statement};\n",
-            1_795_824_000 + place
-        )
-    });
-    format!("{head}{}", entries.collect::<String>())
-}
-
-fn niagara(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_niagara"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("started")
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
-}
-
-/// A folder with `shop.sql` and `shop.capture`.
-fn shop(statements: &[(String, u64, u64)]) -> tempfile::TempDir {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    fs::write(folder.path().join("shop.sql"), dump()).expect("written");
-    fs::write(folder.path().join("slow.log"), log(statements)).expect("written");
-    let imported = niagara(folder.path(), &["capture", "import", "slow.log"]);
-    assert!(imported.status.success(), "{}", text(&imported.stderr));
-    folder
-}
 
 #[test]
 fn advice_goes_from_log_to_index() {
@@ -131,7 +73,14 @@ fn advice_goes_from_log_to_index() {
 
     let advised = niagara(
         folder.path(),
-        &["advise", "--capture", "shop.capture", "--data", "shop.sql"],
+        &[
+            "advise",
+            "--capture",
+            "shop.capture",
+            "--data",
+            "shop.sql",
+            "--no-duels",
+        ],
     );
     let out = text(&advised.stdout);
     assert!(advised.status.success(), "{}", text(&advised.stderr));
@@ -140,7 +89,7 @@ fn advice_goes_from_log_to_index() {
         first.contains("one statement that reads 3,001 rows") && first.contains("1 index takes"),
         "{out}"
     );
-    assert!(out.contains("not yet proven by duels"), "{out}");
+    assert!(out.contains("not proven by duels"), "{out}");
     assert!(out.lines().count() < 45, "one screen: {out}");
     let schema = fs::read_to_string(folder.path().join("niagara-advice/shop/deploy/schema.sql"))
         .expect("written");
@@ -150,6 +99,52 @@ fn advice_goes_from_log_to_index() {
     let undo = fs::read_to_string(folder.path().join("niagara-advice/shop/deploy/undo.sql"))
         .expect("written");
     assert!(undo.contains("DROP INDEX `idx_email`"), "{undo}");
+}
+
+#[test]
+fn duels_decide_what_is_handed_over() {
+    let statements: Vec<(String, u64, u64)> = (0..1500)
+        .map(|i| {
+            let email = format!("u{}@example.org", i * 2);
+            let select = format!("SELECT id FROM customer WHERE email = '{email}'");
+            (select, 3000, 1)
+        })
+        .collect();
+    let folder = shop(&statements);
+    let advised = niagara(
+        folder.path(),
+        &[
+            "advise",
+            "--capture",
+            "shop.capture",
+            "--data",
+            "shop.sql",
+            "--budget",
+            "60s",
+        ],
+    );
+    let out = text(&advised.stdout);
+    assert!(advised.status.success(), "{}", text(&advised.stderr));
+    let read =
+        |name: &str| fs::read_to_string(folder.path().join("niagara-advice/shop").join(name));
+    let json: Value = serde_json::from_str(&read("advice.json").expect("written")).expect("JSON");
+    let proof = &json["proof"];
+    assert!(proof["set"]["duels"].as_u64() > Some(0), "{out}");
+    assert_eq!(
+        proof["digests"].as_array().map(Vec::len),
+        Some(1),
+        "{proof}"
+    );
+    assert_eq!(proof["indexes"][0]["index"], "idx_email");
+    // How many duels the time was enough for is the machine's to say; what is handed over follows from them.
+    let is_proven = out
+        .lines()
+        .next()
+        .is_some_and(|line| line.contains("Proven by duels"));
+    assert_eq!(read("deploy/schema.sql").is_ok(), is_proven, "{out}");
+    let fate = &json["screened"]["judged"][0]["fate"]["code"];
+    assert_eq!(fate == "chosen", is_proven, "{fate}");
+    assert!(out.lines().count() < 45, "one screen: {out}");
 }
 
 #[test]

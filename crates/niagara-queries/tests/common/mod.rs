@@ -135,12 +135,15 @@ impl Shop {
         Ok(shop)
     }
 
-    /// Starts one with an empty database `shop`.
+    /// Starts one, of the catalogue or by its path, with an empty database `shop`.
     pub fn empty(name: &str) -> Result<Shop> {
         let shared = Cache::open()?;
-        let install = get(&shared, Catalog::load(&[])?.get(name)?, &mut |text| {
-            eprintln!("{text}")
-        })?;
+        let install = match name.contains('/') {
+            true => Install::from_path(Path::new(name))?,
+            false => get(&shared, Catalog::load(&[])?.get(name)?, &mut |text| {
+                eprintln!("{text}")
+            })?,
+        };
         let folder = tempfile::tempdir()?;
         let cache = Cache::at(&folder.path().join("cache"))?;
         // The image of an empty server is shared by all tests of this machine.
@@ -197,7 +200,10 @@ impl Shop {
         ];
         match self.install.family.is_mariadb() {
             true => settings.push("log_slow_verbosity = 'query_plan'".to_owned()),
-            false => settings.push("log_slow_extra = ON".to_owned()),
+            false if self.install.version.major >= 8 => {
+                settings.push("log_slow_extra = ON".to_owned());
+            }
+            false => {}
         }
         for setting in &settings {
             self.server.query(&format!("SET GLOBAL {setting}"))?;

@@ -1,0 +1,196 @@
+//! What duels on the capture show of a set of indexes, and what follows for each: one that is not shown to pay is not handed over.
+
+use niagara_stats::{Estimate, Verdict};
+use serde::Serialize;
+
+use crate::advice::{Advice, Caution};
+use crate::screen::Fate;
+
+/// What duels showed of one variant against another.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Trial {
+    /// Throughput of the second over the first.
+    pub throughput: Estimate,
+    /// What that is called; none where the time ended before.
+    pub verdict: Option<Verdict>,
+    /// CPU time of the server for a transaction.
+    pub cpu: Option<Estimate>,
+    /// 99th percentile of latency.
+    pub p99: Option<Estimate>,
+    /// Duels that counted.
+    pub duels: usize,
+    /// Statements that were answered otherwise, in words.
+    pub other_answers: Vec<String>,
+}
+
+impl Trial {
+    /// Whether the second is shown to be better: faster, or as fast with less CPU time, and with the same answers.
+    pub fn pays(&self) -> bool {
+        let less_cpu = self.cpu.as_ref().is_some_and(|cpu| cpu.high < 1.0);
+        let better = match self.verdict {
+            Some(Verdict::Faster) => true,
+            Some(Verdict::Slower) => false,
+            Some(Verdict::NotWorthwhile | Verdict::Undetected) | None => less_cpu,
+        };
+        better && self.other_answers.is_empty()
+    }
+}
+
+/// A statement with the set over the same without it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct DigestTrial {
+    /// Its number.
+    pub digest: String,
+    /// Its text, without literals.
+    pub text: String,
+    /// Its share of the time before.
+    pub share: f64,
+    /// Time of an execution, with the set over without it.
+    pub time: Estimate,
+}
+
+/// An index of the set: the set over the set without it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct IndexTrial {
+    /// The table, with its database.
+    pub table: String,
+    /// The index.
+    pub index: String,
+    /// What duels showed; none where there was no time for them.
+    pub trial: Option<Trial>,
+}
+
+/// What duels showed.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Proof {
+    /// The start with the set over the start.
+    pub set: Trial,
+    /// Each statement with the set over the same without it, slower ones first.
+    pub digests: Vec<DigestTrial>,
+    /// Each index of the set, left out in turn; of a set of one the set's duels are its own.
+    pub indexes: Vec<IndexTrial>,
+    /// The start with what is handed over over the start, where that is not the whole set.
+    pub handed_over: Option<Trial>,
+    /// Seconds that the duels took.
+    pub seconds: f64,
+}
+
+impl Proof {
+    /// What this says of an index of the set; none where it pays, or was not judged alone.
+    fn against(&self, table: &str, index: &str) -> Option<Fate> {
+        let not_shown = |trial: &Trial| Fate::NotShown {
+            ratio: trial.throughput,
+        };
+        if !self.set.pays() {
+            return Some(match self.set.other_answers.is_empty() {
+                true => not_shown(&self.set),
+                false => Fate::OtherAnswers,
+            });
+        }
+        let of_index = self
+            .indexes
+            .iter()
+            .find(|one| one.table == table && one.index == index);
+        let alone = of_index.and_then(|one| one.trial.as_ref());
+        match alone.filter(|trial| !trial.pays()) {
+            Some(trial) => Some(not_shown(trial)),
+            None => {
+                let together = self.handed_over.as_ref();
+                together.filter(|trial| !trial.pays()).map(not_shown)
+            }
+        }
+    }
+}
+
+impl Advice {
+    /// Adds what duels showed: indexes that are not shown to pay leave the set.
+    pub fn take_proof(&mut self, proof: Proof) {
+        for one in &mut self.screened.judged {
+            if one.fate != Fate::Chosen {
+                continue;
+            }
+            let table = one.candidate.table.to_string();
+            if let Some(fate) = proof.against(&table, &one.candidate.name) {
+                one.fate = fate;
+            }
+        }
+        self.cautions
+            .retain(|caution| !matches!(caution, Caution::NotProven));
+        let untried = proof.indexes.iter().filter(|one| one.trial.is_none());
+        let untried = untried.count();
+        if proof.set.pays() && untried > 0 {
+            self.cautions
+                .push(Caution::ProvenTogether { indexes: untried });
+        }
+        self.proof = Some(proof);
+    }
+
+    /// Notes that no duels could be had.
+    pub fn without_proof(&mut self, error: String) {
+        self.cautions.push(Caution::ProofFailed { error });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trial(verdict: Option<Verdict>, cpu_high: f64) -> Trial {
+        let estimate = |ratio, low, high| Estimate { ratio, low, high };
+        Trial {
+            throughput: estimate(1.2, 1.1, 1.3),
+            verdict,
+            cpu: Some(estimate(0.9, 0.8, cpu_high)),
+            p99: None,
+            duels: 8,
+            other_answers: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_set_pays_by_throughput_or_by_cpu_time() {
+        assert!(trial(Some(Verdict::Faster), 1.2).pays());
+        assert!(trial(Some(Verdict::Undetected), 0.95).pays());
+        assert!(!trial(Some(Verdict::Undetected), 1.0).pays());
+        assert!(!trial(Some(Verdict::Slower), 0.9).pays());
+        assert!(!trial(None, 1.1).pays());
+        let mut other = trial(Some(Verdict::Faster), 0.9);
+        other.other_answers.push("select".to_owned());
+        assert!(!other.pays());
+    }
+
+    #[test]
+    fn an_index_falls_with_its_own_trial_or_the_sets() {
+        let index = |name: &str, trial| IndexTrial {
+            table: "shop.item".to_owned(),
+            index: name.to_owned(),
+            trial,
+        };
+        let mut proof = Proof {
+            set: trial(Some(Verdict::Faster), 0.9),
+            digests: Vec::new(),
+            indexes: vec![
+                index("pays", Some(trial(Some(Verdict::Faster), 1.0))),
+                index("does_not", Some(trial(Some(Verdict::Undetected), 1.0))),
+                index("untried", None),
+            ],
+            handed_over: None,
+            seconds: 1.0,
+        };
+        let against = |proof: &Proof, name: &str| proof.against("shop.item", name);
+        assert_eq!(against(&proof, "pays"), None);
+        assert_eq!(against(&proof, "untried"), None);
+        assert!(matches!(
+            against(&proof, "does_not"),
+            Some(Fate::NotShown { .. })
+        ));
+        proof.handed_over = Some(trial(Some(Verdict::Undetected), 1.0));
+        assert!(matches!(
+            against(&proof, "pays"),
+            Some(Fate::NotShown { .. })
+        ));
+        proof.handed_over = None;
+        proof.set.other_answers.push("select".to_owned());
+        assert_eq!(against(&proof, "pays"), Some(Fate::OtherAnswers));
+    }
+}

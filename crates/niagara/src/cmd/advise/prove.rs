@@ -1,0 +1,227 @@
+//! The set that counting chose, proven by duels on the capture: start against start with the set, then the set with each index left
+//! out in turn, as time allows.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Result, bail};
+use niagara_lab::lever::Change;
+use niagara_lab::{
+    Data, Found, Inventory, Load, Origin, Question, Session, StudyDescription, VariantRecipe,
+    answer, load_of, study_key,
+};
+use niagara_load::workload_of_file;
+use niagara_origin::data::ChangeStatement;
+use niagara_queries::{Advice, DigestTrial, IndexTrial, Proof, Trial, schema};
+use niagara_server::{Cancel, Cancelled};
+use niagara_store::{Comparison, DigestFinding, Summary};
+
+use crate::command_line::{command_line, command_of_part};
+use crate::progress::Terminal;
+
+/// The engine of tables that name none: the data have theirs.
+const ENGINE: &str = "InnoDB";
+/// The first duels take this share of the time, where indexes are left out afterwards.
+const OF_SET: f64 = 0.5;
+/// Duels in less time show nothing.
+const SHORTEST: Duration = Duration::from_secs(20);
+/// The error probability that all questions of an advice share.
+const ALPHA: f64 = 0.05;
+
+/// What the duels are about, and with what they are run.
+pub struct Proving<'a> {
+    /// The server's name or path.
+    pub server: &'a str,
+    /// The user's data and configuration.
+    pub origin: &'a Origin,
+    /// The capture.
+    pub capture: &'a Path,
+    /// Where the results of the duels are kept.
+    pub folder: PathBuf,
+    /// Further folders with servers.
+    pub servers: &'a [PathBuf],
+    /// The flag that stops it.
+    pub cancel: &'a Cancel,
+}
+
+impl Proving<'_> {
+    /// What duels show of the advice's set within `time`.
+    ///
+    /// # Errors
+    /// Servers that cannot be set up; a capture whose replay shows nothing; stopped.
+    pub fn prove(&self, advice: &Advice, time: Duration, terminal: &mut Terminal) -> Result<Proof> {
+        let begun = Instant::now();
+        let left = || time.saturating_sub(begun.elapsed());
+        let load = load_of(workload_of_file(self.capture)?, [], ENGINE, 1)?;
+        let set = schema::set_statements(advice);
+        let questions = set.len() as f64 + 1.0;
+        let alpha = ALPHA / if set.len() > 1 { questions } else { 1.0 };
+        let all: Vec<String> = set
+            .iter()
+            .map(|(_, _, statement)| statement.clone())
+            .collect();
+        let first = match set.len() {
+            1 => left(),
+            _ => left().mul_f64(OF_SET),
+        };
+        let duel = |a: &[String], b: &[String], within: Duration, terminal: &mut Terminal| {
+            self.compare(&load, [a, b], within, alpha, terminal)
+        };
+        let found = duel(&[], &all, first, terminal)?;
+        let mut proof = Proof {
+            set: trial(&found),
+            digests: digests(&found),
+            indexes: Vec::new(),
+            handed_over: None,
+            seconds: 0.0,
+        };
+        let mut kept: Vec<String> = Vec::new();
+        for (place, (table, index, statement)) in set.iter().enumerate() {
+            let alone = match set.len() {
+                1 => Some(proof.set.clone()),
+                count if proof.set.pays() => {
+                    let without: Vec<String> = without(&all, place);
+                    let within = left().div_f64((count - place + 1) as f64);
+                    match within >= SHORTEST {
+                        true => Some(trial(&duel(&without, &all, within, terminal)?)),
+                        false => None,
+                    }
+                }
+                _ => None,
+            };
+            if alone.as_ref().is_none_or(Trial::pays) {
+                kept.push(statement.clone());
+            }
+            proof.indexes.push(IndexTrial {
+                table: table.clone(),
+                index: index.clone(),
+                trial: alone,
+            });
+        }
+        let is_part = !kept.is_empty() && kept.len() < all.len();
+        if proof.set.pays() && is_part {
+            let within = left().max(SHORTEST);
+            proof.handed_over = Some(trial(&duel(&[], &kept, within, terminal)?));
+        }
+        proof.seconds = begun.elapsed().as_secs_f64();
+        Ok(proof)
+    }
+
+    /// The data with `a` executed against the data with `b` executed.
+    fn compare(
+        &self,
+        load: &Load,
+        [a, b]: [&[String]; 2],
+        budget: Duration,
+        alpha: f64,
+        terminal: &mut Terminal,
+    ) -> Result<Comparison> {
+        let question = StudyDescription {
+            budget,
+            alpha,
+            // The same question in the same folder is the same study, whenever it is asked.
+            seed: Some(1),
+            origin: self.origin.clone(),
+            ..StudyDescription::of(
+                self.server.to_owned(),
+                load.clone(),
+                Question::Compare {
+                    sides: Box::new([recipe(a), recipe(b)]),
+                    to_the_end: false,
+                },
+            )
+        };
+        let inventory = Inventory::open_in(None, self.servers, &[])?;
+        let folder = self.folder.join(name_of(&question)?);
+        let command = command_line();
+        let session = Session {
+            inventory: &inventory,
+            cancel: self.cancel,
+            name: "advise",
+            folder: Some(&folder),
+            command: &command,
+            command_of_part,
+            fleet: None,
+        };
+        let answered = answer(&question, &session, terminal)?;
+        if self.cancel.is_cancelled() {
+            return Err(Cancelled.into());
+        }
+        match answered.found {
+            Found::Summary(Summary::Compare(compare)) => Ok(compare.comparison),
+            _ => bail!("the duels in {} are of another question", folder.display()),
+        }
+    }
+}
+
+fn without(all: &[String], place: usize) -> Vec<String> {
+    let others = all.iter().enumerate().filter(|(other, _)| *other != place);
+    others.map(|(_, statement)| statement.clone()).collect()
+}
+
+fn recipe(statements: &[String]) -> VariantRecipe {
+    let sql = statements.iter().map(|text| ChangeStatement {
+        text: text.clone(),
+        place: "schema.sql".to_owned(),
+    });
+    VariantRecipe {
+        change: Change {
+            sql: sql.collect(),
+            ..Change::default()
+        },
+        ..VariantRecipe::default()
+    }
+}
+
+/// A folder's name that no other question has.
+fn name_of(question: &StudyDescription) -> Result<String> {
+    let key = study_key(question)?;
+    Ok(key.chars().take(12).collect())
+}
+
+/// A database that the duels need and that the advice has found out.
+pub fn in_database(origin: &Origin, database: &str) -> Origin {
+    let data = origin.data.as_ref().map(|data| Data {
+        database: match database {
+            "" => data.database.clone(),
+            name => Some(name.to_owned()),
+        },
+        ..data.clone()
+    });
+    Origin {
+        data,
+        ..origin.clone()
+    }
+}
+
+fn trial(found: &Comparison) -> Trial {
+    let replay = found.replay.as_ref();
+    Trial {
+        throughput: found.throughput.estimate,
+        verdict: found.throughput.verdict,
+        cpu: found.cpu_per_transaction,
+        p99: found.latency_p99,
+        duels: found.throughput.duels,
+        other_answers: replay.map_or_else(Vec::new, |replay| replay.answers.clone()),
+    }
+}
+
+/// Slower ones first, the slowest of them first; then the others by their share of the time.
+fn digests(found: &Comparison) -> Vec<DigestTrial> {
+    let Some(replay) = &found.replay else {
+        return Vec::new();
+    };
+    let mut all: Vec<_> = replay.digests.iter().collect();
+    all.sort_by(|one, other| {
+        let is_slower = |finding: DigestFinding| finding == DigestFinding::Slower;
+        let order = is_slower(other.finding).cmp(&is_slower(one.finding));
+        order.then(other.share.total_cmp(&one.share))
+    });
+    let trials = all.into_iter().map(|one| DigestTrial {
+        digest: one.digest.clone(),
+        text: one.text.clone(),
+        share: one.share,
+        time: one.latency,
+    });
+    trials.collect()
+}

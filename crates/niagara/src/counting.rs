@@ -1,0 +1,155 @@
+//! What the statements of a capture need, counted on a private server with a copy of the data.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use niagara_lab::{Data, Event, Observer, Origin, looks_like_path};
+use niagara_origin::configuration::StartConfiguration;
+use niagara_origin::data::{MadeBy, image_of};
+use niagara_queries::{Advice, Limits, Request, advise};
+use niagara_server::machine::Fingerprint;
+use niagara_server::{
+    Cache, Cancel, Catalog, Config, Install, LaunchSpec, Runtime, get, hold_server, launch,
+    layout_of,
+};
+
+/// The server when none is named and the data do not say theirs.
+const DEFAULT_SERVER: &str = "mariadb-10.11";
+/// Share of the machine's memory that the server may take.
+const MEMORY: f64 = 0.25;
+/// A larger buffer pool is of no use: what is counted does not depend on it.
+const MOST_MEMORY: u64 = 2 << 30;
+
+/// What is counted, and where.
+pub struct Counting<'a> {
+    /// The capture.
+    pub capture: &'a Path,
+    /// The server that the copy runs on, by its name or path; none: that of the data.
+    pub server: Option<&'a str>,
+    /// Further folders with servers.
+    pub servers: &'a [PathBuf],
+    /// The user's configuration.
+    pub origin: &'a Origin,
+    /// The user's data.
+    pub data: &'a Data,
+    /// How long counting may take.
+    pub budget: Duration,
+    /// What the set of indexes may be.
+    pub limits: Limits,
+}
+
+/// What counting found, on which server, in which database.
+pub struct Counted {
+    /// What was found.
+    pub advice: Advice,
+    /// The server's name or path.
+    pub server: String,
+    /// The database; empty where the data have several.
+    pub database: String,
+}
+
+impl Counting<'_> {
+    /// Starts the server on a copy, and counts there.
+    ///
+    /// # Errors
+    /// A server or data that cannot be had; the capture cannot be read; stopped.
+    pub fn count(
+        &self,
+        (cache, cancel): (&Cache, &Cancel),
+        observer: &mut dyn Observer,
+    ) -> Result<Counted> {
+        let (origin, data) = (self.origin, self.data);
+        let mut tell = |text: &str| observer.see(Event::SettingUp(text));
+        let catalog = Catalog::load(self.servers)?;
+        let name = match self.server {
+            Some(name) => name.to_owned(),
+            None => server_of(data.source.made_by, &catalog),
+        };
+        let (install, _held) = match looks_like_path(&name) {
+            true => (Install::from_path(Path::new(&name))?, None),
+            false => {
+                let install = get(cache, catalog.get(&name)?, &mut tell)?;
+                (install, Some(hold_server(cache, &name)?))
+            }
+        };
+        let config = config(origin, &install, cache)?;
+        let mut layout = layout_of(&config);
+        let plugins = config.get_key_value("plugin_load_add");
+        layout.extend(plugins.map(|(name, value)| (name.clone(), value.clone())));
+        let image = image_of(cache, &install, &data.source, &layout, cancel, &mut tell)?;
+        let databases = image.record()?.databases;
+        let database = match (&data.database, &databases[..]) {
+            (Some(asked), _) if databases.contains(asked) => asked.clone(),
+            (Some(asked), _) => bail!(
+                "the data have no database {asked}; there are: {}\nremedy: name one of these by --schema",
+                databases.join(", ")
+            ),
+            (None, [only]) => only.clone(),
+            (None, _) => String::new(),
+        };
+        let clone = cache.work_folder("clone")?;
+        let datadir = clone.path().join("data");
+        image.clone_until(&datadir, cancel)?;
+        tell("starting a server on a copy of the data");
+        let runtime = Runtime::default();
+        let server = launch(
+            cache,
+            &LaunchSpec {
+                install: &install,
+                datadir,
+                runtime: &runtime,
+                config: &config,
+            },
+        )?;
+        let request = Request {
+            capture: self.capture,
+            database: &database,
+            budget: self.budget,
+            limits: self.limits,
+        };
+        let advice = advise(&server, &install, &request, &mut |text| {
+            cancel.check()?;
+            tell(text);
+            Ok(())
+        })?;
+        Ok(Counted {
+            advice,
+            server: name,
+            database,
+        })
+    }
+}
+
+/// The server in the catalogue that the data are of.
+fn server_of(made_by: Option<MadeBy>, catalog: &Catalog) -> String {
+    let of_data = made_by.map(|made_by| {
+        let family = match made_by.family.is_mariadb() {
+            true => "mariadb",
+            false => "mysql",
+        };
+        format!("{family}-{}", made_by.version.series())
+    });
+    let known = of_data.filter(|name| catalog.get(name).is_ok());
+    known.unwrap_or_else(|| DEFAULT_SERVER.to_owned())
+}
+
+/// The user's configuration, with what counting needs.
+fn config(origin: &Origin, install: &Install, cache: &Cache) -> Result<Config> {
+    let memory = Fingerprint::read(&cache.work()?).usable_memory();
+    let room = (memory as f64 * MEMORY) as u64;
+    let mut config = Config::new();
+    let pool = room.min(MOST_MEMORY) >> 20;
+    config.insert(
+        "innodb_buffer_pool_size".to_owned(),
+        format!("{}M", pool.max(64)),
+    );
+    if let Some(source) = &origin.config {
+        let scratch = cache.work_folder("config")?;
+        let data = origin.data.as_ref().map(|data| &data.source);
+        config.extend(StartConfiguration::of(source, data, install, room, scratch.path())?.config);
+    }
+    config.retain(|name, _| name != "log_bin");
+    config.insert("skip_log_bin".to_owned(), String::new());
+    Ok(config)
+}
