@@ -756,7 +756,9 @@ pub fn warnings(summary: &Summary) -> Vec<Warning> {
     let mut all: Vec<Warning> = older_builds(&header.builds).map(Warning::from).collect();
     all.extend(cautions(summary));
     let stored = &header.warnings;
-    all.extend(stored.iter().cloned());
+    // What the queries need is the headline.
+    let is_first = |warning: &&Warning| matches!(warning.finding, Finding::QueriesFirst { .. });
+    all.extend(stored.iter().filter(|one| !is_first(one)).cloned());
     if let Some(replay) = summary
         .comparison()
         .and_then(|comparison| comparison.replay.as_ref())

@@ -122,6 +122,25 @@ pub enum PointFailure {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Finding {
+    /// Statements of the capture read far more rows than they return: an index comes before settings.
+    QueriesFirst {
+        /// Their share, 0 to 1.
+        share: f64,
+        /// The share is of the time; else of the number of executions.
+        of_time: bool,
+        /// How many digests they are.
+        digests: usize,
+        /// The one that takes most.
+        digest: String,
+        /// Rows that it reads in the mean.
+        rows_examined: f64,
+        /// Rows that it returns or changes in the mean.
+        rows_returned: f64,
+        /// Indexes that counting has chosen.
+        indexes: usize,
+        /// The share of the counted work that they take away, 0 to 1.
+        saved: f64,
+    },
     /// The study was stopped on request.
     Stopped,
     /// The study is under way, or was killed.

@@ -503,6 +503,44 @@ impl Display for Warning {
 impl Display for Finding {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
+            Self::QueriesFirst {
+                share,
+                of_time,
+                digests,
+                digest,
+                rows_examined,
+                rows_returned,
+                indexes,
+                saved,
+            } => {
+                let of = match of_time {
+                    true => "of the database's time",
+                    false => "of the executions",
+                };
+                let digest = &digest[..digest.len().min(8)];
+                write!(f, "{} {of} ", number::percent(*share))?;
+                match digests {
+                    1 => write!(f, "is one statement ({digest}) that reads")?,
+                    many => write!(f, "is {many} statements; the first ({digest}) reads")?,
+                }
+                write!(
+                    f,
+                    " {rows_examined:.0} rows and returns or changes {rows_returned:.0}: "
+                )?;
+                match indexes {
+                    0 => f.write_str("look at the statements first (niagara advise)"),
+                    1 => write!(
+                        f,
+                        "an index comes first; it would take {} of the counted work away (niagara advise)",
+                        number::percent(*saved)
+                    ),
+                    indexes => write!(
+                        f,
+                        "indexes come first; {indexes} would take {} of the counted work away (niagara advise)",
+                        number::percent(*saved)
+                    ),
+                }
+            }
             Self::Stopped => f.write_str("stopped on request: the same command continues from here"),
             Self::Unfinished => f.write_str(
                 "interrupted, or still under way: this is what was known by then; the same command continues from here",

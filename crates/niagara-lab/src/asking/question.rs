@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use niagara_stats::{HALF_WEIGHT, Rule};
-use niagara_store::{About, Goal};
+use niagara_store::{About, Finding, Goal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -131,6 +131,9 @@ pub struct StudyDescription {
     /// Time for building the servers of a ladder's rungs; none where they take what they take. The start's is built whatever it takes.
     #[serde(skip)]
     pub build_budget: Option<Duration>,
+    /// What is known of the load before anything is measured.
+    #[serde(skip)]
+    pub findings: Vec<Finding>,
     /// The question.
     pub question: Question,
 }
@@ -168,6 +171,7 @@ impl StudyDescription {
             controls: true,
             profile: true,
             build_budget: None,
+            findings: Vec::new(),
             question,
         }
     }

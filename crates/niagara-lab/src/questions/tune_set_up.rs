@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
-use niagara_server::Install;
+use niagara_server::{Cancelled, Install};
 use niagara_stats::Components;
 use niagara_store::{NotTried, Reason};
 
@@ -30,6 +30,7 @@ use crate::studies::opening::Opening;
 use crate::studies::set_up::SetUp;
 use crate::variants::candidate::Candidate;
 use crate::variants::lever_context::lever_context;
+use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 
 /// A tuning's parts.
@@ -72,6 +73,7 @@ impl TuneSetUp {
             noise,
         };
         parts.build(set_up, bench, &tune, opening, kept.as_ref(), observer)?;
+        parts.change_data(base, bench, observer)?;
         if let Some(plan) = &kept {
             parts.all_there(plan)?;
         }
@@ -218,6 +220,48 @@ impl TuneSetUp {
                 together: Vec::new(),
             })
         });
+        Ok(())
+    }
+
+    /// Makes the data of levers that change them, for the start and for every build; what cannot be made is left out.
+    fn change_data(
+        &mut self,
+        base: &Variant,
+        bench: &mut Workbench,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let changes = |candidate: &&Candidate| !candidate.change.sql.is_empty();
+        let changing: Vec<Candidate> = self.candidates.iter().filter(changes).cloned().collect();
+        // Levers are combined in their order: all their combinations are data of their own.
+        let mut starts = vec![base.clone()];
+        for candidate in self
+            .candidates
+            .iter()
+            .filter(|one| !one.change.build.is_empty())
+        {
+            starts.push(base.with(candidate.lever.id(), &candidate.change));
+        }
+        for candidate in changing {
+            let id = candidate.lever.id();
+            let changed: Vec<Variant> = starts
+                .iter()
+                .map(|start| start.with(id, &candidate.change))
+                .collect();
+            let made = changed
+                .iter()
+                .try_for_each(|variant| bench.set_up_variant(variant, observer));
+            match made {
+                Ok(()) => starts.extend(changed),
+                Err(error) if error.is::<Cancelled>() || bench.cancel().is_cancelled() => {
+                    return Err(Cancelled.into());
+                }
+                Err(error) => self.leave_out(|one| {
+                    (one.lever.id() == id).then(|| Reason::NotAvailable {
+                        error: format!("{error:#}"),
+                    })
+                }),
+            }
+        }
         Ok(())
     }
 

@@ -77,6 +77,9 @@ pub fn answer(
             let threads = bench.load().threads;
             let options = parts.options(&set_up, tune, duel_settings, threads, study.seed())?;
             let mut tuning = Tuning::new(&bench, &options);
+            for finding in &question.findings {
+                tuning.warn(finding.clone());
+            }
             let found = conduct(&mut tuning, &mut study, observer)?;
             (study, found)
         }

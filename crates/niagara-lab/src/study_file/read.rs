@@ -340,6 +340,7 @@ impl Reader<'_> {
                 .unwrap_or(DEFAULT_WARM_UP),
             disturbance: share(&document.disturbance).unwrap_or(HALF_WEIGHT),
             controls: document.controls.as_ref().is_none_or(|word| word.value),
+            findings: Vec::new(),
             client_host: document
                 .client_host
                 .as_ref()

@@ -3,21 +3,34 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use niagara_lab::lever::{self, Risk};
 use niagara_lab::{
     Question, StudyDescription, TuneQuestion, answer, judged_apart, server_name, trains_builds,
 };
 
+use niagara_queries::{Advice, Limits, schema};
+use niagara_server::{Cache, Cancelled, WorkFolder};
+use niagara_store::Finding;
+
 use crate::cmd::session::OpenSession;
-use crate::load_args::LoadArgs;
+use crate::counting::Counting;
+use crate::interrupt::on_ctrl_c;
+use crate::load_args::{LoadArgs, WorkloadArg};
 use crate::ordinary_user::what_root_would_add;
 use crate::origin::origin;
 use crate::progress::Terminal;
 use crate::shared_args::{
     ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
 };
+
+/// How long the statements of a capture are counted, before levers are screened.
+const COUNTING: Duration = Duration::from_secs(60);
+/// Indexes that counting chooses, at most.
+const MAX_INDEXES: usize = 20;
+/// The lever of these indexes.
+const INDEXES: &str = "capture-indexes";
 
 /// Try every lever that applies, keep what is proven, report
 ///
@@ -45,10 +58,10 @@ pub struct TuneArgs {
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_name = "TIME", value_parser = budget)]
     pub budget: Duration,
-    /// Try levers of these risks, too: durability, security, system
+    /// Try levers of these risks, too: durability, security, system, schema
     ///
     /// durability: a crash may lose or damage data, or there is no binary log. system: the host has to be prepared, or the
-    /// server is tied to it. Levers without a risk, and those that take memory, are always tried.
+    /// server is tied to it. schema: with a capture and its data, the indexes that its statements need. Levers without a risk, and those that take memory, are always tried.
     #[arg(long, value_name = "RISK", value_delimiter = ',')]
     pub allow: Vec<Risk>,
     /// Where the application runs: remote leaves out the Unix socket
@@ -111,8 +124,22 @@ pub enum App {
     Remote,
 }
 
-pub fn run(args: TuneArgs) -> Result<ExitCode> {
-    let question = question(&args)?;
+/// What is known of the queries before anything is measured.
+#[derive(Default)]
+struct Queries {
+    finding: Option<Finding>,
+    /// The folder of a lever of the indexes that counting has chosen.
+    lever: Option<WorkFolder>,
+}
+
+pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
+    let mut question = question(&args)?;
+    let queries = queries(&args, &question)?;
+    if let Some(folder) = &queries.lever {
+        args.study.levers.push(folder.path().to_owned());
+        question = self::question(&args)?;
+    }
+    question.findings.extend(queries.finding);
     let workload = question.workloads[0].load.workload.name();
     let name = format!("{}-{workload}", question.server);
     let mut terminal = Terminal::new(question.budget);
@@ -131,6 +158,96 @@ pub fn run(args: TuneArgs) -> Result<ExitCode> {
     let answered = answer(&question, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&question, &answered, &args.study)
+}
+
+/// Counts what the statements of a capture do, where there is one with its data: that is said before any lever is tried.
+///
+/// # Errors
+/// Stopped; a folder that cannot be written.
+fn queries(args: &TuneArgs, question: &StudyDescription) -> Result<Queries> {
+    let capture = question.workloads[0].load.workload.capture();
+    let (Some(_), Some(data)) = (capture, &question.origin.data) else {
+        return Ok(Queries::default());
+    };
+    let WorkloadArg::File(path) = &args.load.workload else {
+        return Ok(Queries::default());
+    };
+    let cancel = on_ctrl_c()?;
+    let cache = Cache::open()?.stopping_with(cancel.clone());
+    let counting = Counting {
+        capture: path,
+        server: Some(&question.server),
+        servers: &args.study.servers,
+        origin: &question.origin,
+        data,
+        budget: COUNTING,
+        limits: Limits {
+            indexes: MAX_INDEXES,
+            bytes: None,
+        },
+    };
+    let mut terminal = Terminal::new(COUNTING);
+    let counted = counting.count((&cache, &cancel), &mut terminal);
+    terminal.finish();
+    let advice = match counted {
+        Ok(counted) => counted.advice,
+        Err(_) if cancel.is_cancelled() => return Err(Cancelled.into()),
+        // Levers are tried all the same.
+        Err(error) => {
+            terminal.line(&format!(
+                "the capture's statements are not counted: {error:#}"
+            ));
+            return Ok(Queries::default());
+        }
+    };
+    let finding = finding(&advice);
+    if let Some(finding) = &finding {
+        terminal.line(&finding.to_string());
+    }
+    let lever = match args.allow.contains(&Risk::Schema) {
+        true => lever_of(&advice, &cache)?,
+        false => None,
+    };
+    Ok(Queries { finding, lever })
+}
+
+/// That queries come first, where they do.
+fn finding(advice: &Advice) -> Option<Finding> {
+    let leading = advice.leading()?;
+    let rows = leading.work.map_or(0.0, |work| work.rows);
+    Some(Finding::QueriesFirst {
+        share: advice.finding.share,
+        of_time: advice.finding.of_time,
+        digests: advice.finding.digests,
+        digest: leading.digest.clone(),
+        rows_examined: rows,
+        rows_returned: leading.rows_returned.unwrap_or(0.0),
+        indexes: advice.screened.chosen().count(),
+        saved: advice.saved(),
+    })
+}
+
+/// A lever of the indexes that counting has chosen, as a file in a folder of its own.
+fn lever_of(advice: &Advice, cache: &Cache) -> Result<Option<WorkFolder>> {
+    let set = schema::set_statements(advice);
+    if set.is_empty() {
+        return Ok(None);
+    }
+    // A text of JSON is one of TOML.
+    let statements = set
+        .iter()
+        .map(|(_, _, statement)| serde_json::to_string(statement));
+    let statements: Vec<String> = statements.collect::<Result<_, _>>()?;
+    let text = format!(
+        "title = \"indexes for the captured statements\"\ntheme = \"tables and indexes\"\nrisk = \"schema\"\n\
+         promise = \"high\"\nwhy = \"Counting on a copy of the data has chosen these indexes for the statements of the capture.\"\n\
+         source = \"niagara advise\"\n[change]\nsql = [\n  {}\n]\n",
+        statements.join(",\n  ")
+    );
+    let folder = cache.work_folder("levers")?;
+    let path = folder.path().join(format!("{INDEXES}.toml"));
+    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(Some(folder))
 }
 
 /// What the arguments ask.
