@@ -77,6 +77,23 @@ fn sees_waiting(profile: &Value) -> bool {
     false
 }
 
+/// As an application that connects for each page: threads without a connection wait in the server's cache of threads.
+#[test]
+fn threads_in_the_cache_are_idle() {
+    let place = Place::new();
+    let reconnecting = ["--views", "off-cpu", "--set", "reconnect=1"];
+    let document = document(&mut of_threads("10", &place, &["base"], &reconnecting));
+    let (_, profile) = first_limit(&document);
+    if !sees_waiting(profile) {
+        return;
+    }
+    let limits = profile["limits"].as_array().expect("a list");
+    assert!(
+        limits.iter().all(|limit| limit["limit"] != "locks"),
+        "{limits:?}"
+    );
+}
+
 #[test]
 fn every_view_of_a_point_select_and_the_files() {
     let place = Place::new();
