@@ -1,7 +1,7 @@
 //! The malloc of a running server, which no setting tells: most are preloaded by what starts the server.
 
 use niagara_load::{Admin, Transport};
-use niagara_server::{server_behind_address, server_behind_socket};
+use niagara_server::server_behind;
 
 /// Parts of the names of libraries, which are the names of mallocs too.
 const KNOWN: [&str; 3] = ["jemalloc", "tcmalloc", "mimalloc"];
@@ -17,18 +17,8 @@ pub(super) fn malloc_of(admin: &mut Admin, transport: Option<&Transport>) -> Opt
 }
 
 fn of_process(transport: &Transport) -> Option<String> {
-    let pid = match transport {
-        Transport::Unix(path) => server_behind_socket(path),
-        Transport::Tcp(address) => server_behind_address(*address),
-        Transport::Host { name, port } => {
-            let address = match name.as_str() {
-                "localhost" => "127.0.0.1",
-                name => name,
-            };
-            server_behind_address((address.parse::<std::net::IpAddr>().ok()?, *port).into())
-        }
-    };
-    let maps = std::fs::read_to_string(format!("/proc/{}/maps", pid.ok()?)).ok()?;
+    let pid = server_behind(transport).ok()?;
+    let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).ok()?;
     of_maps(&maps)
 }
 

@@ -2,15 +2,79 @@
 
 use std::collections::HashSet;
 use std::fs;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
+use niagara_load::Transport;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
 /// Beginnings of the names of servers' processes.
 const SERVERS: [&str; 3] = ["mariadbd", "mysqld", "ps-mysqld"];
+
+/// The server of this machine that a transport leads to.
+///
+/// # Errors
+/// As [`server_behind_socket`] and [`server_behind_address`]; a host that has no address.
+pub fn server_behind(transport: &Transport) -> Result<i32> {
+    match transport {
+        Transport::Unix(path) => server_behind_socket(path),
+        Transport::Tcp(address) => server_behind_address(*address),
+        Transport::Host { name, port } => {
+            let mut addresses = (name.as_str(), *port)
+                .to_socket_addrs()
+                .with_context(|| format!("cannot resolve {name}"))?;
+            let address = addresses.next();
+            server_behind_address(address.with_context(|| format!("{name} has no address"))?)
+        }
+    }
+}
+
+/// Sockets on which servers of this machine listen, with their processes: those that this user may look at, and others by
+/// their command lines.
+pub fn listening_servers() -> Vec<(i32, PathBuf)> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
+    let mut found = Vec::new();
+    for pid in pids.filter(|pid| check_name(*pid).is_ok()) {
+        let path = socket_of(pid).or_else(|| {
+            let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
+            socket_option(&String::from_utf8_lossy(&command))
+        });
+        found.extend(path.map(|path| (pid, path)));
+    }
+    found.sort();
+    found
+}
+
+/// The Unix socket on which a process listens for the protocol; that of MySQL's X plugin is passed over.
+fn socket_of(pid: i32) -> Option<PathBuf> {
+    let table = fs::read_to_string(format!("/proc/{pid}/net/unix")).ok()?;
+    let inodes = inodes_of(pid);
+    listening_paths(&table)
+        .find(|(inode, path)| inodes.contains(inode) && !path.ends_with("mysqlx.sock"))
+        .map(|(_, path)| PathBuf::from(path))
+}
+
+/// Inodes and paths of listening sockets in `/proc/net/unix` (proc_net(5)).
+fn listening_paths(table: &str) -> impl Iterator<Item = (u64, &str)> {
+    /// `__SO_ACCEPTCON`.
+    const LISTENS: u32 = 1 << 16;
+    table.lines().skip(1).filter_map(|line| {
+        let mut fields = line.split_whitespace();
+        let flags = u32::from_str_radix(fields.nth(3)?, 16).ok()?;
+        let inode = fields.nth(2)?.parse().ok()?;
+        let path = fields.next().filter(|path| path.starts_with('/'))?;
+        (flags & LISTENS != 0).then_some((inode, path))
+    })
+}
+
+/// `--socket=PATH` of a command line, whose words end with zeros.
+fn socket_option(command: &str) -> Option<PathBuf> {
+    let mut words = command.split('\0');
+    words.find_map(|word| word.strip_prefix("--socket=").map(PathBuf::from))
+}
 
 /// The server that listens on a Unix socket, by the credentials the kernel hands to who connects (unix(7),
 /// SO_PEERCRED).
@@ -137,27 +201,26 @@ fn holder_of(inodes: &HashSet<u64>) -> Result<Option<i32>> {
         else {
             continue;
         };
-        let Ok(descriptors) = fs::read_dir(entry.path().join("fd")) else {
-            continue;
-        };
-        let holds = descriptors.flatten().any(|descriptor| {
-            fs::read_link(descriptor.path()).is_ok_and(|target| {
-                target
-                    .to_str()
-                    .and_then(|text| {
-                        text.strip_prefix("socket:[")?
-                            .strip_suffix(']')?
-                            .parse()
-                            .ok()
-                    })
-                    .is_some_and(|inode: u64| inodes.contains(&inode))
-            })
-        });
-        if holds {
+        if !inodes_of(pid).is_disjoint(inodes) {
             return Ok(Some(pid));
         }
     }
     Ok(None)
+}
+
+/// Inodes of the sockets that a process has open; none of one whose descriptors may not be seen.
+fn inodes_of(pid: i32) -> HashSet<u64> {
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd"));
+    let targets = descriptors
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|descriptor| fs::read_link(descriptor.path()).ok());
+    let inode = |target: PathBuf| {
+        let text = target.to_str()?.strip_prefix("socket:[")?;
+        text.strip_suffix(']')?.parse().ok()
+    };
+    targets.filter_map(inode).collect()
 }
 
 #[cfg(test)]
@@ -183,6 +246,19 @@ mod tests {
             ip_in_hexadecimal(&"0".repeat(32)),
             Some(Ipv6Addr::UNSPECIFIED.into())
         );
+    }
+
+    #[test]
+    fn listening_sockets_have_paths() {
+        let table = "Num       RefCount Protocol Flags    Type St Inode Path\n\
+             0000000000000000: 00000002 00000000 00010000 0001 01 4711 /run/mysqld/mysqld.sock\n\
+             0000000000000000: 00000003 00000000 00000000 0001 03 4712 /run/mysqld/mysqld.sock\n\
+             0000000000000000: 00000002 00000000 00010000 0001 01 4713 @abstract\n\
+             0000000000000000: 00000002 00000000 00010000 0001 01 4714\n: x\n";
+        let found: Vec<_> = listening_paths(table).collect();
+        assert_eq!(found, [(4711, "/run/mysqld/mysqld.sock")]);
+        let command = "/usr/sbin/mysqld\0--socket=/tmp/m.sock\0--port=1\0";
+        assert_eq!(socket_option(command), Some(PathBuf::from("/tmp/m.sock")));
     }
 
     #[test]

@@ -1,16 +1,12 @@
 //! The server under load: a private one that is made for the run, or one that is already running.
 
-use std::net::{SocketAddr, ToSocketAddrs};
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
 use niagara_lab::{Inventory, Load, Variant, Workbench, server_name, variant_of};
 use niagara_load::{Admin, Endpoint, LoadError, Transport};
 use niagara_server::Cancel;
-use niagara_server::{
-    RunningServer, TransportKind, UsageMeter, WorkFolder, server_behind_address,
-    server_behind_socket,
-};
+use niagara_server::{RunningServer, TransportKind, UsageMeter, WorkFolder, server_behind};
 
 use super::args::{BenchArgs, ConnectArgs, PrivateArgs, TransportArg};
 use super::connect::{ADMIN_TIMEOUT, connect, unreachable};
@@ -189,21 +185,7 @@ fn version(admin: &mut Admin) -> Result<String> {
 
 /// The kernel's counters of the process behind an address of this machine, or why they cannot be had.
 fn meter_of(transport: &Transport) -> Result<UsageMeter, String> {
-    let pid = match transport {
-        Transport::Unix(path) => server_behind_socket(path),
-        Transport::Tcp(address) => server_behind_address(*address),
-        Transport::Host { name, port } => {
-            first_address(name, *port).and_then(server_behind_address)
-        }
-    };
-    pid.and_then(UsageMeter::new)
+    server_behind(transport)
+        .and_then(UsageMeter::new)
         .map_err(|error| format!("{error:#}"))
-}
-
-fn first_address(name: &str, port: u16) -> Result<SocketAddr> {
-    (name, port)
-        .to_socket_addrs()
-        .with_context(|| format!("cannot resolve {name}"))?
-        .next()
-        .with_context(|| format!("{name} has no address"))
 }
