@@ -36,7 +36,7 @@ pub use profile::{
     DiagnosedProfile, Graph, diagnosed_profiles, headline as profile_headline, limits_in_short,
     profile_html, profile_markdown, profile_text,
 };
-pub use render::{Files, View, terminal, wrapped};
+pub use render::{Files, View, html_page, terminal, wrapped};
 pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort};
 pub use sides::Sides;

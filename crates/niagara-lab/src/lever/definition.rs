@@ -104,7 +104,7 @@ impl Lever {
     }
 
     /// What whoever installs it has to know, in a few words.
-    pub(crate) fn caution(&self) -> Option<&str> {
+    pub fn caution(&self) -> Option<&str> {
         self.caution.as_deref()
     }
 

@@ -37,6 +37,11 @@ impl Admin {
         self.session.unencrypted()
     }
 
+    /// Ends the connection as a client should: the server counts one that just goes in `Aborted_clients`.
+    pub fn quit(self) {
+        self.session.quit();
+    }
+
     /// Changes the bound on every statement.
     pub fn set_timeout(&mut self, timeout: Duration) {
         self.session.set_timeout(timeout);

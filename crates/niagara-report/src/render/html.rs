@@ -16,6 +16,24 @@ pub(crate) fn page(document: &Document) -> String {
     let sections: Vec<&Section> = document.sections(Extent::Page).collect();
     let first = sections.iter().position(|section| section.id.is_some());
     let (above, below) = sections.split_at(first.unwrap_or(sections.len()));
+    let body = html! {
+        header {
+            p.masthead { @for part in &document.masthead { span { (part) } } }
+            h1 { (number::unbroken(&document.headline)) }
+            @for (depth, lead) in &document.lead {
+                @if depth.is_for(Extent::Page) { p.lead { (lead) } }
+            }
+            (warnings(&document.warnings))
+        }
+        @for section in above { (part(section)) }
+        (contents(below))
+        @for section in below { (part(section)) }
+    };
+    html_page(&document.headline, &document.version, &body, &document.source)
+}
+
+/// A page around `body`, which `source` says the origin of.
+pub fn html_page(title: &str, version: &str, body: &Markup, source: &str) -> String {
     html! {
         (DOCTYPE)
         html lang="en" {
@@ -23,26 +41,14 @@ pub(crate) fn page(document: &Document) -> String {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "Niagara " (document.version) };
-                title { (document.headline) }
+                meta name="generator" content={ "Niagara " (version) };
+                title { (title) }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 (hatching())
-                main {
-                    header {
-                        p.masthead { @for part in &document.masthead { span { (part) } } }
-                        h1 { (number::unbroken(&document.headline)) }
-                        @for (depth, lead) in &document.lead {
-                            @if depth.is_for(Extent::Page) { p.lead { (lead) } }
-                        }
-                        (warnings(&document.warnings))
-                    }
-                    @for section in above { (part(section)) }
-                    (contents(below))
-                    @for section in below { (part(section)) }
-                }
-                footer { p { "Niagara " (document.version) ", " (document.source) "." } }
+                main { (body) }
+                footer { p { "Niagara " (version) ", " (source) "." } }
             }
         }
     }

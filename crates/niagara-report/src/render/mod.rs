@@ -5,6 +5,7 @@ mod markdown;
 mod scroll;
 mod terminal;
 
+pub use html::html_page;
 pub(crate) use html::page;
 pub(crate) use markdown::text as markdown;
 pub(crate) use terminal::text as terminal_text;
