@@ -1,0 +1,292 @@
+//! What the levers know of a server's settings: which are so already, which can be tried, which have no effect here.
+
+use std::collections::BTreeMap;
+
+use niagara_lab::lever::{Change, Context, Lever, Risk};
+use niagara_server::{is_switches, normalise_variable};
+use niagara_store::Reason;
+use serde::Serialize;
+
+use crate::facts::{Facts, Variables};
+
+/// A lever and this server.
+#[derive(Debug, Clone, Serialize)]
+pub struct LeverFact {
+    /// As the command line takes it.
+    pub lever: String,
+    /// For people.
+    pub title: String,
+    /// What it costs beside speed.
+    pub risk: String,
+    /// How the server is set.
+    #[serde(flatten)]
+    pub state: LeverState,
+}
+
+/// How a server is set, as a lever sees it.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum LeverState {
+    /// As the lever would set it.
+    AlreadySo {
+        /// The variables.
+        settings: Vec<Setting>,
+    },
+    /// Otherwise; a tuning tries it.
+    Tried {
+        /// The variables.
+        settings: Vec<Setting>,
+    },
+    /// Otherwise; a tuning tries it on demand alone.
+    OnDemand {
+        /// The variables.
+        settings: Vec<Setting>,
+        /// Why it is not tried by itself.
+        reason: Reason,
+    },
+    /// It does nothing on this release, or with these data.
+    NoEffect {
+        /// Why.
+        reason: Reason,
+    },
+}
+
+/// A variable of a lever.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Setting {
+    /// Its name.
+    pub variable: String,
+    /// Its value now.
+    pub now: String,
+    /// The lever's value; none where it depends on a machine that cannot be seen from here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lever: Option<String>,
+}
+
+/// Levers of settings alone, against this server.
+pub fn levers(facts: &Facts, levers: &[Lever]) -> Vec<LeverFact> {
+    let all = context(facts, levers);
+    let mut by_itself = all.clone();
+    by_itself.allowed.clear();
+    by_itself.named.clear();
+    let facts = levers.iter().filter_map(|lever| {
+        lever.variables().next()?;
+        Some(LeverFact {
+            lever: lever.spelling(),
+            title: lever.title().to_owned(),
+            risk: lever.risk().to_string(),
+            state: state(
+                lever,
+                &facts.variables,
+                facts.host.is_some(),
+                &all,
+                &by_itself,
+            )?,
+        })
+    });
+    facts.collect()
+}
+
+/// What a lever's file says that a server risks with it, and how that server is set; none where it is set otherwise.
+pub(crate) fn set_so(facts: &Facts, lever: &Lever, levers: &[Lever]) -> Option<Setting> {
+    let context = context(facts, levers);
+    match state(lever, &facts.variables, true, &context, &context)? {
+        LeverState::AlreadySo { settings } => settings.into_iter().next(),
+        _ => None,
+    }
+}
+
+/// The server with every risk allowed and every lever named: what is left of reasons is of the server and the machine.
+fn context(facts: &Facts, levers: &[Lever]) -> Context {
+    let machine = facts.host.as_ref().map(|host| host.machine.clone());
+    let innodb = facts.catalog.as_ref();
+    Context {
+        data_bytes: innodb.and_then(|catalog| catalog.innodb_bytes).unwrap_or(0),
+        // Whether the traffic writes decides a tuning, by its capture.
+        writes: true,
+        allowed: [Risk::Durability, Risk::Security, Risk::System].into(),
+        named: levers.iter().map(|lever| lever.id().to_owned()).collect(),
+        ..Context::new(
+            facts.server.family,
+            facts.server.version,
+            machine.unwrap_or_default(),
+        )
+    }
+}
+
+/// None of a lever that does more than set variables, or that this server's settings leave nothing to act on.
+fn state(
+    lever: &Lever,
+    variables: &Variables,
+    machine_seen: bool,
+    all: &Context,
+    by_itself: &Context,
+) -> Option<LeverState> {
+    let needed = &lever.when().variables;
+    let acts = |(name, value): (&String, &String)| {
+        let now = variables.text(name);
+        now.is_none_or(|now| same(name, now, value))
+    };
+    if !needed.iter().all(acts) {
+        return None;
+    }
+    let change = match lever.applicability(all) {
+        Ok(change) => change,
+        Err(reason) => return Some(LeverState::NoEffect { reason }),
+    };
+    let alone = Change {
+        config: change.config.clone(),
+        ..Change::default()
+    };
+    if alone != change {
+        return None;
+    }
+    let settings = match settings(&change.config, variables) {
+        Ok(settings) => settings,
+        Err(variable) => {
+            let reason = Reason::NoVariable {
+                release: format!("{} {}", all.family, all.version),
+                variable,
+            };
+            return Some(LeverState::NoEffect { reason });
+        }
+    };
+    let is_so = |setting: &Setting| {
+        let wanted = setting.lever.as_deref().unwrap_or_default();
+        same(&setting.variable, &setting.now, wanted)
+    };
+    if settings.iter().all(is_so) {
+        return Some(LeverState::AlreadySo { settings });
+    }
+    let settings = settings.into_iter().map(|setting| Setting {
+        lever: setting.lever.filter(|_| machine_seen),
+        ..setting
+    });
+    let settings = settings.collect();
+    Some(match lever.applicability(by_itself) {
+        Ok(_) => LeverState::Tried { settings },
+        Err(reason) => LeverState::OnDemand { settings, reason },
+    })
+}
+
+/// The variables of a change with their values; else the name of one that the server does not have.
+fn settings(
+    config: &BTreeMap<String, String>,
+    variables: &Variables,
+) -> Result<Vec<Setting>, String> {
+    let setting = |(name, value): (&String, &String)| {
+        let name = normalise_variable(name);
+        let name = name.strip_prefix("loose_").unwrap_or(&name);
+        // An option without a value switches on; one that begins so switches off what has another name.
+        let (variable, value) = match (name.strip_prefix("skip_"), value.as_str()) {
+            (Some(other), "") if variables.text(name).is_none() => (other, "OFF"),
+            (_, "") => (name, "ON"),
+            (_, value) => (name, value),
+        };
+        match variables.text(variable) {
+            Some(now) => Ok(Setting {
+                variable: variable.to_owned(),
+                now: switches_of(variable, now, value),
+                lever: Some(value.to_owned()),
+            }),
+            None => Err(name.to_owned()),
+        }
+    };
+    config.iter().map(setting).collect()
+}
+
+/// The switches that a change names, as they are now; another variable's value whole.
+fn switches_of(variable: &str, now: &str, written: &str) -> String {
+    if !is_switches(variable) {
+        return now.to_owned();
+    }
+    let name = |switch: &str| {
+        switch
+            .split('=')
+            .next()
+            .unwrap_or_default()
+            .trim()
+            .to_owned()
+    };
+    let named: Vec<String> = written.split(',').map(name).collect();
+    let switches = now
+        .split(',')
+        .filter(|switch| named.contains(&name(switch)));
+    switches.collect::<Vec<_>>().join(",")
+}
+
+/// Whether a variable's value is what somebody wrote for it.
+fn same(name: &str, now: &str, written: &str) -> bool {
+    if is_switches(name) {
+        return written
+            .split(',')
+            .all(|one| now.split(',').any(|other| other == one.trim()));
+    }
+    let value = |text: &str| match text.to_ascii_uppercase().as_str() {
+        "ON" | "YES" | "TRUE" => Some(1.0),
+        "OFF" | "NO" | "FALSE" | "DISABLED" => Some(0.0),
+        text => size(text),
+    };
+    match (value(now), value(written)) {
+        (Some(now), Some(written)) => now == written,
+        _ => now.eq_ignore_ascii_case(written),
+    }
+}
+
+/// `128M` as a number.
+fn size(text: &str) -> Option<f64> {
+    let unit = |unit: char| match unit {
+        'K' => Some(1024.0),
+        'M' => Some(1024.0 * 1024.0),
+        'G' => Some(1024.0 * 1024.0 * 1024.0),
+        'T' => Some(1024.0 * 1024.0 * 1024.0 * 1024.0),
+        _ => None,
+    };
+    match text.char_indices().last() {
+        Some((at, last)) if unit(last).is_some() => {
+            Some(text[..at].parse::<f64>().ok()? * unit(last)?)
+        }
+        _ => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_the_same_however_written() {
+        for (name, now, written, expected) in [
+            ("a", "134217728", "128M", true),
+            ("a", "ON", "1", true),
+            ("a", "OFF", "0", true),
+            ("a", "O_DIRECT", "o_direct", true),
+            ("a", "1", "2", false),
+            ("optimizer_switch", "x=on,y=off", "y=off", true),
+            ("optimizer_switch", "x=on,y=off", "x=off", false),
+        ] {
+            assert_eq!(same(name, now, written), expected, "{name} {now} {written}");
+        }
+    }
+
+    #[test]
+    fn an_option_without_value_is_a_switch() {
+        let variables = Variables(
+            [("log_bin", "ON"), ("skip_name_resolve", "OFF")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+        );
+        let one = |name: &str| settings(&[(name.to_owned(), String::new())].into(), &variables);
+        assert_eq!(
+            one("skip_log_bin").expect("known")[0].lever.as_deref(),
+            Some("OFF")
+        );
+        assert_eq!(
+            one("skip_name_resolve").expect("known")[0].lever.as_deref(),
+            Some("ON")
+        );
+        let switches = switches_of("optimizer_switch", "a=on,b=off,c=on", "b=on,c=on");
+        assert_eq!(switches, "b=off,c=on");
+        assert_eq!(one("no_such"), Err("no_such".to_owned()));
+    }
+}

@@ -1,0 +1,186 @@
+//! How each finding is proven with Niagara: a command that measures or counts it, on copies and never on this server.
+
+use serde::{Serialize, Serializer};
+
+use crate::finding::Finding;
+
+/// What stands for a dump, a backup or a copy of the data directory.
+const DATA: &str = "BACKUP";
+/// The capture that is made first.
+const CAPTURE: &str = "shop.capture";
+
+/// What commands are about.
+#[derive(Debug, Clone, Serialize)]
+pub struct Ground {
+    /// The server of the catalogue, or the path of its program.
+    pub server: String,
+    /// The socket or HOST:PORT.
+    pub address: String,
+}
+
+/// How a finding is proven.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Proof {
+    /// By duels of the server as it is with this change.
+    Compare(String),
+    /// By duels of a workload of Niagara in both engines.
+    CompareEngines,
+    /// By counting rows and pages on a copy.
+    Advise,
+    /// By profiling the captured traffic on a copy.
+    Profile,
+    /// By recording what clients send.
+    Capture,
+}
+
+/// A command in two forms.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Command {
+    /// What tells it from others.
+    pub verb: String,
+    /// What it shares with others; see [`options`].
+    pub has_options: bool,
+}
+
+/// A whole command in JSON.
+#[derive(Debug, Clone)]
+pub(crate) struct Whole(pub String);
+
+impl Serialize for Whole {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(&self.0)
+    }
+}
+
+impl Command {
+    /// As it is typed.
+    pub(crate) fn whole(&self, ground: &Ground) -> String {
+        match self.has_options {
+            true => format!("{} {}", self.verb, options(ground)),
+            false => self.verb.clone(),
+        }
+    }
+}
+
+/// The options of commands that start copies of the server.
+pub(crate) fn options(ground: &Ground) -> String {
+    format!("--server {} {}", quoted(&ground.server), origin(ground))
+}
+
+/// The command that tries all levers.
+pub(crate) fn tune(ground: &Ground) -> String {
+    format!("niagara tune {} {}", quoted(&ground.server), origin(ground))
+}
+
+/// The server's settings, its traffic and its data.
+fn origin(ground: &Ground) -> String {
+    format!(
+        "--config-from {} --capture {CAPTURE} --data {DATA}",
+        quoted(&ground.address)
+    )
+}
+
+/// The command that records the traffic.
+pub(crate) fn capture(ground: &Ground) -> String {
+    let address = match ground.address.contains('/') {
+        true => format!("--socket {}", quoted(&ground.address)),
+        false => match ground.address.rsplit_once(':') {
+            Some((host, port)) => format!("--host {} --port {port}", quoted(host)),
+            None => format!("--host {}", quoted(&ground.address)),
+        },
+    };
+    format!("niagara capture start {address} --for 10m -o {CAPTURE}")
+}
+
+/// As a shell takes it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+%@".contains(c);
+    match !word.is_empty() && word.chars().all(plain) {
+        true => word.to_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
+}
+
+impl Proof {
+    /// The command.
+    pub(crate) fn command(&self, ground: &Ground) -> Command {
+        let (verb, has_options) = match self {
+            Self::Compare(change) => (format!("niagara compare base {}", quoted(change)), true),
+            Self::CompareEngines => (
+                format!(
+                    "niagara compare engine=MyISAM engine=InnoDB --server {} --workload oltp_read_write",
+                    quoted(&ground.server)
+                ),
+                false,
+            ),
+            Self::Advise => ("niagara advise".to_owned(), true),
+            Self::Profile => ("niagara profile base".to_owned(), true),
+            Self::Capture => (capture(ground), false),
+        };
+        Command { verb, has_options }
+    }
+}
+
+/// How a finding is proven.
+pub(crate) fn proof(finding: &Finding) -> Proof {
+    let compare = |change: &str| Proof::Compare(change.to_owned());
+    match finding {
+        Finding::DurabilityOff { variable, .. } => {
+            let safe = match variable.as_str() {
+                "innodb_checksum_algorithm" => "crc32",
+                "innodb_doublewrite" | "innodb_log_checksums" => "ON",
+                _ => "1",
+            };
+            compare(&format!("cfg.{variable}={safe}"))
+        }
+        Finding::MemoryBeyondRam { .. }
+        | Finding::Swapped { .. }
+        | Finding::PoolTooSmall { .. } => compare("buffer-pool=data"),
+        Finding::EngineNotCrashSafe { .. } => Proof::CompareEngines,
+        Finding::ConnectionsRefused {
+            max_connections, ..
+        }
+        | Finding::ConnectionsNearLimit {
+            max_connections, ..
+        } => compare(&format!("cfg.max_connections={}", max_connections * 2)),
+        Finding::LoginsFailed { .. }
+        | Finding::ClientsLost { .. }
+        | Finding::StatementsNotRecorded { .. } => Proof::Capture,
+        Finding::RedoTooSmall { .. } => compare("redo-log-large"),
+        Finding::LogBufferWaits { .. } => compare("log-buffer-large"),
+        Finding::QueryCacheOn { .. } => compare("cfg.query_cache_type=OFF,cfg.query_cache_size=0"),
+        Finding::TemporaryTablesOnDisk { .. } => compare("temporary-tables-large"),
+        Finding::TablesWithoutKey { .. }
+        | Finding::DuplicateIndexes { .. }
+        | Finding::UnusedIndexes { .. }
+        | Finding::StatementsReadMuch { .. }
+        | Finding::StatisticsStale { .. } => Proof::Advise,
+        Finding::RowLockWaits { .. } => Proof::Profile,
+        Finding::ThreadsNotCached { .. } => compare("cfg.thread_cache_size=256"),
+        Finding::TableCacheTooSmall { .. } => compare("table-cache-large"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn commands_name_the_server_and_its_address() {
+        let mut ground = Ground {
+            server: "mariadb-10.11".to_owned(),
+            address: "/run/my sqld.sock".to_owned(),
+        };
+        let command = Proof::Compare("redo-log-large".to_owned()).command(&ground);
+        assert_eq!(
+            command.whole(&ground),
+            "niagara compare base redo-log-large --server mariadb-10.11 --config-from '/run/my sqld.sock' \
+             --capture shop.capture --data BACKUP"
+        );
+        ground.address = "db1:3307".to_owned();
+        assert_eq!(
+            capture(&ground),
+            "niagara capture start --host db1 --port 3307 --for 10m -o shop.capture"
+        );
+    }
+}

@@ -1,0 +1,51 @@
+//! What a server is, its variables and its counters.
+
+use std::collections::BTreeMap;
+
+use anyhow::{Context, Result};
+use niagara_server::Family;
+
+use super::reader::{Reader, Refusal, text};
+use crate::facts::{Counters, Server, Variables};
+
+/// What the server is.
+pub(super) fn identify(reader: &mut Reader<'_>) -> Result<Server> {
+    let rows = reader.rows("SELECT VERSION(), @@GLOBAL.version_comment, @@GLOBAL.hostname")?;
+    let row = rows
+        .into_iter()
+        .next()
+        .context("the server does not say what it is")?;
+    let version_string = text(&row, 0).to_owned();
+    // MariaDB says so in its version, Percona Server in the comment.
+    let family = Family::from_version_line(&format!("{version_string} {}", text(&row, 1)));
+    let uptime = reader.rows("SHOW GLOBAL STATUS LIKE 'Uptime'")?;
+    Ok(Server {
+        family,
+        version: version_string.parse()?,
+        version_string,
+        host: text(&row, 2).to_owned(),
+        uptime_seconds: uptime
+            .first()
+            .map_or(0.0, |row| super::reader::number(row, 1)),
+    })
+}
+
+/// Its variables and its counters.
+pub(super) fn settings(reader: &mut Reader<'_>) -> Result<(Variables, Counters), Refusal> {
+    let counters = counters(reader, "GLOBAL")?;
+    let rows = reader.rows("SHOW GLOBAL VARIABLES")?;
+    let variables = rows
+        .into_iter()
+        .map(|row| (text(&row, 0).to_ascii_lowercase(), text(&row, 1).to_owned()));
+    Ok((Variables(variables.collect()), counters))
+}
+
+/// Counters of the server, or of this session.
+pub(super) fn counters(reader: &mut Reader<'_>, scope: &str) -> Result<Counters, Refusal> {
+    let rows = reader.rows(&format!("SHOW {scope} STATUS"))?;
+    let counters = rows.into_iter().filter_map(|row| {
+        let value = text(&row, 1).parse().ok()?;
+        Some((text(&row, 0).to_ascii_lowercase(), value))
+    });
+    Ok(Counters(counters.collect::<BTreeMap<_, _>>()))
+}

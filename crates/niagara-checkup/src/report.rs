@@ -1,0 +1,122 @@
+//! A checkup: facts, where the time goes, findings, levers; and its JSON.
+
+use niagara_lab::lever::Lever;
+use niagara_toml::FileError;
+use serde::Serialize;
+
+use crate::busy::{Busy, busy};
+use crate::facts::{Facts, Host, Server, Statements};
+use crate::finding::{Finding, Level};
+use crate::gap::Gap;
+use crate::levers::{LeverFact, levers as lever_facts};
+use crate::proof::{Command, Ground, Whole, proof};
+use crate::rule::Rules;
+use crate::rules::findings;
+use crate::words;
+
+/// The format of the JSON.
+const FORMAT: &str = "niagara.checkup/1";
+
+/// What a checkup says.
+#[derive(Debug, Serialize)]
+pub struct Checkup {
+    format: &'static str,
+    /// The address as the user may write it.
+    pub(crate) address: String,
+    /// What the server is.
+    pub(crate) server: Server,
+    /// Its process and machine.
+    pub(crate) host: Option<Host>,
+    /// Where the time goes.
+    pub(crate) time: Busy,
+    /// What is wrong, the worst first.
+    pub(crate) findings: Vec<Line>,
+    /// What statements do.
+    pub(crate) statements: Option<Statements>,
+    /// What the levers know of its settings.
+    pub(crate) levers: Vec<LeverFact>,
+    /// What could not be read.
+    pub(crate) gaps: Vec<Gap>,
+    /// What its commands are about.
+    #[serde(skip)]
+    pub(crate) ground: Ground,
+}
+
+/// A finding with its rule and its proof.
+#[derive(Debug, Serialize)]
+pub(crate) struct Line {
+    pub level: Level,
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// In English.
+    pub text: String,
+    /// Why it is a finding.
+    pub why: String,
+    /// What that rests on.
+    pub evidence: String,
+    /// Levers that change it.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub levers: Vec<String>,
+    /// The command that proves it.
+    pub proof: Whole,
+    #[serde(skip)]
+    pub command: Command,
+}
+
+/// What the facts say.
+///
+/// # Errors
+/// A mistake in the rules' file.
+pub fn checkup(facts: Facts, levers: &[Lever], servers: &[String]) -> Result<Checkup, FileError> {
+    let rules = Rules::built_in()?;
+    let ground = ground(&facts, servers);
+    let found = findings(&facts, &rules, levers);
+    let lines = found.into_iter().map(|finding| {
+        let rule = rules.of(&finding);
+        let command = proof(&finding).command(&ground);
+        Line {
+            level: rule.level,
+            text: words::finding(&finding),
+            why: rule.why.split_whitespace().collect::<Vec<_>>().join(" "),
+            evidence: rule.source.to_owned(),
+            levers: rule.levers.to_vec(),
+            proof: Whole(command.whole(&ground)),
+            command,
+            finding,
+        }
+    });
+    Ok(Checkup {
+        format: FORMAT,
+        findings: lines.collect(),
+        time: busy(&facts),
+        levers: lever_facts(&facts, levers),
+        address: facts.address,
+        server: facts.server,
+        host: facts.host,
+        statements: facts.statements,
+        gaps: facts.gaps,
+        ground,
+    })
+}
+
+/// The server of the catalogue that is of its series; else its own program, else the name that it would have.
+fn ground(facts: &Facts, servers: &[String]) -> Ground {
+    let server = &facts.server;
+    let name = format!(
+        "{}-{}",
+        server
+            .family
+            .to_string()
+            .to_lowercase()
+            .replace(" server", ""),
+        server.version.series()
+    );
+    let program = facts.host.as_ref().and_then(|host| host.program.clone());
+    Ground {
+        server: match servers.contains(&name) {
+            true => name,
+            false => program.unwrap_or(name),
+        },
+        address: facts.address.clone(),
+    }
+}

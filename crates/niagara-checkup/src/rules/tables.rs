@@ -1,0 +1,132 @@
+//! Tables and indexes.
+
+use crate::facts::{Catalog, Facts, Index, Part, Table};
+use crate::finding::{DuplicateIndex, Finding, StaleTable, UnusedIndex};
+use crate::rule::Rules;
+
+const PRIMARY: &str = "PRIMARY";
+
+pub(super) fn findings(facts: &Facts, rules: &Rules) -> Vec<Finding> {
+    let Some(catalog) = &facts.catalog else {
+        return Vec::new();
+    };
+    let found = [
+        without_key(catalog),
+        duplicates(catalog),
+        stale(catalog, rules),
+        unused(catalog, rules, facts.server.uptime_seconds),
+    ];
+    found.into_iter().flatten().collect()
+}
+
+/// InnoDB takes a unique index of columns that are never NULL for the primary key.
+fn without_key(catalog: &Catalog) -> Option<Finding> {
+    let is_key = |index: &Index| {
+        index.name == PRIMARY
+            || (index.unique
+                && index
+                    .parts
+                    .iter()
+                    .all(|part| !part.nullable && !part.column.is_empty()))
+    };
+    let tables: Vec<_> = catalog
+        .tables
+        .iter()
+        .filter(|table| is_innodb(table) && !table.indexes.iter().any(is_key))
+        .map(|table| table.name.clone())
+        .collect();
+    (!tables.is_empty()).then_some(Finding::TablesWithoutKey { tables })
+}
+
+fn is_innodb(table: &Table) -> bool {
+    table.engine.eq_ignore_ascii_case("InnoDB")
+}
+
+fn duplicates(catalog: &Catalog) -> Option<Finding> {
+    let mut indexes = Vec::new();
+    for table in &catalog.tables {
+        for (place, index) in table.indexes.iter().enumerate() {
+            let others = table.indexes.iter().enumerate();
+            let cover = others.filter(|(other, _)| *other != place);
+            let cover = cover
+                // Of two that are equal the first one stays.
+                .filter(|(other, by)| {
+                    is_covered(index, by) && !(is_covered(by, index) && place < *other)
+                })
+                .map(|(_, by)| by.name.clone())
+                .next();
+            indexes.extend(cover.map(|covered_by| DuplicateIndex {
+                table: table.name.clone(),
+                index: index.name.clone(),
+                covered_by,
+            }));
+        }
+    }
+    (!indexes.is_empty()).then_some(Finding::DuplicateIndexes { indexes })
+}
+
+/// Whether `by` finds all that `index` finds, and forbids all that it forbids.
+fn is_covered(index: &Index, by: &Index) -> bool {
+    if index.name == PRIMARY || index.kind != by.kind {
+        return false;
+    }
+    let is_ordered = index.kind == "BTREE";
+    let same_length = index.parts.len() == by.parts.len();
+    let is_beginning = by.parts.starts_with(&index.parts);
+    // Expressions are not compared.
+    let known = |part: &Part| !part.column.is_empty();
+    is_beginning
+        && index.parts.iter().all(known)
+        && (is_ordered || same_length)
+        && (!index.unique || (by.unique && same_length))
+}
+
+fn unused(catalog: &Catalog, rules: &Rules, since_seconds: f64) -> Option<Finding> {
+    let reads = catalog.index_reads.as_ref()?;
+    let least = rules.unused_indexes.limits.table_reads;
+    let mut indexes = Vec::new();
+    for table in &catalog.tables {
+        let Some(of_table) = reads.of_table.get(&table.name) else {
+            continue;
+        };
+        let table_reads: f64 = of_table.values().sum();
+        if table_reads < least {
+            continue;
+        }
+        let unread = table.indexes.iter().filter(|index| {
+            let begins = index.parts.first().map(|part| &part.column);
+            let serves_foreign_key =
+                begins.is_some_and(|column| table.foreign_keys.contains(column));
+            !index.unique
+                && index.kind == "BTREE"
+                && !serves_foreign_key
+                && of_table.get(&index.name).is_none_or(|reads| *reads == 0.0)
+        });
+        indexes.extend(unread.map(|index| UnusedIndex {
+            table: table.name.clone(),
+            index: index.name.clone(),
+            table_reads,
+        }));
+    }
+    (!indexes.is_empty()).then_some(Finding::UnusedIndexes {
+        indexes,
+        since_seconds,
+        counted_by: reads.source,
+    })
+}
+
+fn stale(catalog: &Catalog, rules: &Rules) -> Option<Finding> {
+    let limits = &rules.statistics_stale.limits;
+    let tables = catalog.tables.iter().filter_map(|table| {
+        let statistics = table.statistics?;
+        let grown = statistics.inserted >= limits.rows
+            && statistics.inserted >= limits.times * statistics.rows;
+        (statistics.before_start && grown).then(|| StaleTable {
+            table: table.name.clone(),
+            rows: statistics.rows,
+            inserted: statistics.inserted,
+        })
+    });
+    let tables: Vec<StaleTable> = tables.collect();
+    (!tables.is_empty()).then_some(Finding::StatisticsStale { tables })
+}

@@ -1,0 +1,500 @@
+//! What is found, in English. Nothing else in this crate makes sentences, and nothing reads them back.
+
+use std::fmt::Display;
+
+use niagara_report::number::{count, duration, grouped, percent, rate};
+use niagara_store::Reason;
+
+use crate::busy::{Busy, BusyPlace, MeasuredBy};
+use crate::facts::{Activity, Digest, Host, ReadsSource, Server};
+use crate::finding::{Finding, Level};
+use crate::gap::{Gap, GapCause, MissingPart};
+use crate::levers::{LeverFact, LeverState};
+
+/// Names of a list that are shown.
+const NAMES: usize = 3;
+
+/// A finding in one sentence or two.
+pub(crate) fn finding(finding: &Finding) -> String {
+    match finding {
+        Finding::DurabilityOff {
+            variable,
+            value,
+            risk,
+            ..
+        } => format!("{variable} is {value}: {}", first_sentences(risk, 2)),
+        Finding::MemoryBeyondRam {
+            buffer_bytes,
+            memory_bytes,
+        } => format!(
+            "The buffers that the server takes once are {}, the memory is {}.",
+            bytes(*buffer_bytes),
+            bytes(*memory_bytes)
+        ),
+        Finding::Swapped {
+            swapped_bytes,
+            resident_bytes,
+            pages_read,
+        } => format!(
+            "{} of the server are in swap space, {} in memory; {} read from swap space meanwhile.",
+            bytes(*swapped_bytes),
+            bytes(*resident_bytes),
+            counted(*pages_read, "page")
+        ),
+        Finding::EngineNotCrashSafe { tables } => format!(
+            "{} in MyISAM, which a crash may damage, {} written since the start: {}.",
+            counted(tables.len() as u64, "table"),
+            was(tables.len()),
+            names(tables)
+        ),
+        Finding::ConnectionsRefused {
+            refused,
+            max_connections,
+        } => format!(
+            "{} refused since the start, for all {} were in use (max_connections).",
+            counted(*refused, "connection"),
+            grouped(*max_connections as f64)
+        ),
+        Finding::ConnectionsNearLimit {
+            most_used,
+            max_connections,
+        } => format!(
+            "Up to {} were in use at the same time; max_connections is {}.",
+            counted(*most_used, "connection"),
+            grouped(*max_connections as f64)
+        ),
+        Finding::LoginsFailed {
+            failed,
+            connections,
+        } => format!(
+            "{} of {} failed before they were done: wrong password, no privilege, broken handshake (Aborted_connects).",
+            grouped(*failed as f64),
+            counted(*connections, "connection")
+        ),
+        Finding::ClientsLost { lost, connections } => format!(
+            "{} of {} ended without being closed (Aborted_clients).",
+            grouped(*lost as f64),
+            counted(*connections, "connection")
+        ),
+        Finding::PoolTooSmall {
+            pool_bytes,
+            data_bytes,
+            read_bytes,
+            pages_per_second,
+            ..
+        } => format!(
+            "The buffer pool is {}, the data are {}, and {} were read from disk since the start: pages are read again. \
+             {} pages a second are read now.",
+            bytes(*pool_bytes),
+            bytes(*data_bytes),
+            bytes(*read_bytes),
+            rate_or_none(*pages_per_second)
+        ),
+        Finding::RedoTooSmall {
+            capacity_bytes,
+            bytes_per_second,
+            round_seconds,
+            in_use,
+        } => format!(
+            "The redo log of {} is written round every {} ({} a second){}.",
+            bytes(*capacity_bytes),
+            duration(round_seconds.max(1.0)),
+            bytes(*bytes_per_second as u64),
+            in_use.map_or(String::new(), |share| format!(
+                ", up to {} of it were in use",
+                percent(share)
+            ))
+        ),
+        Finding::LogBufferWaits {
+            waits,
+            buffer_bytes,
+        } => format!(
+            "{} for space in the log buffer of {} since the start.",
+            counted(*waits, "wait"),
+            bytes(*buffer_bytes)
+        ),
+        Finding::QueryCacheOn {
+            bytes: size,
+            hits,
+            selects,
+            prunes,
+        } => format!(
+            "The query cache is on ({}): it answered {} of {}, and dropped {} for want of space.",
+            bytes(*size),
+            grouped(*hits as f64),
+            counted(hits + selects, "SELECT"),
+            counted(*prunes, "result")
+        ),
+        Finding::TemporaryTablesOnDisk { on_disk, all } => format!(
+            "{} of {} were written to disk since the start.",
+            grouped(*on_disk as f64),
+            counted(*all, "temporary table")
+        ),
+        Finding::TablesWithoutKey { tables } => format!(
+            "{} without a primary key: {}.",
+            counted(tables.len() as u64, "table"),
+            names(tables)
+        ),
+        Finding::DuplicateIndexes { indexes } => {
+            let pairs: Vec<String> = indexes
+                .iter()
+                .map(|one| {
+                    format!(
+                        "{}.{} begins or equals {}",
+                        one.table, one.index, one.covered_by
+                    )
+                })
+                .collect();
+            format!(
+                "{}: {}.",
+                indexes_in_words("superfluous ", indexes.len()),
+                names(&pairs)
+            )
+        }
+        Finding::UnusedIndexes {
+            indexes,
+            since_seconds,
+            counted_by,
+        } => {
+            let all: Vec<String> = indexes
+                .iter()
+                .map(|one| format!("{}.{}", one.table, one.index))
+                .collect();
+            let by = match counted_by {
+                ReadsSource::PerformanceSchema => "performance schema",
+                ReadsSource::UserStatistics => "user statistics",
+            };
+            format!(
+                "{} not read since the start {} ago ({by}): {}. Jobs that have not run since are not counted.",
+                indexes_in_words("", indexes.len()),
+                days(*since_seconds),
+                names(&all)
+            )
+        }
+        Finding::StatementsReadMuch {
+            digests,
+            time_share,
+        } => {
+            let worst = digests.first().map(|digest| {
+                format!(
+                    "{} for each: {}",
+                    grouped(rows_each(digest)),
+                    shortened(&digest.text, 90)
+                )
+            });
+            format!(
+                "{} of the statements' time is in {} with far more rows read than returned, the first with {}",
+                percent(*time_share),
+                counted(digests.len() as u64, "statement"),
+                worst.unwrap_or_default()
+            )
+        }
+        Finding::RowLockWaits {
+            seconds,
+            window_seconds,
+        } => format!(
+            "Transactions waited {seconds:.1} s for rows that others had locked, in {window_seconds:.1} s."
+        ),
+        Finding::ThreadsNotCached {
+            created,
+            connections,
+            connections_per_second,
+        } => format!(
+            "{} for {}: the thread cache misses; {} new connections a second now.",
+            counted(*created, "thread"),
+            counted(*connections, "connection"),
+            rate(*connections_per_second)
+        ),
+        Finding::TableCacheTooSmall {
+            opened_per_second,
+            open,
+            limit,
+        } => format!(
+            "{} are opened a second; {} of {} places in the table cache are taken.",
+            rate(*opened_per_second),
+            grouped(*open as f64),
+            grouped(*limit as f64)
+        ),
+        Finding::StatisticsStale { tables } => {
+            let all: Vec<String> = tables
+                .iter()
+                .map(|one| {
+                    format!(
+                        "{} ({} by the statistics, {} inserted since)",
+                        one.table,
+                        grouped(one.rows),
+                        grouped(one.inserted)
+                    )
+                })
+                .collect();
+            format!(
+                "Stale statistics of {}: {}.",
+                counted(tables.len() as u64, "table"),
+                names(&all)
+            )
+        }
+        Finding::StatementsNotRecorded {
+            slow_log,
+            long_query_time,
+        } => format!(
+            "Nothing says what the statements do: the performance schema is off, and the slow log {}. \
+             SET GLOBAL slow_query_log = 1, long_query_time = 0.5 records those above half a second.",
+            match slow_log {
+                true => format!("records those above {long_query_time} s alone"),
+                false => "is off".to_owned(),
+            }
+        ),
+    }
+}
+
+/// Whether a finding is bad, as one word.
+pub(crate) fn level(level: Level) -> &'static str {
+    match level {
+        Level::Danger => "danger",
+        Level::Fault => "fault",
+        Level::Cost => "cost",
+        Level::Note => "note",
+    }
+}
+
+/// What the server is.
+pub(crate) fn server(server: &Server, host: Option<&Host>) -> String {
+    let machine = host.map(|host| {
+        format!(
+            ", {}, {} of memory",
+            counted(host.cpus as u64, "CPU"),
+            bytes(host.memory_bytes)
+        )
+    });
+    format!(
+        "{} {} on {}, up {}{}",
+        server.family,
+        server.version,
+        server.host,
+        days(server.uptime_seconds),
+        machine.unwrap_or_default()
+    )
+}
+
+/// Where the time went.
+pub(crate) fn busy(busy: &Busy) -> String {
+    let how = match busy.measured_by {
+        MeasuredBy::Sum => "",
+        MeasuredBy::Samples => ", by samples",
+    };
+    let seconds = format!(
+        "{:.1} s of statements in {:.1} s{how}",
+        busy.statement_seconds, busy.window_seconds
+    );
+    match busy.place {
+        BusyPlace::Nowhere => {
+            format!("The database is hardly busy ({seconds}): what is slow now waits elsewhere.")
+        }
+        BusyPlace::Statements => format!("The database is busy ({seconds})."),
+        BusyPlace::Queries => format!("The time is in queries ({seconds})."),
+        BusyPlace::Commits => format!("The time is in commits ({seconds})."),
+        BusyPlace::TableLocks => format!("The time is in waits for locks on tables ({seconds})."),
+        BusyPlace::Logins => format!("The time is in logins ({seconds})."),
+    }
+}
+
+/// The figures behind it.
+pub(crate) fn busy_figures(busy: &Busy) -> String {
+    let mut parts = Vec::new();
+    if let Some(shares) = &busy.shares {
+        let shares = shares.iter().map(|(activity, share)| {
+            let name = match activity {
+                Activity::Query => "queries",
+                Activity::Commit => "commits",
+                Activity::TableLock => "locks on tables",
+                Activity::Login => "logins",
+            };
+            format!("{name} {}", percent(*share))
+        });
+        parts.extend(shares);
+    }
+    if let Some(seconds) = busy.cpu_seconds {
+        let cpus = busy.cpus.unwrap_or(1) as f64;
+        parts.push(format!(
+            "CPUs {}",
+            percent(seconds / (busy.window_seconds * cpus).max(f64::EPSILON))
+        ));
+    }
+    parts.push(format!(
+        "{} statements and {} new connections a second",
+        rate_or_none(busy.statements_per_second),
+        rate_or_none(busy.connections_per_second)
+    ));
+    parts.join(", ")
+}
+
+/// What is missing and how to get it.
+pub(crate) fn gap(gap: &Gap) -> String {
+    let part = match gap.part {
+        MissingPart::Host => "CPU time, memory and swap of the server",
+        MissingPart::Tables => "tables and indexes",
+        MissingPart::OtherTables => "tables on which the account has no privilege",
+        MissingPart::DataSize => "the size of InnoDB's data",
+        MissingPart::IndexReads => "reads of indexes",
+        MissingPart::Statements => "statements by digest",
+        MissingPart::Connections => "what connections of other accounts do",
+        MissingPart::Writes => "writes of tables in MyISAM",
+        MissingPart::Statistics => "statistics of tables",
+    };
+    let cause = match &gap.cause {
+        GapCause::Privilege { grant } => grant.clone(),
+        GapCause::TooManyTables { tables, most } => format!(
+            "{} are many; up to {} are read",
+            counted(*tables, "table"),
+            grouped(*most as f64)
+        ),
+        GapCause::NoTime => "the server took too long; try again when it is less busy".to_owned(),
+        GapCause::NotCounted { option } => {
+            format!("not counted; the server counts it with {option}")
+        }
+        GapCause::Lost => {
+            "the counters overflowed; raise performance_schema_max_index_stat".to_owned()
+        }
+        GapCause::NotSeen { message } => {
+            format!("{message}; run it on the server's host, as root or its user")
+        }
+        GapCause::Refused { error, message } => format!("server error {error}: {message}"),
+    };
+    format!("{part}: {cause}")
+}
+
+/// How many levers are in which state.
+pub(crate) fn levers(levers: &[LeverFact]) -> String {
+    let count = |is: fn(&LeverState) -> bool| levers.iter().filter(|one| is(&one.state)).count();
+    format!(
+        "{} set so already, {} that `niagara tune` tries, {} that it tries on demand, {} without effect here",
+        count(|state| matches!(state, LeverState::AlreadySo { .. })),
+        count(|state| matches!(state, LeverState::Tried { .. })),
+        count(|state| matches!(state, LeverState::OnDemand { .. })),
+        count(|state| matches!(state, LeverState::NoEffect { .. }))
+    )
+}
+
+/// How a server is set, as a lever sees it.
+pub(crate) fn lever_state(state: &LeverState) -> String {
+    let (word, settings) = match state {
+        LeverState::AlreadySo { settings } => ("set so", settings),
+        LeverState::Tried { settings } => ("can be tried", settings),
+        LeverState::OnDemand { settings, .. } => ("on demand", settings),
+        LeverState::NoEffect {
+            reason:
+                Reason::LittleData {
+                    least_bytes,
+                    bytes: there,
+                },
+        } => {
+            return format!(
+                "no effect: matters from {} of data; there are {}",
+                bytes(*least_bytes),
+                bytes(*there)
+            );
+        }
+        LeverState::NoEffect { reason } => return format!("no effect: {}", reason.detail()),
+    };
+    let settings: Vec<String> = settings
+        .iter()
+        .map(|setting| match (&setting.lever, state) {
+            (Some(lever), LeverState::Tried { .. } | LeverState::OnDemand { .. }) => {
+                format!("{} {} → {lever}", setting.variable, setting.now)
+            }
+            _ => format!("{} {}", setting.variable, setting.now),
+        })
+        .collect();
+    format!("{word}: {}", settings.join(", "))
+}
+
+/// Rows read for each that is returned.
+pub(crate) fn rows_each(digest: &Digest) -> f64 {
+    digest.rows_examined / digest.rows_returned.max(digest.count).max(1.0)
+}
+
+/// Bytes for people.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let scaled = |shift: u32| bytes as f64 / (1_u64 << shift) as f64;
+    match bytes {
+        bytes if bytes >= 1 << 30 => format!("{:.1} GiB", scaled(30)),
+        bytes if bytes >= 1 << 20 => format!("{:.0} MiB", scaled(20)),
+        _ => format!("{:.0} KiB", scaled(10)),
+    }
+}
+
+/// A statement on one line of so many characters.
+pub(crate) fn shortened(text: &str, most: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text,
+    }
+}
+
+/// `12 days`, `3 h 20 min`.
+fn days(seconds: f64) -> String {
+    match seconds / 86_400.0 {
+        days if days >= 2.0 => format!("{days:.0} days"),
+        _ => duration(seconds),
+    }
+}
+
+fn counted(number: u64, one: &str) -> String {
+    count(number as usize, one)
+}
+
+fn indexes_in_words(kind: &str, number: usize) -> String {
+    match number {
+        1 => format!("1 {kind}index"),
+        many => format!("{many} {kind}indexes"),
+    }
+}
+
+fn was(number: usize) -> &'static str {
+    if number == 1 { "was" } else { "were" }
+}
+
+fn rate_or_none(per_second: f64) -> String {
+    if per_second > 0.0 {
+        rate(per_second)
+    } else {
+        "0".to_owned()
+    }
+}
+
+/// The first names of a list, and how many more there are.
+fn names(all: &[impl Display]) -> String {
+    let first: Vec<String> = all.iter().take(NAMES).map(ToString::to_string).collect();
+    let more = match all.len().saturating_sub(NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    format!("{}{more}", first.join(", "))
+}
+
+/// The beginning of a text, whole sentences.
+fn first_sentences(text: &str, most: usize) -> String {
+    let sentences: Vec<&str> = text.split_inclusive(". ").take(most).collect();
+    let text = sentences.concat();
+    format!("{}.", text.trim_end().trim_end_matches('.'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_are_cut_and_counted() {
+        assert_eq!(names(&["a", "b"]), "a, b");
+        assert_eq!(names(&["a", "b", "c", "d", "e"]), "a, b, c and 2 more");
+        assert_eq!(shortened("SELECT\n a", 20), "SELECT a");
+        assert_eq!(shortened("SELECT ä", 7), "SELECT …");
+        assert_eq!(first_sentences("One. Two. Three.", 2), "One. Two.");
+        assert_eq!(first_sentences("lost", 2), "lost.");
+        assert_eq!(
+            (bytes(5 << 20).as_str(), bytes(3 << 29).as_str()),
+            ("5 MiB", "1.5 GiB")
+        );
+    }
+}
