@@ -20,6 +20,7 @@ use crate::shared_args::{EXIT_CODES, assignment, build_budget, probability};
 use crate::cmd::advise::AdviseArgs;
 use crate::cmd::bench::BenchArgs;
 use crate::cmd::capture::CaptureArgs;
+use crate::cmd::checkup::CheckupArgs;
 use crate::cmd::compare::CompareArgs;
 use crate::cmd::fleet::FleetCommandArgs;
 use crate::cmd::profile::ProfileArgs;
@@ -103,6 +104,7 @@ fn about_address(mistake: clap::Error, words: &[String]) -> clap::Error {
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
+    Checkup(Box<CheckupArgs>),
     Tune(TuneArgs),
     Compare(CompareArgs),
     Advise(Box<AdviseArgs>),

@@ -46,6 +46,7 @@ fn main() -> ExitCode {
 fn run(command: Command) -> anyhow::Result<ExitCode> {
     match command {
         Command::Tune(args) => cmd::tune::run(args),
+        Command::Checkup(args) => cmd::checkup::run(*args),
         Command::Compare(args) => cmd::compare::run(args),
         Command::Advise(args) => cmd::advise::run(*args),
         Command::Bench(args) => cmd::bench::run(*args),

@@ -9,7 +9,7 @@ use niagara_lab::{Data, Origin};
 use niagara_origin::configuration::{ConfigSource, running_config};
 use niagara_origin::data::DataSource;
 
-use crate::cmd::bench::args::connect_args;
+use crate::cmd::bench::args::{ConnectArgs, connect_args};
 use crate::cmd::bench::connect::connect;
 use crate::shared_args::OriginArgs;
 
@@ -74,6 +74,17 @@ impl OriginArgs {
 fn running(address: &str, user: Option<&str>) -> Result<ConfigSource> {
     let mut at = connect_args();
     at.user = user.map(str::to_owned);
+    let at = at_address(address, at)?;
+    let (endpoint, mut admin) = connect(&at)?;
+    let running = running_config(&mut admin, address, Some(&endpoint.transport))?;
+    Ok(ConfigSource::Running(running))
+}
+
+/// Options of a running server that is named by the path of its socket or by HOST:PORT.
+///
+/// # Errors
+/// A port that is none.
+pub fn at_address(address: &str, mut at: ConnectArgs) -> Result<ConnectArgs> {
     if address.contains('/') {
         at.socket = Some(PathBuf::from(address));
     } else if let Ok(address) = address.parse::<SocketAddr>() {
@@ -91,7 +102,5 @@ fn running(address: &str, user: Option<&str>) -> Result<ConfigSource> {
             })?;
         }
     }
-    let (endpoint, mut admin) = connect(&at)?;
-    let running = running_config(&mut admin, address, Some(&endpoint.transport))?;
-    Ok(ConfigSource::Running(running))
+    Ok(at)
 }

@@ -6,6 +6,7 @@ pub mod build;
 pub mod build_elsewhere;
 pub mod capture;
 pub mod check;
+pub mod checkup;
 pub mod compare;
 pub mod completions;
 pub mod doctor;

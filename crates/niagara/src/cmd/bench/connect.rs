@@ -16,15 +16,23 @@ pub const ADMIN_TIMEOUT: Duration = Duration::from_secs(60);
 /// # Errors
 /// It is not there or refuses the account.
 pub fn connect(args: &ConnectArgs) -> Result<(Endpoint, Admin)> {
+    connect_within(args, ADMIN_TIMEOUT)
+}
+
+/// The same with another bound on every wait.
+///
+/// # Errors
+/// As [`connect`].
+pub fn connect_within(args: &ConnectArgs, timeout: Duration) -> Result<(Endpoint, Admin)> {
     let mut endpoint = endpoint(args)?;
     let given = password::given(args.password_file.as_deref())?;
     endpoint.password = given.clone().unwrap_or_default();
-    let connected = match Admin::connect(&endpoint, ADMIN_TIMEOUT) {
+    let connected = match Admin::connect(&endpoint, timeout) {
         Err(error) if given.is_none() && error.is_access_denied() => {
             match password::ask(&endpoint.user)? {
                 Some(password) => {
                     endpoint.password = password;
-                    Admin::connect(&endpoint, ADMIN_TIMEOUT)
+                    Admin::connect(&endpoint, timeout)
                 }
                 None => Err(error),
             }

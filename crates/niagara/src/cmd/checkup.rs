@@ -1,0 +1,165 @@
+//! `niagara checkup`: ten seconds on a live server, read only.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+use niagara_checkup::{Look, Request, checkup, html, read, screen};
+use niagara_lab::lever;
+use niagara_load::Transport;
+use niagara_server::{Catalog, ServerDescription, listening_servers};
+
+use crate::cmd::bench::args::ConnectArgs;
+use crate::cmd::bench::connect::connect_within;
+use crate::origin::at_address;
+use crate::progress::{colour_on_stdout, columns_of_stdout};
+use crate::shared_args::{EXIT_CODES, duration};
+use crate::whole_file;
+
+/// Bound on the login and on each wait for an answer.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Where servers listen that packages have installed.
+const USUAL_SOCKETS: [&str; 4] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/var/run/mysqld/mysqld.sock",
+    "/tmp/mysql.sock",
+];
+
+/// A live server in ten seconds, read only: where its time goes, what is wrong, and how to prove it
+///
+/// It sends SELECT and SHOW only, each for 2 s at most, in a session that is read only. Each finding rests on what this server
+/// shows, and ends with the command that proves it on copies. None promises a gain. It uses the privileges that the account has and
+/// says what more would add. docs/slow.md shows a result.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.hide(true)))]
+#[command(before_help = "Examples:
+  niagara checkup
+  niagara checkup /run/mysqld/mysqld.sock --user root
+  niagara checkup db1:3306 --user monitor --html checkup.html")]
+pub struct CheckupArgs {
+    /// Its socket or HOST:PORT [default: the server that runs on this machine]
+    #[arg(value_name = "ADDRESS", conflicts_with_all = ["socket", "host"])]
+    pub address: Option<String>,
+    /// How long the checkup takes
+    #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = length)]
+    pub length: Duration,
+    /// Show each lever and how the server is set
+    #[arg(long)]
+    pub levers: bool,
+    /// Write the result as a page
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+    /// Print the result as JSON
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub connect: ConnectArgs,
+}
+
+/// Shorter ones see nothing, longer ones are for monitoring.
+fn length(text: &str) -> Result<Duration, String> {
+    let bounds = Duration::from_secs(1)..=Duration::from_secs(600);
+    duration(text)
+        .ok()
+        .filter(|length| bounds.contains(length))
+        .ok_or_else(|| "expected a time from 1s to 10m".to_owned())
+}
+
+pub fn run(args: CheckupArgs) -> Result<ExitCode> {
+    let levers = lever::load(&[])?;
+    let servers: Vec<String> = Catalog::load(&[])?
+        .iter()
+        .map(|server: &ServerDescription| server.name.clone())
+        .collect();
+    let at = match (&args.address, args.connect.is_foreign()) {
+        (Some(address), _) => at_address(address, args.connect)?,
+        (None, true) => args.connect,
+        (None, false) => ConnectArgs {
+            socket: Some(found(listening_servers())?),
+            ..args.connect
+        },
+    };
+    let (endpoint, mut admin) = connect_within(&at, TIMEOUT)?;
+    let address = match &endpoint.transport {
+        Transport::Unix(path) => path.display().to_string(),
+        other => other.to_string(),
+    };
+    let request = Request {
+        address: &address,
+        transport: &endpoint.transport,
+        length: args.length,
+    };
+    let facts = read(&mut admin, &request)?;
+    admin.quit();
+    let checkup = checkup(facts, &levers, &servers)?;
+    if let Some(path) = &args.html {
+        whole_file::write(path, &html(&checkup, env!("CARGO_PKG_VERSION")))?;
+    }
+    match args.json {
+        true => say!("{}", serde_json::to_string_pretty(&checkup)?),
+        false => {
+            let look = Look {
+                colour: colour_on_stdout(),
+                width: columns_of_stdout(),
+                levers: args.levers,
+            };
+            say_text!("{}", screen(&checkup, look));
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The socket of the only server of this machine.
+fn found(running: Vec<(i32, PathBuf)>) -> Result<PathBuf> {
+    match running.as_slice() {
+        [(_, path)] => Ok(path.clone()),
+        [] => {
+            let mut usual = USUAL_SOCKETS.iter().map(Path::new);
+            match usual.find(|path| path.exists()) {
+                Some(path) => Ok(path.to_path_buf()),
+                None => bail!(
+                    "no server was found on this machine\nremedy: name its socket or HOST:PORT, as in niagara checkup db1:3306"
+                ),
+            }
+        }
+        several => {
+            let sockets: Vec<String> = several
+                .iter()
+                .map(|(pid, path)| format!("{} (process {pid})", path.display()))
+                .collect();
+            bail!(
+                "several servers run on this machine: {}\nremedy: name one, as in niagara checkup {}",
+                sockets.join(", "),
+                several[0].1.display()
+            )
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_running_server_is_found_several_are_named() {
+        let server = |pid: i32, path: &str| (pid, PathBuf::from(path));
+        let one = found(vec![server(7, "/a.sock")]).expect("one");
+        assert_eq!(one, PathBuf::from("/a.sock"));
+        let several = found(vec![server(7, "/a.sock"), server(8, "/b.sock")]);
+        let text = several.expect_err("two").to_string();
+        assert!(
+            text.contains("/b.sock (process 8)") && text.contains("remedy"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn the_time_is_bounded() {
+        assert_eq!(length("2s"), Ok(Duration::from_secs(2)));
+        assert!(length("500ms").is_err() && length("1h").is_err());
+    }
+}

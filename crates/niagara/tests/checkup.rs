@@ -1,0 +1,508 @@
+//! `niagara checkup` on real servers with planted states: what is wrong is found, nothing else is.
+
+mod common;
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use common::existing::Existing;
+use common::run;
+use niagara_load::{Admin, Endpoint};
+use serde_json::Value;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A server with every privilege for the test.
+fn start(name: &str, variables: &[(&str, &str)]) -> Existing {
+    Existing::start(name, variables)
+}
+
+fn execute(existing: &Existing, statements: &[&str]) {
+    for statement in statements {
+        existing.server.query(statement).expect(statement);
+    }
+}
+
+fn connect(endpoint: &Endpoint) -> Admin {
+    Admin::connect(endpoint, PATIENCE).expect("a connection")
+}
+
+/// The checkup as JSON, by the server's own account.
+fn checkup(existing: &Existing, length: &str) -> Value {
+    by_account(
+        existing,
+        existing.server.user(),
+        existing.server.password(),
+        length,
+    )
+}
+
+fn by_account(existing: &Existing, user: &str, password: &str, length: &str) -> Value {
+    let mut command = existing.place.niagara(&["checkup"]);
+    command
+        .arg(existing.server.socket())
+        .args([
+            "--user",
+            user,
+            "--for",
+            length,
+            "--json",
+            "--html",
+            "checkup.html",
+        ])
+        .env("NIAGARA_PASSWORD", password);
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    let found: Value = serde_json::from_str(&stdout).expect("JSON");
+    assert_eq!(found["format"], "niagara.checkup/1");
+    found
+}
+
+fn findings(found: &Value) -> &Vec<Value> {
+    found["findings"].as_array().expect("a list")
+}
+
+fn codes(found: &Value) -> BTreeSet<&str> {
+    let codes = findings(found)
+        .iter()
+        .filter_map(|one| one["code"].as_str());
+    codes.collect()
+}
+
+fn finding<'v>(found: &'v Value, code: &str) -> &'v Value {
+    let mut all = findings(found).iter();
+    all.find(|one| one["code"] == code)
+        .unwrap_or_else(|| panic!("no {code} in {found:#}"))
+}
+
+/// Rows of a table by a recursion that both families know.
+fn filled(table: &str, rows: u32, values: &str) -> [String; 2] {
+    [
+        format!(
+            "INSERT INTO {table} WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 1000) SELECT {values} FROM n"
+        ),
+        format!(
+            "INSERT INTO {table} SELECT {} FROM (WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < {rows}) SELECT i * 1000 AS k FROM n) m JOIN (WITH RECURSIVE o AS (SELECT 1 AS j UNION ALL SELECT j + 1 FROM o WHERE j < 1000) SELECT j FROM o) p",
+            values.replace('i', "(k + j)")
+        ),
+    ]
+}
+
+/// Runs work on connections of its own while `whole` lasts.
+fn meanwhile<T>(work: &[&(dyn Fn(&AtomicBool) + Sync)], whole: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for one in work {
+            scope.spawn(|| one(&over));
+        }
+        let result = whole();
+        over.store(true, Ordering::Relaxed);
+        result
+    })
+}
+
+const SICK_TABLES: [&str; 7] = [
+    "CREATE DATABASE shop",
+    "CREATE TABLE shop.big (id INT PRIMARY KEY, note VARCHAR(999), old INT, INDEX old (old), INDEX a (note(9)), INDEX ab (note(9), old)) ENGINE = InnoDB",
+    "CREATE TABLE shop.nokey (a INT) ENGINE = InnoDB",
+    "CREATE TABLE shop.isam (a INT PRIMARY KEY) ENGINE = MyISAM",
+    "CREATE TABLE shop.fine (id INT PRIMARY KEY, b INT, INDEX b (b)) ENGINE = InnoDB",
+    "INSERT INTO shop.nokey VALUES (1)",
+    "INSERT INTO shop.fine VALUES (1, 1), (2, 2)",
+];
+
+/// Later than in the second of the start: a file's time has no fractions.
+fn write_myisam(existing: &Existing) {
+    common::wait_until("seconds since the start", PATIENCE, || {
+        let uptime = &existing.server.status().expect("status")["Uptime"];
+        uptime.parse::<u32>().is_ok_and(|seconds| seconds >= 3)
+    });
+    execute(existing, &["INSERT INTO shop.isam VALUES (1)"]);
+}
+
+#[test]
+fn planted_states_of_mariadb_are_found() {
+    let existing = start(
+        "mariadb-10.11",
+        &[
+            ("innodb_buffer_pool_size", "8M"),
+            ("innodb_log_file_size", "4M"),
+            ("innodb_flush_log_at_trx_commit", "2"),
+            ("query_cache_type", "ON"),
+            ("query_cache_size", "1M"),
+            ("max_connections", "10"),
+            ("slow_query_log", "OFF"),
+            ("performance_schema", "OFF"),
+            ("userstat", "ON"),
+        ],
+    );
+    execute(&existing, &SICK_TABLES);
+    for statement in filled("shop.big", 49, "i, REPEAT('x', 600), i") {
+        existing.server.query(&statement).expect("rows");
+    }
+    let endpoint = existing.server.over_socket("shop");
+    for pass in 0..8 {
+        let scan = format!(
+            "SELECT SQL_NO_CACHE COUNT(note) FROM shop.big WHERE id > {pass} AND note LIKE '%y'"
+        );
+        existing.server.query(&scan).expect("a scan");
+    }
+    for _ in 0..120 {
+        let text = "SELECT SQL_NO_CACHE COUNT(*) FROM (SELECT CONCAT(a, REPEAT('x', 9)) t, CAST(a AS CHAR(70000)) u FROM shop.nokey GROUP BY 1, 2) d";
+        existing.server.query(text).expect("a temporary table");
+    }
+    write_myisam(&existing);
+    let mut wrong = endpoint.clone();
+    wrong.password = "wrong".to_owned();
+    for _ in 0..12 {
+        Admin::connect(&wrong, PATIENCE).expect_err("a wrong password");
+    }
+    let mut open = Vec::new();
+    while let Ok(admin) = Admin::connect(&endpoint, PATIENCE) {
+        open.push(admin);
+    }
+    open.into_iter().for_each(Admin::quit);
+    common::wait_until("places for connections", PATIENCE, || {
+        existing.server.status().expect("status")["Threads_connected"] == "1"
+    });
+    let writes = |over: &AtomicBool| {
+        let mut admin = connect(&endpoint);
+        let mut turn = 0_u32;
+        while !over.load(Ordering::Relaxed) {
+            turn += 1;
+            let sql = format!(
+                "UPDATE shop.big SET note = REPEAT('{}', 600) WHERE id <= 50",
+                turn % 10
+            );
+            admin.rows(&sql).expect("written");
+            thread::sleep(Duration::from_millis(20));
+        }
+        admin.quit();
+    };
+    let holds = |over: &AtomicBool| {
+        let (mut one, mut other) = (connect(&endpoint), connect(&endpoint));
+        other.rows("SET innodb_lock_wait_timeout = 1").expect("set");
+        one.rows("BEGIN").expect("begun");
+        one.rows("UPDATE shop.fine SET b = 3 WHERE id = 1")
+            .expect("locked");
+        while !over.load(Ordering::Relaxed) {
+            other
+                .rows("UPDATE shop.fine SET b = 4 WHERE id = 1")
+                .expect_err("it is locked");
+        }
+        one.quit();
+        other.quit();
+    };
+    let found = meanwhile(&[&writes, &holds], || checkup(&existing, "8s"));
+    assert_eq!(
+        codes(&found),
+        [
+            "connections-refused",
+            "duplicate-indexes",
+            "durability-off",
+            "engine-not-crash-safe",
+            "logins-failed",
+            "pool-too-small",
+            "query-cache-on",
+            "redo-too-small",
+            "row-lock-waits",
+            "statements-not-recorded",
+            "tables-without-key",
+            "temporary-tables-on-disk",
+            "unused-indexes",
+        ]
+        .into(),
+        "{found:#}"
+    );
+    assert_eq!(finding(&found, "durability-off")["lever"], "log-flush=os");
+    assert_eq!(
+        finding(&found, "tables-without-key")["tables"][0]["table"],
+        "nokey"
+    );
+    let duplicates = &finding(&found, "duplicate-indexes")["indexes"];
+    assert_eq!(duplicates.as_array().map(Vec::len), Some(1), "{duplicates}");
+    assert_eq!(
+        (&duplicates[0]["index"], &duplicates[0]["covered_by"]),
+        (&"a".into(), &"ab".into())
+    );
+    let levels: Vec<&str> = findings(&found)
+        .iter()
+        .filter_map(|one| one["level"].as_str())
+        .collect();
+    assert_eq!((levels[0], levels[levels.len() - 1]), ("danger", "note"));
+    for one in findings(&found) {
+        let proof = one["proof"].as_str().expect("a command");
+        assert!(proof.starts_with("niagara "), "{proof}");
+        if proof.contains("BACKUP") {
+            // It can be typed; what it needs is not here.
+            let words: Vec<&str> = proof.split(' ').skip(1).collect();
+            let (code, _, stderr) = run(existing
+                .place
+                .niagara(&words)
+                .args(["--config-user", existing.server.user()])
+                .env("NIAGARA_PASSWORD", existing.server.password()));
+            assert_eq!(code, Some(1), "{proof}: {stderr}");
+        }
+        assert!(
+            one["evidence"]
+                .as_str()
+                .is_some_and(|text| !text.is_empty()),
+            "{one}"
+        );
+    }
+    assert_ne!(found["time"]["place"], "nowhere", "{}", found["time"]);
+    assert!(found["host"]["pid"].as_i64() == Some(existing.server.pid().into()));
+    let page = existing.place.folder.path().join("checkup.html");
+    let page = std::fs::read_to_string(page).expect("a page");
+    assert!(
+        page.contains("max_connections") && !page.contains("<script"),
+        "{page}"
+    );
+}
+
+#[test]
+fn planted_states_of_mysql_are_found() {
+    let existing = start(
+        "mysql-9.7",
+        &[
+            ("innodb_doublewrite", "OFF"),
+            ("max_connections", "12"),
+            ("thread_cache_size", "0"),
+            ("table_open_cache", "400"),
+        ],
+    );
+    execute(&existing, &SICK_TABLES);
+    for statement in filled("shop.big", 4, "i, CONCAT(i, REPEAT('x', 60)), i") {
+        existing.server.query(&statement).expect("rows");
+    }
+    write_myisam(&existing);
+    let endpoint = existing.server.over_socket("shop");
+    for pass in 0..30 {
+        let scan = format!("SELECT COUNT(note) FROM shop.big WHERE note LIKE '%y{pass}'");
+        existing.server.query(&scan).expect("a scan");
+    }
+    for key in 0..1100 {
+        let look = format!("SELECT note FROM shop.big WHERE id = {key}");
+        existing.server.query(&look).expect("a look");
+    }
+    let keys = "UPDATE mysql.innodb_table_stats SET n_rows = 10, last_update = '2020-01-01 00:00:00' WHERE table_name = 'big'";
+    execute(
+        &existing,
+        &["SET GLOBAL innodb_stats_auto_recalc = OFF", keys],
+    );
+    let open: Vec<Admin> = (0..10).map(|_| connect(&endpoint)).collect();
+    // They go without closing.
+    drop(open);
+    common::wait_until("lost clients", PATIENCE, || {
+        let lost = &existing.server.status().expect("status")["Aborted_clients"];
+        lost.parse::<u32>().is_ok_and(|lost| lost >= 10)
+    });
+    let connects = |over: &AtomicBool| {
+        while !over.load(Ordering::Relaxed) {
+            if let Ok(admin) = Admin::connect(&endpoint, PATIENCE) {
+                admin.quit();
+            }
+            thread::sleep(Duration::from_millis(20));
+        }
+    };
+    let found = meanwhile(&[&connects], || checkup(&existing, "6s"));
+    assert_eq!(
+        codes(&found),
+        [
+            "clients-lost",
+            "connections-near-limit",
+            "duplicate-indexes",
+            "durability-off",
+            "engine-not-crash-safe",
+            "statements-read-much",
+            "statistics-stale",
+            "tables-without-key",
+            "threads-not-cached",
+            "unused-indexes",
+        ]
+        .into(),
+        "{found:#}"
+    );
+    assert_eq!(
+        finding(&found, "durability-off")["lever"],
+        "doublewrite=off"
+    );
+    let statements = &finding(&found, "statements-read-much")["digests"];
+    let text = statements[0]["text"].as_str().expect("a text");
+    assert!(text.contains("LIKE ?") && !text.contains("%y"), "{text}");
+    assert_eq!(found["time"]["measured_by"], "sum");
+}
+
+/// A table that is as it should be, and what is done with it.
+fn used_well(existing: &Existing) {
+    execute(
+        existing,
+        &[
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.parent (id INT PRIMARY KEY) ENGINE = InnoDB",
+            "CREATE TABLE shop.child (id INT PRIMARY KEY, parent INT, name VARCHAR(20), INDEX name (name), \
+             FOREIGN KEY (parent) REFERENCES shop.parent (id)) ENGINE = InnoDB",
+            "CREATE VIEW shop.seen AS SELECT id FROM shop.parent",
+            "INSERT INTO shop.parent VALUES (1)",
+        ],
+    );
+    for id in 0..1100 {
+        let insert = format!("INSERT INTO shop.child VALUES ({id}, 1, 'n{id}')");
+        existing.server.query(&insert).expect("a row");
+        let look = format!("SELECT id FROM shop.child WHERE name = 'n{id}'");
+        existing.server.query(&look).expect("a look");
+    }
+}
+
+#[test]
+fn servers_with_nothing_wrong_have_no_finding() {
+    for (name, variables) in [
+        (
+            "mariadb-10.11",
+            &[
+                ("slow_query_log", "ON"),
+                ("long_query_time", "1"),
+                ("userstat", "ON"),
+                ("general_log", "ON"),
+            ][..],
+        ),
+        ("mysql-9.7", &[("general_log", "ON")]),
+    ] {
+        let existing = start(name, variables);
+        used_well(&existing);
+        execute(
+            &existing,
+            &[
+                "SET GLOBAL log_output = 'TABLE'",
+                "TRUNCATE mysql.general_log",
+            ],
+        );
+        let before = existing.server.status().expect("status");
+        let found = checkup(&existing, "3s");
+        assert_eq!(codes(&found), BTreeSet::new(), "{name}: {found:#}");
+        assert_eq!(found["time"]["place"], "nowhere", "{}", found["time"]);
+        let after = existing.server.status().expect("status");
+        assert_eq!(before["Aborted_clients"], after["Aborted_clients"]);
+        // Nothing but reading was sent.
+        let log = existing
+            .server
+            .query("SELECT CONVERT(argument USING utf8mb4) FROM mysql.general_log WHERE command_type = 'Query'")
+            .expect("the log");
+        assert!(log.len() > 20, "{log:?}");
+        for statement in log.iter().flatten() {
+            let reads = ["SELECT ", "SHOW ", "SET SESSION ", "SET NAMES"];
+            assert!(
+                reads.iter().any(|word| statement.starts_with(word)),
+                "{statement}"
+            );
+        }
+    }
+}
+
+#[test]
+fn missing_privileges_are_named_with_their_grant() {
+    for name in ["mariadb-10.11", "mysql-9.7"] {
+        let existing = start(name, &[]);
+        used_well(&existing);
+        execute(
+            &existing,
+            &[
+                "CREATE USER poor@localhost IDENTIFIED BY 'S3cret-word'",
+                "GRANT SELECT ON shop.child TO poor@localhost",
+            ],
+        );
+        let found = by_account(&existing, "poor", "S3cret-word", "2s");
+        let gaps = found["gaps"].as_array().expect("a list");
+        let grant = |part: &str| {
+            let gap = gaps.iter().find(|gap| gap["part"] == part);
+            gap.and_then(|gap| gap["grant"].as_str())
+                .unwrap_or_default()
+        };
+        assert_eq!(
+            grant("connections"),
+            "GRANT PROCESS ON *.* TO 'poor'@'localhost'",
+            "{found:#}"
+        );
+        assert_eq!(
+            grant("data-size"),
+            "GRANT PROCESS ON *.* TO 'poor'@'localhost'",
+            "{found:#}"
+        );
+        assert_eq!(
+            grant("other-tables"),
+            "GRANT SELECT ON *.* TO 'poor'@'localhost'",
+            "{found:#}"
+        );
+        if name.starts_with("mysql") {
+            let statements = "GRANT SELECT ON performance_schema.* TO 'poor'@'localhost'";
+            assert_eq!(grant("statements"), statements, "{found:#}");
+        }
+        assert!(!found.to_string().contains("S3cret-word"));
+    }
+}
+
+#[test]
+fn buffers_beyond_the_memory_are_found() {
+    let memory = std::fs::read_to_string("/proc/meminfo").expect("meminfo");
+    let total = memory
+        .lines()
+        .find_map(|line| line.strip_prefix("MemTotal:"));
+    let total = total.and_then(|text| text.trim().strip_suffix("kB")?.trim().parse::<u64>().ok());
+    let total = total.expect("a size") << 10;
+    if total > 32 << 30 {
+        eprintln!("the server would take gigabytes for the list of its pages alone: not tried");
+        return;
+    }
+    let pool = (total + (total >> 4)).to_string();
+    let existing = start("mysql-9.7", &[("innodb_buffer_pool_size", &pool)]);
+    let found = checkup(&existing, "1s");
+    let one = finding(&found, "memory-beyond-ram");
+    assert!(
+        one["buffer_bytes"].as_u64() > one["memory_bytes"].as_u64(),
+        "{one}"
+    );
+}
+
+#[test]
+fn what_is_said_fits_a_terminal() {
+    let existing = start("mariadb-10.11", &[]);
+    let mut command = existing
+        .place
+        .niagara(&["checkup", "--for", "1s", "--levers", "--socket"]);
+    command
+        .arg(existing.server.socket())
+        .args(["--user", existing.server.user()])
+        .env("NIAGARA_PASSWORD", existing.server.password());
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    for words in [
+        "MariaDB 10.11.",
+        "hardly busy",
+        "Nothing says what the statements do",
+        "niagara capture start --socket",
+        "niagara tune mariadb-10.11 --config-from",
+        "No line promises a gain",
+        "buffer-pool=data",
+    ] {
+        assert!(stdout.contains(words), "no {words} in\n{stdout}");
+    }
+}
+
+#[test]
+fn an_address_without_a_server_has_a_remedy() {
+    let place = common::Place::new();
+    for (address, words) in [
+        ("/no/such.sock", "check --socket"),
+        ("127.0.0.1:1", "check --host and --port"),
+        ("localhost:x", "x is no port"),
+    ] {
+        let (code, _, stderr) = run(&mut place.niagara(&["checkup", address]));
+        assert_eq!(code, Some(1), "{stderr}");
+        assert!(
+            stderr.contains(words) && stderr.contains("remedy"),
+            "{stderr}"
+        );
+    }
+}
