@@ -55,7 +55,7 @@ pub fn html(checkup: &Checkup, version: &str) -> String {
             pre { code { (capture(&checkup.ground)) "\n" (tune(&checkup.ground)) } }
         }
     };
-    niagara_report::html_page(&title, version, body, "from what the server showed")
+    niagara_report::html_page(&title, version, &body, "from what the server showed")
 }
 
 fn finding(line: &Line) -> Markup {

@@ -29,7 +29,12 @@ pub(crate) fn page(document: &Document) -> String {
         (contents(below))
         @for section in below { (part(section)) }
     };
-    html_page(&document.headline, &document.version, &body, &document.source)
+    html_page(
+        &document.headline,
+        &document.version,
+        &body,
+        &document.source,
+    )
 }
 
 /// A page around `body`, which `source` says the origin of.
