@@ -79,6 +79,15 @@ fn judge_evidence(scores: Evidence<'_>, plan: &LookPlan, rule: &Rule) -> Judgeme
     under_way(scores, plan)
 }
 
+/// What all scores say at a look of the plan that is at just this many of them; `None` between looks, and where the look could call
+/// nothing. A comparison that goes on after its verdict until its interval is narrow enough may end here: the interval holds at every
+/// look (Jennison & Turnbull's repeated confidence intervals).
+pub fn at_look_on_nodes(scores: &[f64], nodes: &[usize], plan: &LookPlan) -> Option<Judgement> {
+    let mut looks = plan.looks.iter();
+    let look = looks.find(|look| look.duels == scores.len() && look.critical.is_some())?;
+    Some(at_look(Evidence::on_nodes(scores, nodes), look, plan))
+}
+
 /// [`judge`], when no more duels will come: the verdict is always there. Scores that ended before the plan's last look
 /// get the look that [`LookPlan::ending_at`] allows them, and so an interval that is valid; of too few to call anything
 /// the interval is the widest there is, with the confidence that it has.

@@ -2,6 +2,7 @@
 
 mod all_time;
 mod components;
+mod confidence_sequence;
 mod couple;
 mod difference;
 mod duel_score;
@@ -24,6 +25,7 @@ mod race;
 mod sample;
 mod scalability;
 mod seed;
+mod selection;
 mod sign_flips;
 pub mod signed_rank;
 mod stability;
@@ -36,6 +38,7 @@ mod warm_up;
 
 pub use all_time::{AllTime, Batch, DuelTotals};
 pub use components::{COUPLES, Components, components, optimal_couples};
+pub use confidence_sequence::confidence_sequence;
 pub use couple::Couple;
 pub use difference::{difference, widened};
 pub use duel_score::{DuelScore, Weighing, duel_score};
@@ -48,7 +51,7 @@ pub use foldover::{
 pub use holm::{holm, p_of_zero_mean};
 pub use interval_estimate::IntervalEstimate;
 pub use judge::{
-    Rule, hold_against_all_time, interval_once, judge, judge_beside, judge_final,
+    Rule, at_look_on_nodes, hold_against_all_time, interval_once, judge, judge_beside, judge_final,
     judge_final_on_nodes, judge_on_nodes,
 };
 pub use judgement::{Judgement, Verdict};
@@ -61,6 +64,7 @@ pub use race::{Found, ROUND_DUELS, Race, SIDE_BY_SIDE};
 pub use sample::{median, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
+pub use selection::{Disagreement, Selection, Trial, disagreement, is_worse, log_width};
 pub use stability::{Stability, stability};
 pub use taken::{HALF_WEIGHT, TakenSlope, judged_as_measured, taken_difference, taken_more_from};
 pub use trimmed::trimmed;

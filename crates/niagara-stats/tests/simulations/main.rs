@@ -1,6 +1,7 @@
 //! The promises of the protocol, kept on simulated machines. All seeds are fixed; where a rate is held against its
 //! limit, three binomial standard errors are allowed.
 
+mod at_any_time;
 mod controls;
 mod foldover;
 mod machine;
@@ -10,6 +11,7 @@ mod published;
 mod race;
 mod ruinous;
 mod scalability;
+mod selection;
 mod sequential;
 mod short_screening;
 mod standstill;
