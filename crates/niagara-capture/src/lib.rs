@@ -5,6 +5,7 @@
 
 #![cfg_attr(test, allow(clippy::unwrap_used))]
 
+mod before_after;
 pub mod client;
 pub mod dropped;
 mod error;
@@ -22,6 +23,7 @@ mod session;
 pub mod sql;
 pub mod trace;
 
+pub use before_after::{DigestPair, STRETCHES, before_after};
 pub use error::CaptureError;
 pub use export::export;
 pub use filter::{Filter, filter};

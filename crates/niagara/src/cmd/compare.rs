@@ -1,13 +1,15 @@
 //! `niagara compare A B`: is B faster than A?
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use niagara_lab::lever::Lever;
 use niagara_lab::{Protocol, Question, StudyDescription, VariantRecipe, answer, server_name};
 
+use crate::cmd::before_after;
 use crate::cmd::session::{OpenSession, known};
 use crate::load_args::LoadArgs;
 use crate::origin::origin;
@@ -33,11 +35,24 @@ use crate::shared_args::{
   niagara compare base base --max-duels 12            (what noise looks like)")]
 pub struct CompareArgs {
     /// The baseline
-    #[arg(value_name = "A")]
-    pub a: String,
+    #[arg(value_name = "A", required_unless_present = "before")]
+    pub a: Option<String>,
     /// The candidate
-    #[arg(value_name = "B")]
-    pub b: String,
+    #[arg(value_name = "B", required_unless_present = "before")]
+    pub b: Option<String>,
+    /// Instead of A and B: production's traffic before a change, a capture
+    ///
+    /// Mean durations are compared by digest. That is observed, no experiment: nothing is started.
+    #[arg(long, value_name = "CAPTURE", requires = "after", conflicts_with_all = ["a", "b"], hide_short_help = true)]
+    pub before: Option<PathBuf>,
+    /// Production's traffic after it
+    #[arg(
+        long,
+        value_name = "CAPTURE",
+        requires = "before",
+        hide_short_help = true
+    )]
+    pub after: Option<PathBuf>,
     /// The server that `base` and bare changes speak of
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
@@ -99,9 +114,12 @@ fn max_duels(text: &str) -> Result<usize, String> {
 }
 
 pub fn run(args: CompareArgs) -> Result<ExitCode> {
+    if let (Some(before), Some(after)) = (&args.before, &args.after) {
+        return before_after::run(before, after, args.judge.alpha, args.study.json);
+    }
     let (levers, servers) = known(&args.study)?;
     let question = question(&args, &levers, &servers)?;
-    let name = format!("{}-vs-{}", args.a, args.b);
+    let name = format!("{}-vs-{}", side(&args.a)?, side(&args.b)?);
     let mut terminal = Terminal::new(question.budget);
     let opened = OpenSession::open(
         &question,
@@ -114,6 +132,16 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     let answered = answer(&question, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&question, &answered, &args.study)
+}
+
+/// A side of the comparison.
+///
+/// # Errors
+/// It is not given.
+fn side(given: &Option<String>) -> Result<&str> {
+    given
+        .as_deref()
+        .context("A and B are wanted\nremedy: niagara compare A B")
 }
 
 /// What the arguments ask.
@@ -134,8 +162,8 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
     };
     args.judge.check_job(&load)?;
     let sides = [
-        VariantRecipe::of_text(&args.a, levers, servers)?,
-        VariantRecipe::of_text(&args.b, levers, servers)?,
+        VariantRecipe::of_text(side(&args.a)?, levers, servers)?,
+        VariantRecipe::of_text(side(&args.b)?, levers, servers)?,
     ];
     let asked = Question::Compare {
         sides: Box::new(sides),

@@ -1,6 +1,7 @@
 //! One file per subcommand, each a `run` that reads from top to bottom.
 
 pub mod advise;
+pub(crate) mod before_after;
 pub mod bench;
 pub mod build;
 pub mod build_elsewhere;
