@@ -70,6 +70,7 @@ fn phase_word(phase: niagara_store::Phase) -> &'static str {
         Phase::Cell => "cell",
         Phase::Sweep => "sweep",
         Phase::Search => "search",
+        Phase::Whole => "whole",
     }
 }
 

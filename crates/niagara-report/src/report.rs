@@ -80,6 +80,10 @@ impl Report {
                 let confirmed = matrix.confirmed.as_ref();
                 confirmed.map_or("", |confirmed| &confirmed.subject)
             }
+            Some(Summary::Tune(tune)) => match &tune.total_of {
+                Some(duels) => return self.scored(duels.phase, &duels.subject),
+                None => "",
+            },
             _ => "",
         };
         self.scored(self.main_phase(), subject)

@@ -492,7 +492,7 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     } else if comparison.replay.is_some() {
         "lower is better; of a capture: with --speed from when each transaction was due, else under load that waits for its answers"
     } else {
-        "lower is better; follows throughput, as each connection waits for its answer"
+        "lower is better; under closed load, which ties its mean alone to throughput"
     };
     let taken = comparison.taken.unwrap_or([0.0; 2]);
     let as_measured = comparison.unadjusted.filter(|_| {
@@ -750,7 +750,7 @@ fn older_builds(builds: &[BuildNote]) -> impl Iterator<Item = Finding> {
     })
 }
 
-/// Warnings stored with the summary, and those that follow from it.
+/// Warnings stored with the summary, and those that follow from it: those that change what a reader does, worst first.
 pub fn warnings(summary: &Summary) -> Vec<Warning> {
     let header = summary.header();
     let mut all: Vec<Warning> = older_builds(&header.builds).map(Warning::from).collect();
@@ -778,6 +778,9 @@ pub fn warnings(summary: &Summary) -> Vec<Warning> {
         all.push(Finding::Unfinished.into());
     }
     all.extend(protocol_note(&header.protocol).map(Warning::from));
+    all.retain(|warning| !warning.finding.is_idle());
+    // Stable: of those that weigh alike the first that was found comes first.
+    all.sort_by_key(|warning| warning.finding.weight());
     all
 }
 

@@ -29,6 +29,9 @@ pub struct Deployment {
     /// Those of them that are given by their names alone: an empty value would mean something else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flags: Vec<String>,
+    /// Those of them that follow the machine, with their values on machines of other sizes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sizes: Vec<TargetSize>,
     /// Environment of the server process.
     pub environment: BTreeMap<String, String>,
     /// Preloaded malloc.
@@ -84,6 +87,52 @@ pub struct Deployment {
     /// Changes of the variant that no lever makes, so that nothing is known of what they risk: `innodb_io_capacity=2000`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_changes: Vec<String>,
+}
+
+/// What a variable's value follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Follows {
+    /// The machine's CPUs.
+    Cpus,
+    /// The memory that one server may have.
+    Memory,
+}
+
+/// A variable whose value follows the machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetSize {
+    /// The variable.
+    pub variable: String,
+    /// What it follows.
+    pub follows: Follows,
+    /// The value that was measured.
+    pub measured: String,
+    /// The machine that this is for: CPUs, or bytes.
+    pub here: u64,
+    /// Values on machines of other sizes.
+    pub at: Vec<TargetValue>,
+    /// The value on the machine that it goes to, where that was told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub target: Option<TargetValue>,
+}
+
+/// A value on a machine of some size.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TargetValue {
+    /// CPUs, or bytes.
+    pub size: u64,
+    /// The value there.
+    pub value: String,
+}
+
+impl TargetSize {
+    /// What is installed on the machine that it goes to.
+    pub fn installed(&self) -> &str {
+        self.target
+            .as_ref()
+            .map_or(&self.measured, |target| &target.value)
+    }
 }
 
 /// The user's own configuration, as far as what is installed touches it.

@@ -13,6 +13,7 @@ mod lock;
 mod node_account;
 pub mod number;
 mod reason;
+mod recommendation;
 mod record;
 mod release;
 mod replay;
@@ -27,7 +28,10 @@ mod words;
 pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
 pub use build_note::{BuildCheck, BuildNote, FinalCheck};
-pub use deployment::{DeployBuild, DeployMalloc, DeployStart, Deployment, Overridden};
+pub use deployment::{
+    DeployBuild, DeployMalloc, DeployStart, Deployment, Follows, Overridden, TargetSize,
+    TargetValue,
+};
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
 pub use goal::Goal;
@@ -36,6 +40,10 @@ pub use load_name::load_name;
 pub use lock::StudyLock;
 pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
 pub use reason::{Failure, Machine, Reason, Setting};
+pub use recommendation::{
+    Alternative, AlternativeReason, Benefit, Conclusion, DropReason, DroppedLever, DuelsOf,
+    NextStep, Obstacle, Others, Recommendation, Setup, TailGuard,
+};
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
 };
@@ -52,9 +60,10 @@ pub use study_summary::{
 };
 pub use summary::{
     CompareSummary, Comparison, FailedSide, NotTried, OnNodes, Rung, Screened, Searched,
-    SearchedRange, Summary, Together, TuneSummary,
+    SearchedRange, Summary, TailEffect, Together, TuneSummary,
 };
 pub use upgrade::{ChangedDefault, LostSetting, Upgrade, UpgradeObstacle};
 pub use warning::{
     AllTimeMeaning, BusySide, Control, Finding, PointFailure, SlowSide, TakenEvidence, Warning,
+    Weight,
 };

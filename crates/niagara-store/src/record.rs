@@ -69,6 +69,8 @@ pub enum Phase {
     Sweep,
     /// A candidate of a search over ranges against the best so far.
     Search,
+    /// Fresh duels of the starting point against all promoted levers, some of which may be dropped afterwards.
+    Whole,
 }
 
 /// How a duel ended.

@@ -629,6 +629,7 @@ fn phase_word(phase: Phase) -> &'static str {
         Phase::Cell => "cell",
         Phase::Sweep => "sweep",
         Phase::Search => "search",
+        Phase::Whole => "whole",
     }
 }
 
@@ -643,6 +644,7 @@ fn phase(row: &Row, column: usize) -> rusqlite::Result<Phase> {
         Phase::Cell,
         Phase::Sweep,
         Phase::Search,
+        Phase::Whole,
     ]
     .into_iter()
     .find(|phase| phase_word(*phase) == text)

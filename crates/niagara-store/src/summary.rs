@@ -4,8 +4,9 @@ use niagara_stats::{AllTime, Estimate, Heterogeneity, Judgement, Stability};
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
-    Failure, Finding, Goal, LadderSummary, MatrixSummary, Reason, ReplaySummary, StudyHeader,
-    SweepSummary, Upgrade,
+    Alternative, Conclusion, DroppedLever, DuelsOf, Failure, Finding, Goal, LadderSummary,
+    MatrixSummary, NextStep, Reason, Recommendation, ReplaySummary, StudyHeader, SweepSummary,
+    TailGuard, Upgrade,
 };
 
 /// One comparison judged from its own fresh duels.
@@ -36,7 +37,7 @@ pub struct Comparison {
     pub all_time: Option<AllTime>,
     /// Server CPU time per transaction, B over A (below 1 is better). A claim of its own.
     pub cpu_per_transaction: Option<Estimate>,
-    /// Median latency, B over A, under closed load: it follows throughput.
+    /// Median latency, B over A. Under closed load only the mean of throughput times latency is fixed.
     pub latency_p50: Option<Estimate>,
     /// 95th percentile of latency, B over A, under closed load.
     pub latency_p95: Option<Estimate>,
@@ -122,6 +123,18 @@ pub struct Screened {
     pub std_err: f64,
     /// Duels that speak of this lever.
     pub duels: u32,
+    /// What the same duels say of the tail of latency.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tail: Option<TailEffect>,
+}
+
+/// A lever's effect on the tail of latency, with the lever over without it; 95 % intervals of the least-squares fit.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct TailEffect {
+    /// 95th percentile.
+    pub p95: Estimate,
+    /// 99th percentile.
+    pub p99: Estimate,
 }
 
 /// Two levers that do something together which the product of their effects does not explain.
@@ -211,6 +224,27 @@ pub struct TuneSummary {
     /// Why the final variant could not be measured, where that left it without a total.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_failure: Option<Failure>,
+    /// The duels of the total, where they are not those of the total's own phase.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub total_of: Option<DuelsOf>,
+    /// What to do: the first sentence of the report. `None` before there is an answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub recommendation: Option<Recommendation>,
+    /// What to try next.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next: Option<NextStep>,
+    /// How it came to its end.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub conclusion: Option<Conclusion>,
+    /// How much worse a tail of latency may become.
+    #[serde(default)]
+    pub guard: TailGuard,
+    /// Promising levers that did not earn their place.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub dropped: Vec<DroppedLever>,
+    /// Variants that were measured against the start and are not recommended.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub alternatives: Vec<Alternative>,
     /// Levers of the final variant, best first.
     pub rungs: Vec<Rung>,
     /// Levers measured and not kept.

@@ -458,6 +458,104 @@ pub enum Finding {
     },
 }
 
+/// How much a finding changes what a reader does with a result, most first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Weight {
+    /// The result must not be used, or is of no use.
+    Void,
+    /// Figures may be wrong.
+    Doubt,
+    /// There is less of the result than was asked for.
+    Part,
+    /// It is good to know.
+    Remark,
+}
+
+impl Finding {
+    /// How much it changes what a reader does.
+    pub fn weight(&self) -> Weight {
+        match self {
+            Self::BuildNotRecommended { .. }
+            | Self::CheckFailed { .. }
+            | Self::OtherAnswers { .. }
+            | Self::ReplayUnfit { .. }
+            | Self::ReplayAnswers { .. }
+            | Self::CouldNotMeasure(_)
+            | Self::AllTimeDisagrees {
+                meaning: AllTimeMeaning::Withdrawn | AllTimeMeaning::ContradictsFaster,
+                ..
+            } => Weight::Void,
+            Self::NegativeControlMoved { .. }
+            | Self::PositiveControlUnseen { .. }
+            | Self::GeneratorLimits { .. }
+            | Self::BehindTheRate { .. }
+            | Self::DroppedOneSide { .. }
+            | Self::TakenFromOneSide { .. }
+            | Self::FasterWhereBothSurvived { .. }
+            | Self::FailedDuels { .. }
+            | Self::StandsStill { .. }
+            | Self::TrimmedProtocol
+            | Self::FewInSlice { .. }
+            | Self::AllTimeDisagrees {
+                meaning: AllTimeMeaning::Open,
+                ..
+            } => Weight::Doubt,
+            Self::Stopped
+            | Self::Unfinished
+            | Self::QuestionUnfinished { .. }
+            | Self::StrongestOnly
+            | Self::ScreeningFailures { .. }
+            | Self::ScreeningStopped
+            | Self::NoControl { .. }
+            | Self::ControlFailed { .. }
+            | Self::ControlTooShort { .. }
+            | Self::LeftOut { .. }
+            | Self::ChangesAnswers { .. }
+            | Self::RungLeftOut { .. }
+            | Self::RungWorse { .. }
+            | Self::TooFewDuels { .. }
+            | Self::DuelLimitTooLow { .. }
+            | Self::BuildNotChecked { .. }
+            | Self::CheckNotDone { .. }
+            | Self::AnswersUnknown { .. }
+            | Self::NothingLeftToConfirm { .. }
+            | Self::CouldNotConfirm { .. }
+            | Self::ProvenNotChecked { .. }
+            | Self::ProvenUnchecked
+            | Self::PointFailed { .. }
+            | Self::LawMisses { .. }
+            | Self::FewRounds { .. }
+            | Self::SingleStarts
+            | Self::SlowerDigests { .. } => Weight::Part,
+            Self::BeyondBudget { .. }
+            | Self::RemoteLoad { .. }
+            | Self::NoProfile { .. }
+            | Self::OlderBuild { .. }
+            | Self::PairProtocol
+            | Self::AllTimeDisagrees {
+                meaning: AllTimeMeaning::FasterToo | AllTimeMeaning::Nothing,
+                ..
+            } => Weight::Remark,
+        }
+    }
+
+    /// Whether it changes nothing that a reader does: two figures for the same gain that differ by less than people act on.
+    pub fn is_idle(&self) -> bool {
+        match self {
+            Self::AllTimeDisagrees {
+                all_time,
+                median,
+                meaning: AllTimeMeaning::FasterToo,
+                ..
+            } => (all_time.estimate.ratio / median.ratio).ln().abs() < IDLE,
+            _ => false,
+        }
+    }
+}
+
+/// Difference of logarithms between two figures for one gain that nobody acts on.
+const IDLE: f64 = 0.02;
+
 /// What a disagreement between throughput over all time and the median slice means for the verdict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -5,8 +5,9 @@ use std::fmt::{Display, Formatter, Result};
 
 use crate::number;
 use crate::{
-    AllTimeMeaning, BuildCheck, Control, DifferingDigest, Failure, Finding, Machine, PointFailure,
-    Reason, Setting, TakenEvidence, Upgrade, UpgradeObstacle, Warning,
+    AllTimeMeaning, AlternativeReason, Benefit, BuildCheck, Conclusion, Control, DifferingDigest,
+    DropReason, Failure, Finding, Goal, Machine, NextStep, Obstacle, Others, PointFailure, Reason,
+    Recommendation, Setting, Setup, TakenEvidence, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -1020,4 +1021,225 @@ fn megabytes(bytes: u64) -> String {
 
 fn minutes(seconds: f64) -> String {
     format!("{:.0}m", (seconds / 60.0).ceil())
+}
+
+impl Display for Recommendation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::UseSocket(benefit) => {
+                write!(f, "Use the Unix socket in the application: {benefit}.")?;
+                match benefit.others {
+                    Others::Undecided { .. } => write!(f, " {}.", benefit.others),
+                    _ => f.write_str(" Nothing else that was tried is worth a restart."),
+                }
+            }
+            Self::Install {
+                changes,
+                with_socket,
+                benefit,
+            } => {
+                let socket = match with_socket {
+                    true => " and use the Unix socket in the application",
+                    false => "",
+                };
+                write!(
+                    f,
+                    "Install {} ({}){socket}: {benefit}; it takes a restart.",
+                    number::count(changes.len(), "change"),
+                    changes.join("; ")
+                )?;
+                match benefit.others {
+                    Others::None => Ok(()),
+                    others => write!(f, " {others}."),
+                }
+            }
+            Self::ChangeStatement { statement, share } => write!(
+                f,
+                "Change a statement first: it takes {:.0} % of the server's time: {statement}",
+                share * 100.0
+            ),
+            Self::Nothing { because, setting } => {
+                write!(f, "Change nothing on {setting}: {because}.")?;
+                if setting.remote_application {
+                    f.write_str(" The socket was not tried: the application is on another host.")?;
+                }
+                match setting.on_socket {
+                    true => f.write_str(" The application uses the Unix socket already."),
+                    false => Ok(()),
+                }
+            }
+        }
+    }
+}
+
+impl Display for Setup {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let load = crate::load_name(&self.workload);
+        let threads = number::count(self.threads as usize, "thread");
+        write!(f, "{} for {load}, {threads}", self.server)
+    }
+}
+
+impl Display for Benefit {
+    /// `mariadb-10.11 for oltp_read_only, 32 threads, is 19 % faster, × 1.19 [1.17, 1.25], proven by 12 fresh duels`, and its tail.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let figure = self.goal.figure(&self.effect);
+        let size = number::gain(figure.ratio);
+        let size = size.trim_start_matches(['+', '−']);
+        let better = match self.goal {
+            Goal::Throughput if figure.ratio >= 3.0 => format!("{:.1} times as fast", figure.ratio),
+            Goal::Throughput => format!("{size} faster"),
+            Goal::Cpu => format!("{size} cheaper in server CPU time per transaction"),
+            Goal::P95 => format!("{size} lower in its 95th percentile of latency"),
+            Goal::P99 => format!("{size} lower in its 99th percentile of latency"),
+        };
+        write!(
+            f,
+            "{}, is {better}, {}, proven by {}",
+            self.setting,
+            number::estimate(&figure),
+            number::count(self.duels, "fresh duel")
+        )?;
+        match &self.p99 {
+            Some(p99) if self.goal != Goal::P99 => {
+                write!(
+                    f,
+                    "; the 99th percentile of latency {}",
+                    number::estimate(p99)
+                )
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Display for Others {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::None => Ok(()),
+            Self::NotShown { levers: 1 } => {
+                f.write_str("One other promising lever did not prove itself")
+            }
+            Self::NotShown { levers } => {
+                write!(
+                    f,
+                    "{levers} other promising levers did not prove themselves"
+                )
+            }
+            Self::Undecided { levers } => write!(
+                f,
+                "{} undecided: a longer --budget decides",
+                match levers {
+                    1 => "One other promising lever is".to_owned(),
+                    levers => format!("{levers} other promising levers are"),
+                }
+            ),
+        }
+    }
+}
+
+impl Display for Obstacle {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NothingPromising => f.write_str("no lever was shown to help"),
+            Self::TooNoisy => f.write_str(
+                "this machine is too noisy, or the time too short, to see even a known loss",
+            ),
+            Self::NotShown { effect: None } => f.write_str("fresh duels proved no lever"),
+            Self::NotShown {
+                effect: Some(effect),
+            } => write!(
+                f,
+                "fresh duels proved no lever; the best one shows {}",
+                number::estimate(effect)
+            ),
+            Self::TimeEnded { together: None } => {
+                f.write_str("the time ended before any lever was proven; give a longer --budget")
+            }
+            Self::TimeEnded {
+                together: Some(effect),
+            } => write!(
+                f,
+                "the time ended before any lever was proven by itself; all promising ones together show {}",
+                number::estimate(effect)
+            ),
+            Self::Tail {
+                effect,
+                tail,
+                percentile,
+            } => write!(
+                f,
+                "what is faster ({}) makes the tail of latency worse: {percentile} {} (--guard none accepts that)",
+                number::estimate(effect),
+                number::estimate(tail)
+            ),
+            Self::Unsound => {
+                f.write_str("what is faster is not safe to hand over; a warning below says why")
+            }
+        }
+    }
+}
+
+impl Display for DropReason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NotShown => f.write_str("its own fresh duels did not show that it helps"),
+            Self::NotShownTogether { effect, levers } => write!(
+                f,
+                "{} together show {} in fresh duels, which is no proof",
+                number::count(*levers, "lever"),
+                number::estimate(effect)
+            ),
+            Self::Tail { percentile, ratio } => write!(
+                f,
+                "it makes the tail of latency worse: {percentile} {}",
+                number::estimate(ratio)
+            ),
+            Self::TimeEnded => f.write_str("the time ended before its own fresh duels"),
+            Self::Unsound => f.write_str("it gives other answers, or its server fails"),
+        }
+    }
+}
+
+impl Display for AlternativeReason {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::Tail => "not recommended: the tail of latency is worse",
+            Self::UnprovenLevers => "not recommended: not every lever of it is proven",
+        })
+    }
+}
+
+impl Display for Conclusion {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::TimeUsed => "the time was used",
+            Self::NothingLeftToDecide => "ended early: nothing more could be decided",
+        })
+    }
+}
+
+impl Display for NextStep {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::MoreTime { levers, expected } => write!(
+                f,
+                "A longer --budget decides on {} (screened together: {}).",
+                levers.join(", "),
+                number::estimate(expected)
+            ),
+            Self::TryLever {
+                title,
+                option,
+                elsewhere,
+            } => write!(
+                f,
+                "Try {title} ({option}): it brought {} elsewhere.",
+                number::gain(*elsewhere)
+            ),
+            Self::NothingKnown => f.write_str(
+                "Nothing is left that Niagara knows and that this tuning did not decide.",
+            ),
+        }
+    }
 }

@@ -106,6 +106,13 @@ fn tuned(proven: bool) -> TuneSummary {
         threads: 4,
         total: Some(total),
         total_failure: None,
+        total_of: None,
+        recommendation: None,
+        next: None,
+        conclusion: None,
+        guard: niagara_store::TailGuard::default(),
+        dropped: Vec::new(),
+        alternatives: Vec::new(),
         rungs: vec![Rung {
             screened: Screened {
                 lever: "flush-neighbors-off".into(),
@@ -114,6 +121,7 @@ fn tuned(proven: bool) -> TuneSummary {
                 effect,
                 std_err: 0.01,
                 duels: 24,
+                tail: None,
             },
             chosen: None,
             claim: None,

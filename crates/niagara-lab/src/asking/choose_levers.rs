@@ -1,7 +1,7 @@
 //! Which levers a tuning tries here, and why not the others.
 
 use anyhow::Result;
-use niagara_store::{NotTried, Reason};
+use niagara_store::{NotTried, Reason, TailGuard};
 use serde::Serialize;
 
 use crate::lever::{Context, Lever, Risk, Role, meant};
@@ -9,6 +9,17 @@ use crate::variants::candidate::Candidate;
 
 /// The factor whose levels are servers built from source.
 pub(crate) const BUILDS: &str = "build";
+
+/// Which promoted levers a tuning hands over.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Keep {
+    /// Those that fresh duels of their own showed to help.
+    #[default]
+    Proven,
+    /// All of them, once they are proven together.
+    Screened,
+}
 
 /// What a tuning tries.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -30,6 +41,10 @@ pub struct TuneQuestion {
     pub build_seconds: f64,
     /// Couples of a screening duel, where given.
     pub screen_couples: Option<u32>,
+    /// Which promoted levers are handed over.
+    pub keep: Keep,
+    /// How much worse a tail of latency may become.
+    pub guard: TailGuard,
 }
 
 impl TuneQuestion {
@@ -95,7 +110,12 @@ impl TuneQuestion {
         (candidates, not_applicable)
     }
 
-    /// What the person who asks accepts and names.
+    /// `context` with what the person who asks accepts and names.
+    pub(crate) fn permitted(&self, levers: &[Lever], mut context: Context) -> Context {
+        self.permit(levers, &mut context);
+        context
+    }
+
     fn permit(&self, levers: &[Lever], context: &mut Context) {
         context.app_local &= self.app_local;
         context.allowed = self.allow.iter().copied().collect();

@@ -189,6 +189,7 @@ mod tests {
     use niagara_load::{FileWorkload, WorkloadFile};
 
     use super::*;
+    use crate::asking::choose_levers::Keep;
 
     const SHOP: &str = include_str!("../../../../docs/examples/shop.toml");
 
@@ -260,6 +261,8 @@ mod tests {
             with_builds: false,
             build_seconds: 0.0,
             screen_couples: None,
+            keep: Keep::Proven,
+            guard: niagara_store::TailGuard::default(),
         };
         let also = |id: &str| TuneQuestion {
             also: vec![id.to_owned()],

@@ -219,6 +219,11 @@ impl StudyDescription {
     /// When a comparison ends.
     pub(crate) fn rule(&self) -> Rule {
         Rule {
+            // A comparison has no other question to leave its time to: it goes on while duels may decide anything.
+            futility: match &self.question {
+                Question::Compare { .. } => 0.0,
+                _ => Rule::default().futility,
+            },
             min_effect: self.min_effect,
             to_the_end: matches!(
                 &self.question,

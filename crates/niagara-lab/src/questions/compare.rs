@@ -129,6 +129,7 @@ impl<'a> Comparing<'a> {
             seed: options.seed,
             reserve_seconds: 0.0,
             must_answer: true,
+            narrow_to: None,
         }
     }
 

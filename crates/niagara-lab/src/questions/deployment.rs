@@ -112,6 +112,7 @@ pub(crate) fn deployment(
         }),
         flags: flags.map(|(name, _)| name.clone()).collect(),
         config,
+        sizes: Vec::new(),
         start,
         environment,
         malloc: malloc(install, runtime, levers()),

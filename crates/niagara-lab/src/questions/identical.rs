@@ -66,6 +66,7 @@ impl Measuring for Watching<'_> {
             seed: self.seed,
             reserve_seconds: 0.0,
             must_answer: false,
+            narrow_to: None,
         };
         let outcome = study.run(
             self.bench,

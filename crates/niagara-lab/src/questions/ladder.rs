@@ -313,6 +313,7 @@ impl Climb<'_> {
             seed: derive_seed(options.seed, "rung", Phase::Claim as u64),
             reserve_seconds: (study.left_seconds() - share).max(0.0),
             must_answer: false,
+            narrow_to: None,
         };
         let tested = study.run(
             bench,
@@ -374,6 +375,7 @@ impl Climb<'_> {
             seed: derive_seed(options.seed, "rung", Phase::Total as u64),
             reserve_seconds: 0.0,
             must_answer: true,
+            narrow_to: None,
         };
         let outcome = study.run(
             bench,

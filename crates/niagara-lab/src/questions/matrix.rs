@@ -411,6 +411,7 @@ impl<'a> Filling<'a> {
             seed: derive_seed(self.seed, "cell", asked.phase as u64),
             reserve_seconds: asked.reserve_seconds,
             must_answer: asked.phase == Phase::Total,
+            narrow_to: None,
         };
         let tested = study.run(
             bench,

@@ -125,6 +125,7 @@ pub(crate) fn measure_controls(
                     seed: derive_seed(options.seed, "control", place as u64),
                     reserve_seconds: (study.left_seconds() - share).max(0.0),
                     must_answer: false,
+                    narrow_to: None,
                 };
                 let of = |study: &Study, outcome: &TestOutcome| -> Result<MethodControl> {
                     if outcome.duels.iter().any(|duel| duel.score.is_some()) {

@@ -9,7 +9,7 @@ use niagara_stats::{
     weights,
 };
 use niagara_store::{
-    DuelRecord, Ending, Goal, NotTried, Phase, Reason, Screened, Together, duel_totals,
+    DuelRecord, Ending, Goal, NotTried, Phase, Reason, Screened, TailEffect, Together, duel_totals,
 };
 
 use crate::duels::workbench::Workbench;
@@ -54,7 +54,7 @@ pub(crate) struct ScreenOptions {
 }
 
 /// Share of the budget that the screening takes at most where rungs can have claims of their own behind the total.
-pub(crate) const MAX_SCREENING: f64 = 0.6;
+pub(crate) const MAX_SCREENING: f64 = 0.5;
 
 /// Seconds of the budget at which a screening that found something ends. It leaves room for the total's duels, and for the first
 /// look at a rung's claim if the rest of its own share does: what no claim fits in is better screened. `judging`: seconds of a
@@ -138,6 +138,8 @@ pub(crate) struct RunningScreening<'a> {
     /// The variance of each observation's score that its couples tell of; none where they do not, or something else than throughput is
     /// screened for.
     own_variances: Vec<Option<f64>>,
+    /// The same duels by the 95th and the 99th percentile of latency; NaN where a duel has none.
+    tails: [Vec<Observation>; 2],
     /// What each observation's duel came to over all time; none where something else than throughput is screened for.
     totals: Vec<Option<DuelTotals>>,
     /// Duels of which one side failed.
@@ -251,6 +253,11 @@ impl Series for RunningScreening<'_> {
                         let throughput = Observation::new(row.clone(), throughput);
                         self.throughput.push(throughput);
                     }
+                    let p95 = record.latency_scores.map(|scores| scores[1]);
+                    for (tail, score) in self.tails.iter_mut().zip([p95, record.p99_score]) {
+                        let score = score.unwrap_or(f64::NAN);
+                        tail.push(Observation::new(row.clone(), score));
+                    }
                     self.observations.push(Observation::new(row, score));
                     self.learn_from_slices(study, &record)?;
                     self.set_aside_ruinous(study)?;
@@ -320,6 +327,7 @@ impl<'a> RunningScreening<'a> {
             observations: Vec::new(),
             throughput: Vec::new(),
             own_variances: Vec::new(),
+            tails: [Vec::new(), Vec::new()],
             totals: Vec::new(),
             failed: 0,
             failed_at_first: 0,
@@ -564,6 +572,25 @@ impl<'a> RunningScreening<'a> {
     fn screened(&self, fit: &Fit) -> Vec<Option<Screened>> {
         let candidates = self.candidates;
         let mut found = vec![None; candidates.len()];
+        // Percentiles scatter in their own way: each has the noise that its own fit leaves over.
+        let tails = self.tails.each_ref().map(|tail| {
+            let fit = effects(&self.shapes, tail, &[]);
+            (fit.residual_df >= MIN_DF).then_some(fit)
+        });
+        let tail_of = |factor: usize, level: usize| {
+            let [p95, p99] = tails.each_ref().map(|fit| {
+                let fit = fit.as_ref()?;
+                let effect = fit.effect(factor, level)?;
+                effect
+                    .std_err
+                    .is_finite()
+                    .then(|| fit.interval(effect, 0.95))
+            });
+            Some(TailEffect {
+                p95: p95?,
+                p99: p99?,
+            })
+        };
         for effect in &fit.effects {
             let index = self.factors[effect.factor].levels[effect.level - 1];
             if self.is_aside(index) || !effect.std_err.is_finite() {
@@ -577,6 +604,7 @@ impl<'a> RunningScreening<'a> {
                 effect: fit.interval(effect, 0.95),
                 std_err: effect.std_err,
                 duels: effect.duels as u32,
+                tail: tail_of(effect.factor, effect.level),
             });
         }
         found

@@ -428,6 +428,7 @@ mod tests {
             effect: Estimate::from_log(ratio.ln(), ratio.ln(), ratio.ln()),
             std_err: 0.01,
             duels: 20,
+            tail: None,
         }
     }
 

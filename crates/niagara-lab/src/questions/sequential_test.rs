@@ -4,9 +4,9 @@
 use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{
-    AllTime, DuelTotals, ErrorBudget, Judgement, LookPlan, Rule, Verdict, derive_seed,
-    detectable_in, hold_against_all_time, judge_final_on_nodes, judge_on_nodes, judged_as_measured,
-    standard_deviation,
+    AllTime, DuelTotals, ErrorBudget, Judgement, LookPlan, Rule, Verdict, at_look_on_nodes,
+    confidence_sequence, derive_seed, detectable_in, hold_against_all_time, judge_final_on_nodes,
+    judge_on_nodes, judged_as_measured, log_width, standard_deviation,
 };
 use niagara_store::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
 
@@ -46,9 +46,51 @@ pub(crate) struct SequentialTest<'a> {
     pub reserve_seconds: f64,
     /// Whether its first look is worth exceeding the budget a little: the study's answer hangs on it.
     pub must_answer: bool,
+    /// How wide its interval may be (log) before a gain ends it: time that is left makes the answer more exact. `None`: it ends with its
+    /// verdict.
+    pub narrow_to: Option<f64>,
 }
 
 impl SequentialTest<'_> {
+    /// When it ends, as its judgement is told: a test that goes on after its verdict speaks of all duels.
+    fn final_rule(&self) -> Rule {
+        Rule {
+            to_the_end: self.rule.to_the_end || self.narrow_to.is_some(),
+            ..self.rule
+        }
+    }
+
+    /// Whether duels so far are enough.
+    fn is_decided(&self, scores: &[f64], nodes: &[usize], plan: &LookPlan) -> bool {
+        let verdict = judge_on_nodes(scores, nodes, plan, &self.rule).verdict;
+        let Some(width) = self.narrow_to.filter(|_| !self.rule.to_the_end) else {
+            return verdict.is_some() && !self.rule.to_the_end;
+        };
+        match verdict {
+            None | Some(Verdict::Undetected) => false,
+            Some(Verdict::Slower | Verdict::NotWorthwhile) => true,
+            Some(Verdict::Faster) => self.exact(scores, nodes, plan).is_some_and(|judged| {
+                judged.estimate.low > 1.0 && log_width(&judged.estimate) <= width
+            }),
+        }
+    }
+
+    /// Of a test that goes on after its verdict: the judgement of all duels where they end at a look and are exact enough. What the
+    /// intervals showed has ended it, so that the look's own critical value holds, and not what the end of the time would allow.
+    fn exact(&self, scores: &[f64], nodes: &[usize], plan: &LookPlan) -> Option<Judgement> {
+        let width = self.narrow_to.filter(|_| !self.rule.to_the_end)?;
+        let called = judge_on_nodes(scores, nodes, plan, &self.rule);
+        let judged = at_look_on_nodes(scores, nodes, plan)?;
+        let is_exact =
+            called.verdict == Some(Verdict::Faster) && log_width(&judged.estimate) <= width;
+        is_exact.then(|| Judgement {
+            verdict: called.verdict,
+            next_look: None,
+            called_at: (called.duels < judged.duels).then_some(called.duels),
+            ..judged
+        })
+    }
+
     /// Seconds that are left to it.
     fn open_seconds(&self, study: &Study) -> f64 {
         (study.left_seconds() - self.reserve_seconds).max(0.0)
@@ -166,12 +208,20 @@ impl Series for RunningTest<'_> {
         }
         let scores = self.scores();
         self.last_nodes = self.nodes(study);
-        let rule = &self.test.rule;
-        let judgement = judge_on_nodes(&scores, &self.last_nodes, &self.plan, rule);
+        let rule = self.test.final_rule();
+        let judgement = judge_on_nodes(&scores, &self.last_nodes, &self.plan, &rule);
         if !scores.is_empty() {
-            observer.see(Event::Judged(&judgement, self.test.goal));
+            // Whoever watches may stop at any time: before a verdict the interval is one that holds whenever it is looked at.
+            let shown = Judgement {
+                estimate: match judgement.verdict {
+                    None => confidence_sequence(&scores, self.plan.alpha),
+                    Some(_) => judgement.estimate,
+                },
+                ..judgement
+            };
+            observer.see(Event::Judged(&shown, self.test.goal));
         }
-        let is_decided = judgement.verdict.is_some() && !rule.to_the_end;
+        let is_decided = self.test.is_decided(&scores, &self.last_nodes, &self.plan);
         if is_decided || scores.len() >= self.plan.max_duels() {
             return Ok(None);
         }
@@ -370,7 +420,7 @@ impl<'a> RunningTest<'a> {
             .take(judged.duels)
             .filter_map(|(duel, totals)| judged_by(duel, *totals))
             .collect();
-        AllTime::of(&totals, judged, &self.test.rule)
+        AllTime::of(&totals, judged, &self.test.final_rule())
     }
 
     /// What it came to by the last look.
@@ -395,7 +445,12 @@ impl<'a> RunningTest<'a> {
                 duels: self.over_budget,
             });
         }
-        let mut judgement = judge_final_on_nodes(&scores, &self.last_nodes, &self.plan, &test.rule);
+        let mut judgement = test
+            .exact(&scores, &self.last_nodes, &self.plan)
+            .unwrap_or_else(|| {
+                let rule = test.final_rule();
+                judge_final_on_nodes(&scores, &self.last_nodes, &self.plan, &rule)
+            });
         // Duels that a side did not survive are among no scores: what the others say is not what it is worth. Whatever is called A,
         // neither is called better that ended the comparison so, or that failed again and again, nor where the other one ended it.
         let better = match judgement.verdict {
@@ -448,8 +503,8 @@ impl<'a> RunningTest<'a> {
 
     /// What it came to before its end; `stopped`: on request.
     fn interrupted(&self, stopped: bool) -> TestOutcome {
-        let rule = &self.test.rule;
-        let so_far = judge_on_nodes(&self.scores(), &self.last_nodes, &self.plan, rule);
+        let rule = self.test.final_rule();
+        let so_far = judge_on_nodes(&self.scores(), &self.last_nodes, &self.plan, &rule);
         let mut outcome = self.judged();
         outcome.interrupted = true;
         outcome.findings.push(Finding::QuestionUnfinished {

@@ -7,6 +7,7 @@ use niagara_store::{
     FinalCheck, Finding, NotTried, Phase, Reason, START_SETTINGS, Summary, Warning,
 };
 
+use crate::asking::choose_levers::Keep;
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
 use crate::duels::workbench::Workbench;
@@ -45,6 +46,9 @@ const EXACT_ENOUGH: f64 = 0.002;
 /// Parts of a tuning before which the build of what was promoted is looked at.
 const BEFORE_SEARCH: &str = "search";
 const BEFORE_TOTAL: &str = "total";
+const BEFORE_FINAL: &str = "final";
+/// Half the width of an interval (a fraction) that a total is never made narrower than.
+const LEAST_WIDTH: f64 = 0.002;
 
 /// What the profile of a tuning is kept under.
 const FINAL_VARIANT: &str = "the final variant";
@@ -108,8 +112,19 @@ impl Measuring for Tuning<'_> {
             true => sound,
             false => self.keep_answers(study, sound, observer)?,
         };
-        self.judge_total(study, &promoted, observer)?;
-        self.judge_rungs(study, &promoted, observer)?;
+        match (promoted.as_slice(), self.options.keep) {
+            ([], _) => self.found.hand_over(&[]),
+            ([_], Keep::Proven) => {
+                self.judge_kept(study, &promoted, promoted.clone(), observer)?;
+                self.take_only_rung();
+            }
+            (_, Keep::Proven) => self.select(study, &promoted, observer)?,
+            (_, Keep::Screened) => {
+                self.judge_total(study, &promoted, observer)?;
+                self.judge_rungs(study, &promoted, observer)?;
+            }
+        }
+        self.conclude(study);
         self.look_at_last(study, observer)?;
         self.found.complete = self.check_final(study, observer)?;
         Ok(())
@@ -440,6 +455,13 @@ impl<'a> Tuning<'a> {
         stop_if_interrupted(&outcome)
     }
 
+    /// One rung is the total.
+    fn take_only_rung(&mut self) {
+        if let (Some(rung), Some(total)) = (self.found.rungs.first_mut(), &self.found.total) {
+            rung.claim = Some(total.clone());
+        }
+    }
+
     /// Rung by rung, best first, each against the best so far, as far as the time goes.
     fn judge_rungs(
         &mut self,
@@ -448,10 +470,7 @@ impl<'a> Tuning<'a> {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         if promoted.len() < 2 {
-            // One rung is the total.
-            if let (Some(rung), Some(total)) = (self.found.rungs.first_mut(), &self.found.total) {
-                rung.claim = Some(total.clone());
-            }
+            self.take_only_rung();
             return Ok(());
         }
         let errors = rung_errors(self.options.alpha, promoted.len(), MAX_DUELS);
@@ -527,6 +546,9 @@ impl<'a> Tuning<'a> {
             seed: derive_seed(self.options.seed, "question", phase as u64),
             reserve_seconds: self.options.profile_seconds(),
             must_answer: phase == Phase::Total,
+            // Time that is left after the last question goes into its figure.
+            narrow_to: (phase == Phase::Total && self.options.keep == Keep::Proven)
+                .then(|| 2.0 * self.options.rule.min_effect.max(LEAST_WIDTH).ln_1p()),
         }
     }
 
@@ -566,6 +588,7 @@ fn stop_if_interrupted(outcome: &TestOutcome) -> Result<()> {
 
 mod answers;
 mod builds;
+mod selection;
 #[cfg(test)]
 mod tests;
 mod together;

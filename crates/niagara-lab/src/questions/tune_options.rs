@@ -1,8 +1,11 @@
 //! How a server is tuned, and what that means for the time of its parts.
 
-use niagara_stats::{Components, ErrorBudget, Rule};
-use niagara_store::{Goal, NotTried};
+use std::collections::BTreeMap;
 
+use niagara_stats::{Components, ErrorBudget, Rule};
+use niagara_store::{Goal, NextStep, NotTried, TailGuard, TargetSize};
+
+use crate::asking::choose_levers::Keep;
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
 use crate::profile::{ShortProfile, seconds_each};
@@ -47,6 +50,16 @@ pub(crate) struct TuneOptions {
     pub profile: Option<ShortProfile>,
     /// What earlier comparisons on this machine tell of its noise; `None` before there are enough.
     pub noise: Option<Components>,
+    /// Which promoted levers are handed over.
+    pub keep: Keep,
+    /// How much worse a tail of latency may become.
+    pub guard: TailGuard,
+    /// Whether the application runs on another host.
+    pub remote_application: bool,
+    /// What to try after this tuning, where it leaves nothing undecided.
+    pub next: Option<NextStep>,
+    /// By lever: variables that follow the machine.
+    pub target_sizes: BTreeMap<String, Vec<TargetSize>>,
 }
 
 impl TuneOptions {
@@ -74,7 +87,7 @@ impl TuneOptions {
                 TOTAL_DUELS.max(self.fewest_total_duels()),
                 self.fewest_total_duels(),
             ],
-            rung_duels: fewest_duels(&two_rungs_errors(self.alpha)),
+            rung_duels: fewest_duels(&two_rungs_errors(self.alpha)) + self.fewest_total_duels(),
             spare: SPARE_TIME,
         }
     }

@@ -1,12 +1,13 @@
 //! The parts of a tuning: the levers that apply here, their servers, the symbols for the final variant's profile.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
 use niagara_server::{Cancelled, Install};
 use niagara_stats::Components;
-use niagara_store::{NotTried, Reason};
+use niagara_store::{NextStep, NotTried, Reason, TargetSize};
 
 use crate::asking::choose_builds::{BuildField, BuildTime};
 use crate::asking::choose_levers::{BUILDS, TuneQuestion};
@@ -19,6 +20,7 @@ use crate::questions::prepare_builds::{
     by_reason, keep_prepared, nothing_can_be_built, prepare_builds, recipes_for, without_tools,
 };
 use crate::questions::sequential_test::SPARE_TIME;
+use crate::questions::target_sizes::target_sizes;
 use crate::questions::tune_options::{TuneOptions, total_errors, two_rungs_errors};
 use crate::questions::tune_plan::TuneTime;
 use crate::studies::announced::TunePlan;
@@ -33,6 +35,9 @@ use crate::variants::lever_context::lever_context;
 use crate::variants::variant::Variant;
 use crate::variants::with_room::with_room;
 
+/// Gain (a fraction) that has to be expected of a lever before it is named as the next thing to try.
+const WORTH_TRYING: f64 = 0.01;
+
 /// A tuning's parts.
 pub(crate) struct TuneSetUp {
     candidates: Vec<Candidate>,
@@ -40,6 +45,10 @@ pub(crate) struct TuneSetUp {
     profile: Option<ShortProfile>,
     /// What earlier comparisons on this machine tell of its noise.
     noise: Option<Components>,
+    /// What to try after this tuning.
+    next: Option<NextStep>,
+    /// By lever: variables that follow the machine.
+    target_sizes: BTreeMap<String, Vec<TargetSize>>,
 }
 
 impl TuneSetUp {
@@ -59,8 +68,12 @@ impl TuneSetUp {
         }
         bench.set_up_variant(base, observer)?;
         let context = lever_context(&inventory.fingerprint()?, bench, &base.server)?;
-        let (candidates, not_applicable) =
-            tune.choose(&inventory.levers, context, bench.load().workload.name());
+        let (candidates, not_applicable) = tune.choose(
+            &inventory.levers,
+            context.clone(),
+            bench.load().workload.name(),
+        );
+        let target_sizes = target_sizes(&candidates, &tune.permitted(&inventory.levers, context));
         let noise = match &inventory.client {
             // The history is of loads that came from this host.
             Some(_) => None,
@@ -71,12 +84,18 @@ impl TuneSetUp {
             not_applicable,
             profile: None,
             noise,
+            next: None,
+            target_sizes,
         };
         parts.build(set_up, bench, &tune, opening, kept.as_ref(), observer)?;
         parts.change_data(base, bench, observer)?;
         if let Some(plan) = &kept {
             parts.all_there(plan)?;
         }
+        let family = bench.install(&base.server)?.family;
+        let workload = bench.load().workload.name();
+        let gain = |lever: &Lever| lever.expected_gain(&inventory.levers, family, workload);
+        parts.next = untried(&parts.not_applicable, &inventory.levers, gain);
         if set_up.study.profile {
             parts.profile = Some(debug_symbols(inventory, bench, [base], observer)?);
         }
@@ -332,6 +351,11 @@ impl TuneSetUp {
             machine: inventory.machine()?,
             profile: self.profile.clone(),
             noise: self.noise,
+            keep: tune.keep,
+            guard: tune.guard,
+            remote_application: !tune.app_local || inventory.client.is_some(),
+            next: self.next.clone(),
+            target_sizes: self.target_sizes.clone(),
         })
     }
 }
@@ -367,6 +391,31 @@ fn something_can_be_built(set_up: &SetUp<'_>, tune: &TuneQuestion) -> Result<()>
         true => Err(nothing_can_be_built(&refused)),
         false => Ok(()),
     }
+}
+
+/// The lever that most is expected of, among those that an option would have tried; `None` where none is expected to be worth it.
+fn untried(
+    not_applicable: &[NotTried],
+    levers: &[Lever],
+    gain: impl Fn(&Lever) -> f64,
+) -> Option<NextStep> {
+    let options = not_applicable.iter().filter_map(|left| {
+        let lever = levers.iter().find(|lever| lever.id() == left.lever)?;
+        let option = match &left.reason {
+            Reason::RiskNotAllowed { risk } => format!("--allow {risk}"),
+            Reason::OnlyByName { lever } => format!("--also {lever}"),
+            Reason::BuildBudget { .. } => "a longer --build-budget".to_owned(),
+            _ => return None,
+        };
+        Some((lever, option, gain(lever)))
+    });
+    let worth = options.filter(|(.., gain)| *gain >= WORTH_TRYING.ln_1p());
+    let (lever, option, gain) = worth.max_by(|x, y| x.2.total_cmp(&y.2))?;
+    Some(NextStep::TryLever {
+        title: lever.title().to_owned(),
+        option,
+        elsewhere: gain.exp(),
+    })
 }
 
 /// Why a candidate that builds is not tried by the tuning of this plan, which is continued: it was begun without it.

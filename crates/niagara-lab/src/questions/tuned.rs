@@ -1,10 +1,14 @@
 //! What a tuning has found so far, and what is told of it.
 
 use anyhow::Result;
-use niagara_stats::{Bond, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student};
+use niagara_server::TransportKind;
+use niagara_stats::{
+    Bond, Estimate, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student,
+};
 use niagara_store::{
-    BuildNote, Comparison, Control, Deployment, Failure, FinalCheck, Finding, Goal, NotTried,
-    Reason, Rung, SameAnswers, Screened, Searched, StudyHeader, Together, TuneSummary, Warning,
+    Alternative, AlternativeReason, BuildNote, Comparison, Control, Deployment, DropReason,
+    DroppedLever, DuelsOf, Failure, FinalCheck, Finding, Goal, NotTried, Reason, Rung, SameAnswers,
+    Screened, Searched, Setup, StudyHeader, Together, TuneSummary, Warning,
 };
 
 use crate::duels::spec::Protocol;
@@ -15,17 +19,28 @@ use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment};
 use crate::questions::failure_words::shortened;
 use crate::questions::final_check::failed_checks;
+use crate::questions::recommendation::{conclusion, next_step, recommendation};
 use crate::questions::same_answers::take_answers;
 use crate::questions::screen::Screening;
 use crate::questions::search::Outcome as SearchOutcome;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
+use crate::questions::target_sizes::handed_over;
 use crate::questions::tune_options::TuneOptions;
 use crate::studies::study::Study;
-use crate::variants::candidate::{Candidate, factors};
+use crate::variants::candidate::{Candidate, factors, with_all};
 use crate::variants::variant::Variant;
 
 /// Error probability at which the negative control is believed to differ from nothing, on either side.
 const ALARM: f64 = 0.01;
+
+/// How a tuning came to its end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Final {
+    /// The time was used.
+    TimeUsed,
+    /// There was time left, and nothing to decide.
+    NothingLeft,
+}
 
 /// What a tuning has found so far.
 #[derive(Clone)]
@@ -42,7 +57,25 @@ pub(crate) struct Tuned {
     pub total: Option<Comparison>,
     /// Why there is none, where the final variant could not be measured.
     pub total_failure: Option<Failure>,
+    /// The duels of the total, where they are not those of its phase.
+    pub total_of: Option<DuelsOf>,
+    /// The start against everything that was promoted.
+    pub whole: Option<Comparison>,
+    /// Levers that were asked about alone, by index of the candidate, with what fresh duels say.
+    pub claims: Vec<(usize, Comparison)>,
+    /// Promising levers that did not earn their place.
+    pub dropped: Vec<DroppedLever>,
+    /// Those of them that no duels decided, by index of the candidate.
+    pub undecided: Vec<usize>,
+    /// Variants that were measured against the start and are not recommended.
+    pub alternatives: Vec<Alternative>,
+    /// Of a final variant that was given up for its tail: its gain, and the percentile that is worse.
+    pub tail: Option<(Estimate, Estimate, Goal)>,
+    /// How it came to its end.
+    pub ending: Option<Final>,
     pub complete: bool,
+    /// Where it starts.
+    base: Variant,
     /// The final variant, as far as it is known.
     pub last: Variant,
 }
@@ -61,9 +94,91 @@ impl Tuned {
             rungs: Vec::new(),
             total: None,
             total_failure: None,
+            total_of: None,
+            whole: None,
+            claims: Vec::new(),
+            dropped: Vec::new(),
+            undecided: Vec::new(),
+            alternatives: Vec::new(),
+            tail: None,
+            ending: None,
             complete: false,
+            base: options.base.clone(),
             last: options.base.clone(),
         }
+    }
+
+    /// These levers make the final variant, each with its own duels where it had any.
+    pub(crate) fn hand_over(&mut self, kept: &[usize]) {
+        self.last = with_all(&self.base, &self.candidates, kept);
+        self.set_rungs(kept);
+        let ids = self.ids(kept);
+        for (id, &index) in ids.iter().zip(kept) {
+            let claim = self.claim_of(index).cloned();
+            let mut rungs = self.rungs.iter_mut();
+            if let Some(rung) = rungs.find(|rung| rung.screened.lever == *id) {
+                rung.claim = claim;
+            }
+        }
+    }
+
+    /// What the duels of a lever alone say.
+    pub(crate) fn claim_of(&self, index: usize) -> Option<&Comparison> {
+        let mut claims = self.claims.iter();
+        claims.find(|(of, _)| *of == index).map(|(_, claim)| claim)
+    }
+
+    /// A promising lever is not handed over.
+    pub(crate) fn drop_lever(
+        &mut self,
+        index: usize,
+        claim: Option<Comparison>,
+        because: DropReason,
+    ) {
+        let Some(screened) = self.effect(index).cloned() else {
+            return;
+        };
+        self.dropped
+            .retain(|dropped| dropped.screened.lever != screened.lever);
+        self.dropped.push(DroppedLever {
+            screened,
+            claim: claim.map(Box::new),
+            because,
+        });
+    }
+
+    /// The titles of these candidates.
+    pub(crate) fn titles(&self, places: &[usize]) -> Vec<String> {
+        let title = |&index: &usize| self.candidates[index].lever.title().to_owned();
+        places.iter().map(title).collect()
+    }
+
+    /// Everything that was promoted is an alternative, where less is handed over.
+    pub(crate) fn add_whole(&mut self, promoted: &[usize]) {
+        let Some(whole) = self.whole.clone() else {
+            return;
+        };
+        if self.rungs.len() < promoted.len() {
+            self.alternatives.push(Alternative {
+                levers: self.titles(promoted),
+                comparison: Box::new(whole),
+                because: AlternativeReason::UnprovenLevers,
+            });
+        }
+    }
+
+    /// What the duels of a question say, where any counts.
+    ///
+    /// # Errors
+    /// The results cannot be read.
+    pub(crate) fn judged(
+        &self,
+        study: &Study,
+        test: &SequentialTest<'_>,
+        outcome: &TestOutcome,
+    ) -> Result<Option<Comparison>> {
+        let counts = outcome.duels.iter().any(|duel| duel.score.is_some());
+        counts.then(|| comparison(study, test, outcome)).transpose()
     }
 
     /// What the screening came to, or came to so far.
@@ -108,7 +223,7 @@ impl Tuned {
         test: &SequentialTest<'_>,
         outcome: &TestOutcome,
     ) -> Result<()> {
-        self.warn("total", outcome);
+        self.warn_of("total", outcome);
         if outcome.duels.iter().any(|duel| duel.score.is_some()) {
             let mut total = comparison(study, test, outcome)?;
             take_answers(&mut total, self.answers.as_ref());
@@ -133,14 +248,30 @@ impl Tuned {
         test: &SequentialTest<'_>,
         outcome: &TestOutcome,
     ) -> Result<()> {
-        self.warn(title, outcome);
+        self.warn_of(title, outcome);
         if outcome.duels.iter().any(|duel| duel.score.is_some()) {
             self.rungs[rung].claim = Some(comparison(study, test, outcome)?);
         }
         Ok(())
     }
 
-    fn warn(&mut self, what: &str, outcome: &TestOutcome) {
+    /// What a reader must know of the duels that decide whether levers are kept: that they were too few is told with what was dropped.
+    pub(crate) fn warn_of_trial(&mut self, what: &str, outcome: &TestOutcome) {
+        let before = self.warnings.len();
+        self.warn_of(what, outcome);
+        let mut place = 0;
+        self.warnings.retain(|warning| {
+            place += 1;
+            let is_told_elsewhere = matches!(
+                warning.finding,
+                Finding::TooFewDuels { .. } | Finding::BeyondBudget { .. }
+            );
+            place <= before || !is_told_elsewhere
+        });
+    }
+
+    /// What a reader must know of the duels of a question.
+    pub(crate) fn warn_of(&mut self, what: &str, outcome: &TestOutcome) {
         let failure = outcome.failure.as_ref().map(shortened);
         let failure = failure.map(Finding::CouldNotMeasure);
         let all = outcome.findings.iter().cloned().chain(failure);
@@ -257,11 +388,12 @@ impl Tuned {
         places.iter().map(id).collect()
     }
 
-    /// Whether fresh duels proved the final variant faster.
+    /// Whether fresh duels proved the final variant faster, all of them together.
     pub(crate) fn is_proven(&self) -> bool {
-        self.total
-            .as_ref()
-            .is_some_and(|total| total.judged().verdict == Some(Verdict::Faster))
+        let judged = self.total.as_ref().map(Comparison::judged);
+        judged.is_some_and(|judged| {
+            judged.verdict == Some(Verdict::Faster) && !judged.was_called_earlier()
+        })
     }
 
     /// A tuning without one of its controls says so.
@@ -381,6 +513,14 @@ impl Tuned {
             None => self.deployment(bench, options)?,
             Some(_) => None,
         };
+        let setting = Setup {
+            server: options.base.server.clone(),
+            workload: bench.load().one_line(),
+            threads: bench.load().threads,
+            remote_application: options.remote_application,
+            on_socket: options.base.runtime.transport == TransportKind::Unix,
+        };
+        let recommendation = recommendation(self, options, setting, not_recommended.is_none());
         if self.is_proven() {
             warnings.extend(not_recommended.map(Warning::from));
         }
@@ -410,6 +550,13 @@ impl Tuned {
             threads: bench.load().threads,
             total: self.total.clone(),
             total_failure: self.total_failure.clone(),
+            total_of: self.total_of.clone(),
+            recommendation,
+            next: next_step(self, options),
+            conclusion: conclusion(self),
+            guard: options.guard,
+            dropped: self.dropped.clone(),
+            alternatives: self.alternatives.clone(),
             negative_control: self
                 .screened(Role::NegativeControl)
                 .next()
@@ -446,18 +593,38 @@ impl Tuned {
             &options.machine,
             bench.start(&self.last.server),
         )
-        .map(Some)
+        .map(|found| Some(self.sized(found, options)))
+    }
+
+    /// With the values that the machine has to have which it goes to.
+    fn sized(&self, found: Deployment, options: &TuneOptions) -> Deployment {
+        let used = self.last.levers.iter();
+        let sizes = used.filter_map(|id| options.target_sizes.get(id)).flatten();
+        let sizes = handed_over(sizes, &found.config);
+        let mut config = found.config;
+        for size in &sizes {
+            config.insert(size.variable.clone(), size.installed().to_owned());
+        }
+        Deployment {
+            config,
+            sizes,
+            ..found
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use niagara_load::WorkloadSpec;
     use niagara_server::{Cache, Cancel, Catalog};
-    use niagara_stats::{Estimate, Rule};
+    use niagara_stats::Rule;
+    use niagara_store::TailGuard;
     use serde_json::json;
 
     use super::*;
+    use crate::asking::choose_levers::Keep;
     use crate::duels::spec::Load;
     use crate::lever::{Change, load};
 
@@ -491,6 +658,11 @@ mod tests {
             machine: String::new(),
             profile: None,
             noise: None,
+            keep: Keep::Proven,
+            guard: TailGuard::default(),
+            remote_application: false,
+            next: None,
+            target_sizes: BTreeMap::new(),
         }
     }
 
@@ -507,6 +679,7 @@ mod tests {
             effect: Estimate::from_log_std_err(1.06f64.ln(), 0.01, 2.0),
             std_err: 0.01,
             duels: 36,
+            tail: None,
         };
         let candidate = Candidate {
             lever,

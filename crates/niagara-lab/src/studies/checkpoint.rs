@@ -272,6 +272,11 @@ pub(crate) struct SettledLevers {
     pub left_out: Vec<NotTried>,
 }
 
+/// Whether there was time for a question about what was promoted.
+pub(crate) fn is_asked(subject: &str) -> Checkpoint<bool> {
+    Checkpoint::named(format!("is asked {subject}"))
+}
+
 /// Identifiers of the levers that go into the final variant, best first.
 pub(crate) fn promoted() -> Checkpoint<Vec<String>> {
     Checkpoint::named("promoted")

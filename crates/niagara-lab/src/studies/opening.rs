@@ -326,7 +326,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::asking::choose_levers::TuneQuestion;
+    use crate::asking::choose_levers::{Keep, TuneQuestion};
     use crate::asking::level_sets::MatrixQuestion;
     use crate::duels::spec::Load;
     use crate::questions::rate::RateChoice;
@@ -349,6 +349,8 @@ mod tests {
             with_builds: false,
             build_seconds: 0.0,
             screen_couples: None,
+            keep: Keep::Proven,
+            guard: niagara_store::TailGuard::default(),
         });
         let compare = Question::Compare {
             sides: Box::new([VariantRecipe::default(), VariantRecipe::default()]),

@@ -205,7 +205,7 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Table {
         ));
     }
     grid.notes.push(format!(
-        "{} % intervals over fresh starts, in random order. The load is closed: latency follows throughput.",
+        "{} % intervals over fresh starts, in random order. The load is closed: throughput times mean latency is the number of connections.",
         number::confidence(alpha)
     ));
     let errors: u64 = curve

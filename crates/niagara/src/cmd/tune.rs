@@ -7,12 +7,13 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use niagara_lab::lever::{self, Risk};
 use niagara_lab::{
-    Question, StudyDescription, TuneQuestion, answer, judged_apart, server_name, trains_builds,
+    Keep, Question, StudyDescription, TuneQuestion, answer, judged_apart, server_name,
+    trains_builds,
 };
 
 use niagara_queries::{Advice, Limits, schema};
 use niagara_server::{Cache, Cancelled, WorkFolder};
-use niagara_store::Finding;
+use niagara_store::{Finding, TailGuard};
 
 use crate::cmd::session::OpenSession;
 use crate::counting::Counting;
@@ -90,6 +91,16 @@ pub struct TuneArgs {
     /// All but these levers
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub without: Vec<String>,
+    /// Which promising levers to hand over: proven, screened
+    ///
+    /// proven: those that fresh duels of their own showed to help. screened: all of them, once they are proven together.
+    #[arg(long, value_enum, default_value_t = KeepArg::Proven, hide_possible_values = true, hide_short_help = true)]
+    pub keep: KeepArg,
+    /// How much worse a tail of latency may become: none, p99, p99=5%, p95=2% [default: p95 and p99 not at all]
+    ///
+    /// A variant whose percentile is worse than that, beyond its interval, is not recommended.
+    #[arg(long, value_name = "GUARD", hide_short_help = true)]
+    pub guard: Option<TailGuard>,
     /// Leave out the short profile of the final variant
     #[arg(long, hide_short_help = true)]
     pub no_profile: bool,
@@ -122,6 +133,14 @@ pub enum App {
     Local,
     /// Elsewhere: transport stays TCP, the machine is the server's
     Remote,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum KeepArg {
+    /// Levers that fresh duels of their own showed to help
+    Proven,
+    /// All promising levers, once they are proven together
+    Screened,
 }
 
 /// What is known of the queries before anything is measured.
@@ -265,6 +284,11 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
         with_builds: args.with_builds,
         build_seconds: args.build_budget.as_secs_f64(),
         screen_couples: args.screen_couples,
+        keep: match args.keep {
+            KeepArg::Proven => Keep::Proven,
+            KeepArg::Screened => Keep::Screened,
+        },
+        guard: args.guard.unwrap_or_default(),
     }
     .with_ids(&levers)?;
     let mut load = args.load.load()?;

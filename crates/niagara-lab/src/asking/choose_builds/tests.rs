@@ -5,9 +5,10 @@ use std::cell::RefCell;
 use niagara_build::BuildStore;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Catalog, Family};
+use niagara_store::TailGuard;
 
 use super::*;
-use crate::asking::choose_levers::TuneQuestion;
+use crate::asking::choose_levers::{Keep, TuneQuestion};
 use crate::lever::Context;
 
 /// One compilation of a server, BOLT with its training, another training.
@@ -69,6 +70,8 @@ impl Place {
             with_builds: true,
             build_seconds: HOUR,
             screen_couples: None,
+            keep: Keep::Proven,
+            guard: TailGuard::default(),
         }
     }
 

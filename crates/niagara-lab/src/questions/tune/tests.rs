@@ -1,6 +1,7 @@
 //! A whole tuning on a real server, small: its parts end after numbers of duels that are decided beforehand, as those of a
 //! study that continues are, so that no clock decides what is shown.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use niagara_check::{CheckRecord, Outcome, Part, PartReport};
@@ -8,7 +9,10 @@ use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
 use niagara_stats::{ROUND_DUELS, Rule};
-use niagara_store::{Finding, Goal, Store, TuneSummary};
+use niagara_store::{
+    DropReason, FinalCheck, Finding, Goal, Obstacle, Others, Recommendation, Store, TailGuard,
+    TuneSummary,
+};
 
 use super::*;
 use crate::duels::spec::{DuelSettings, Load};
@@ -112,8 +116,13 @@ fn build_candidate() -> Candidate {
     }
 }
 
-/// The lever as it applies to this server.
+/// The lever whose range is searched, as it applies to this server.
 fn candidate() -> Candidate {
+    candidate_of(LEVER)
+}
+
+/// A lever as it applies to this server.
+fn candidate_of(id: &str) -> Candidate {
     let mut machine = Fingerprint::default();
     machine.cpu.threads = 2;
     machine.memory.bytes = 8 << 30;
@@ -122,7 +131,7 @@ fn candidate() -> Candidate {
     context.writes = true;
     context.data_bytes = 1 << 30;
     let levers = load(&[]).expect("the shipped levers");
-    let lever = levers.into_iter().find(|lever| lever.id() == LEVER);
+    let lever = levers.into_iter().find(|lever| lever.id() == id);
     let lever = lever.expect("a shipped lever");
     Candidate {
         change: lever.applicability(&context).expect("applies"),
@@ -150,13 +159,18 @@ fn options() -> TuneOptions {
         machine: String::new(),
         profile: None,
         noise: None,
+        keep: Keep::Proven,
+        guard: TailGuard::default(),
+        remote_application: false,
+        next: None,
+        target_sizes: BTreeMap::new(),
     }
 }
 
-fn opened(folder: &Path) -> Study {
+fn opened(folder: &Path, slice_seconds: f64) -> Study {
     let duel_settings = DuelSettings {
         couples: 2,
-        slice_seconds: 0.05,
+        slice_seconds,
         ramp_seconds: 0.0,
         warm_up_seconds: 0.1,
         disturbance: 1.0,
@@ -177,9 +191,14 @@ fn sitting(
 
 /// A workbench whose load sleeps unless the server may write this many pages a second.
 fn workbench(cache: Cache, limit: &str) -> Workbench {
+    workbench_of(cache, &WORKLOAD.replace("LIMIT", limit))
+}
+
+/// A workbench with a load of its own.
+fn workbench_of(cache: Cache, workload: &str) -> Workbench {
     let workload = FileWorkload::read(WorkloadFile {
         path: "slow.toml".to_owned(),
-        text: WORKLOAD.replace("LIMIT", limit),
+        text: workload.to_owned(),
     });
     let load = Load {
         workload: WorkloadSpec::of(workload.expect("a workload")),
@@ -208,7 +227,7 @@ fn tuned(
         reported: Vec::new(),
     };
     bench.set_up(SERVER, &mut watching).expect("set up");
-    let mut study = opened(folder);
+    let mut study = opened(folder, options.slice_seconds);
     decide(&study).expect("room");
     let mut tuning = Tuning::new(bench, options);
     let found = conduct(&mut tuning, &mut study, &mut watching).expect("tuned");
@@ -367,4 +386,136 @@ fn a_build_that_fails_its_check_is_left_out_before_the_total_and_the_rest_is_jud
     assert!(third.duels.iter().all(|duel| !duel.1), "{:?}", third.duels);
     assert_eq!(again.total, summary.total);
     assert!(said(&again), "{:?}", again.header.warnings);
+}
+
+/// A lever that does nothing under this load, and one that makes it faster and now and then much slower.
+const IDLE: &str = "sort-buffer-large";
+const TAIL: &str = "join-buffer-large";
+/// The default of what the latter sets.
+const JOIN_BUFFER: &str = "262144";
+
+/// Keeps that the final variant of these candidates passed its checks: they take minutes.
+fn keep_checked(study: &Study, options: &TuneOptions, chosen: &[usize]) -> Result<()> {
+    let last = with_all(&options.base, &options.candidates, chosen);
+    let passed = FinalCheck {
+        part: "same answers".to_owned(),
+        passed: Some(true),
+        words: String::new(),
+        broken: false,
+    };
+    study.keep(&checkpoint::final_checks(&last.id()), &vec![passed])
+}
+
+#[test]
+fn only_levers_that_earned_it_are_handed_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = TuneOptions {
+        candidates: [LEVER, TAIL, IDLE].map(candidate_of).into(),
+        alpha: 0.05,
+        slice_seconds: 0.2,
+        screen_couples: Some(3),
+        couples: Some(3),
+        ..options()
+    };
+    let load = WORKLOAD.replace("LIMIT", AT_THE_LEVER).replace(
+        " FROM item",
+        &format!(
+            ", IF(@@global.join_buffer_size > {JOIN_BUFFER}, IF(RAND() < 0.06, SLEEP(0.05), 0), SLEEP(0.006)) FROM item"
+        ),
+    );
+    let mut bench = workbench_of(Cache::open().expect("the shared cache"), &load);
+    let group = format!("{TAIL}+{IDLE}");
+    let (summary, watching, study) =
+        tuned(&mut bench, folder.path(), &options, usize::MAX, |study| {
+            study.keep(&checkpoint::screening_ended(), &10)?;
+            let promoted = [LEVER, TAIL, IDLE].map(str::to_owned);
+            study.keep(&checkpoint::promoted(), &promoted.to_vec())?;
+            study.keep(&checkpoint::searching(), &Vec::new())?;
+            study.keep(&checkpoint::ended(Phase::Whole, ""), &5)?;
+            // Two duels show nothing.
+            study.keep(&checkpoint::ended(Phase::Claim, IDLE), &2)?;
+            study.keep(&checkpoint::ended(Phase::Total, ""), &6)?;
+            keep_checked(study, &options, &[0])
+        });
+    let kept: Vec<&str> = (summary.rungs.iter())
+        .map(|rung| rung.screened.lever.as_str())
+        .collect();
+    assert_eq!(kept, [LEVER], "{:?}", summary.dropped);
+    let because = |id: &str| {
+        let mut dropped = summary.dropped.iter();
+        let found = dropped.find(|dropped| dropped.screened.lever == id);
+        &found.expect("dropped").because
+    };
+    assert!(
+        matches!(because(TAIL), DropReason::Tail { .. }),
+        "{:?}",
+        summary.dropped
+    );
+    assert_eq!(because(IDLE), &DropReason::NotShown);
+    let asked: Vec<&str> = (study.done().iter())
+        .filter(|duel| duel.phase == Phase::Claim)
+        .map(|duel| duel.subject.as_str())
+        .collect();
+    assert!(asked.contains(&group.as_str()), "{asked:?}");
+    // The total is of what is handed over, in duels of its own.
+    assert_eq!(of_phases(&watching.duels)[2], 6);
+    assert!(
+        summary.header.deployment.is_some(),
+        "{:?}",
+        summary.header.warnings
+    );
+    let Some(Recommendation::Install {
+        changes,
+        with_socket: false,
+        benefit,
+    }) = &summary.recommendation
+    else {
+        panic!("{:?}", summary.recommendation);
+    };
+    assert_eq!((changes.len(), benefit.duels), (1, 6));
+    assert_eq!(benefit.others, Others::NotShown { levers: 2 });
+    // All of them together are told of, and not recommended.
+    assert_eq!(summary.alternatives.len(), 1);
+    drop(study);
+
+    // A later sitting takes the same way without a duel.
+    let (again, third, _study) = tuned(&mut bench, folder.path(), &options, usize::MAX, |_| Ok(()));
+    assert!(third.duels.iter().all(|duel| !duel.1), "{:?}", third.duels);
+    assert_eq!(again.total, summary.total);
+    assert_eq!(again.dropped, summary.dropped);
+}
+
+#[test]
+fn a_lever_that_does_nothing_is_not_handed_over() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = TuneOptions {
+        candidates: [IDLE, TAIL].map(candidate_of).into(),
+        alpha: 0.05,
+        ..options()
+    };
+    // Neither does anything under this load.
+    let mut bench = workbench(Cache::open().expect("the shared cache"), AT_THE_LEVER);
+    let (summary, watching, _study) =
+        tuned(&mut bench, folder.path(), &options, usize::MAX, |study| {
+            study.keep(&checkpoint::screening_ended(), &8)?;
+            let promoted = [IDLE, TAIL].map(str::to_owned);
+            study.keep(&checkpoint::promoted(), &promoted.to_vec())?;
+            study.keep(&checkpoint::searching(), &Vec::new())?;
+            for (phase, subject) in [
+                (Phase::Whole, ""),
+                (Phase::Claim, IDLE),
+                (Phase::Claim, TAIL),
+            ] {
+                study.keep(&checkpoint::ended(phase, subject), &2)?;
+            }
+            Ok(())
+        });
+    assert!(summary.header.complete && summary.rungs.is_empty() && summary.total.is_none());
+    assert_eq!(of_phases(&watching.duels)[2], 0);
+    assert_eq!(summary.dropped.len(), 2);
+    assert!(summary.header.deployment.is_none());
+    let Some(Recommendation::Nothing { because, .. }) = &summary.recommendation else {
+        panic!("{:?}", summary.recommendation);
+    };
+    assert!(matches!(because, Obstacle::NotShown { .. }), "{because:?}");
 }

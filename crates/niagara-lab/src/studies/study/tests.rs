@@ -400,6 +400,7 @@ fn comparison_of(sides: &[Variant; 2]) -> SequentialTest<'_> {
         seed: 1,
         reserve_seconds: 0.0,
         must_answer: true,
+        narrow_to: None,
     }
 }
 

@@ -1,0 +1,121 @@
+//! What a tuning advises, from what it found.
+
+use niagara_server::TransportKind;
+use niagara_stats::Estimate;
+use niagara_store::{
+    Benefit, Conclusion, DropReason, NextStep, Obstacle, Others, Recommendation, Setup,
+};
+
+use crate::lever::Role;
+use crate::questions::tune_options::TuneOptions;
+use crate::questions::tuned::{Final, Tuned};
+
+/// Standard errors on either side of a 95 % interval.
+const SIDE: f64 = 1.96;
+
+/// The advice; `None` before the tuning has come to its end. `is_sound`: what was proven passed its checks.
+pub(crate) fn recommendation(
+    found: &Tuned,
+    options: &TuneOptions,
+    setting: Setup,
+    is_sound: bool,
+) -> Option<Recommendation> {
+    found.ending?;
+    let total = found.total.as_ref().filter(|_| found.is_proven());
+    let Some(total) = total.filter(|total| is_sound && total.may_be_recommended()) else {
+        let because = match total {
+            Some(_) => Obstacle::Unsound,
+            None => obstacle(found),
+        };
+        return Some(Recommendation::Nothing { because, setting });
+    };
+    let benefit = Benefit {
+        setting,
+        goal: options.goal,
+        effect: total.judged().estimate,
+        duels: total.judged().duels,
+        p99: total.latency_p99,
+        others: others(found),
+    };
+    let brings_socket = |lever: &str| {
+        let mut candidates = found.candidates.iter();
+        let candidate = candidates.find(|candidate| candidate.lever.id() == lever);
+        candidate.is_some_and(|of| of.change.transport == Some(TransportKind::Unix))
+    };
+    let rungs = found.rungs.iter().map(|rung| &rung.screened);
+    let (sockets, changes): (Vec<_>, Vec<_>) = rungs.partition(|rung| brings_socket(&rung.lever));
+    if changes.is_empty() {
+        return Some(Recommendation::UseSocket(benefit));
+    }
+    Some(Recommendation::Install {
+        changes: changes.iter().map(|rung| rung.title.clone()).collect(),
+        with_socket: !sockets.is_empty(),
+        benefit,
+    })
+}
+
+fn others(found: &Tuned) -> Others {
+    let not_shown = found.dropped.iter();
+    let not_shown = not_shown.filter(|lever| lever.because != DropReason::TimeEnded);
+    match (found.undecided.len(), not_shown.count()) {
+        (0, 0) => Others::None,
+        (0, levers) => Others::NotShown { levers },
+        (levers, _) => Others::Undecided { levers },
+    }
+}
+
+fn obstacle(found: &Tuned) -> Obstacle {
+    if let Some((effect, tail, percentile)) = found.tail {
+        return Obstacle::Tail {
+            effect,
+            tail,
+            percentile,
+        };
+    }
+    if found.total_failure.is_some() {
+        return Obstacle::Unsound;
+    }
+    let mut controls = found.screened(Role::PositiveControl);
+    if controls.any(|(_, control)| control.effect.high >= 1.0) {
+        return Obstacle::TooNoisy;
+    }
+    if found.rungs.is_empty() && found.dropped.is_empty() {
+        return Obstacle::NothingPromising;
+    }
+    let whole = found.whole.as_ref().map(|whole| whole.judged().estimate);
+    if !found.undecided.is_empty() {
+        return Obstacle::TimeEnded { together: whole };
+    }
+    let claims = found.claims.iter().map(|(_, claim)| claim);
+    let effects = claims.chain(&found.total).map(|one| one.judged().estimate);
+    let effects = effects.filter(|effect| effect.ratio.is_finite());
+    Obstacle::NotShown {
+        effect: effects.max_by(|x, y| x.ratio.total_cmp(&y.ratio)),
+    }
+}
+
+/// How it came to its end.
+pub(crate) fn conclusion(found: &Tuned) -> Option<Conclusion> {
+    Some(match found.ending? {
+        Final::TimeUsed => Conclusion::TimeUsed,
+        Final::NothingLeft => Conclusion::NothingLeftToDecide,
+    })
+}
+
+/// What to try next.
+pub(crate) fn next_step(found: &Tuned, options: &TuneOptions) -> Option<NextStep> {
+    found.ending?;
+    let undecided = || found.undecided.iter();
+    let screened: Vec<_> = undecided()
+        .filter_map(|&index| found.effect(index))
+        .collect();
+    if screened.is_empty() {
+        return Some(options.next.clone().unwrap_or(NextStep::NothingKnown));
+    }
+    let log: f64 = screened.iter().map(|one| one.effect.ratio.ln()).sum();
+    let variance: f64 = screened.iter().map(|one| one.std_err.powi(2)).sum();
+    Some(NextStep::MoreTime {
+        levers: screened.iter().map(|one| one.title.clone()).collect(),
+        expected: Estimate::from_log_std_err(log, variance.sqrt(), SIDE),
+    })
+}

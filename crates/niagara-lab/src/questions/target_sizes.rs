@@ -1,0 +1,185 @@
+//! Sizes and counts that follow the machine: what they are on machines of other sizes than the one that was measured on.
+
+use std::collections::BTreeMap;
+
+use niagara_store::{Follows, TargetSize, TargetValue};
+
+use crate::lever::Context;
+use crate::variants::candidate::Candidate;
+
+/// CPUs of the machines that values are worked out for.
+const CPUS: [u32; 8] = [1, 2, 4, 8, 16, 32, 64, 128];
+/// Gigabytes of memory of those.
+const GIGABYTES: [u64; 8] = [2, 4, 8, 16, 32, 64, 128, 256];
+
+/// By lever: the variables that follow the machine, with their values elsewhere.
+pub(crate) fn target_sizes(
+    candidates: &[Candidate],
+    context: &Context,
+) -> BTreeMap<String, Vec<TargetSize>> {
+    candidates
+        .iter()
+        .map(|candidate| (candidate.lever.id().to_owned(), sizes(candidate, context)))
+        .filter(|(_, sizes)| !sizes.is_empty())
+        .collect()
+}
+
+fn sizes(candidate: &Candidate, context: &Context) -> Vec<TargetSize> {
+    let variables = candidate.change.config.iter();
+    variables
+        .flat_map(|(variable, measured)| {
+            let size = |follows, here, at: Vec<TargetValue>, target: Option<TargetValue>| {
+                let varies = at.iter().any(|value| value.value != *measured);
+                varies.then(|| TargetSize {
+                    variable: variable.clone(),
+                    follows,
+                    measured: measured.clone(),
+                    here,
+                    at,
+                    target,
+                })
+            };
+            let value = |size: u64, context: &Context| {
+                let change = candidate.lever.applicability(context).ok()?;
+                let value = change.config.get(variable)?.clone();
+                Some(TargetValue { size, value })
+            };
+            let with_cpus = |cpus: u32| value(u64::from(cpus), &of_cpus(context, cpus));
+            let with_memory = |bytes: u64| value(bytes, &of_memory(context, bytes));
+            let cpus = size(
+                Follows::Cpus,
+                context.cpus() as u64,
+                CPUS.into_iter().filter_map(with_cpus).collect(),
+                context.production.cpus.and_then(with_cpus),
+            );
+            let memory = size(
+                Follows::Memory,
+                context.server_memory(),
+                GIGABYTES
+                    .into_iter()
+                    .filter_map(|size| with_memory(size << 30))
+                    .collect(),
+                context.production.memory.and_then(with_memory),
+            );
+            [cpus, memory].into_iter().flatten()
+        })
+        .collect()
+}
+
+fn of_cpus(context: &Context, cpus: u32) -> Context {
+    let mut context = context.clone();
+    context.production.cpus = Some(cpus);
+    context
+}
+
+/// A server that has such a machine for itself: in a duel two share it.
+fn of_memory(context: &Context, bytes: u64) -> Context {
+    let mut context = context.clone();
+    context.production.memory = Some(bytes);
+    context.machine.memory.bytes = 2 * bytes;
+    context.machine.limits.memory_bytes = None;
+    context
+}
+
+/// A size where a search chose another number than was screened: it follows the machine in proportion, as its range does.
+fn chosen(size: &TargetSize, value: &str) -> Option<TargetSize> {
+    let number: f64 = value.parse().ok()?;
+    let here = size.here as f64;
+    let scaled = |at: &TargetValue| TargetValue {
+        size: at.size,
+        value: format!("{:.0}", (number * at.size as f64 / here).round().max(1.0)),
+    };
+    Some(TargetSize {
+        measured: value.to_owned(),
+        at: size.at.iter().map(scaled).collect(),
+        target: size.target.as_ref().map(scaled),
+        ..size.clone()
+    })
+}
+
+/// The sizes of what is handed over with these values, by variable; a value that is neither the lever's own nor a number is left alone.
+pub(crate) fn handed_over<'a>(
+    sizes: impl Iterator<Item = &'a TargetSize>,
+    config: &BTreeMap<String, String>,
+) -> Vec<TargetSize> {
+    sizes
+        .filter_map(|size| {
+            let value = config.get(&size.variable)?;
+            match *value == size.measured {
+                true => Some(size.clone()),
+                false => chosen(size, value),
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_server::Family;
+    use niagara_server::machine::Fingerprint;
+
+    use super::*;
+    use crate::lever::load;
+
+    fn context() -> Context {
+        let mut machine = Fingerprint::default();
+        machine.cpu.threads = 2;
+        machine.memory.bytes = 8 << 30;
+        let version = "10.11.19".parse().expect("a version");
+        let mut context = Context::new(Family::Mariadb, version, machine);
+        context.writes = true;
+        context.data_bytes = 100 << 30;
+        context
+    }
+
+    fn sizes_of(id: &str, context: &Context) -> Vec<TargetSize> {
+        let levers = load(&[]).expect("the shipped levers");
+        let lever = levers.into_iter().find(|lever| lever.id() == id);
+        let lever = lever.expect("a shipped lever");
+        let candidate = Candidate {
+            change: lever.applicability(context).expect("applies"),
+            span: None,
+            prior: None,
+            lever,
+        };
+        let mut sizes = target_sizes(&[candidate], context);
+        sizes.remove(id).unwrap_or_default()
+    }
+
+    #[test]
+    fn counts_follow_cpus() {
+        let sizes = sizes_of("thread-pool-double", &context());
+        let [size] = sizes.as_slice() else {
+            panic!("{sizes:?}");
+        };
+        assert_eq!(size.follows, Follows::Cpus);
+        assert_eq!((size.measured.as_str(), size.here), ("4", 2));
+        let eight = size.at.iter().find(|at| at.size == 8).expect("eight CPUs");
+        assert_eq!(eight.value, "16");
+        assert_eq!(size.target, None);
+        let config = [("thread_pool_size".to_owned(), "9".to_owned())].into();
+        let searched = handed_over(sizes.iter(), &config);
+        let eight = searched[0].at.iter().find(|at| at.size == 8);
+        assert_eq!(eight.expect("eight CPUs").value, "36");
+    }
+
+    #[test]
+    fn sizes_follow_memory() {
+        let mut context = context();
+        context.production.memory = Some(64 << 30);
+        let sizes = sizes_of("buffer-pool-large", &context);
+        let [size] = sizes.as_slice() else {
+            panic!("{sizes:?}");
+        };
+        assert_eq!(size.follows, Follows::Memory);
+        let target = size.target.as_ref().expect("a target");
+        assert_eq!(target.size, 64 << 30);
+        let bytes = |text: &str| -> u64 { text.parse().expect("bytes") };
+        assert!(bytes(&target.value) > 8 * bytes(&size.measured), "{size:?}");
+    }
+
+    #[test]
+    fn what_follows_nothing_has_no_sizes() {
+        assert_eq!(sizes_of("native-aio-off", &context()), []);
+    }
+}

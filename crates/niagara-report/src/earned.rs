@@ -1,0 +1,138 @@
+//! What a tuning found promising and does not recommend: levers and variants, with their figures.
+
+use niagara_store::{Comparison, Rung, TuneSummary};
+
+use crate::grid::Grid;
+use crate::number;
+use crate::wording::Standing;
+
+/// Percentiles in a table, or nothing.
+fn tail(estimate: Option<&niagara_stats::Estimate>) -> String {
+    estimate.map_or(number::NOTHING.to_owned(), number::estimate)
+}
+
+/// The tables, as far as there is anything to say.
+pub(crate) fn grids(tune: &TuneSummary) -> Vec<Grid> {
+    [dropped(tune), variants(tune), tails(tune)]
+        .into_iter()
+        .flatten()
+        .collect()
+}
+
+fn dropped(tune: &TuneSummary) -> Option<Grid> {
+    let mut grid = Grid::new(
+        "Promising, and not recommended",
+        &[
+            ("Lever", false),
+            ("Fresh duels", true),
+            ("Screened", true),
+            ("Why not", false),
+        ],
+    );
+    grid.long = true;
+    grid.rows = tune
+        .dropped
+        .iter()
+        .map(|lever| {
+            let own = lever.claim.as_ref();
+            vec![
+                lever.screened.title.clone(),
+                own.map_or(number::NOTHING.to_owned(), |claim| {
+                    number::estimate(&claim.judged().estimate)
+                }),
+                number::estimate(&lever.screened.effect),
+                lever.because.to_string(),
+            ]
+        })
+        .collect();
+    (!grid.rows.is_empty()).then_some(grid)
+}
+
+fn variants(tune: &TuneSummary) -> Option<Grid> {
+    if tune.alternatives.is_empty() {
+        return None;
+    }
+    let mut grid = Grid::new(
+        "Variants against the start",
+        &[
+            ("Variant", false),
+            ("Gain", true),
+            ("p95", true),
+            ("p99", true),
+            ("", false),
+        ],
+    );
+    let row = |title: String, comparison: &Comparison, word: String| {
+        vec![
+            title,
+            number::estimate(&comparison.judged().estimate),
+            tail(comparison.latency_p95.as_ref()),
+            tail(comparison.latency_p99.as_ref()),
+            word,
+        ]
+    };
+    let named = |rungs: &[Rung]| {
+        let titles: Vec<&str> = rungs
+            .iter()
+            .map(|rung| rung.screened.title.as_str())
+            .collect();
+        titles.join("; ")
+    };
+    let recommended = tune.total.as_ref().filter(|_| !tune.rungs.is_empty());
+    grid.rows.extend(recommended.map(|total| {
+        let word = match tune.header.deployment.is_some() {
+            true => "recommended",
+            false => "not recommended",
+        };
+        row(named(&tune.rungs), total, word.to_owned())
+    }));
+    grid.rows.extend(tune.alternatives.iter().map(|other| {
+        row(
+            other.levers.join("; "),
+            &other.comparison,
+            other.because.to_string(),
+        )
+    }));
+    grid.notes.push(
+        "p95, p99: percentiles of latency, after over before; below 1 is better. The load is closed: throughput times mean latency is \
+         the number of connections, and no percentile follows from that."
+            .to_owned(),
+    );
+    Some(grid)
+}
+
+/// What the levers of the final variant do to the tail, each by its own duels or by the screening.
+fn tails(tune: &TuneSummary) -> Option<Grid> {
+    let mut grid = Grid::new(
+        "Each lever's effect on the tail of latency",
+        &[
+            ("Lever", false),
+            ("p95", true),
+            ("p99", true),
+            ("From", false),
+        ],
+    );
+    grid.long = true;
+    grid.rows = tune
+        .rungs
+        .iter()
+        .filter_map(|rung| {
+            let own = rung
+                .claim
+                .as_ref()
+                .filter(|_| Standing::of(rung) != Standing::Screened);
+            let (p95, p99, from) = match (own, &rung.screened.tail) {
+                (Some(claim), _) => (claim.latency_p95, claim.latency_p99, "fresh duels"),
+                (None, Some(tail)) => (Some(tail.p95), Some(tail.p99), "screening"),
+                (None, None) => return None,
+            };
+            Some(vec![
+                rung.screened.title.clone(),
+                tail(p95.as_ref()),
+                tail(p99.as_ref()),
+                from.to_owned(),
+            ])
+        })
+        .collect();
+    (grid.rows.len() > 1).then_some(grid)
+}
