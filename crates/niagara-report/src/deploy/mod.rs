@@ -8,13 +8,14 @@ mod unit;
 use std::path::Path;
 
 use niagara_store::{
-    Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary,
+    Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight,
 };
 
 use crate::applying::{checks_of, conditions_of, risk_of};
-use crate::headline;
+use crate::headline::evidence;
 use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
-use crate::wording::{claim_effect, rung_effect, rung_estimate};
+use crate::number;
+use crate::wording::{claim_effect, rung_effect, rung_estimate, warnings};
 
 /// Where packages of distributions put servers.
 const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/libexec"];
@@ -120,10 +121,10 @@ impl DeployInput {
         let rungs = rungs.chain(found).collect();
         Some(Self {
             server: server.clone(),
-            evidence: format!("{}. Measured on: {}.", headline(summary), variant.machine),
+            evidence: format!("{}. Measured on: {}.", evidence(summary), variant.machine),
             rungs,
             variant: variant.clone(),
-            risk: risk_of(summary),
+            risk: risk_of(summary).map(|risk| with_costs(risk, summary)),
             checks: checks_of(summary),
             conditions: conditions_of(summary),
         })
@@ -221,6 +222,28 @@ impl DeployInput {
         };
         self.rungs.iter().find(|rung| rung.sets.iter().any(same))
     }
+}
+
+/// The risk with what the measurement shows at the other end: the tail of latency, and what makes figures doubtful.
+fn with_costs(risk: String, summary: &Summary) -> String {
+    let p99 = summary.comparison().and_then(|found| found.latency_p99);
+    let tail = p99.map(|p99| {
+        let meaning = match (p99.low > 1.0, p99.high < 1.0) {
+            (true, _) => "worse",
+            (_, true) => "better",
+            _ => "not shown to change",
+        };
+        format!(
+            "99th percentile of latency, after over before: {} ({meaning}).",
+            number::estimate(&p99)
+        )
+    });
+    let doubts = warnings(summary).into_iter().filter_map(|warning| {
+        (warning.finding.weight() <= Weight::Doubt)
+            .then(|| format!("{}.", number::capital(&warning.to_string())))
+    });
+    let parts: Vec<String> = std::iter::once(risk).chain(tail).chain(doubts).collect();
+    parts.join(" ")
 }
 
 /// The levers of a tuning's final variant, each with the name that [`Deployment::sets`] has for it.

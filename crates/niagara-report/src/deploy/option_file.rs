@@ -1,8 +1,9 @@
 //! The server's variables as an option file.
 
-use niagara_store::Overridden;
+use niagara_store::{Follows, Overridden, TargetSize};
 
 use super::{DeployInput, comment, head, quoted};
+use crate::number;
 
 /// What it is called in `deploy/`.
 pub const NAME: &str = "60-niagara.cnf";
@@ -35,6 +36,10 @@ pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
         if let Some(there) = start.and_then(|start| start.overrides.get(name)) {
             out.push_str(&comment(&overrides(there)));
         }
+        let mut sizes = input.variant.sizes.iter();
+        if let Some(size) = sizes.find(|size| size.variable == *name) {
+            out.push_str(&comment(&elsewhere(size)));
+        }
         // Names come from lever files and command lines: whatever else they hold, they end no line.
         let name: String = name.chars().filter(|c| !c.is_control()).collect();
         out.push_str(&match input.variant.flags.contains(&name) {
@@ -45,6 +50,49 @@ pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
     out.truncate(out.trim_end().len());
     out.push('\n');
     Some(out)
+}
+
+/// Sizes of other machines that are told beside a value.
+const TOLD_SIZES: usize = 5;
+
+/// What a value that follows the machine is on others, in words.
+fn elsewhere(size: &TargetSize) -> String {
+    let of = |at: u64| match size.follows {
+        Follows::Cpus => number::count(at as usize, "CPU"),
+        Follows::Memory => format!("{} for the server", number::sized(at)),
+    };
+    let value = |text: &str| {
+        let bytes = text
+            .parse()
+            .ok()
+            .filter(|_| size.follows == Follows::Memory);
+        bytes.map_or(text.to_owned(), number::sized)
+    };
+    let measured = format!(
+        "measured with {} on {}",
+        value(&size.measured),
+        of(size.here)
+    );
+    if let Some(target) = &size.target {
+        return format!(
+            "{measured}; this is the value for {}, which was not measured",
+            of(target.size)
+        );
+    }
+    // Those around what was measured.
+    let first = size
+        .at
+        .iter()
+        .position(|at| at.size >= size.here)
+        .unwrap_or(0);
+    let first = first
+        .saturating_sub(1)
+        .min(size.at.len().saturating_sub(TOLD_SIZES));
+    let others = size.at[first..].iter().take(TOLD_SIZES);
+    let others: Vec<String> = others
+        .map(|at| format!("{} on {}", value(&at.value), of(at.size)))
+        .collect();
+    format!("{measured}; it follows the machine: {}", others.join(", "))
 }
 
 /// What a variable overrides, in words.

@@ -382,6 +382,9 @@ impl Sections {
         ));
         if let Some(ask) = ask_variables(input, &format!("sudo {}", input.client())) {
             self.code(&[format!("{ask} | tee {VARIABLES_BEFORE}")]);
+            if input.own_place().is_none() {
+                self.line("   Where root has a password in the server, add `-p` to this and to every later call of the client.");
+            }
         }
     }
 
@@ -505,7 +508,12 @@ impl Sections {
 
     fn check(&mut self, input: &DeployInput) {
         let mut commands = Vec::new();
-        commands.extend(ask_variables(input, &plugins::administrator(input)));
+        if let Some(ask) = ask_variables(input, &plugins::administrator(input)) {
+            let compared =
+                keeps_variables(input).then(|| format!("{ask} | diff {VARIABLES_BEFORE} -"));
+            commands.push(ask);
+            commands.extend(compared);
+        }
         if has_unit(input) {
             commands.push(format!(
                 "systemctl show {} -p Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK",
@@ -566,8 +574,19 @@ impl Sections {
                 ),
             };
             self.line(format!(
-                "{expected}If the server does not start, the file that `@@log_error` named and `journalctl -u {} -n 50` say why.\n",
+                "{expected}If the server does not start, the file that `@@log_error` named and `journalctl -u {} -n 50` say why; \
+                 \"Undo\" takes everything back.\n",
                 input.service()
+            ));
+            if keeps_variables(input) {
+                self.line("`diff` prints what changed: `<` before, `>` now.\n");
+            }
+        }
+        let shown = unit::shown(input);
+        if !shown.is_empty() {
+            self.line(format!(
+                "`systemctl show` has to print `{}`.\n",
+                shown.join("`, `")
             ));
         }
         if let Some(malloc) = &input.variant.malloc {
@@ -693,7 +712,7 @@ fn clean_up(input: &DeployInput) -> Option<String> {
         commands.push(format!("sudo rm -r {PLACE}"));
         commands.push(format!("rm -f {}", plugins::BEFORE));
     }
-    if input.variant.start.is_none() && input.variant.config.keys().any(|name| is_shown(name)) {
+    if keeps_variables(input) {
         commands.push(format!("rm -f {VARIABLES_BEFORE}"));
     }
     commands.extend(plugins::without_account(input));
@@ -735,6 +754,12 @@ fn without_the_build(input: &DeployInput) -> String {
             ),
         }
     )
+}
+
+/// Whether the steps keep the variables that the server has before.
+fn keeps_variables(input: &DeployInput) -> bool {
+    let is_shown = |name: &String| is_shown(name);
+    input.variant.start.is_none() && input.variant.config.keys().any(is_shown)
 }
 
 /// Asks for the variables that are set, with this client; nothing where they show in none.

@@ -51,6 +51,45 @@ pub fn unit(input: &DeployInput) -> Option<String> {
     Some(format!("{head}\n[Service]\n{settings}"))
 }
 
+/// What `systemctl show` prints of the settings, in its own words.
+pub(crate) fn shown(input: &DeployInput) -> Vec<String> {
+    let variant = &input.variant;
+    let environment = environment(input);
+    let pairs: Vec<String> = environment
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"))
+        .collect();
+    // It prints a policy as the number that the kernel has for it (sched.h).
+    let policy = variant.scheduling.as_deref().and_then(|name| {
+        let numbers = [
+            ("other", 0),
+            ("fifo", 1),
+            ("rr", 2),
+            ("batch", 3),
+            ("idle", 5),
+        ];
+        let number = numbers.iter().find(|(known, _)| *known == name)?.1;
+        Some(format!("CPUSchedulingPolicy={number}"))
+    });
+    let of = |text: String| format!("Environment={text}");
+    [
+        (!pairs.is_empty()).then(|| of(pairs.join(" "))),
+        variant
+            .server_cpus
+            .as_ref()
+            .map(|cpus| format!("CPUAffinity={cpus}")),
+        policy,
+        variant.nice.map(|nice| format!("Nice={nice}")),
+        variant
+            .huge_pages
+            .as_ref()
+            .map(|_| "LimitMEMLOCK=infinity".to_owned()),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
 /// The built server in place of the packaged one: the package's own options of its command line stay.
 fn built(input: &DeployInput) -> String {
     let Some(built) = &input.variant.built else {

@@ -1,0 +1,234 @@
+//! The first sentence of a tuning, what it leaves out, and both variants where the tail of latency decides.
+
+mod fixture;
+
+use niagara_report::{DeployInput, Report, View, deploy, headline, html, markdown, warnings};
+use niagara_store::{
+    Alternative, AlternativeReason, Benefit, Deployment, DropReason, DroppedLever, Finding,
+    Follows, Goal, NextStep, Obstacle, Others, Recommendation, Setup, Summary, TargetSize,
+    TargetValue, TuneSummary,
+};
+
+fn setting() -> Setup {
+    Setup {
+        server: "mariadb-10.11".to_owned(),
+        workload: "oltp_read_only, 4 tables of 100000 rows, InnoDB, 32 threads".to_owned(),
+        threads: 32,
+        remote_application: false,
+        on_socket: false,
+    }
+}
+
+fn benefit(others: Others) -> Benefit {
+    Benefit {
+        setting: setting(),
+        goal: Goal::Throughput,
+        effect: fixture::estimate(1.19, 1.17, 1.25),
+        duels: 12,
+        p99: Some(fixture::estimate(0.89, 0.86, 0.92)),
+        others,
+    }
+}
+
+/// Only the socket is recommended; the rest was dropped, one lever for its tail.
+fn tuned() -> TuneSummary {
+    let mut tune = fixture::tune();
+    let rest = tune.rungs.split_off(1);
+    let whole = tune.total.clone().expect("a total");
+    tune.recommendation = Some(Recommendation::UseSocket(benefit(Others::NotShown {
+        levers: rest.len(),
+    })));
+    tune.dropped = rest
+        .into_iter()
+        .enumerate()
+        .map(|(place, rung)| DroppedLever {
+            screened: rung.screened,
+            claim: None,
+            because: match place {
+                0 => DropReason::Tail {
+                    percentile: Goal::P99,
+                    ratio: fixture::estimate(1.14, 1.12, 1.17),
+                },
+                _ => DropReason::NotShownTogether {
+                    effect: fixture::estimate(1.002, 0.994, 1.01),
+                    levers: 2,
+                },
+            },
+        })
+        .collect();
+    tune.alternatives = vec![Alternative {
+        levers: vec!["Unix socket".to_owned(), "Thread pool".to_owned()],
+        comparison: Box::new(whole),
+        because: AlternativeReason::Tail,
+    }];
+    tune.next = Some(NextStep::NothingKnown);
+    tune
+}
+
+fn text(summary: &Summary, verbose: bool) -> String {
+    let view = View {
+        colour: false,
+        width: 120,
+        verbose,
+        sides: None,
+        limits: &[],
+        files: None,
+    };
+    let text = niagara_report::terminal(summary, &view);
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn the_first_sentence_says_what_to_do() {
+    let summary = Summary::Tune(Box::new(tuned()));
+    let first = headline(&summary);
+    assert!(
+        first.starts_with("Use the Unix socket in the application:"),
+        "{first}"
+    );
+    for part in [
+        "19 % faster",
+        "[1.17, 1.25]",
+        "12 fresh duels",
+        "× 0.89",
+        "Nothing else",
+    ] {
+        assert!(first.contains(part), "{part}: {first}");
+    }
+    assert!(text(&summary, false).starts_with(&first));
+}
+
+#[test]
+fn sentences_depend_on_the_setting() {
+    let nothing = |because, change: fn(&mut Setup)| {
+        let mut setting = setting();
+        change(&mut setting);
+        Recommendation::Nothing { because, setting }.to_string()
+    };
+    let plain = nothing(Obstacle::NothingPromising, |_| {});
+    assert!(
+        plain.starts_with("Change nothing on mariadb-10.11 for oltp_read_only, 32 threads:"),
+        "{plain}"
+    );
+    assert!(!plain.contains("socket"), "{plain}");
+    let remote = nothing(Obstacle::TooNoisy, |setting| {
+        setting.remote_application = true
+    });
+    assert!(
+        remote.contains("too noisy") && remote.contains("another host"),
+        "{remote}"
+    );
+    let already = nothing(Obstacle::NotShown { effect: None }, |setting| {
+        setting.on_socket = true
+    });
+    assert!(already.contains("already"), "{already}");
+    let tail = Obstacle::Tail {
+        effect: fixture::estimate(1.17, 1.14, 1.2),
+        tail: fixture::estimate(1.3, 1.2, 1.4),
+        percentile: Goal::P99,
+    };
+    let tail = nothing(tail, |_| {});
+    assert!(
+        tail.contains("p99 × 1.30 [1.20, 1.40]") && tail.contains("--guard none"),
+        "{tail}"
+    );
+    let install = Recommendation::Install {
+        changes: vec!["Thread pool".to_owned(), "gcc PGO".to_owned()],
+        with_socket: true,
+        benefit: benefit(Others::Undecided { levers: 1 }),
+    };
+    let install = install.to_string();
+    for part in [
+        "Install 2 changes (Thread pool; gcc PGO)",
+        "Unix socket",
+        "restart",
+        "--budget",
+    ] {
+        assert!(install.contains(part), "{part}: {install}");
+    }
+}
+
+#[test]
+fn every_form_has_what_was_left_out() {
+    let summary = Summary::Tune(Box::new(tuned()));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = fixture::store(&folder.path().join("results.db"), &summary, 2, 0.01);
+    let report = Report::load(&store).expect("just written");
+    let page = html(&report).replace('\u{a0}', " ");
+    for form in [text(&summary, true), markdown(&report), page] {
+        for part in [
+            "Promising, and not recommended",
+            "Variants against the start",
+            "the tail of latency is worse",
+        ] {
+            assert!(form.contains(part), "{part}: {form}");
+        }
+    }
+    // One screen has both variants, for that is a choice to make.
+    let short = text(&summary, false);
+    assert!(short.contains("Variants against the start"), "{short}");
+    assert!(!short.contains("Promising, and not recommended"), "{short}");
+}
+
+#[test]
+fn warnings_are_told_worst_first() {
+    let mut tune = tuned();
+    tune.header.warnings = vec![
+        Finding::BeyondBudget { duels: 1 }.into(),
+        Finding::StrongestOnly.into(),
+        Finding::CheckFailed {
+            part: "recovery".to_owned(),
+            finding: "a row is missing".to_owned(),
+        }
+        .into(),
+    ];
+    let told = warnings(&Summary::Tune(Box::new(tune)));
+    let weights: Vec<_> = told
+        .iter()
+        .map(|warning| warning.finding.weight())
+        .collect();
+    assert!(weights.is_sorted(), "{weights:?}");
+    assert!(matches!(told[0].finding, Finding::CheckFailed { .. }));
+}
+
+#[test]
+fn deployed_sizes_name_other_machines() {
+    let mut tune = tuned();
+    let at = |size, value: &str| TargetValue {
+        size,
+        value: value.to_owned(),
+    };
+    let mut size = TargetSize {
+        variable: "thread_pool_size".to_owned(),
+        follows: Follows::Cpus,
+        measured: "4".to_owned(),
+        here: 2,
+        at: vec![at(1, "2"), at(2, "4"), at(4, "8"), at(8, "16")],
+        target: None,
+    };
+    let mut file = |size: &TargetSize| {
+        tune.header.deployment = Some(Deployment {
+            family: "mariadb".to_owned(),
+            config: [(size.variable.clone(), size.installed().to_owned())].into(),
+            sizes: vec![size.clone()],
+            transport: "tcp".to_owned(),
+            ..Deployment::default()
+        });
+        let summary = Summary::Tune(Box::new(tune.clone()));
+        let input = DeployInput::of(&summary).expect("something to deploy");
+        let files = deploy(&input);
+        let file = files.into_iter().find(|(name, _)| name.ends_with(".cnf"));
+        file.expect("an option file").1
+    };
+    let text = file(&size);
+    assert!(
+        text.contains("measured with 4 on 2 CPUs") && text.contains("16 on 8 CPUs"),
+        "{text}"
+    );
+    size.target = Some(at(8, "16"));
+    let text = file(&size);
+    assert!(
+        text.contains("thread_pool_size = 16") && text.contains("not measured"),
+        "{text}"
+    );
+}
