@@ -33,7 +33,7 @@ CREATE TABLE variant (
 -- One row for each duel that ended, whatever the ending. Only 'scored' ones count.
 CREATE TABLE duel (
     seq             INTEGER PRIMARY KEY,    -- position in the study, from 0
-    phase           TEXT    NOT NULL CHECK (phase IN ('noise', 'screen', 'claim', 'total', 'compare', 'cell', 'sweep', 'search')),
+    phase           TEXT    NOT NULL CHECK (phase IN ('noise', 'screen', 'claim', 'total', 'compare', 'cell', 'sweep', 'search', 'whole')),
     subject         TEXT    NOT NULL,       -- the lever or rung of a claim, the cell, the threads of a sweep, else empty
     variant_a       TEXT    NOT NULL REFERENCES variant (id),
     variant_b       TEXT    NOT NULL REFERENCES variant (id),

@@ -95,7 +95,7 @@ fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> Strin
     let mut text = format!(
         "tuning {server} for {load}; time: {}, excluding set-up\n  \
          screening: {} (changes to try), all at once, in {} of about {:.0} s{}\n  \
-         total: those that help, together, against the start, in fresh duels of about {:.0} s{}{A_DUEL}",
+         proof: which of those that help earn their place, and their total against the start, in fresh duels of about {:.0} s{}{A_DUEL}",
         clock(budget),
         number::count(plan.levers.len(), "lever"),
         number::count(plan.screening_duels, "duel"),

@@ -167,6 +167,7 @@ mod tests {
     fn sizes_follow_memory() {
         let mut context = context();
         context.production.memory = Some(64 << 30);
+        context.named = ["buffer-pool-large".to_owned()].into();
         let sizes = sizes_of("buffer-pool-large", &context);
         let [size] = sizes.as_slice() else {
             panic!("{sizes:?}");
