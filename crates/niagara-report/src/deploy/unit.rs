@@ -38,7 +38,7 @@ pub fn unit(input: &DeployInput) -> Option<String> {
         settings.push_str(&format!("Nice={nice}\n"));
     }
     // By default systemd lets a service lock 8 MiB.
-    if input.variant.huge_pages.is_some() || input.variant.config.contains_key("memlock") {
+    if locks_memory(input) {
         settings.push_str(
             "# The server locks memory: huge pages, or all of it.\nLimitMEMLOCK=infinity\n",
         );
@@ -49,6 +49,11 @@ pub fn unit(input: &DeployInput) -> Option<String> {
     let place = format!("/etc/systemd/system/{}.service.d/{NAME}", input.service());
     let head = head(input, &place);
     Some(format!("{head}\n[Service]\n{settings}"))
+}
+
+/// Whether the server locks memory.
+fn locks_memory(input: &DeployInput) -> bool {
+    input.variant.huge_pages.is_some() || input.variant.config.contains_key("memlock")
 }
 
 /// What `systemctl show` prints of the settings, in its own words.
@@ -80,10 +85,7 @@ pub(crate) fn shown(input: &DeployInput) -> Vec<String> {
             .map(|cpus| format!("CPUAffinity={cpus}")),
         policy,
         variant.nice.map(|nice| format!("Nice={nice}")),
-        variant
-            .huge_pages
-            .as_ref()
-            .map(|_| "LimitMEMLOCK=infinity".to_owned()),
+        locks_memory(input).then(|| "LimitMEMLOCK=infinity".to_owned()),
     ]
     .into_iter()
     .flatten()
