@@ -126,6 +126,7 @@ fn tails(tune: &TuneSummary) -> Option<Grid> {
                 (None, Some(tail)) => (Some(tail.p95), Some(tail.p99), "screening"),
                 (None, None) => return None,
             };
+            p95.or(p99)?;
             Some(vec![
                 rung.screened.title.clone(),
                 tail(p95.as_ref()),
