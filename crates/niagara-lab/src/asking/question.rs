@@ -232,7 +232,6 @@ impl StudyDescription {
                     ..
                 }
             ),
-            ..Rule::default()
         }
     }
 
