@@ -5,16 +5,22 @@ use niagara_store::{Comparison, Finding, Summary, number};
 use crate::build;
 use crate::wording::{compare_headline, losses, tune_headline};
 
-/// The one sentence that a reader takes home.
+/// What was found, in one sentence: what a recommendation rests on.
+pub(crate) fn evidence(summary: &Summary) -> String {
+    match summary {
+        Summary::Tune(tune) => with_losses(tune_headline(tune), tune.total.as_ref()),
+        _ => headline(summary),
+    }
+}
+
+/// The one sentence that a reader takes home: of a tuning what to do, of all others what was found.
 pub fn headline(summary: &Summary) -> String {
-    let with_losses =
-        |headline: String, comparison: Option<&Comparison>| match comparison.and_then(losses) {
-            Some(losses) => format!("{headline}; {losses}"),
-            None => headline,
-        };
     match summary {
         Summary::Tune(tune) => {
-            let headline = with_losses(tune_headline(tune), tune.total.as_ref());
+            let headline = match &tune.recommendation {
+                Some(recommendation) => recommendation.to_string(),
+                None => evidence(summary),
+            };
             match queries_first(summary) {
                 Some(finding) => format!("{}.\n{headline}", number::capital(&finding)),
                 None => headline,
@@ -33,6 +39,14 @@ pub fn headline(summary: &Summary) -> String {
         Summary::Sweep(sweep) => build::sweep_headline(sweep),
     }
 }
+
+fn with_losses(headline: String, comparison: Option<&Comparison>) -> String {
+    match comparison.and_then(losses) {
+        Some(losses) => format!("{headline}; {losses}"),
+        None => headline,
+    }
+}
+
 /// What the capture's statements need before anything else.
 fn queries_first(summary: &Summary) -> Option<String> {
     let mut warnings = summary.header().warnings.iter();

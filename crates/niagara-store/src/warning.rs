@@ -527,7 +527,8 @@ impl Finding {
             | Self::FewRounds { .. }
             | Self::SingleStarts
             | Self::SlowerDigests { .. } => Weight::Part,
-            Self::BeyondBudget { .. }
+            Self::QueriesFirst { .. }
+            | Self::BeyondBudget { .. }
             | Self::RemoteLoad { .. }
             | Self::NoProfile { .. }
             | Self::OlderBuild { .. }
@@ -539,9 +540,11 @@ impl Finding {
         }
     }
 
-    /// Whether it changes nothing that a reader does: two figures for the same gain that differ by less than people act on.
+    /// Whether a list of warnings is better without it: the headline has it, or two figures for one gain differ by less than people
+    /// act on.
     pub fn is_idle(&self) -> bool {
         match self {
+            Self::QueriesFirst { .. } => true,
             Self::AllTimeDisagrees {
                 all_time,
                 median,

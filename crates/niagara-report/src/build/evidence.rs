@@ -83,8 +83,8 @@ fn load_in_words(comparison: &Comparison) -> &'static str {
         "Of a capture: with --speed each transaction is timed from when it was due, else each session waits for its answer before it \
          goes on."
     } else {
-        "The load is closed: each connection waits for its answer before it asks again. Latency then follows throughput and carries no \
-         information of its own; a claim about latency needs open load at equal rates (--goal p99)."
+        "The load is closed: each connection waits for its answer before it asks again. That fixes the product of throughput and \
+         mean latency, not the percentiles; those at an equal rate of arrivals are another question (--goal p99)."
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod compare;
 mod controls;
+mod earned;
 mod evidence;
 mod intervals;
 mod ladder;

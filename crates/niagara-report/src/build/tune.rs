@@ -1,8 +1,8 @@
 //! A tuning: the way from the starting point, every lever that was screened, what was not tried.
 
-use niagara_store::{NotTried, Screened, TuneSummary};
+use niagara_store::{Conclusion, NotTried, Screened, TuneSummary};
 
-use super::{Own, lesser_in_short, way_heading};
+use super::{Own, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
 use crate::ladder::{self, is_added};
 use crate::{Sides, chart, number, wording};
@@ -18,7 +18,10 @@ pub(super) fn own(tune: &TuneSummary, sides: Option<&Sides>) -> Own {
             .map(|total| lesser_in_short(total, sides))
             .into_iter()
             .collect(),
-        tables: vec![rungs(tune), screened(tune), together(tune), searched(tune)],
+        tables: std::iter::once(rungs(tune))
+            .chain(earned::tables(tune))
+            .chain([screened(tune), together(tune), searched(tune)])
+            .collect(),
         not_tried: vec![not_tried(&tune.not_tried)],
         facts: facts_in_short(tune),
         method: Some(method(tune.header.alpha)),
@@ -198,7 +201,16 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
     let mut facts = wording::builds(&tune.header.builds);
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     let took = wording::time_of_asked(&tune.header);
-    fact("Measured", format!("{took}; seed {}", tune.header.seed));
+    let end = match tune.conclusion {
+        Some(Conclusion::NothingLeftToDecide) => {
+            format!(" ({})", Conclusion::NothingLeftToDecide)
+        }
+        Some(Conclusion::TimeUsed) | None => String::new(),
+    };
+    fact(
+        "Measured",
+        format!("{took}{end}; seed {}", tune.header.seed),
+    );
     let controls: Vec<String> = [
         (&tune.negative_control, "changes nothing"),
         (&tune.positive_control, "slows the server"),

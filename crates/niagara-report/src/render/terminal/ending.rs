@@ -84,6 +84,11 @@ impl Screen {
         if let Some(next) = next {
             self.wrapped("next:    ", next, Paint::Plain);
         }
+        if let Summary::Tune(tune) = summary
+            && let Some(step) = &tune.next
+        {
+            self.wrapped("then:    ", &step.to_string(), Paint::Plain);
+        }
         if !view.verbose {
             let named = files
                 .named
@@ -150,7 +155,7 @@ fn reasons(not_tried: &[NotTried]) -> String {
 
 /// What to do after a tuning that proved nothing; nothing where it was stopped, for it says itself how it continues.
 fn next_step(tune: &TuneSummary) -> Option<&'static str> {
-    if !tune.header.complete {
+    if !tune.header.complete || tune.next.is_some() {
         return None;
     }
     let blind = tune

@@ -2,7 +2,7 @@
 
 use niagara_store::{Comparison, Rung, TuneSummary};
 
-use crate::grid::Grid;
+use crate::document::{Section, Table};
 use crate::number;
 use crate::wording::Standing;
 
@@ -12,15 +12,13 @@ fn tail(estimate: Option<&niagara_stats::Estimate>) -> String {
 }
 
 /// The tables, as far as there is anything to say.
-pub(crate) fn grids(tune: &TuneSummary) -> Vec<Grid> {
-    [dropped(tune), variants(tune), tails(tune)]
-        .into_iter()
-        .flatten()
-        .collect()
+pub(super) fn tables(tune: &TuneSummary) -> Vec<Section> {
+    let tables = [dropped(tune), variants(tune), tails(tune)];
+    tables.into_iter().flatten().map(Section::from).collect()
 }
 
-fn dropped(tune: &TuneSummary) -> Option<Grid> {
-    let mut grid = Grid::new(
+fn dropped(tune: &TuneSummary) -> Option<Table> {
+    let mut table = Table::new(
         "Promising, and not recommended",
         &[
             ("Lever", false),
@@ -29,8 +27,8 @@ fn dropped(tune: &TuneSummary) -> Option<Grid> {
             ("Why not", false),
         ],
     );
-    grid.long = true;
-    grid.rows = tune
+    table.long = true;
+    table.rows = tune
         .dropped
         .iter()
         .map(|lever| {
@@ -45,14 +43,14 @@ fn dropped(tune: &TuneSummary) -> Option<Grid> {
             ]
         })
         .collect();
-    (!grid.rows.is_empty()).then_some(grid)
+    (!table.rows.is_empty()).then_some(table)
 }
 
-fn variants(tune: &TuneSummary) -> Option<Grid> {
+fn variants(tune: &TuneSummary) -> Option<Table> {
     if tune.alternatives.is_empty() {
         return None;
     }
-    let mut grid = Grid::new(
+    let mut table = Table::new(
         "Variants against the start",
         &[
             ("Variant", false),
@@ -79,31 +77,31 @@ fn variants(tune: &TuneSummary) -> Option<Grid> {
         titles.join("; ")
     };
     let recommended = tune.total.as_ref().filter(|_| !tune.rungs.is_empty());
-    grid.rows.extend(recommended.map(|total| {
+    table.rows.extend(recommended.map(|total| {
         let word = match tune.header.deployment.is_some() {
             true => "recommended",
             false => "not recommended",
         };
         row(named(&tune.rungs), total, word.to_owned())
     }));
-    grid.rows.extend(tune.alternatives.iter().map(|other| {
+    table.rows.extend(tune.alternatives.iter().map(|other| {
         row(
             other.levers.join("; "),
             &other.comparison,
             other.because.to_string(),
         )
     }));
-    grid.notes.push(
+    table.notes.push(
         "p95, p99: percentiles of latency, after over before; below 1 is better. The load is closed: throughput times mean latency is \
          the number of connections, and no percentile follows from that."
             .to_owned(),
     );
-    Some(grid)
+    Some(table)
 }
 
 /// What the levers of the final variant do to the tail, each by its own duels or by the screening.
-fn tails(tune: &TuneSummary) -> Option<Grid> {
-    let mut grid = Grid::new(
+fn tails(tune: &TuneSummary) -> Option<Table> {
+    let mut table = Table::new(
         "Each lever's effect on the tail of latency",
         &[
             ("Lever", false),
@@ -112,8 +110,8 @@ fn tails(tune: &TuneSummary) -> Option<Grid> {
             ("From", false),
         ],
     );
-    grid.long = true;
-    grid.rows = tune
+    table.long = true;
+    table.rows = tune
         .rungs
         .iter()
         .filter_map(|rung| {
@@ -135,5 +133,5 @@ fn tails(tune: &TuneSummary) -> Option<Grid> {
             ])
         })
         .collect();
-    (grid.rows.len() > 1).then_some(grid)
+    (table.rows.len() > 1).then_some(table)
 }
