@@ -33,7 +33,7 @@ pub(crate) fn page(document: &Document) -> String {
         &document.headline,
         &document.version,
         &body,
-        &document.source,
+        document.source,
     )
 }
 
