@@ -3,7 +3,7 @@
 use anyhow::Result;
 use niagara_server::Around;
 
-use super::crash::Undecided;
+use super::crash::Timeout;
 use super::outcome::{Outcome, PartReport};
 
 /// Ends a part for `error`, which is nothing of the server under test: somebody stopped the check, or killed the server, or left it
@@ -15,7 +15,7 @@ use super::outcome::{Outcome, PartReport};
 pub(crate) fn cut_short(report: &mut PartReport, error: anyhow::Error) -> Result<()> {
     let is_nobodys = match Around::of(&error) {
         Some(around) => around != Around::Disk,
-        None => error.is::<Undecided>(),
+        None => error.is::<Timeout>(),
     };
     if report.outcome != Outcome::Failed || !is_nobodys {
         return Err(error);
@@ -37,7 +37,7 @@ mod tests {
     #[test]
     fn what_was_found_stands_whatever_ends_the_check() {
         let stopped = || anyhow::Error::from(Cancelled).context("after kill 3");
-        let undecided = || anyhow::Error::from(Undecided::for_test("no time"));
+        let undecided = || anyhow::Error::from(Timeout::for_test("no time"));
         let missing = || anyhow::Error::from(std::io::Error::from(std::io::ErrorKind::NotFound));
         for error in [stopped, undecided, missing] {
             // Alone it is an error; beside a fault it is told, and the fault stands.

@@ -56,7 +56,7 @@ pub struct Place {
 
 /// All duels, workers and nodes that the head's log speaks of.
 #[derive(Debug, Default)]
-pub struct Desk {
+pub struct AssignmentState {
     seed: u64,
     /// Duels that a worker holds at most, the one that it runs among them.
     held: usize,
@@ -69,7 +69,7 @@ pub struct Desk {
     order: Vec<String>,
 }
 
-impl Desk {
+impl AssignmentState {
     /// With nothing on it; a worker holds `held` duels at most; `seed` decides who gets which duel among workers that hold
     /// equally many.
     pub fn new(seed: u64, held: usize) -> Self {
@@ -473,11 +473,11 @@ mod tests {
 
     const HELD: usize = 3;
 
-    struct Table(Desk);
+    struct Table(AssignmentState);
 
     impl Table {
         fn new(workers: u32, duels: u64) -> Self {
-            let mut table = Table(Desk::new(7, HELD));
+            let mut table = Table(AssignmentState::new(7, HELD));
             for worker in 1..=workers {
                 table.arrives(&format!("w{worker}.0"), Machine::default());
             }

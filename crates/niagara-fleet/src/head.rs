@@ -10,7 +10,7 @@ use anyhow::bail;
 
 use crate::cost::Cost;
 use crate::message::name_of;
-use crate::office::{GRACE, Office};
+use crate::office::{Coordinator, STOP_TIMEOUT};
 use crate::options::{DuelResult, HeadOptions, Order};
 
 /// How often the workers' logs are read.
@@ -18,7 +18,7 @@ const LOOK: Duration = Duration::from_millis(200);
 
 /// A head at work.
 pub struct Head {
-    office: Arc<Mutex<Office>>,
+    office: Arc<Mutex<Coordinator>>,
     over: Arc<AtomicBool>,
     thread: Option<std::thread::JoinHandle<()>>,
     /// Microseconds of waiting in which no worker ran a duel.
@@ -31,7 +31,7 @@ impl Head {
     /// # Errors
     /// The folder is another study's or cannot be written; Slurm does not answer.
     pub fn open(options: HeadOptions) -> anyhow::Result<Self> {
-        let office = Arc::new(Mutex::new(Office::open(options)?));
+        let office = Arc::new(Mutex::new(Coordinator::open(options)?));
         let over = Arc::new(AtomicBool::new(false));
         let thread = {
             let (office, over) = (Arc::clone(&office), Arc::clone(&over));
@@ -50,7 +50,7 @@ impl Head {
         })
     }
 
-    fn office(&self) -> MutexGuard<'_, Office> {
+    fn office(&self) -> MutexGuard<'_, Coordinator> {
         lock(&self.office)
     }
 
@@ -159,7 +159,7 @@ impl Head {
             return;
         }
         let began = Instant::now();
-        while began.elapsed() < GRACE && self.office().is_somebody_there() {
+        while began.elapsed() < STOP_TIMEOUT && self.office().is_somebody_there() {
             std::thread::sleep(LOOK);
         }
         self.over.store(true, Ordering::Relaxed);
@@ -177,6 +177,6 @@ impl Drop for Head {
     }
 }
 
-fn lock(office: &Mutex<Office>) -> MutexGuard<'_, Office> {
+fn lock(office: &Mutex<Coordinator>) -> MutexGuard<'_, Coordinator> {
     office.lock().unwrap_or_else(PoisonError::into_inner)
 }

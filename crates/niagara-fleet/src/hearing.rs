@@ -6,10 +6,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::machine::Machine;
 use crate::message::{Attempt, Doing, HeadLine, Said, WorkerLine, name_of};
-use crate::office::{NOT_WANTED, Office};
+use crate::office::{Coordinator, NOT_WANTED};
 use crate::watch::Watch;
 
-impl Office {
+impl Coordinator {
     /// Reads what a worker said.
     pub(crate) fn hear(&mut self, worker: &str) -> anyhow::Result<()> {
         self.stir();
@@ -359,12 +359,12 @@ mod tests {
     /// Longer than any test takes.
     const LONG: Duration = Duration::from_secs(600);
 
-    fn open(folder: &Path) -> Office {
+    fn open(folder: &Path) -> Coordinator {
         open_for(folder, LONG)
     }
 
-    fn open_for(folder: &Path, silence: Duration) -> Office {
-        Office::open(HeadOptions {
+    fn open_for(folder: &Path, silence: Duration) -> Coordinator {
+        Coordinator::open(HeadOptions {
             folder: folder.to_owned(),
             key: "key".into(),
             seed: 3,
@@ -399,7 +399,7 @@ mod tests {
     }
 
     /// Rounds until this holds.
-    fn until(office: &mut Office, what: &str, holds: impl Fn(&Office) -> bool) {
+    fn until(office: &mut Coordinator, what: &str, holds: impl Fn(&Coordinator) -> bool) {
         let began = Instant::now();
         while !holds(office) {
             assert!(began.elapsed() < Duration::from_secs(60), "no {what}");
@@ -408,7 +408,7 @@ mod tests {
         }
     }
 
-    fn want(office: &mut Office, duels: u64) {
+    fn want(office: &mut Coordinator, duels: u64) {
         let orders: Vec<Order> = (0..duels)
             .map(|index| Order {
                 duel: format!("d{index}"),
@@ -440,7 +440,7 @@ mod tests {
             says(&mut second, Said::Alive);
             office.step();
         }
-        let told = |office: &Office| {
+        let told = |office: &Coordinator| {
             let told = office.notices.iter();
             told.filter(|text| text.contains("no machine of its own"))
                 .cloned()
@@ -493,7 +493,7 @@ mod tests {
             .expect("there");
         file.write_all(b"1 40 0123456789abcdef {\"at\n")
             .expect("room");
-        let told = |office: &Office| {
+        let told = |office: &Coordinator| {
             let told = office.notices.iter();
             told.filter(|text| text.starts_with("1 of the lines that w1 wrote"))
                 .count()
@@ -511,7 +511,7 @@ mod tests {
         let mut office = open(&folder);
         want(&mut office, 9);
         let mut logs = ["w1.0", "w2.0"].map(|name| begun(&folder, name, Sharing::Everybody));
-        let all = |office: &Office| {
+        let all = |office: &Coordinator| {
             let mut names = ["w1.0", "w2.0"].iter();
             names.all(|name| office.desk.held_by(name).len() == 3)
         };
@@ -649,7 +649,7 @@ mod tests {
             let _killed = begun(&folder, worker, Sharing::Nobody);
             until(&mut office, worker, |office| office.desk.is_open(worker));
         }
-        let held = |office: &Office| office.cost(|_| true)["w1.0"].held();
+        let held = |office: &Coordinator| office.cost(|_| true)["w1.0"].held();
         let before = held(&office);
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(held(&office), before, "nobody is there any more");
@@ -666,7 +666,7 @@ mod tests {
         let folder = place.path().join("shared");
         let mut office = open_for(&folder, Duration::from_millis(200));
         let mut log = begun(&folder, "w1.0", Sharing::Nobody);
-        let silences = |office: &Office| {
+        let silences = |office: &Coordinator| {
             let told = office.notices.iter();
             told.filter(|text| text.starts_with("node-of-w1: silent"))
                 .count()

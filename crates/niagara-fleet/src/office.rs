@@ -10,7 +10,7 @@ use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::cost::{Cost, Fate, account};
-use crate::desk::Desk;
+use crate::desk::AssignmentState;
 use crate::folder::{Folder, StudyFile};
 use crate::line::{FORMAT, Log, Tail, publish};
 use crate::message::{Attempt, HeadLine, incarnation, name_of};
@@ -27,18 +27,18 @@ const AGAIN: Duration = Duration::from_millis(500);
 /// A head that did nothing for this long stood in a call to the shared folder, or was stopped.
 const STOOD: Duration = Duration::from_secs(5);
 /// How long workers are given to end by themselves.
-pub(crate) const GRACE: Duration = Duration::from_secs(10);
+pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// What an attempt is withdrawn for that nobody is to blame for.
 pub(crate) const NOT_WANTED: &str = "not wanted any more";
 
 /// Everything the head knows.
-pub(crate) struct Office {
+pub(crate) struct Coordinator {
     pub(crate) options: HeadOptions,
     pub(crate) folder: Folder,
     pub(crate) log: Log,
     /// The same log as others see it: another head may write into it, too.
-    reign: Reign,
-    pub(crate) desk: Desk,
+    reign: Leadership,
+    pub(crate) desk: AssignmentState,
     pub(crate) queue: Option<Arc<Queue>>,
     /// Arrays of this study, each with its number of tasks.
     pub(crate) jobs: BTreeMap<String, u32>,
@@ -86,7 +86,7 @@ pub(crate) struct Office {
     pub(crate) not_alive_since: BTreeMap<String, Instant>,
 }
 
-impl Office {
+impl Coordinator {
     pub(crate) fn open(options: HeadOptions) -> anyhow::Result<Self> {
         let folder = Folder::at(&options.folder);
         folder.open(&StudyFile {
@@ -107,10 +107,10 @@ impl Office {
             Cluster::Others(count) => (None, (1..=*count).map(|n| format!("w{n}")).collect()),
         };
         let mut office = Self {
-            desk: Desk::new(options.seed, options.held),
+            desk: AssignmentState::new(options.seed, options.held),
             folder,
             log,
-            reign: Reign::of(tail),
+            reign: Leadership::of(tail),
             queue,
             jobs: BTreeMap::new(),
             own_jobs: BTreeSet::new(),
@@ -330,7 +330,7 @@ impl Office {
         let mut there = self.desk.workers();
         there.any(|worker| {
             let watch = self.watches.get(worker);
-            watch.is_some_and(|watch| watch.heard.elapsed() < GRACE)
+            watch.is_some_and(|watch| watch.heard.elapsed() < STOP_TIMEOUT)
         })
     }
 
@@ -528,13 +528,13 @@ impl Office {
 }
 
 /// Whose log it is: of two heads the one that opened it last.
-struct Reign {
+struct Leadership {
     tail: Tail,
     /// Process and host of the head that opened it last, since it was read to its end.
     last: Option<(u32, String)>,
 }
 
-impl Reign {
+impl Leadership {
     /// Of a log that was read to its end and that this head is about to open.
     fn of(tail: Tail) -> Self {
         Self { tail, last: None }
@@ -567,8 +567,8 @@ mod tests {
 
     use super::*;
 
-    fn open(folder: &std::path::Path) -> Office {
-        Office::open(HeadOptions {
+    fn open(folder: &std::path::Path) -> Coordinator {
+        Coordinator::open(HeadOptions {
             folder: folder.to_owned(),
             key: "key".into(),
             seed: 3,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use crate::message::{HeadLine, name_of};
-use crate::office::{GRACE, Office};
+use crate::office::{Coordinator, STOP_TIMEOUT};
 use crate::slurm::{Task, in_words, queue_in_words};
 use crate::watch::Watch;
 
@@ -63,7 +63,7 @@ impl Submissions {
     }
 }
 
-impl Office {
+impl Coordinator {
     /// What Slurm says: workers that are to come, that have gone, that have to be replaced.
     pub(crate) fn tend_queue(&mut self) -> anyhow::Result<()> {
         let Some(queue) = self.queue.clone() else {
@@ -195,7 +195,7 @@ impl Office {
                 .entry(worker.clone())
                 .or_insert_with(Instant::now);
             // Its last words may be on their way.
-            if since.elapsed() < GRACE {
+            if since.elapsed() < STOP_TIMEOUT {
                 continue;
             }
             let task = tasks.iter().find(|task| task.name == name);

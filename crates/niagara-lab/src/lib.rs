@@ -25,7 +25,7 @@ pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, MatrixQuestion};
 pub use asking::load_by_name::load_of;
 pub use asking::origin::{Data, Origin};
-pub use asking::own_training::{judged_apart, trains_builds};
+pub use asking::own_training::{holdout_load, trains_builds};
 pub use asking::quantity;
 pub use asking::question::{
     Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// How often the request to stop is looked at.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Sets `give_up` ([`DriverOptions::cancel`](crate::DriverOptions::cancel)) after `interrupt` was set: transactions in flight get as long
 /// as `patience` then says, and the load ends without them.
@@ -16,7 +16,7 @@ pub fn give_up_after(
 ) {
     std::thread::spawn(move || {
         while !interrupt.load(Ordering::Relaxed) {
-            std::thread::sleep(GLANCE);
+            std::thread::sleep(POLL_INTERVAL);
         }
         std::thread::sleep(patience());
         give_up.store(true, Ordering::Relaxed);

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 /// Bound on one statement: those of the study took hours.
 const MAX_STEP: Duration = Duration::from_secs(24 * 3600);
 /// How often is looked whether the job was cancelled.
-const GLANCE: Duration = Duration::from_millis(50);
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A statement that the server was told to end and that continues for this long is no longer waited for.
 const GIVE_UP: Duration = Duration::from_millis(800);
 
@@ -113,7 +113,7 @@ fn end_when_cancelled(
 ) {
     let is_under_way = |time| over.recv_timeout(time) == Err(RecvTimeoutError::Timeout);
     let mut asked: Option<Instant> = None;
-    while is_under_way(GLANCE) {
+    while is_under_way(POLL_INTERVAL) {
         if !cancel.load(Ordering::Relaxed) {
             continue;
         }

@@ -4,7 +4,7 @@ use crate::couple::Couple;
 use crate::normal;
 use crate::signed_rank::{middle, signed_rank_sd, walsh_averages};
 use crate::standard_deviation;
-use crate::taken::{self, TakenSlope};
+use crate::taken::{self, InterferenceSlope};
 
 /// How couples are counted from which others took CPU time.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +29,7 @@ impl Weighing {
 
     /// The weighing of one duel: by the slope of `known`, the study's duels before it, and of its own couples; without
     /// adjustment where the sides' own use of the machine differs, and none where more was taken from one side.
-    pub fn of(couples: &[Couple], mut known: TakenSlope, half: f64) -> Self {
+    pub fn of(couples: &[Couple], mut known: InterferenceSlope, half: f64) -> Self {
         if !half.is_finite() || taken::is_more_from_one_side(couples) {
             return Self::NONE;
         }
@@ -291,7 +291,7 @@ mod tests {
                 .collect();
             let swapped: Vec<Couple> = couples.iter().map(Couple::swapped).collect();
             let [one, other] = [couples, swapped].map(|couples| {
-                let weighing = Weighing::of(&couples, TakenSlope::default(), 0.05);
+                let weighing = Weighing::of(&couples, InterferenceSlope::default(), 0.05);
                 super::duel_score(&couples, weighing).expect("nothing dropped")
             });
             assert!((one.score + other.score).abs() < 1e-12, "{one:?} {other:?}");

@@ -66,7 +66,9 @@ pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use selection::{Disagreement, Selection, Trial, disagreement, is_worse, log_width};
 pub use stability::{Stability, stability};
-pub use taken::{HALF_WEIGHT, TakenSlope, judged_as_measured, taken_difference, taken_more_from};
+pub use taken::{
+    HALF_WEIGHT, InterferenceSlope, judged_as_measured, taken_difference, taken_more_from,
+};
 pub use trimmed::trimmed;
-pub use unfit::{MachineDuel, MachineTrial, Unfit, unfit, unfit_by_trial};
+pub use unfit::{MachineDuel, MachineTrial, NoisyNode, unfit, unfit_by_trial};
 pub use warm_up::{WarmUp, warm_up_cut};

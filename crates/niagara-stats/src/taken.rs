@@ -34,12 +34,12 @@ const SAME_USE: f64 = 0.1;
 /// The slope of ln(throughput) against ln(share of the CPUs that was left), pooled over the couples of a study's duels,
 /// each around its duel's own mean.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct TakenSlope {
+pub struct InterferenceSlope {
     sum_xx: f64,
     sum_xy: f64,
 }
 
-impl TakenSlope {
+impl InterferenceSlope {
     /// Learns from one duel, unless what was taken there depends on the side.
     pub fn learn(&mut self, couples: &[Couple]) {
         if depends_on_side(couples) {
@@ -190,11 +190,11 @@ mod tests {
         let duel: Vec<Couple> = (0..40)
             .map(|i| squared([0.3 * f64::from(i % 5) / 4.0, 0.3 * f64::from(i % 3) / 2.0]))
             .collect();
-        let mut slope = TakenSlope::default();
+        let mut slope = InterferenceSlope::default();
         assert_eq!(slope.slope(), 0.0);
         slope.learn(&duel);
         assert!((slope.slope() - 2.0).abs() < 0.05, "{}", slope.slope());
-        let mut quiet = TakenSlope::default();
+        let mut quiet = InterferenceSlope::default();
         quiet.learn(&[squared([0.0, 0.001]), squared([0.001, 0.0])]);
         assert!(quiet.slope() < 0.01);
     }
@@ -210,7 +210,7 @@ mod tests {
             })
             .collect();
         let swapped: Vec<Couple> = duel.iter().map(Couple::swapped).collect();
-        let (mut one, mut other) = (TakenSlope::default(), TakenSlope::default());
+        let (mut one, mut other) = (InterferenceSlope::default(), InterferenceSlope::default());
         one.learn(&duel);
         other.learn(&swapped);
         assert!((one.slope() - other.slope()).abs() < 1e-9 && one.slope() > 0.5);
@@ -230,9 +230,9 @@ mod tests {
             })
             .collect();
         assert!(depends_on_side(&half_the_cpus));
-        let mut slope = TakenSlope::default();
+        let mut slope = InterferenceSlope::default();
         slope.learn(&lopsided);
-        assert_eq!(slope, TakenSlope::default());
+        assert_eq!(slope, InterferenceSlope::default());
     }
 
     /// From 12 duels of 20 couples each: what B had left more than A in each couple, less where B provoked others.

@@ -51,7 +51,7 @@ impl MachineTrial {
 
 /// Why a machine is not worth having.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Unfit {
+pub enum NoisyNode {
     /// Others took this share of its CPU time; the second is the other machines' middle one.
     Taken(f64, f64),
     /// Its couples spread this many times as much as those of the other machines.
@@ -62,7 +62,7 @@ pub enum Unfit {
 
 /// Machines that are not worth having, each with its reason: the middle one of its duels is far worse than that of the middle one
 /// of the other machines. Never more than half of them, and none of fewer than three.
-pub fn unfit(duels: &[MachineDuel]) -> Vec<(usize, Unfit)> {
+pub fn unfit(duels: &[MachineDuel]) -> Vec<(usize, NoisyNode)> {
     let count = duels.iter().map(|duel| duel.node + 1).max().unwrap_or(0);
     let of = |figure: &dyn Fn(&MachineDuel) -> Option<f64>| -> Vec<Option<f64>> {
         let middle = |node: usize| {
@@ -75,12 +75,12 @@ pub fn unfit(duels: &[MachineDuel]) -> Vec<(usize, Unfit)> {
     far_worse(
         &of(&|duel| Some(duel.taken)),
         &of(&|duel| duel.spread),
-        Unfit::Spread,
+        NoisyNode::Spread,
     )
 }
 
 /// The same by the trial of each machine, `None` of one that had none: before a duel of the study was seen.
-pub fn unfit_by_trial(trials: &[Option<MachineTrial>]) -> Vec<(usize, Unfit)> {
+pub fn unfit_by_trial(trials: &[Option<MachineTrial>]) -> Vec<(usize, NoisyNode)> {
     let of = |figure: &dyn Fn(&MachineTrial) -> Option<f64>| -> Vec<Option<f64>> {
         let trials = trials.iter();
         trials.map(|trial| figure(trial.as_ref()?)).collect()
@@ -88,7 +88,7 @@ pub fn unfit_by_trial(trials: &[Option<MachineTrial>]) -> Vec<(usize, Unfit)> {
     far_worse(
         &of(&|trial| Some(trial.taken)),
         &of(&|trial| trial.deviation),
-        Unfit::Trial,
+        NoisyNode::Trial,
     )
 }
 
@@ -96,8 +96,8 @@ pub fn unfit_by_trial(trials: &[Option<MachineTrial>]) -> Vec<(usize, Unfit)> {
 fn far_worse(
     taken: &[Option<f64>],
     spreads: &[Option<f64>],
-    spread: impl Fn(f64) -> Unfit,
-) -> Vec<(usize, Unfit)> {
+    spread: impl Fn(f64) -> NoisyNode,
+) -> Vec<(usize, NoisyNode)> {
     let others = |figures: &[Option<f64>], node: usize| -> Option<f64> {
         let others = figures.iter().enumerate().filter(|(it, _)| *it != node);
         let others: Vec<f64> = others.filter_map(|(_, figure)| *figure).collect();
@@ -108,12 +108,12 @@ fn far_worse(
             && its > TAKEN
             && its > MUCH * theirs
         {
-            return Some((node, Unfit::Taken(its, theirs)));
+            return Some((node, NoisyNode::Taken(its, theirs)));
         }
         let (its, theirs) = (spreads[node]?, others(spreads, node)?);
         (theirs > 0.0 && its > MUCH * theirs).then(|| (node, spread(its / theirs)))
     };
-    let mut found: Vec<(usize, Unfit)> = (0..taken.len()).filter_map(reason).collect();
+    let mut found: Vec<(usize, NoisyNode)> = (0..taken.len()).filter_map(reason).collect();
     found.truncate(taken.len() / 2);
     found
 }
@@ -136,9 +136,9 @@ mod tests {
         let quiet = (0.01, 0.02);
         assert_eq!(unfit(&duels(&[quiet; 4], 9)), []);
         let found = unfit(&duels(&[quiet, (0.01, 0.1), quiet], 4));
-        assert!(matches!(found[..], [(1, Unfit::Spread(times))] if (times - 5.0).abs() < 1e-9));
+        assert!(matches!(found[..], [(1, NoisyNode::Spread(times))] if (times - 5.0).abs() < 1e-9));
         let found = unfit(&duels(&[quiet, quiet, (0.3, 0.02)], 4));
-        assert_eq!(found, [(2, Unfit::Taken(0.3, 0.01))]);
+        assert_eq!(found, [(2, NoisyNode::Taken(0.3, 0.01))]);
         // Too few duels, too few machines, all alike.
         assert_eq!(unfit(&duels(&[quiet, (0.01, 0.1), quiet], 3)), []);
         assert_eq!(unfit(&duels(&[quiet, (0.01, 0.1)], 9)), []);
@@ -158,7 +158,7 @@ mod tests {
             let trials = [Some(quiet), Some(aslant(sign)), None, Some(quiet)];
             let found = unfit_by_trial(&trials);
             assert!(
-                matches!(found[..], [(1, Unfit::Trial(times))] if (times - 5.0).abs() < 1e-9),
+                matches!(found[..], [(1, NoisyNode::Trial(times))] if (times - 5.0).abs() < 1e-9),
                 "{found:?}"
             );
         }
@@ -167,7 +167,7 @@ mod tests {
             ..quiet
         };
         let found = unfit_by_trial(&[Some(robbed), Some(quiet), Some(quiet)]);
-        assert_eq!(found, [(0, Unfit::Taken(0.3, 0.02))]);
+        assert_eq!(found, [(0, NoisyNode::Taken(0.3, 0.02))]);
         // Too few others, too few couples, nothing at all.
         assert_eq!(unfit_by_trial(&[Some(aslant(1.0)), Some(quiet), None]), []);
         assert_eq!(MachineTrial::of(&[0.5; 3], 0.0).deviation, None);

@@ -182,7 +182,7 @@ mod tests {
             "not safe to upgrade from MariaDB 10.5.29 to MariaDB 10.11.19 for this traffic: 1 statement fails (error 1064); \
              1 statement is answered otherwise"
         );
-        let json = serde_json::to_value(&found.obstacles[0]).unwrap();
+        let json = serde_json::to_value(&found.obstacles[0]).expect("JSON");
         assert_eq!(json["code"], "failing");
         assert_eq!(json["digests"][0]["error"]["code"], 1064);
     }

@@ -20,7 +20,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use self::ledger::{Fate, Ledger};
-pub(crate) use self::patience::Undecided;
+pub(crate) use self::patience::Timeout;
 use self::patience::{GIVEN, Patience, Wait};
 use self::writer::{Told, Writer};
 use super::cut_short::cut_short;
@@ -190,7 +190,7 @@ impl Course<'_> {
             self.recovery += restarted.elapsed();
             match tables::inspect(&server, &mut self.ledger) {
                 Ok(wrong) => wrong.into_iter().try_for_each(|wrong| self.fault(wrong))?,
-                Err(error) if error.is::<Undecided>() => {
+                Err(error) if error.is::<Timeout>() => {
                     return Err(error.context(format!("after kill {}", self.kills)));
                 }
                 Err(error) => {
@@ -272,13 +272,13 @@ struct Heard {
     /// The end of the log of a server that ended before it was killed.
     died: Option<String>,
     /// That the machine left a server too little time for a first commit.
-    starved: Option<Undecided>,
+    starved: Option<Timeout>,
 }
 
 /// Takes down what was heard in a round.
 ///
 /// # Errors
-/// Something went wrong, and a disk is full; [`Undecided`] where the machine left the server no time for a commit.
+/// Something went wrong, and a disk is full; [`Timeout`] where the machine left the server no time for a commit.
 fn note_round(
     round: usize,
     Heard {
@@ -407,7 +407,7 @@ fn wait_for_commit(
     delay: Duration,
     acknowledged: &AtomicU64,
     cancel: &Cancel,
-) -> Result<Option<Undecided>> {
+) -> Result<Option<Timeout>> {
     let began = Instant::now();
     let mut patience = Patience::with(server)?;
     while !cancel.is_cancelled() && server.is_alive() {
@@ -419,7 +419,7 @@ fn wait_for_commit(
             match patience.look()? {
                 Wait::Goes => {}
                 Wait::Over => break,
-                Wait::Undecided(starved) => return Ok(Some(starved)),
+                Wait::Timeout(starved) => return Ok(Some(starved)),
             }
         }
         thread::sleep(Duration::from_millis(1));
@@ -441,7 +441,7 @@ mod tests {
     fn noted_beside(
         fates: &[Fate],
         refused: Option<&str>,
-        starved: Option<Undecided>,
+        starved: Option<Timeout>,
         room: &Room,
     ) -> Result<PartReport> {
         let mut report = PartReport::new(Part::Crash, 1);
@@ -488,9 +488,9 @@ mod tests {
     fn a_machine_that_left_a_server_no_time_fails_no_build() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let room = Room::of(&Cache::at(folder.path()).expect("a cache"));
-        let starved = || Some(Undecided::for_test("of 100 s the machine left it 2 s"));
+        let starved = || Some(Timeout::for_test("of 100 s the machine left it 2 s"));
         let error = noted_beside(&[], None, starved(), &room).expect_err("nothing was decided");
-        assert!(error.is::<Undecided>());
+        assert!(error.is::<Timeout>());
         let told = error.to_string();
         assert!(
             told.starts_with(

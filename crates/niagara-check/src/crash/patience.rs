@@ -34,31 +34,31 @@ pub(super) enum Wait {
     /// The server had all of its time: what has not come by now is its own fault.
     Over,
     /// The machine left it too little; in words.
-    Undecided(Undecided),
+    Timeout(Timeout),
 }
 
 /// What cannot be said of a server, for the machine kept it from its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Undecided(String);
+pub(crate) struct Timeout(String);
 
-impl fmt::Display for Undecided {
+impl fmt::Display for Timeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
     }
 }
 
-impl std::error::Error for Undecided {}
+impl std::error::Error for Timeout {}
 
-impl Undecided {
+impl Timeout {
     /// For this reason.
     #[cfg(test)]
-    pub fn for_test(why: &str) -> Undecided {
-        Undecided(why.to_owned())
+    pub fn for_test(why: &str) -> Timeout {
+        Timeout(why.to_owned())
     }
 
     /// That this has not come.
-    pub fn about(self, what: &str) -> Undecided {
-        Undecided(format!(
+    pub fn about(self, what: &str) -> Timeout {
+        Timeout(format!(
             "{what}, which decides nothing: {}\nremedy: check again while nothing else uses the machine, or name a folder on a \
              faster disk in NIAGARA_WORK",
             self.0
@@ -130,7 +130,7 @@ impl Spent {
         if self.all < LONGEST.as_secs_f64() {
             return Wait::Goes;
         }
-        Wait::Undecided(Undecided(format!(
+        Wait::Timeout(Timeout(format!(
             "of {:.0} s the machine left it {:.0} s (others had the CPUs for {:.0} s, it waited for the disk for {:.0} s)",
             self.all,
             self.own(),
@@ -175,7 +175,7 @@ mod tests {
             (0.0, true, "it waited for the disk for 100 s"),
         ] {
             assert_eq!(after(99, taken, waits_for_disk), Wait::Goes);
-            let Wait::Undecided(undecided) = after(100, taken, waits_for_disk) else {
+            let Wait::Timeout(undecided) = after(100, taken, waits_for_disk) else {
                 panic!("{told}");
             };
             let words = undecided.about("no commit came").to_string();

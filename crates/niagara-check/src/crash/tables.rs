@@ -8,7 +8,7 @@ use niagara_load::{Admin, counted};
 use niagara_server::RunningServer;
 
 use super::ledger::{ACCOUNTS, Found, Ledger, OPENING_BALANCE};
-use super::patience::{Patience, Undecided, Wait};
+use super::patience::{Patience, Timeout, Wait};
 use crate::server::{connect, endpoint};
 
 /// Where the index on `note` is read from anew: the texts are hexadecimal numbers, and a quarter of them is in memory at a time.
@@ -47,7 +47,7 @@ pub(super) fn create(server: &RunningServer, engine: &str, connections: usize) -
 /// What is wrong with a server that came back.
 ///
 /// # Errors
-/// The tables cannot be read; [`Undecided`] where nothing is wrong so far and the machine left the server no time for the rest.
+/// The tables cannot be read; [`Timeout`] where nothing is wrong so far and the machine left the server no time for the rest.
 pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec<String>> {
     let mut admin = connect(&endpoint(server))?;
     let found = read(&mut admin)?;
@@ -55,7 +55,7 @@ pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec
     let mut patience = Patience::with(server)?;
     match wait_for_rollbacks(&mut admin, &mut || patience.look()) {
         // What is wrong stands, whatever else may be.
-        Err(error) if error.is::<Undecided>() && !wrong.is_empty() => return Ok(wrong),
+        Err(error) if error.is::<Timeout>() && !wrong.is_empty() => return Ok(wrong),
         left => wrong.extend(left?),
     }
     for table in ["deeds", "accounts", "last"] {
@@ -97,7 +97,7 @@ fn wait_for_rollbacks(
         match look()? {
             Wait::Goes => thread::sleep(LOOK),
             Wait::Over => return Ok(Some(what)),
-            Wait::Undecided(starved) => return Err(starved.about(&what).into()),
+            Wait::Timeout(starved) => return Err(starved.about(&what).into()),
         }
     }
 }
@@ -234,9 +234,9 @@ mod tests {
             told.starts_with("1 transaction of before the kill"),
             "{told}"
         );
-        let starved = Undecided::for_test("of 100 s the machine left it 2 s");
-        let error = wait_for_rollbacks(&mut admin, &mut || Ok(Wait::Undecided(starved.clone())));
-        assert!(error.expect_err("undecided").is::<Undecided>());
+        let starved = Timeout::for_test("of 100 s the machine left it 2 s");
+        let error = wait_for_rollbacks(&mut admin, &mut || Ok(Wait::Timeout(starved.clone())));
+        assert!(error.expect_err("undecided").is::<Timeout>());
         server.query("XA ROLLBACK 'left'").expect("rolled back");
         let mut patience = Patience::with(&server).expect("it runs");
         let told = wait_for_rollbacks(&mut admin, &mut || patience.look()).expect("asked");

@@ -15,12 +15,12 @@ const HEARD: Duration = Duration::from_millis(1500);
 const NAME: &str = "duel";
 
 /// A head's folder and log.
-struct Desk {
+struct AssignmentState {
     place: tempfile::TempDir,
     head: Log,
 }
 
-impl Desk {
+impl AssignmentState {
     /// These duels are granted to the first worker.
     fn with(duels: &[&str]) -> Self {
         let place = tempfile::tempdir().expect("a temporary folder");
@@ -151,7 +151,7 @@ fn signal_is_under_way(signals: &Signals) {
 #[test]
 fn a_server_that_a_signal_to_the_whole_job_ends_is_no_outcome_of_its_side() {
     for result in [|| done(true), || done(false), || Err(anyhow!("no server"))] {
-        let desk = Desk::with(&["d0", "d1"]);
+        let desk = AssignmentState::with(&["d0", "d1"]);
         let signals = Signals::default();
         let mut work = Scripted {
             stage: |_: &str| Ok(()),
@@ -166,7 +166,7 @@ fn a_server_that_a_signal_to_the_whole_job_ends_is_no_outcome_of_its_side() {
                 }
             },
         };
-        let (why, said) = Desk::run(desk.place.path(), &mut work, &signals);
+        let (why, said) = AssignmentState::run(desk.place.path(), &mut work, &signals);
         assert_eq!(why, BY_A_SIGNAL);
         let lost = [
             format!("d0.1 lost: {BY_A_SIGNAL}, true, false"),
@@ -178,7 +178,7 @@ fn a_server_that_a_signal_to_the_whole_job_ends_is_no_outcome_of_its_side() {
 
 #[test]
 fn a_server_that_dies_by_itself_is_an_outcome() {
-    let desk = Desk::with(&["d0", "d1"]);
+    let desk = AssignmentState::with(&["d0", "d1"]);
     let signals = Signals::default();
     let mut work = Scripted {
         stage: |_: &str| Ok(()),
@@ -187,13 +187,13 @@ fn a_server_that_dies_by_itself_is_an_outcome() {
             done(true)
         },
     };
-    let (_, said) = Desk::run(desk.place.path(), &mut work, &signals);
+    let (_, said) = AssignmentState::run(desk.place.path(), &mut work, &signals);
     assert_eq!(said[0], "d0.1 finished");
 }
 
 #[test]
 fn what_cannot_be_staged_because_the_worker_is_ended_is_no_fault_of_its_node() {
-    let desk = Desk::with(&["d0", "d1"]);
+    let desk = AssignmentState::with(&["d0", "d1"]);
     let signals = Signals::default();
     let mut work = Scripted {
         stage: |_: &str| {
@@ -202,7 +202,7 @@ fn what_cannot_be_staged_because_the_worker_is_ended_is_no_fault_of_its_node() {
         },
         run: |_: &str| done(false),
     };
-    let (why, said) = Desk::run(desk.place.path(), &mut work, &signals);
+    let (why, said) = AssignmentState::run(desk.place.path(), &mut work, &signals);
     assert_eq!(why, BY_A_SIGNAL);
     let lost = [
         "d0.1 lost: `tar`: ended, false, false".to_owned(),
@@ -213,7 +213,7 @@ fn what_cannot_be_staged_because_the_worker_is_ended_is_no_fault_of_its_node() {
 
 #[test]
 fn what_a_head_took_away_when_it_ended_is_no_fault_of_the_node() {
-    let mut desk = Desk::with(&["d0", "d1"]);
+    let mut desk = AssignmentState::with(&["d0", "d1"]);
     let path = desk.place.path().to_owned();
     let mut work = Scripted {
         // The first is staged while one head ends and the next one begins, which has to pack everything again.
@@ -230,7 +230,7 @@ fn what_a_head_took_away_when_it_ended_is_no_fault_of_the_node() {
         },
         run: |_: &str| done(false),
     };
-    let (why, said) = Desk::run(&path, &mut work, &Signals::default());
+    let (why, said) = AssignmentState::run(&path, &mut work, &Signals::default());
     assert_eq!(why, "no d2.tar");
     let expected = [
         "d0.1 lost: no d0.tar, false, false",
@@ -244,7 +244,7 @@ fn what_a_head_took_away_when_it_ended_is_no_fault_of_the_node() {
 
 #[test]
 fn a_worker_that_stages_while_a_head_ends_has_not_failed() {
-    let mut desk = Desk::with(&["d0"]);
+    let mut desk = AssignmentState::with(&["d0"]);
     let path = desk.place.path().to_owned();
     let mut work = Scripted {
         stage: |_: &str| {
@@ -253,14 +253,14 @@ fn a_worker_that_stages_while_a_head_ends_has_not_failed() {
         },
         run: |_: &str| done(false),
     };
-    let (why, said) = Desk::run(&path, &mut work, &Signals::default());
+    let (why, said) = AssignmentState::run(&path, &mut work, &Signals::default());
     assert_eq!(why, "the study has ended");
     assert_eq!(said, ["d0.1 lost: no archive, false, false"]);
 }
 
 #[test]
 fn what_a_worker_holds_is_not_forgotten_where_the_next_head_comes_soon() {
-    let mut desk = Desk::with(&["d0", "d1", "d2"]);
+    let mut desk = AssignmentState::with(&["d0", "d1", "d2"]);
     let path = desk.place.path().to_owned();
     let signals = Signals::default();
     let mut work = Scripted {
@@ -279,14 +279,14 @@ fn what_a_worker_holds_is_not_forgotten_where_the_next_head_comes_soon() {
             done(false)
         },
     };
-    let (_, said) = Desk::run(&path, &mut work, &signals);
+    let (_, said) = AssignmentState::run(&path, &mut work, &signals);
     let expected = ["d0.1 finished", "d1.1 finished", "d2.1 finished"];
     assert_eq!(said, expected);
 }
 
 #[test]
 fn what_was_granted_is_given_back_and_not_begun_once_the_study_has_ended() {
-    let mut desk = Desk::with(&["d0", "d1"]);
+    let mut desk = AssignmentState::with(&["d0", "d1"]);
     let path = desk.place.path().to_owned();
     let mut work = Scripted {
         stage: |_: &str| {
@@ -295,7 +295,7 @@ fn what_was_granted_is_given_back_and_not_begun_once_the_study_has_ended() {
         },
         run: |name: &str| -> Result<Done> { panic!("{name} is begun") },
     };
-    let (why, said) = Desk::run(&path, &mut work, &Signals::default());
+    let (why, said) = AssignmentState::run(&path, &mut work, &Signals::default());
     assert_eq!(why, "the study has ended");
     let expected = [
         "d0.1 lost: the study has ended, false, false",

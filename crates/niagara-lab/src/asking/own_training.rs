@@ -37,7 +37,7 @@ pub fn trains_builds(tune: &TuneQuestion, levers: &[Lever]) -> bool {
 ///
 /// # Errors
 /// The capture cannot be read, or has nothing to replay in that part.
-pub fn judged_apart(mut load: Load) -> Result<Load> {
+pub fn holdout_load(mut load: Load) -> Result<Load> {
     if let Workload::Capture(capture) = &mut load.workload.workload
         && capture.part().is_none()
     {

@@ -27,7 +27,7 @@ const TRIMMED_RUNS: u32 = 5;
 /// # Errors
 /// Where the duel cannot be run here at all (disk full, …) or was stopped. A side that fails to
 /// start or dies is no error: it is the outcome.
-pub(crate) fn fight(
+pub(crate) fn run_duel(
     bench: &Workbench,
     spec: &DuelSpec,
     protocol: Protocol,
@@ -43,7 +43,7 @@ pub(crate) fn fight(
         Protocol::Trimmed => trimmed(bench, spec, observer, &mut load_seconds),
         Protocol::Solo => solo(bench, spec, observer, &mut load_seconds),
     };
-    let outcome = |fought: Fought, ending| {
+    let outcome = |fought: DuelData, ending| {
         Ok(fought.outcome(spec, ending, started, clock.elapsed(), load_seconds))
     };
     match fought {
@@ -56,7 +56,7 @@ pub(crate) fn fight(
             outcome(fought, ending)
         }
         Err(Trouble::Side { side, reason }) => outcome(
-            Fought::default(),
+            DuelData::default(),
             Ending::Failed {
                 side: side as u8,
                 reason,
@@ -68,7 +68,7 @@ pub(crate) fn fight(
 
 /// What a protocol brings back; nothing, of a duel in which a side failed.
 #[derive(Default)]
-struct Fought {
+struct DuelData {
     scores: Scores,
     /// It counts although nothing was compared.
     counts: bool,
@@ -80,7 +80,7 @@ struct Fought {
     steps: [Vec<StepTime>; 2],
 }
 
-impl Fought {
+impl DuelData {
     fn outcome(
         self,
         spec: &DuelSpec,
@@ -123,7 +123,7 @@ fn duel(
     spec: &DuelSpec,
     observer: &mut dyn Observer,
     load_seconds: &mut f64,
-) -> Result<Fought, Trouble> {
+) -> Result<DuelData, Trouble> {
     let mut coin = ChaCha8Rng::seed_from_u64(spec.seed);
     let sides = places(spec.seed);
     let mut arena = Arena::open(bench, spec, &sides)?;
@@ -157,14 +157,18 @@ fn duel(
         let counters = arena.end_counters()?;
         arena.check_data()?;
         let replays = arena.replays()?;
-        Ok(Fought {
+        Ok(DuelData {
             replays,
-            scores: Scores::of_couples(&slices, spec.taken_slope, spec.duel_settings.half_weight()),
+            scores: Scores::of_couples(
+                &slices,
+                spec.interference_slope,
+                spec.duel_settings.half_weight(),
+            ),
             dropped: count_disturbed(&couples_of(&slices, throughput)),
             counters,
             slices,
             warm_up_curves,
-            ..Fought::default()
+            ..DuelData::default()
         })
     })();
     *load_seconds = arena.load_seconds();
@@ -216,7 +220,7 @@ fn pair(
     spec: &DuelSpec,
     observer: &mut dyn Observer,
     load_seconds: &mut f64,
-) -> Result<Fought, Trouble> {
+) -> Result<DuelData, Trouble> {
     let first = usize::from(ChaCha8Rng::seed_from_u64(spec.seed).random::<bool>());
     let mut slices = [Vec::new(), Vec::new()];
     let mut curves = [Vec::new(), Vec::new()];
@@ -233,7 +237,7 @@ fn pair(
         )?;
     }
     let [(_, dropped_a), (_, dropped_b)] = run_values(&slices, throughput);
-    Ok(Fought {
+    Ok(DuelData {
         scores: Scores::of(|figure| {
             let [(a, _), (b, _)] = run_values(&slices, figure);
             // A run without any latency, none of its transactions having ended within it, says nothing of latencies.
@@ -243,7 +247,7 @@ fn pair(
         dropped: [dropped_a as u32, dropped_b as u32],
         slices: slices.concat(),
         warm_up_curves: curves,
-        ..Fought::default()
+        ..DuelData::default()
     })
 }
 
@@ -253,7 +257,7 @@ fn job_pair(
     spec: &DuelSpec,
     observer: &mut dyn Observer,
     load_seconds: &mut f64,
-) -> Result<Fought, Trouble> {
+) -> Result<DuelData, Trouble> {
     let first = usize::from(ChaCha8Rng::seed_from_u64(spec.seed).random::<bool>());
     let mut slices = Vec::new();
     let mut steps = [Vec::new(), Vec::new()];
@@ -272,11 +276,11 @@ fn job_pair(
     // The time of one job is its throughput: there is no latency beside it.
     scores.latency = None;
     scores.p99 = None;
-    Ok(Fought {
+    Ok(DuelData {
         scores,
         slices,
         steps,
-        ..Fought::default()
+        ..DuelData::default()
     })
 }
 
@@ -285,7 +289,7 @@ fn trimmed(
     spec: &DuelSpec,
     observer: &mut dyn Observer,
     load_seconds: &mut f64,
-) -> Result<Fought, Trouble> {
+) -> Result<DuelData, Trouble> {
     let mut slices = [Vec::new(), Vec::new()];
     for side in [0, 1] {
         for index in 0..TRIMMED_RUNS {
@@ -301,7 +305,7 @@ fn trimmed(
             slices[side].extend(window);
         }
     }
-    Ok(Fought {
+    Ok(DuelData {
         scores: Scores::of(|figure| {
             let [a, b] = slices
                 .each_ref()
@@ -310,7 +314,7 @@ fn trimmed(
         }),
         dropped: [2, 2],
         slices: slices.concat(),
-        ..Fought::default()
+        ..DuelData::default()
     })
 }
 
@@ -320,7 +324,7 @@ fn solo(
     spec: &DuelSpec,
     observer: &mut dyn Observer,
     load_seconds: &mut f64,
-) -> Result<Fought, Trouble> {
+) -> Result<DuelData, Trouble> {
     let mut arena = Arena::open(bench, spec, &[0])?;
     let fought = (|| {
         let curve = arena.warm_up(0)?;
@@ -337,13 +341,13 @@ fn solo(
         let disturbed = slices.iter().filter(|slice| slice.disturbed).count();
         let counters = arena.end_counters()?;
         arena.check_data()?;
-        Ok(Fought {
+        Ok(DuelData {
             counts: 2 * disturbed <= slices.len(),
             dropped: [disturbed as u32, 0],
             counters,
             slices,
             warm_up_curves: [curve, Vec::new()],
-            ..Fought::default()
+            ..DuelData::default()
         })
     })();
     *load_seconds = arena.load_seconds();

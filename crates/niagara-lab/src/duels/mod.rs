@@ -3,7 +3,7 @@
 pub(crate) mod arena;
 pub(crate) mod data_change;
 pub(crate) mod data_image;
-pub(crate) mod data_told;
+pub(crate) mod data_notes;
 pub(crate) mod duel;
 pub(crate) mod duel_plan;
 pub(crate) mod histogram;

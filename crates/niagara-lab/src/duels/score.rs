@@ -2,7 +2,7 @@
 
 use std::borrow::Borrow;
 
-use niagara_stats::{Couple, DuelScore, TakenSlope, Weighing, duel_score};
+use niagara_stats::{Couple, DuelScore, InterferenceSlope, Weighing, duel_score};
 use niagara_store::{DuelRecord, Ending, SliceRecord};
 
 use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
@@ -38,7 +38,11 @@ impl Scores {
     }
 
     /// Of a duel's couples, weighted by what both sides were given, throughput adjusted for the difference.
-    pub(crate) fn of_couples(slices: &[SliceRecord], known: TakenSlope, half_weight: f64) -> Self {
+    pub(crate) fn of_couples(
+        slices: &[SliceRecord],
+        known: InterferenceSlope,
+        half_weight: f64,
+    ) -> Self {
         let weighing = Weighing::of(&couples_of(slices, throughput), known, half_weight);
         let unadjusted = weighing.unadjusted();
         let scores = Self::of(|figure| {
@@ -109,7 +113,7 @@ pub(crate) fn score_in_place(outcome: &mut DuelOutcome, spec: &DuelSpec, protoco
     }
     let scores = Scores::of_couples(
         &outcome.slices,
-        spec.taken_slope,
+        spec.interference_slope,
         spec.duel_settings.half_weight(),
     );
     outcome.record.score = scores.throughput;
@@ -150,7 +154,7 @@ pub(crate) fn couples_of(slices: &[impl Borrow<SliceRecord>], figure: Figure) ->
 }
 
 /// What the slices of one more duel teach of throughput and CPU time taken.
-pub(crate) fn learn_taken(slope: &mut TakenSlope, slices: &[impl Borrow<SliceRecord>]) {
+pub(crate) fn learn_taken(slope: &mut InterferenceSlope, slices: &[impl Borrow<SliceRecord>]) {
     slope.learn(&couples_of(slices, throughput));
 }
 
@@ -167,7 +171,7 @@ pub(crate) fn score_alone(
     half_weight: f64,
 ) -> Option<DuelScore> {
     let couples = couples_of(slices, throughput);
-    let weighing = Weighing::of(&couples, TakenSlope::default(), half_weight);
+    let weighing = Weighing::of(&couples, InterferenceSlope::default(), half_weight);
     duel_score(&couples, weighing)
 }
 
@@ -273,7 +277,7 @@ mod tests {
     use super::*;
 
     fn scores(slices: &[SliceRecord]) -> Scores {
-        Scores::of_couples(slices, TakenSlope::default(), 0.05)
+        Scores::of_couples(slices, InterferenceSlope::default(), 0.05)
     }
 
     fn near(found: Option<f64>, ratio: f64) {

@@ -1,7 +1,7 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
 use niagara_load::{StepTime, WorkloadSpec};
-use niagara_stats::TakenSlope;
+use niagara_stats::InterferenceSlope;
 use niagara_store::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use serde::{Deserialize, Serialize};
 
@@ -125,7 +125,7 @@ pub(crate) struct DuelSpec {
     pub seed: u64,
     /// What the study's duels before it tell of throughput and CPU time taken by others.
     #[serde(default)]
-    pub taken_slope: TakenSlope,
+    pub interference_slope: InterferenceSlope,
     /// Transactions per second that arrive in a slice, over all connections; `None`: closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<f64>,

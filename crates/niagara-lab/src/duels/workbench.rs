@@ -21,7 +21,7 @@ use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
 use crate::duels::data_change::{ChangedData, changed_image, read_changed};
 use crate::duels::data_image::{check_tables, database_of, image_behind};
-use crate::duels::data_told::DataTold;
+use crate::duels::data_notes::DataNotes;
 use crate::duels::spec::Load;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::build_time::BuildAllowance;
@@ -44,7 +44,7 @@ const READ_CONNECT: Duration = Duration::from_secs(60);
 const READ_STATEMENT: Duration = Duration::from_secs(6 * 3600);
 
 /// A server that can be launched, with the data it is launched on.
-struct Station {
+struct PreparedServer {
     install: Install,
     image: Image,
     /// The database that the load is in.
@@ -66,9 +66,9 @@ pub struct Workbench {
     /// By server: its configuration as that server takes it.
     starts: BTreeMap<String, StartConfiguration>,
     /// What was told of the data, by all benches of a study.
-    data_told: DataTold,
+    data_notes: DataNotes,
     /// By server and build: what differs in runtime or configuration only shares one.
-    stations: BTreeMap<String, Station>,
+    prepared_servers: BTreeMap<String, PreparedServer>,
     /// By server and build: servers that another machine has set up and this one runs as they are.
     given: BTreeMap<String, Install>,
     /// By variant: what is sent in place of captured statements.
@@ -90,8 +90,8 @@ impl Workbench {
             client: None,
             origin: Origin::default(),
             starts: BTreeMap::new(),
-            data_told: DataTold::default(),
-            stations: BTreeMap::new(),
+            data_notes: DataNotes::default(),
+            prepared_servers: BTreeMap::new(),
             given: BTreeMap::new(),
             rewritten: BTreeMap::new(),
             in_use: BTreeMap::new(),
@@ -130,9 +130,9 @@ impl Workbench {
 
     /// The same with what others tell of the data, too.
     #[must_use]
-    pub(crate) fn telling(self, data_told: &DataTold) -> Self {
+    pub(crate) fn telling(self, data_notes: &DataNotes) -> Self {
         Self {
-            data_told: data_told.clone(),
+            data_notes: data_notes.clone(),
             ..self
         }
     }
@@ -201,12 +201,12 @@ impl Workbench {
     /// # Errors
     /// Neither it nor one with the same server and build was set up.
     pub(crate) fn parts(&self, variant: &Variant) -> Result<Vec<String>> {
-        let station = self.station(variant)?;
-        let install = &station.install;
+        let prepared = self.prepared(variant)?;
+        let install = &prepared.install;
         let mut parts: Vec<String> = [
             install.basedir.as_path(),
             &install.server,
-            station.image.path(),
+            prepared.image.path(),
         ]
         .into_iter()
         .chain(install.mallocs.values().map(PathBuf::as_path))
@@ -306,11 +306,11 @@ impl Workbench {
             client.check(variant)?;
         }
         self.rewrite_for(variant)?;
-        let station = station_name(variant);
-        if self.stations.contains_key(&station) {
+        let prepared = station_name(variant);
+        if self.prepared_servers.contains_key(&prepared) {
             return Ok(());
         }
-        let given = self.given.get(&station).cloned();
+        let given = self.given.get(&prepared).cloned();
         let is_given = given.is_some();
         let (install, in_use) = match given {
             Some(install) => (install, None),
@@ -325,8 +325,8 @@ impl Workbench {
         let cancel = &self.cancel;
         let key = load.dataset_key();
         if let Some(data) = &self.origin.data {
-            let station_of = self.station_on_data(data, variant, install, in_use, observer)?;
-            self.stations.insert(station, station_of);
+            let prepared_of = self.station_on_data(data, variant, install, in_use, observer)?;
+            self.prepared_servers.insert(prepared, prepared_of);
             return Ok(());
         }
         let engine = load.engine_of(variant);
@@ -392,13 +392,13 @@ impl Workbench {
                 &mut tell,
             )?,
         };
-        let station_of = Station {
+        let prepared_of = PreparedServer {
             install,
             image,
             database: LOAD_DATABASE.to_owned(),
             _in_use: in_use,
         };
-        self.stations.insert(station, station_of);
+        self.prepared_servers.insert(prepared, prepared_of);
         Ok(())
     }
 
@@ -428,14 +428,15 @@ impl Workbench {
     /// The same, of a server that is here already instead of one that is built, on the data of `like`.
     #[cfg(test)]
     pub(crate) fn put(&mut self, variant: &Variant, install: Install, like: &Variant) {
-        let station = self.station(like).expect("set up before");
-        let station = Station {
+        let prepared = self.prepared(like).expect("set up before");
+        let prepared = PreparedServer {
             install,
-            image: station.image.clone(),
-            database: station.database.clone(),
+            image: prepared.image.clone(),
+            database: prepared.database.clone(),
             _in_use: None,
         };
-        self.stations.insert(station_name(variant), station);
+        self.prepared_servers
+            .insert(station_name(variant), prepared);
     }
 
     /// The server of `variant` on the user's data.
@@ -446,7 +447,7 @@ impl Workbench {
         install: Install,
         in_use: Option<InUse>,
         observer: &mut dyn Observer,
-    ) -> Result<Station> {
+    ) -> Result<PreparedServer> {
         if variant.engine.is_some() {
             bail!(
                 "the tables of your data are in the engines that they are in\n\
@@ -519,9 +520,9 @@ impl Workbench {
         }
         for line in told {
             observer.see(Event::Note(&line));
-            self.data_told.add(line);
+            self.data_notes.add(line);
         }
-        Ok(Station {
+        Ok(PreparedServer {
             install,
             image,
             database,
@@ -595,8 +596,8 @@ impl Workbench {
         forecasts.first().copied().unwrap_or(Forecast::Unknown)
     }
 
-    fn station(&self, variant: &Variant) -> Result<&Station> {
-        self.stations
+    fn prepared(&self, variant: &Variant) -> Result<&PreparedServer> {
+        self.prepared_servers
             .get(&station_name(variant))
             .with_context(|| format!("{} was not set up for this study", variant.label()))
     }
@@ -614,7 +615,7 @@ impl Workbench {
     /// # Errors
     /// Neither it nor one with the same server and build was set up.
     pub(crate) fn install_of(&self, variant: &Variant) -> Result<&Install> {
-        Ok(&self.station(variant)?.install)
+        Ok(&self.prepared(variant)?.install)
     }
 
     /// Bytes of a server's dataset image on disk.
@@ -630,7 +631,7 @@ impl Workbench {
     /// # Errors
     /// Neither it nor one with the same server and build was set up, or its image cannot be read.
     pub(crate) fn data_bytes_of(&self, variant: &Variant) -> Result<u64> {
-        self.station(variant)?.image.bytes()
+        self.prepared(variant)?.image.bytes()
     }
 
     /// An error when the disk of the clones is full: then no failure of a server is the server's own.
@@ -654,9 +655,11 @@ impl Workbench {
     /// # Errors
     /// [`Cancelled`]; disk full, image gone.
     pub fn clone_for(&self, variant: &Variant) -> Result<WorkFolder> {
-        let station = self.station(variant)?;
+        let prepared = self.prepared(variant)?;
         let folder = self.cache.work_folder("clone")?;
-        station.image.clone_until(&data_of(&folder), &self.cancel)?;
+        prepared
+            .image
+            .clone_until(&data_of(&folder), &self.cancel)?;
         Ok(folder)
     }
 
@@ -709,15 +712,15 @@ impl Workbench {
     /// # Errors
     /// Something that the variant asks for is not to be had here.
     pub fn spawn(&self, variant: &Variant, clone: &WorkFolder) -> Result<StartingServer> {
-        let station = self.station(variant)?;
+        let prepared = self.prepared(variant)?;
         let access = self.client.as_ref().map(|client| RemoteAccess {
-            database: station.database.clone(),
+            database: prepared.database.clone(),
             ..client.access().clone()
         });
         niagara_server::spawn_for_remote(
             &self.cache,
             &LaunchSpec {
-                install: &station.install,
+                install: &prepared.install,
                 datadir: data_of(clone),
                 runtime: &variant.runtime,
                 config: &variant.config,
@@ -728,8 +731,8 @@ impl Workbench {
 
     /// The database that the load of a variant is in.
     fn database(&self, variant: &Variant) -> &str {
-        let station = self.stations.get(&station_name(variant));
-        station.map_or(LOAD_DATABASE, |station| &station.database)
+        let prepared = self.prepared_servers.get(&station_name(variant));
+        prepared.map_or(LOAD_DATABASE, |prepared| &prepared.database)
     }
 
     /// Reads every table and index once, so that the buffer pool holds what fits into it.

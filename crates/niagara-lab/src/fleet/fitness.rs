@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use niagara_stats::{MachineDuel, MachineTrial, Unfit, standard_deviation, unfit, unfit_by_trial};
+use niagara_stats::{
+    MachineDuel, MachineTrial, NoisyNode, standard_deviation, unfit, unfit_by_trial,
+};
 use niagara_store::SliceRecord;
 
 /// What is known of the nodes of a sitting.
@@ -38,19 +40,19 @@ impl Fitness {
 
     /// Nodes that are not worth having, each with the reason for people; never more than half of them.
     pub(super) fn unfit(&self) -> Vec<(&str, String)> {
-        let mut found: BTreeMap<usize, Unfit> = unfit(&self.duels).into_iter().collect();
+        let mut found: BTreeMap<usize, NoisyNode> = unfit(&self.duels).into_iter().collect();
         found.extend(unfit_by_trial(&self.trials));
-        let told = |(node, why): (usize, Unfit)| {
+        let told = |(node, why): (usize, NoisyNode)| {
             let why = match why {
-                Unfit::Taken(its, others) => format!(
+                NoisyNode::Taken(its, others) => format!(
                     "others took {:.0} % of its CPU time under load, {:.0} % on the other nodes",
                     100.0 * its,
                     100.0 * others
                 ),
-                Unfit::Spread(times) => format!(
+                NoisyNode::Spread(times) => format!(
                     "within its duels slices differ {times:.1} times as much as on the other nodes"
                 ),
-                Unfit::Trial(times) => format!(
+                NoisyNode::Trial(times) => format!(
                     "before its first duel, two servers that are the same differed {times:.1} times as much as on the other nodes"
                 ),
             };

@@ -15,7 +15,7 @@ use niagara_stats::MachineTrial;
 use niagara_store::Ending;
 use serde_json::Value;
 
-use crate::duels::duel::fight;
+use crate::duels::duel::run_duel;
 use crate::duels::spec::{DuelSpec, Load, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::fleet::build_order::{BuildDocument, BuildOrder};
@@ -164,7 +164,7 @@ impl<'a> Node<'a> {
                 true => Some(alone(bench.cache(), bench.cancel())?),
                 false => None,
             };
-            fight(bench, spec, Protocol::Duel, &mut Told)
+            run_duel(bench, spec, Protocol::Duel, &mut Told)
         };
         match tried() {
             Ok(outcome) => self.trial = trial_of(&outcome.slices),
@@ -265,7 +265,7 @@ impl Work for Node<'_> {
             true => Some(alone(bench.cache(), bench.cancel())?),
             false => None,
         };
-        let outcome = fight(bench, &order.spec, order.protocol, &mut Told)?;
+        let outcome = run_duel(bench, &order.spec, order.protocol, &mut Told)?;
         Ok(Done {
             load_seconds: outcome.record.load_seconds,
             failed: matches!(outcome.record.ending, Ending::Failed { .. }),
@@ -299,7 +299,7 @@ fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
 mod tests {
     use niagara_fleet::content::{Packer, publish};
     use niagara_load::WorkloadSpec;
-    use niagara_stats::TakenSlope;
+    use niagara_stats::InterferenceSlope;
     use niagara_store::Phase;
 
     use super::*;
@@ -327,7 +327,7 @@ mod tests {
                     disturbance: 0.05,
                 },
                 seed: 7,
-                taken_slope: TakenSlope::default(),
+                interference_slope: InterferenceSlope::default(),
                 rate: None,
             },
             protocol: Protocol::Duel,

@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::duels::spec::{DuelSettings, Load};
     use niagara_load::WorkloadSpec;
-    use niagara_stats::TakenSlope;
+    use niagara_stats::InterferenceSlope;
     use niagara_store::Phase;
 
     #[test]
@@ -101,7 +101,7 @@ mod tests {
                 disturbance: 0.05,
             },
             seed: 7,
-            taken_slope: TakenSlope::default(),
+            interference_slope: InterferenceSlope::default(),
             rate: None,
         };
         let name = |spec: &DuelSpec| duel_name("key", spec, Protocol::Duel).expect("JSON");

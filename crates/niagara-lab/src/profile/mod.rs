@@ -30,7 +30,7 @@ use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::lever_context::on_top_of;
 use crate::variants::variant::Variant;
-use crate::variants::with_room::with_room;
+use crate::variants::with_max_connections::with_max_connections;
 
 use costs::{Switch, Watched, watch};
 pub(crate) use short::{NO_TIME_FOR_A_PROFILE, look, seconds_each};
@@ -133,7 +133,7 @@ pub fn profile(
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let access = Access::probe();
     let mut found = nothing_yet(bench, variant, options, &access);
-    let variant = &with_room(variant, bench.load().threads);
+    let variant = &with_max_connections(variant, bench.load().threads);
     let here = on_top_of(variant, &Fingerprint::read(&bench.cache().work()?), bench)?;
     let stage_of = |name: &str, observer: &mut dyn Observer| {
         observer.see(Event::Stage {

@@ -56,7 +56,7 @@ pub(crate) struct CompareOptions {
 }
 
 /// A comparison that is set up.
-pub(crate) struct Comparing<'a> {
+pub(crate) struct CompareRun<'a> {
     bench: &'a Workbench,
     inventory: &'a Inventory,
     history: History,
@@ -71,7 +71,7 @@ pub(crate) struct Comparing<'a> {
     warnings: Vec<Warning>,
 }
 
-impl<'a> Comparing<'a> {
+impl<'a> CompareRun<'a> {
     pub(crate) fn new(
         set_up: &SetUp<'a>,
         bench: &'a Workbench,
@@ -241,7 +241,7 @@ impl<'a> Comparing<'a> {
     }
 }
 
-impl Measuring for Comparing<'_> {
+impl Measuring for CompareRun<'_> {
     fn prepare(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         observer.see(Event::Announced(Announced::Compare(&self.plan)));
         if let Some(choice) = self.options.rate {

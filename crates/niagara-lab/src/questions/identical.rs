@@ -15,10 +15,10 @@ use crate::studies::observer::{Event, Observer};
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
-use crate::variants::with_room::with_room;
+use crate::variants::with_max_connections::with_max_connections;
 
 /// A variant that is set against itself until the budget ends.
-pub(crate) struct Watching<'a> {
+pub(crate) struct NoiseRun<'a> {
     bench: &'a Workbench,
     history: History,
     variant: Variant,
@@ -27,7 +27,7 @@ pub(crate) struct Watching<'a> {
     duels: Vec<DuelRecord>,
 }
 
-impl<'a> Watching<'a> {
+impl<'a> NoiseRun<'a> {
     pub(crate) fn new(
         set_up: &'a SetUp<'_>,
         bench: &'a Workbench,
@@ -37,7 +37,7 @@ impl<'a> Watching<'a> {
         Self {
             bench,
             history: History::of(&set_up.inventory.cache),
-            variant: with_room(&set_up.base, bench.load().threads),
+            variant: with_max_connections(&set_up.base, bench.load().threads),
             couples,
             seed,
             duels: Vec::new(),
@@ -45,7 +45,7 @@ impl<'a> Watching<'a> {
     }
 }
 
-impl Measuring for Watching<'_> {
+impl Measuring for NoiseRun<'_> {
     fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         observer.see(Event::Stage {
             name: "identical servers",

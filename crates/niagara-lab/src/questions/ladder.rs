@@ -27,7 +27,7 @@ use crate::studies::observer::{Event, Observer};
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
-use crate::variants::with_room::with_room;
+use crate::variants::with_max_connections::with_max_connections;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
@@ -65,12 +65,12 @@ pub fn rung_errors(alpha: f64, rungs: usize, duels: usize) -> ErrorBudget {
 }
 
 /// A ladder that is set up.
-pub(crate) struct Climbing<'a> {
+pub(crate) struct LadderRun<'a> {
     bench: &'a mut Workbench,
-    climb: Climb<'a>,
+    climb: LadderState<'a>,
 }
 
-impl<'a> Climbing<'a> {
+impl<'a> LadderRun<'a> {
     pub(crate) fn new(
         set_up: &SetUp<'a>,
         bench: &'a mut Workbench,
@@ -82,7 +82,7 @@ impl<'a> Climbing<'a> {
         let study = set_up.study;
         Self {
             bench,
-            climb: Climb {
+            climb: LadderState {
                 inventory: set_up.inventory,
                 best: start.clone(),
                 rungs: Vec::new(),
@@ -111,7 +111,7 @@ impl<'a> Climbing<'a> {
     }
 }
 
-impl Measuring for Climbing<'_> {
+impl Measuring for LadderRun<'_> {
     fn measure(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         self.climb.climb(self.bench, study, observer)
     }
@@ -127,7 +127,7 @@ impl Measuring for Climbing<'_> {
 }
 
 #[derive(Clone)]
-struct Climb<'a> {
+struct LadderState<'a> {
     inventory: &'a Inventory,
     options: LadderOptions,
     best: Variant,
@@ -143,7 +143,7 @@ struct Climb<'a> {
     complete: bool,
 }
 
-impl Climb<'_> {
+impl LadderState<'_> {
     fn climb(
         &mut self,
         bench: &mut Workbench,
@@ -279,7 +279,7 @@ impl Climb<'_> {
         })?;
         let (candidate, change) = match made {
             Ok(made) => (
-                with_room(&made, bench.load().threads),
+                with_max_connections(&made, bench.load().threads),
                 added(&self.best, &made),
             ),
             Err(reason) => return Ok(Trial::not_tried(reason)),
@@ -535,7 +535,7 @@ impl Climb<'_> {
     }
 }
 
-impl Climb<'_> {
+impl LadderState<'_> {
     /// Whether fresh duels proved the final variant faster.
     fn is_proven(&self) -> bool {
         let total = self.total.as_ref();

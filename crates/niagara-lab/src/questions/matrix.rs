@@ -45,7 +45,7 @@ use crate::studies::measuring::{Found, Measuring};
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
-use crate::variants::with_room::with_room;
+use crate::variants::with_max_connections::with_max_connections;
 use niagara_server::Cancelled;
 use niagara_stats::derive_seed;
 
@@ -158,11 +158,11 @@ fn not_to_be_had(reason: Reason) -> CellOutcome {
 }
 
 /// Where in what is told the outcome of a cell or a confirmation goes.
-type Take<'t> = dyn Fn(&mut Filling<'_>, CellOutcome) + 't;
+type Take<'t> = dyn Fn(&mut MatrixRun<'_>, CellOutcome) + 't;
 
 /// A matrix that is set up, filled until every cell is judged or the budget ends.
 #[derive(Clone)]
-pub(crate) struct Filling<'a> {
+pub(crate) struct MatrixRun<'a> {
     options: &'a MatrixOptions<'a>,
     /// The seed of this part.
     seed: u64,
@@ -182,7 +182,7 @@ pub(crate) struct Filling<'a> {
     complete: bool,
 }
 
-impl<'a> Filling<'a> {
+impl<'a> MatrixRun<'a> {
     pub(crate) fn new(options: &'a MatrixOptions<'a>) -> Self {
         let mut places = Vec::new();
         for combination in 1..options.combinations.len() {
@@ -336,7 +336,7 @@ impl<'a> Filling<'a> {
             options.inventory,
             &ControlOptions {
                 wanted: options.controls,
-                start: &with_room(baseline, threads),
+                start: &with_max_connections(baseline, threads),
                 errors,
                 rule: options.rule,
                 couples: options.couples,
@@ -364,7 +364,7 @@ impl<'a> Filling<'a> {
         let of = |combination: usize| -> Result<Variant, Reason> {
             let variant =
                 self.options.combinations[combination].variants[place.workload].clone()?;
-            Ok(with_room(&variant, place.threads))
+            Ok(with_max_connections(&variant, place.threads))
         };
         let sides = [of(0)?, of(place.combination)?];
         if sides[0].id() == sides[1].id() {
@@ -661,7 +661,7 @@ impl<'a> Filling<'a> {
     }
 }
 
-impl Filling<'_> {
+impl MatrixRun<'_> {
     /// What this part measured so far.
     fn this_part(&self, study: &Study) -> MeasuredPart {
         let options = self.options;
@@ -683,7 +683,7 @@ impl Filling<'_> {
     }
 }
 
-impl Measuring for Filling<'_> {
+impl Measuring for MatrixRun<'_> {
     fn prepare(&mut self, study: &mut Study, _observer: &mut dyn Observer) -> Result<()> {
         study.fix_warm_up();
         Ok(())

@@ -21,7 +21,7 @@ use crate::asking::wanted_level::WantedLevel;
 use crate::duels::arena::unix_ms;
 use crate::questions::confirmation::{confirmation_alpha, is_proven};
 use crate::studies::checkpoint::{self, Checkpoint};
-use crate::studies::measured_on::MeasuredOn;
+use crate::studies::host_identity::HostIdentity;
 
 /// What a part was begun with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,7 +31,7 @@ pub(crate) struct PartRecord {
     /// Start, milliseconds since the Unix epoch.
     pub started_unix_ms: i64,
     /// Where its duels were run.
-    pub measured_on: MeasuredOn,
+    pub host_identity: HostIdentity,
     /// By the name of a server and its build: the SHA-256 of the binary.
     pub binaries: BTreeMap<String, String>,
     /// What earlier parts left to it.
@@ -344,9 +344,9 @@ impl PartOpening {
     ///
     /// # Errors
     /// Those were measured elsewhere: what differs, and what can be done.
-    pub(crate) fn check_place(&self, folder: &Path, now: &MeasuredOn) -> Result<()> {
+    pub(crate) fn check_place(&self, folder: &Path, now: &HostIdentity) -> Result<()> {
         let differences: Vec<String> = (self.records.iter())
-            .map(|record| record.measured_on.differences(now))
+            .map(|record| record.host_identity.differences(now))
             .find(|found| !found.is_empty())
             .unwrap_or_default();
         if differences.is_empty() {
@@ -428,13 +428,13 @@ impl PartOpening {
     pub(crate) fn record(
         &self,
         matrix: &MatrixQuestion,
-        measured_on: MeasuredOn,
+        host_identity: HostIdentity,
         binaries: BTreeMap<String, String>,
     ) -> PartRecord {
         PartRecord {
             asked: matrix.part.clone(),
             started_unix_ms: unix_ms(SystemTime::now()),
-            measured_on,
+            host_identity,
             binaries,
             earlier: self.earlier.clone(),
         }

@@ -3,7 +3,7 @@
 use anyhow::{Result, bail};
 use niagara_store::{Ending, Finding, Goal, Phase};
 
-use crate::duels::duel::fight;
+use crate::duels::duel::run_duel;
 use crate::duels::score::throughput;
 use crate::duels::spec::{DuelSettings, DuelSpec, Protocol};
 use crate::duels::workbench::Workbench;
@@ -145,10 +145,10 @@ fn share_of_start(
             ..study.duel_settings()
         },
         seed: study.seed(),
-        taken_slope: Default::default(),
+        interference_slope: Default::default(),
         rate: None,
     };
-    let outcome = fight(bench, &spec, Protocol::Solo, observer)?;
+    let outcome = run_duel(bench, &spec, Protocol::Solo, observer)?;
     if let Ending::Failed { reason, .. } = outcome.record.ending {
         bail!(
             "the start could not be measured, so there is no rate to compare latencies at: {reason}"

@@ -8,14 +8,14 @@ use niagara_store::{
 
 use crate::lever::Role;
 use crate::questions::tune_options::TuneOptions;
-use crate::questions::tuned::{Final, Tuned};
+use crate::questions::tuned::{Final, TuneResult};
 
 /// Standard errors on either side of a 95 % interval.
 const SIDE: f64 = 1.96;
 
 /// The advice; `None` before the tuning has come to its end. `is_sound`: what was proven passed its checks.
 pub(crate) fn recommendation(
-    found: &Tuned,
+    found: &TuneResult,
     options: &TuneOptions,
     setting: Setup,
     is_sound: bool,
@@ -54,7 +54,7 @@ pub(crate) fn recommendation(
     })
 }
 
-fn others(found: &Tuned) -> Others {
+fn others(found: &TuneResult) -> Others {
     let not_shown = found.dropped.iter();
     let not_shown = not_shown.filter(|lever| lever.because != DropReason::TimeEnded);
     match (found.undecided.len(), not_shown.count()) {
@@ -64,7 +64,7 @@ fn others(found: &Tuned) -> Others {
     }
 }
 
-fn obstacle(found: &Tuned) -> Obstacle {
+fn obstacle(found: &TuneResult) -> Obstacle {
     if let Some((effect, tail, percentile)) = found.tail {
         return Obstacle::Tail {
             effect,
@@ -95,7 +95,7 @@ fn obstacle(found: &Tuned) -> Obstacle {
 }
 
 /// How it came to its end.
-pub(crate) fn conclusion(found: &Tuned) -> Option<Conclusion> {
+pub(crate) fn conclusion(found: &TuneResult) -> Option<Conclusion> {
     Some(match found.ending? {
         Final::TimeUsed => Conclusion::TimeUsed,
         Final::NothingLeft => Conclusion::NothingLeftToDecide,
@@ -103,7 +103,7 @@ pub(crate) fn conclusion(found: &Tuned) -> Option<Conclusion> {
 }
 
 /// What to try next.
-pub(crate) fn next_step(found: &Tuned, options: &TuneOptions) -> Option<NextStep> {
+pub(crate) fn next_step(found: &TuneResult, options: &TuneOptions) -> Option<NextStep> {
     found.ending?;
     let undecided = || found.undecided.iter();
     let screened: Vec<_> = undecided()

@@ -23,13 +23,13 @@ use crate::variants::variant::Variant;
 const MAX_FAILURES: u32 = 2;
 /// Looks are planned for this many times the duels that the time seems to pay for. Should it end sooner, the last look
 /// spends what is left of the error probability; should it go further, none is left.
-const HOPE: f64 = 1.2;
+const PLANNED_DUELS_FACTOR: f64 = 1.2;
 /// Duels from which the forecast of what the planned ones show is updated: with fewer their spread is hardly known.
 const NOISE_DUELS: usize = 5;
 /// Room for duels that take longer than planned.
 pub(crate) const SPARE_TIME: f64 = 1.15;
 /// Share of the budget by which the duels of a first look may exceed it: with fewer there is no interval.
-pub(crate) const OVERRUN: f64 = 0.2;
+pub(crate) const MAX_BUDGET_OVERRUN: f64 = 0.2;
 
 /// A comparison to be decided.
 pub(crate) struct SequentialTest<'a> {
@@ -146,7 +146,8 @@ fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
             // Of results from before looks were planned: as they were then.
             return Ok(test.errors.plan(test.errors.max_duels));
         }
-        let affordable = HOPE * test.open_seconds(study) / study.duel_seconds(test.couples);
+        let affordable =
+            PLANNED_DUELS_FACTOR * test.open_seconds(study) / study.duel_seconds(test.couples);
         let fewest = test.errors.fewest_duels().unwrap_or(0);
         let duels = (affordable as usize).max(fewest).max(1);
         Ok(test.errors.plan(duels))
@@ -251,7 +252,7 @@ impl Series for RunningTest<'_> {
         if study.left_seconds() - reserve > typical {
             return false;
         }
-        let allowed = study.budget_seconds() * (1.0 + OVERRUN);
+        let allowed = study.budget_seconds() * (1.0 + MAX_BUDGET_OVERRUN);
         if !test.must_answer
             || missing == 0
             || study.used_seconds() + missing as f64 * typical > allowed

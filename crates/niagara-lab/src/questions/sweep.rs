@@ -33,7 +33,7 @@ use crate::studies::observer::{Event, Observer};
 use crate::studies::series::{DuelRequest, seed_without_repeats};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
-use crate::variants::with_room::with_room;
+use crate::variants::with_max_connections::with_max_connections;
 use niagara_stats::derive_seed;
 
 /// A thread count this close to the best is as good.
@@ -241,7 +241,8 @@ impl<'a> Run<'a> {
     /// The start of a point in a round, and where it is made.
     fn request(&self, point: Point, round: u32) -> Option<(&'a Workbench, DuelRequest)> {
         let bench = self.options.benches.get(&point.threads)?;
-        let of = |index: usize| with_room(&self.options.variants[index].1, point.threads);
+        let of =
+            |index: usize| with_max_connections(&self.options.variants[index].1, point.threads);
         let sides = if self.interleaved {
             [of(0), of(1)]
         } else {

@@ -27,7 +27,7 @@ use crate::questions::sequential_test::{
 };
 use crate::questions::tune_options::{TuneOptions, two_rungs_errors};
 use crate::questions::tune_plan::TuneTime;
-use crate::questions::tuned::Tuned;
+use crate::questions::tuned::TuneResult;
 use crate::studies::announced::{Announced, TunePlan};
 use crate::studies::checkpoint;
 use crate::studies::measuring::{Found, Measuring};
@@ -54,17 +54,17 @@ const LEAST_WIDTH: f64 = 0.002;
 const FINAL_VARIANT: &str = "the final variant";
 
 /// A tuning that is set up.
-pub(crate) struct Tuning<'a> {
+pub(crate) struct TuneRun<'a> {
     bench: &'a Workbench,
     options: &'a TuneOptions,
-    found: Tuned,
+    found: TuneResult,
     /// Couples of a duel that judges.
     couples: u32,
     /// Candidates that were promoted and then left out.
     left_out: Vec<usize>,
 }
 
-impl Measuring for Tuning<'_> {
+impl Measuring for TuneRun<'_> {
     fn prepare(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<()> {
         self.keep_reasons(study)?;
         self.drop_misfits(study, observer)?;
@@ -139,12 +139,12 @@ impl Measuring for Tuning<'_> {
     }
 }
 
-impl<'a> Tuning<'a> {
+impl<'a> TuneRun<'a> {
     pub(crate) fn new(bench: &'a Workbench, options: &'a TuneOptions) -> Self {
         Self {
             bench,
             options,
-            found: Tuned::new(options),
+            found: TuneResult::new(options),
             couples: options.usual_couples(DefaultCouples::LADDER, options.couples),
             left_out: Vec::new(),
         }
@@ -312,7 +312,11 @@ impl<'a> Tuning<'a> {
     }
 
     /// What was found so far, with what `take` adds of what is being measured.
-    fn told(&self, study: &Study, take: impl FnOnce(&mut Tuned) -> Result<()>) -> Result<Summary> {
+    fn told(
+        &self,
+        study: &Study,
+        take: impl FnOnce(&mut TuneResult) -> Result<()>,
+    ) -> Result<Summary> {
         let mut found = self.found.clone();
         take(&mut found)?;
         let summary = found.summary(self.bench, study, self.options)?;

@@ -33,7 +33,7 @@ use crate::studies::set_up::SetUp;
 use crate::variants::candidate::Candidate;
 use crate::variants::lever_context::lever_context;
 use crate::variants::variant::Variant;
-use crate::variants::with_room::with_room;
+use crate::variants::with_max_connections::with_max_connections;
 
 /// Gain (a fraction) that has to be expected of a lever before it is named as the next thing to try.
 const WORTH_TRYING: f64 = 0.01;
@@ -336,7 +336,7 @@ impl TuneSetUp {
     ) -> Result<TuneOptions> {
         let (study, inventory) = (set_up.study, set_up.inventory);
         Ok(TuneOptions {
-            base: with_room(&set_up.base, threads),
+            base: with_max_connections(&set_up.base, threads),
             candidates: self.candidates.clone(),
             not_applicable: self.not_applicable.clone(),
             goal: study.goal,

@@ -44,7 +44,7 @@ pub(crate) enum Final {
 
 /// What a tuning has found so far.
 #[derive(Clone)]
-pub(crate) struct Tuned {
+pub(crate) struct TuneResult {
     pub candidates: Vec<Candidate>,
     pub not_tried: Vec<NotTried>,
     pub warnings: Vec<Warning>,
@@ -80,7 +80,7 @@ pub(crate) struct Tuned {
     pub last: Variant,
 }
 
-impl Tuned {
+impl TuneResult {
     /// Nothing yet.
     pub(crate) fn new(options: &TuneOptions) -> Self {
         Self {
@@ -698,7 +698,7 @@ mod tests {
                 .into_iter()
                 .unzip();
         let options = options(candidates);
-        let mut tuned = Tuned::new(&options);
+        let mut tuned = TuneResult::new(&options);
         let stands_still = |factor, log_cost| {
             let costs = Unsteady {
                 factor,
@@ -747,7 +747,7 @@ mod tests {
         let catalog = Catalog::load(&[]).expect("the built-in catalogue");
         let bench = Workbench::new(cache, catalog, load, Cancel::default());
         let options = options(Vec::new());
-        let mut tuned = Tuned::new(&options);
+        let mut tuned = TuneResult::new(&options);
         tuned.total = Some(proven());
         let unchecked = tuned.deployment(&bench, &options);
         assert_eq!(unchecked.expect("nothing to make it from is needed"), None);

@@ -7,17 +7,17 @@ use niagara_server::Cancelled;
 use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipes_of::recipes_of;
 use crate::questions::combinations::combinations;
-use crate::questions::compare::Comparing;
-use crate::questions::identical::Watching;
-use crate::questions::ladder::Climbing;
-use crate::questions::matrix::{Filling, MatrixPart};
+use crate::questions::compare::CompareRun;
+use crate::questions::identical::NoiseRun;
+use crate::questions::ladder::LadderRun;
+use crate::questions::matrix::{MatrixPart, MatrixRun};
 use crate::questions::parts::fewest_duels;
 use crate::questions::sweep::Run;
 use crate::questions::sweep_set_up::SweepSetUp;
-use crate::questions::tune::Tuning;
+use crate::questions::tune::TuneRun;
 use crate::questions::tune_set_up::TuneSetUp;
 use crate::studies::checkpoint;
-use crate::studies::measured_on::MeasuredOn;
+use crate::studies::host_identity::HostIdentity;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::memory_in_use::memory_in_use;
 use crate::studies::observer::{Event, Observer};
@@ -66,7 +66,7 @@ pub fn answer(
             let a = set_up.variant(&sides[0], &mut bench, observer)?;
             let b = set_up.variant(&sides[1], &mut bench, observer)?;
             let mut study = open(observer)?;
-            let mut comparing = Comparing::new(&set_up, &bench, [a, b], &study)?;
+            let mut comparing = CompareRun::new(&set_up, &bench, [a, b], &study)?;
             let found = conduct(&mut comparing, &mut study, observer)?;
             (study, found)
         }
@@ -76,7 +76,7 @@ pub fn answer(
             let mut study = open(observer)?;
             let threads = bench.load().threads;
             let options = parts.options(&set_up, tune, duel_settings, threads, study.seed())?;
-            let mut tuning = Tuning::new(&bench, &options);
+            let mut tuning = TuneRun::new(&bench, &options);
             for finding in &question.findings {
                 tuning.warn(finding.clone());
             }
@@ -90,7 +90,7 @@ pub fn answer(
                 bench.build_within(budget);
             }
             let mut study = open(observer)?;
-            let mut climbing = Climbing::new(
+            let mut climbing = LadderRun::new(
                 &set_up,
                 &mut bench,
                 start,
@@ -107,9 +107,9 @@ pub fn answer(
             let binaries = parts.binaries()?;
             part.check_binaries(opening.folder(), &binaries)?;
             let mut study = open(observer)?;
-            let measured_on = MeasuredOn::of(session)?;
+            let host_identity = HostIdentity::of(session)?;
             let record = study.recall_or(&checkpoint::part(), || {
-                Ok(part.record(matrix, measured_on, binaries))
+                Ok(part.record(matrix, host_identity, binaries))
             })?;
             let part = MatrixPart {
                 matrix,
@@ -118,7 +118,7 @@ pub fn answer(
                 command: session.command_of_part,
             };
             let options = parts.options(&set_up, duel_settings, study.seed(), part)?;
-            let found = conduct(&mut Filling::new(&options), &mut study, observer)?;
+            let found = conduct(&mut MatrixRun::new(&options), &mut study, observer)?;
             (study, found)
         }
         Question::Sweep { variants } => {
@@ -132,7 +132,7 @@ pub fn answer(
             let mut bench = first_bench();
             bench.set_up_variant(&set_up.base, observer)?;
             let mut study = open(observer)?;
-            let mut watching = Watching::new(&set_up, &bench, duel_settings.couples, study.seed());
+            let mut watching = NoiseRun::new(&set_up, &bench, duel_settings.couples, study.seed());
             let found = conduct(&mut watching, &mut study, observer)?;
             (study, found)
         }
@@ -162,7 +162,7 @@ fn begin(
     let mut study = opening.open()?;
     // The parts of a matrix know their places themselves.
     if opening.part().is_none() {
-        study.check_place(&MeasuredOn::of(session)?)?;
+        study.check_place(&HostIdentity::of(session)?)?;
     }
     if let Some(fleet) = session.fleet {
         study.run_on(fleet)?;

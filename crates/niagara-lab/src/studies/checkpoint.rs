@@ -18,7 +18,7 @@ use crate::duels::arena::unix_ms;
 use crate::lever::Searching;
 use crate::questions::parts::PartRecord;
 use crate::studies::announced::TunePlan;
-use crate::studies::measured_on::MeasuredOn;
+use crate::studies::host_identity::HostIdentity;
 use crate::studies::part_begun::PartBegun;
 
 /// Event kind under which the study keeps a decision that later steps depend on.
@@ -129,7 +129,7 @@ impl<T: DeserializeOwned> Checkpoint<T> {
 }
 
 /// Where the duels are run.
-pub(crate) fn measured_on() -> Checkpoint<MeasuredOn> {
+pub(crate) fn host_identity() -> Checkpoint<HostIdentity> {
     Checkpoint::named("measured on")
 }
 

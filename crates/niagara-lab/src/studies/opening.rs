@@ -17,7 +17,7 @@ use crate::duels::spec::DuelSettings;
 use crate::lever::Item;
 use crate::questions::parts::{PartOpening, PartsSoFar};
 use crate::studies::checkpoint::Checkpoint;
-use crate::studies::measured_on::MeasuredOn;
+use crate::studies::host_identity::HostIdentity;
 use crate::studies::results_folder::{AskedAgain, ResultsFolder, choose};
 use crate::studies::session::Session;
 use crate::studies::study::{RESULTS_FILE, Study, StudyOptions};
@@ -57,7 +57,7 @@ impl<'a> Opening<'a> {
             if part.is_there() {
                 bail!(part.nothing_to_do(matrix, question, folder, session.command_of_part));
             }
-            part.check_place(folder, &MeasuredOn::of(session)?)?;
+            part.check_place(folder, &HostIdentity::of(session)?)?;
         }
         Ok(opening)
     }

@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_server::Cancelled;
 use niagara_store::{DuelRecord, Ending, Phase, Summary};
 
-use crate::duels::duel::fight;
+use crate::duels::duel::run_duel;
 use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec};
 use crate::duels::workbench::Workbench;
 use crate::studies::checkpoint::Checkpoint;
@@ -229,7 +229,7 @@ impl Study {
                 ..self.duel_settings()
             },
             seed: request.seed_of_repeat(repeats),
-            taken_slope: self.taken_slope(load),
+            interference_slope: self.interference_slope(load),
             rate: self.rate,
         }
     }
@@ -246,19 +246,19 @@ impl Study {
             return Ok(record);
         }
         bench.cancel().check()?;
-        let outcome = self.fight(bench, spec, observer)?;
+        let outcome = self.run_duel(bench, spec, observer)?;
         self.keep_duel(bench, spec, outcome)
     }
 
     /// The one place where it is decided who runs a duel: this machine, or a node.
-    fn fight(
+    fn run_duel(
         &mut self,
         bench: &Workbench,
         spec: &DuelSpec,
         observer: &mut dyn Observer,
     ) -> Result<DuelOutcome> {
         let Some(fleet) = &mut self.fleet else {
-            return fight(bench, spec, self.protocol, observer);
+            return run_duel(bench, spec, self.protocol, observer);
         };
         let (outcome, fought_on, idle) = fleet.run(bench, spec, self.protocol, observer)?;
         // Time in a queue, or for copying to nodes, is not the study's.

@@ -10,7 +10,7 @@ use niagara_store::ORIGIN;
 use crate::asking::question::StudyDescription;
 use crate::asking::recipe::VariantRecipe;
 use crate::asking::resolve::resolve_or_reason;
-use crate::duels::data_told::DataTold;
+use crate::duels::data_notes::DataNotes;
 use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
 use crate::fleet::{FleetOptions, ServerRecipe, build_on_nodes};
@@ -20,7 +20,7 @@ use crate::studies::session::Session;
 use crate::studies::study::Study;
 use crate::variants::server_build::BuildOptions;
 use crate::variants::variant::Variant;
-use crate::variants::with_room::with_room;
+use crate::variants::with_max_connections::with_max_connections;
 
 /// Where a question is set up.
 pub(crate) struct SetUp<'a> {
@@ -35,7 +35,7 @@ pub(crate) struct SetUp<'a> {
     /// That configuration as each server takes it.
     starts: BTreeMap<String, StartConfiguration>,
     /// What was told of the user's data.
-    data_told: DataTold,
+    data_notes: DataNotes,
     fleet: Option<&'a FleetOptions>,
 }
 
@@ -53,7 +53,7 @@ impl<'a> SetUp<'a> {
             cancel,
             base: Variant::base(&server),
             starts: BTreeMap::new(),
-            data_told: DataTold::default(),
+            data_notes: DataNotes::default(),
             fleet: session.fleet,
         };
         let mut bench = set_up.bench(study.first_load());
@@ -99,7 +99,7 @@ impl<'a> SetUp<'a> {
         let told = self.starts.get(server).map(StartConfiguration::told);
         told.unwrap_or_default()
             .iter()
-            .chain(&self.data_told.lines())
+            .chain(&self.data_notes.lines())
             .try_for_each(|line| study.note(ORIGIN, line))
     }
 
@@ -109,7 +109,7 @@ impl<'a> SetUp<'a> {
             .workbench(load, self.cancel.clone())
             .starting_from(&self.study.origin)
             .knowing(&self.starts)
-            .telling(&self.data_told)
+            .telling(&self.data_notes)
     }
 
     /// A variant without which there is no study, with room for the load's connections.
@@ -121,7 +121,7 @@ impl<'a> SetUp<'a> {
     ) -> Result<Variant> {
         let threads = bench.load().threads;
         let variant = self.variant_for_any_threads(recipe, bench, observer)?;
-        Ok(with_room(&variant, threads))
+        Ok(with_max_connections(&variant, threads))
     }
 
     /// The same for thread counts to come.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Result, bail};
 use niagara_load::StepTime;
 use niagara_server::file_digest;
-use niagara_stats::TakenSlope;
+use niagara_stats::InterferenceSlope;
 use niagara_store::{
     DuelRecord, FOUGHT_ON, Finding, NODES_HELD, SliceRecord, Store, StoreError, StudyLock,
     StudyRecord, Summary, VariantRecord,
@@ -25,7 +25,7 @@ use crate::duels::workbench::Workbench;
 use crate::fleet::{Fleet, FleetOptions, FoughtOn};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::clock::Clock;
-use crate::studies::measured_on::MeasuredOn;
+use crate::studies::host_identity::HostIdentity;
 use crate::studies::nodes::Nodes;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::pace::seconds_beyond;
@@ -67,7 +67,7 @@ pub struct Study {
     pub(super) clock: Clock,
     pub(super) rate: Option<f64>,
     /// By load: what its duels so far tell of throughput and CPU time taken by others.
-    taken_slopes: BTreeMap<String, TakenSlope>,
+    interference_slopes: BTreeMap<String, InterferenceSlope>,
     /// Slices of earlier sittings, by duel, until their duels are recalled.
     recalled_slices: BTreeMap<u32, Vec<SliceRecord>>,
     /// Servers and builds whose binaries are known to be those of earlier sittings.
@@ -172,7 +172,7 @@ impl Study {
             recalled,
             done: Vec::new(),
             rate: None,
-            taken_slopes: BTreeMap::new(),
+            interference_slopes: BTreeMap::new(),
             recalled_slices,
             same_binaries: BTreeSet::new(),
             told: None,
@@ -534,8 +534,8 @@ impl Study {
     ///
     /// # Errors
     /// It was begun elsewhere: what differs, and what can be done.
-    pub(crate) fn check_place(&self, now: &MeasuredOn) -> Result<()> {
-        let then = self.recall_or(&checkpoint::measured_on(), || Ok(now.clone()))?;
+    pub(crate) fn check_place(&self, now: &HostIdentity) -> Result<()> {
+        let then = self.recall_or(&checkpoint::host_identity(), || Ok(now.clone()))?;
         let differences = then.differences(now);
         if differences.is_empty() {
             return Ok(());
@@ -644,13 +644,13 @@ impl Study {
         Ok(outcome.record)
     }
 
-    pub(super) fn taken_slope(&self, load: &Load) -> TakenSlope {
-        let known = self.taken_slopes.get(&load.one_line());
+    pub(super) fn interference_slope(&self, load: &Load) -> InterferenceSlope {
+        let known = self.interference_slopes.get(&load.one_line());
         known.copied().unwrap_or_default()
     }
 
     fn learn_taken(&mut self, load: &Load, slices: &[SliceRecord]) {
-        let slope = self.taken_slopes.entry(load.one_line()).or_default();
+        let slope = self.interference_slopes.entry(load.one_line()).or_default();
         learn_taken(slope, slices);
     }
 

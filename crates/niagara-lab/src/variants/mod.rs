@@ -8,4 +8,4 @@ pub(crate) mod patches;
 pub(crate) mod server_build;
 pub(crate) mod server_settings;
 pub(crate) mod variant;
-pub(crate) mod with_room;
+pub(crate) mod with_max_connections;

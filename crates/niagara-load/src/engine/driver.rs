@@ -3,7 +3,7 @@
 use crate::engine::collecting::Collecting;
 use crate::engine::event_loop::{EventLoop, Setup, machine_cpus};
 use crate::engine::options::{CoalescingChoice, DriverOptions, MAX_RUN, RunOptions, SliceOptions};
-use crate::engine::order::{Farewell, Order, Policy, Report};
+use crate::engine::order::{LoopExit, Order, Policy, Report};
 use crate::engine::pacing::{Arrivals, Pacing};
 use crate::engine::recorder::Kinds;
 use crate::engine::replay::replay_loop;
@@ -30,17 +30,17 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 /// How long a loop may take beyond its own bounds before it is given up.
-const GRACE: Duration = Duration::from_secs(10);
+const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a loop may take after it was cancelled: what is in flight gets two seconds, and nothing is lost by not
 /// waiting for what comes later.
 const CANCELLED_GRACE: Duration = Duration::from_secs(5);
 
 /// Beside a loop that did not stop in time, how long the others have to say goodbye.
-const GOODBYE: Duration = Duration::from_secs(2);
+const QUIT_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How often it is asked whether a loop that says nothing is still there.
-const GLANCE: Duration = Duration::from_secs(1);
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Connections to every side, and the loops that drive them. Dropping it disconnects.
 #[derive(Debug)]
@@ -69,7 +69,7 @@ pub struct Driver {
 struct Loop {
     /// `None` once it is to end.
     orders: Option<Sender<Order>>,
-    thread: Option<JoinHandle<Farewell>>,
+    thread: Option<JoinHandle<LoopExit>>,
 }
 
 impl Loop {
@@ -222,7 +222,7 @@ impl Driver {
             .name("replay".into())
             .spawn(move || {
                 replay_loop::serve(&setup, ready, &inbox, &report);
-                Farewell::default()
+                LoopExit::default()
             })
             .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
         driver.loops.push(Loop {
@@ -312,7 +312,7 @@ impl Driver {
         let mut counts = Counts::default();
         let mut result = Ok(());
         let mut broken = false;
-        let last_moment = Instant::now() + GOODBYE;
+        let last_moment = Instant::now() + QUIT_TIMEOUT;
         for event_loop in &mut self.loops {
             let Some(thread) = event_loop.thread.take() else {
                 continue;
@@ -399,7 +399,7 @@ impl Driver {
             arrivals,
             &self.kinds,
         );
-        let mut last_moment = order.stop_at + run.drain_timeout + GRACE;
+        let mut last_moment = order.stop_at + run.drain_timeout + STOP_TIMEOUT;
         let mut is_late = false;
         let mut is_cancelled = false;
         while !collecting.is_complete() {
@@ -408,7 +408,7 @@ impl Driver {
                 last_moment = last_moment.min(Instant::now() + CANCELLED_GRACE);
             }
             let left = last_moment.saturating_duration_since(Instant::now());
-            match self.reports.recv_timeout(left.min(GLANCE)) {
+            match self.reports.recv_timeout(left.min(POLL_INTERVAL)) {
                 Ok((index, report)) => collecting.take(index, report),
                 Err(RecvTimeoutError::Disconnected) => return Err(dead()),
                 // The others hold the channel open, and one that is dead says nothing any more.
@@ -416,11 +416,11 @@ impl Driver {
                     order.abort.store(true, Ordering::Relaxed);
                     return Err(dead());
                 }
-                Err(RecvTimeoutError::Timeout) if left > GLANCE => continue,
+                Err(RecvTimeoutError::Timeout) if left > POLL_INTERVAL => continue,
                 // Where this process was stopped and goes on now, its loops have not run yet.
                 Err(RecvTimeoutError::Timeout) if !is_late => {
                     is_late = true;
-                    last_moment = Instant::now() + GRACE;
+                    last_moment = Instant::now() + STOP_TIMEOUT;
                 }
                 Err(RecvTimeoutError::Timeout) => {
                     order.abort.store(true, Ordering::Relaxed);
@@ -502,7 +502,7 @@ impl Loop {
                     Ok(Either::Script(script_loop)) => return script_loop.serve(&inbox, &report),
                     Err(_) => {}
                 }
-                Farewell::default()
+                LoopExit::default()
             })
             .map_err(|error| LoadError::Client(format!("starting a thread: {error}")))?;
         Ok(Loop {

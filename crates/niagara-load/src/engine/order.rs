@@ -126,7 +126,7 @@ impl Policy {
 
 /// What a loop has done outside its runs: before the first one, and after the last.
 #[derive(Debug, Default)]
-pub(crate) struct Farewell {
+pub(crate) struct LoopExit {
     /// Statements of a script's `thread_init` and `thread_done`.
     pub counts: Counts,
     /// The first of its threads that failed when it took leave.

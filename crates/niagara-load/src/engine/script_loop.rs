@@ -3,7 +3,7 @@
 
 use crate::engine::event_loop::{Setup, machine_cpus};
 use crate::engine::options::Retry;
-use crate::engine::order::{Farewell, Order, Policy, Report, client};
+use crate::engine::order::{LoopExit, Order, Policy, Report, client};
 use crate::engine::placement::Placement;
 use crate::engine::reconnect::Reconnector;
 use crate::engine::recorder::Kinds;
@@ -122,7 +122,7 @@ impl ScriptLoop {
         mut self,
         orders: &Receiver<Order>,
         reports: &Sender<(usize, Report)>,
-    ) -> Farewell {
+    ) -> LoopExit {
         // As in an event loop: only a sandbox would refuse.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
         let mut failed = false;
@@ -143,7 +143,7 @@ impl ScriptLoop {
             true => None,
             false => self.take_leave(),
         };
-        Farewell {
+        LoopExit {
             counts: self.counts,
             failure,
             broken: failed,

@@ -22,7 +22,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 /// How often is looked whether the load was cancelled, and whether a server has been silent for too long.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Bytes read at once.
 const READ_BUFFER: usize = 16 * 1024;
 /// Room for what happens at once.
@@ -114,7 +114,7 @@ impl<'a> Outside<'a> {
     /// The script fails, or is cancelled.
     pub(crate) fn finish(mut self) -> Result<Vec<ScriptThread>, LoadError> {
         while self.busy > 0 {
-            self.go_on(GLANCE)?;
+            self.go_on(POLL_INTERVAL)?;
         }
         Ok(self.threads)
     }
@@ -138,7 +138,7 @@ impl<'a> Outside<'a> {
             self.run(place, Reply::Goodbye)?;
         }
         while self.busy > 0 {
-            self.go_on(GLANCE)?;
+            self.go_on(POLL_INTERVAL)?;
         }
         self.failure.map_or(Ok(()), Err)
     }
@@ -168,7 +168,7 @@ impl<'a> Outside<'a> {
         let are_all = events.len() < MAX_EVENTS;
         self.events = events;
         let now = Instant::now();
-        if are_all && now.saturating_duration_since(self.looked) >= GLANCE {
+        if are_all && now.saturating_duration_since(self.looked) >= POLL_INTERVAL {
             self.looked = now;
             for number in 0..self.waiting.len() {
                 if self.waiting[number].is_some_and(|(_, until)| until <= now) {

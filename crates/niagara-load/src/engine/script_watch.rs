@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// How often is looked.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// A thread that has not come back for this long is not just busy.
 const STUCK: Duration = Duration::from_millis(500);
 /// No deadline.
@@ -102,7 +102,7 @@ impl Watch {
 fn watch(shared: &Shared, interrupters: &Mutex<Vec<Interrupter>>) {
     let mut seen = (0, Instant::now());
     while !shared.over.load(Ordering::Relaxed) {
-        std::thread::park_timeout(GLANCE);
+        std::thread::park_timeout(POLL_INTERVAL);
         let now = Instant::now();
         let turn = shared.turn.load(Ordering::Relaxed);
         let place = shared.current.load(Ordering::Acquire);

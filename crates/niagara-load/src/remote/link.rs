@@ -23,7 +23,7 @@ const HELLO_TIMEOUT: Duration = Duration::from_secs(300);
 /// Bound on what takes no load: connections are bounded one by one over there.
 const SET_UP_TIMEOUT: Duration = Duration::from_secs(900);
 /// How much longer than its own bounds a run may take over there.
-const GRACE: Duration = Duration::from_secs(90);
+const RUN_MARGIN: Duration = Duration::from_secs(90);
 /// How long an agent may take to stop: transactions in flight are finished first.
 const STOP_TIMEOUT: Duration = Duration::from_secs(45);
 /// How often the cancel flag is checked. Timeouts are counted in these, not by the clock: a process that was stopped for a
@@ -229,7 +229,7 @@ impl LoadGenerator for RemoteDriver {
             + options.duration.unwrap_or(MAX_RUN)
             + options.drain_timeout
             + self.stall_timeout
-            + GRACE;
+            + RUN_MARGIN;
         let mut link = self.link.lock().unwrap_or_else(PoisonError::into_inner);
         // Of this host's clock, as everything else that is kept.
         let started = SystemTime::now();

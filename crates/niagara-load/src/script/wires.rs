@@ -17,7 +17,7 @@ pub(crate) const UNREACHABLE: u16 = 2002;
 pub(crate) const UNKNOWN_HOST: u16 = 2005;
 
 /// How often a script that sleeps is asked whether it is cancelled.
-const GLANCE: Duration = Duration::from_millis(100);
+const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Links to the servers of one side.
 pub(crate) struct Wires {
@@ -294,7 +294,7 @@ impl Wires {
             if left.is_zero() {
                 return;
             }
-            std::thread::sleep(left.min(GLANCE));
+            std::thread::sleep(left.min(POLL_INTERVAL));
         }
     }
 }

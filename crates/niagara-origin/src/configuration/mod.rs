@@ -1,8 +1,8 @@
 //! The user's configuration: option files or a running server, as a private server can take them.
 
+mod dropped_settings;
 mod effective;
 mod known_options;
-mod neutralised;
 mod option_file;
 mod other_groups;
 mod persisted;

@@ -221,7 +221,7 @@ pub fn read_option_text(text: &[u8]) {
     for option in &all.options {
         assert!(!option.name.is_empty() && option.place.line > 0);
         let value = option.value.as_deref().unwrap_or_default();
-        super::neutralised::neutralised(&option.name, value);
+        super::dropped_settings::dropped_settings(&option.name, value);
         super::size::number(value);
         option.argument();
     }

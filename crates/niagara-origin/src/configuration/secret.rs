@@ -2,7 +2,7 @@
 
 use niagara_server::normalise_variable;
 
-use super::neutralised::neutralised;
+use super::dropped_settings::dropped_settings;
 
 /// Parts of names of options whose values are secrets, whatever they are of.
 const SECRETS: [&str; 8] = [
@@ -76,7 +76,7 @@ pub(super) fn shown_setting(name: &str, written: &str) -> String {
 
 /// The value of a setting as results keep it: none of a secret that no copy takes.
 pub(super) fn hidden(name: &str, value: String) -> String {
-    match (may_be_secret(name) || is_address(name)) && neutralised(name, "").is_some() {
+    match (may_be_secret(name) || is_address(name)) && dropped_settings(name, "").is_some() {
         true => HIDDEN.to_owned(),
         false => value,
     }

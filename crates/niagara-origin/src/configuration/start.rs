@@ -12,9 +12,9 @@ use niagara_server::{
 };
 use serde::{Deserialize, Serialize};
 
+use super::dropped_settings::{ELSEWHERE, dropped_settings, log_name, neutralised_plugin};
 use super::effective::effective;
 use super::known_options::{Known, KnownOptions};
-use super::neutralised::{ELSEWHERE, log_name, neutralised, neutralised_plugin};
 use super::option_file::Place;
 use super::persisted::Persisted;
 use super::secret::shown_setting;
@@ -450,7 +450,9 @@ impl StartConfiguration {
                         }
                         Err(reason) => {
                             let value = one.value.as_deref().unwrap_or_default();
-                            let reason = neutralised(&option, value).unwrap_or(reason).to_owned();
+                            let reason = dropped_settings(&option, value)
+                                .unwrap_or(reason)
+                                .to_owned();
                             self.leave_out(&one, reason);
                         }
                     }
@@ -466,7 +468,7 @@ impl StartConfiguration {
                     }
                     // What is left out for another reason is left out for that.
                     let value = one.value.as_deref().unwrap_or_default();
-                    if let Some(reason) = neutralised(&name, value) {
+                    if let Some(reason) = dropped_settings(&name, value) {
                         self.leave_out(&one, reason.to_owned());
                         continue;
                     }
@@ -502,7 +504,7 @@ impl StartConfiguration {
                 true => &name,
                 false => &option,
             };
-            match neutralised(about, &value) {
+            match dropped_settings(about, &value) {
                 Some(reason) => self.leave_out(&one, reason.to_owned()),
                 None => self.keep(&name, value, &one),
             }

@@ -1,8 +1,9 @@
 //! CPU time taken by the hypervisor: it costs power, not validity, and the adjustment narrows without bias.
 
 use niagara_stats::{
-    Couple, HALF_WEIGHT, Judgement, LookPlan, Rule, TakenSlope, Verdict, Weighing, duel_score,
-    judge, judge_final, judged_as_measured, standard_deviation, taken_difference, taken_more_from,
+    Couple, HALF_WEIGHT, InterferenceSlope, Judgement, LookPlan, Rule, Verdict, Weighing,
+    duel_score, judge, judge_final, judged_as_measured, standard_deviation, taken_difference,
+    taken_more_from,
 };
 
 use crate::at_most;
@@ -33,7 +34,7 @@ struct Stolen {
     machine: Machine,
     steal: Steal,
     time: f64,
-    slope: TakenSlope,
+    slope: InterferenceSlope,
     /// What is taken from each side all through the duel.
     of_duel: [f64; 2],
 }
@@ -51,7 +52,7 @@ impl Stolen {
             machine: Machine::new(seed),
             steal,
             time: 0.0,
-            slope: TakenSlope::default(),
+            slope: InterferenceSlope::default(),
             of_duel: [0.0; 2],
         }
     }

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use niagara_lab::lever::{self, Risk};
 use niagara_lab::{
-    Keep, Question, StudyDescription, TuneQuestion, answer, judged_apart, server_name,
+    Keep, Question, StudyDescription, TuneQuestion, answer, holdout_load, server_name,
     trains_builds,
 };
 
@@ -293,7 +293,7 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
     .with_ids(&levers)?;
     let mut load = args.load.load()?;
     if trains_builds(&tune, &levers) {
-        load = judged_apart(load)?;
+        load = holdout_load(load)?;
     }
     args.judge.check_job(&load)?;
     Ok(StudyDescription {

@@ -5,7 +5,7 @@ use niagara_store::{
     BuildNote, Confirmed, Deployment, FinalCheck, Finding, Reason, SameAnswers, Warning,
 };
 
-use super::{Combination, Filling};
+use super::{Combination, MatrixRun};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, check_build};
 use crate::questions::confirmation::is_proven;
@@ -21,7 +21,7 @@ pub(super) fn known_answers(confirmed: &Confirmed) -> Option<SameAnswers> {
     confirmed.comparison.replay.as_ref()?.same_answers.clone()
 }
 
-impl<'a> Filling<'a> {
+impl<'a> MatrixRun<'a> {
     /// What there is to know of the confirmed combination's server, where it was built.
     pub(super) fn builds(&self) -> Result<Vec<BuildNote>> {
         let options = self.options;

@@ -352,8 +352,8 @@ fn what_was_proven_and_not_checked_is_checked_by_the_next_part() {
     );
 }
 
-fn here(kernel: &str) -> MeasuredOn {
-    MeasuredOn::Machine {
+fn here(kernel: &str) -> HostIdentity {
+    HostIdentity::Machine {
         cpu: "a CPU".to_owned(),
         cpus: 2,
         kernel: kernel.to_owned(),
@@ -449,7 +449,7 @@ fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
         "{error}"
     );
     let error = other
-        .check_place(folder, &MeasuredOn::Nodes)
+        .check_place(folder, &HostIdentity::Nodes)
         .expect_err("nodes");
     assert!(
         error.to_string().contains("on one machine then, on nodes"),

@@ -3,13 +3,13 @@
 use anyhow::Result;
 use niagara_store::{DifferingDigest, Finding, SameAnswers};
 
-use super::Tuning;
+use super::TuneRun;
 use crate::questions::same_answers::AnswersBeside;
 use crate::studies::observer::Observer;
 use crate::studies::study::Study;
 use crate::variants::candidate::with_all;
 
-impl Tuning<'_> {
+impl TuneRun<'_> {
     /// A lever that changes what the capture is answered is no gain, whatever its speed: it is named, and left out before
     /// anything is proven. What remains is what comes back; where nothing does, what would have been promoted without it.
     pub(super) fn keep_answers(

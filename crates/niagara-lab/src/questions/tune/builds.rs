@@ -3,7 +3,7 @@
 use anyhow::Result;
 use niagara_store::{Finding, NotTried, Warning};
 
-use super::Tuning;
+use super::TuneRun;
 use crate::questions::build_note::soundness;
 use crate::questions::sound_build::settle;
 use crate::studies::checkpoint::{self, SettledLevers};
@@ -11,7 +11,7 @@ use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::candidate::with_all;
 
-impl Tuning<'_> {
+impl TuneRun<'_> {
     /// What is promoted with a build that is known to be correct, or without one. `promote` says what is promoted without some
     /// candidates; `before` names the part of the tuning that comes next, once for each. A check takes minutes, which do not
     /// count against the budget, and none where the build was checked before.

@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_stats::{ErrorBudget, Selection, Trial, Verdict};
 use niagara_store::{Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Goal, Phase};
 
-use super::{BEFORE_FINAL, Tuning, stop_if_interrupted};
+use super::{BEFORE_FINAL, TuneRun, stop_if_interrupted};
 use crate::asking::question::MAX_DUELS;
 use crate::questions::ladder::rung_errors;
 use crate::questions::sequential_test::{
@@ -22,7 +22,7 @@ const QUESTIONS_AHEAD: usize = 3;
 /// Duels of a question at the most, in those of its first look.
 const MOST_LOOKS: usize = 3;
 
-impl Tuning<'_> {
+impl TuneRun<'_> {
     /// The lever that is asked about alone, before all others: what the application has to change, so that the files are judged over the
     /// transport that it will use. Else the best one.
     fn first(&self, promoted: &[usize]) -> usize {

@@ -56,7 +56,7 @@ const DUELS: [u64; 3] = [5, ROUND_DUELS as u64, 2];
 const BUDGET_SECONDS: f64 = 3600.0;
 
 /// Sees what is measured, and stops the study after this many duels of the search.
-struct Watching {
+struct NoiseRun {
     cancel: Cancel,
     stop_after: usize,
     slices: usize,
@@ -68,7 +68,7 @@ struct Watching {
     reported: Vec<bool>,
 }
 
-impl Watching {
+impl NoiseRun {
     fn is_reported(&self) -> bool {
         let store = Store::open_read_only(&self.results);
         let found = store.ok().and_then(|store| store.summary().ok()?);
@@ -80,7 +80,7 @@ impl Watching {
     }
 }
 
-impl Observer for Watching {
+impl Observer for NoiseRun {
     fn see(&mut self, event: Event<'_>) {
         match event {
             Event::Slice(_) => self.slices += 1,
@@ -183,7 +183,7 @@ fn sitting(
     folder: &Path,
     stop_after: usize,
     decide: impl FnOnce(&Study) -> Result<()>,
-) -> (TuneSummary, Watching, Study) {
+) -> (TuneSummary, NoiseRun, Study) {
     let cache = Cache::open().expect("the shared cache");
     let mut bench = workbench(cache, WITHIN_THE_RANGE);
     tuned(&mut bench, folder, &options(), stop_after, decide)
@@ -216,8 +216,8 @@ fn tuned(
     options: &TuneOptions,
     stop_after: usize,
     decide: impl FnOnce(&Study) -> Result<()>,
-) -> (TuneSummary, Watching, Study) {
-    let mut watching = Watching {
+) -> (TuneSummary, NoiseRun, Study) {
+    let mut watching = NoiseRun {
         cancel: bench.cancel().clone(),
         stop_after,
         slices: 0,
@@ -229,7 +229,7 @@ fn tuned(
     bench.set_up(SERVER, &mut watching).expect("set up");
     let mut study = opened(folder, options.slice_seconds);
     decide(&study).expect("room");
-    let mut tuning = Tuning::new(bench, options);
+    let mut tuning = TuneRun::new(bench, options);
     let found = conduct(&mut tuning, &mut study, &mut watching).expect("tuned");
     let Found::Summary(Summary::Tune(summary)) = found else {
         panic!("a tuning");
@@ -326,7 +326,7 @@ fn a_build_that_fails_its_check_is_left_out_before_the_total_and_the_rest_is_jud
     };
     let mut bench = workbench(cache.clone(), AT_THE_LEVER);
     let base = &options.base;
-    let mut quiet = Watching {
+    let mut quiet = NoiseRun {
         cancel: Cancel::default(),
         stop_after: usize::MAX,
         slices: 0,

@@ -3,13 +3,13 @@
 use anyhow::Result;
 use niagara_store::{Finding, NotTried};
 
-use super::Tuning;
+use super::TuneRun;
 use crate::questions::probe::failing_levers;
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 
-impl Tuning<'_> {
+impl TuneRun<'_> {
     /// What is promoted without the levers with which the server does not start once all of them are in force. A screening has
     /// half of them on one side: the final variant may be the first to have all.
     pub(super) fn keep_what_starts(

@@ -3,7 +3,7 @@
 use crate::variants::variant::Variant;
 
 /// Connections beyond the server's default of 151 need room in its variables; what the variant says itself stands.
-pub(crate) fn with_room(variant: &Variant, threads: u32) -> Variant {
+pub(crate) fn with_max_connections(variant: &Variant, threads: u32) -> Variant {
     let mut variant = variant.clone();
     if threads > 120 {
         variant

@@ -10,7 +10,7 @@ use crate::studies::session::Session;
 /// side, is read as if it were of one place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub(crate) enum MeasuredOn {
+pub(crate) enum HostIdentity {
     /// On the nodes of a cluster: every cell names its own.
     Nodes,
     /// On this machine.
@@ -26,7 +26,7 @@ pub(crate) enum MeasuredOn {
     },
 }
 
-impl MeasuredOn {
+impl HostIdentity {
     /// Where the duels of `session` are run.
     pub(crate) fn of(session: &Session<'_>) -> Result<Self> {
         if session.fleet.is_some() {

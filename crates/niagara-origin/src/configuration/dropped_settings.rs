@@ -166,7 +166,7 @@ const CLASSES: [Class; 12] = [
 ];
 
 /// Why a copy goes without the setting `name`, where it does.
-pub(crate) fn neutralised(name: &str, value: &str) -> Option<&'static str> {
+pub(crate) fn dropped_settings(name: &str, value: &str) -> Option<&'static str> {
     let named = CLASSES.iter().find(|class| {
         class.names.contains(&name) || class.beginnings.iter().any(|word| name.starts_with(word))
     });
@@ -189,7 +189,7 @@ const FILE_LISTS: [&str; 3] = [
 
 /// Why a copy goes without a plugin of this library, where it does.
 pub(super) fn neutralised_plugin(library: &str) -> Option<&'static str> {
-    neutralised(library.trim_end_matches(".so"), "")
+    dropped_settings(library.trim_end_matches(".so"), "")
 }
 
 /// Whether a value is a path that leads out of the data directory. A comment at the beginning of a statement is none.
@@ -231,7 +231,7 @@ mod tests {
             "authentication_ldap_simple_bind_root_pwd",
             "tc_heuristic_recover",
         ] {
-            assert!(neutralised(name, "x").is_some(), "{name}");
+            assert!(dropped_settings(name, "x").is_some(), "{name}");
         }
         for (name, value) in [
             ("innodb_buffer_pool_size", "1G"),
@@ -240,10 +240,10 @@ mod tests {
             ("connect_timeout", "5"),
             ("init_connect", "/* app */ SET @a = 1"),
         ] {
-            assert_eq!(neutralised(name, value), None, "{name}");
+            assert_eq!(dropped_settings(name, value), None, "{name}");
         }
-        assert!(neutralised("slow_query_log_file", "/var/log/mysql/slow.log").is_some());
-        let files = |value| neutralised("innodb_data_file_path", value);
+        assert!(dropped_settings("slow_query_log_file", "/var/log/mysql/slow.log").is_some());
+        let files = |value| dropped_settings("innodb_data_file_path", value);
         assert!(files("ibdata1:12M;/disk2/ibdata2:12M:autoextend").is_some());
         assert_eq!(files("ibdata1:12M;ibdata2:12M:autoextend"), None);
         assert!(neutralised_plugin("feedback.so").is_some());
