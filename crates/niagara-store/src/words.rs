@@ -1214,7 +1214,7 @@ impl Display for Conclusion {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(match self {
             Self::TimeUsed => "the time was used",
-            Self::NothingLeftToDecide => "ended early: nothing more could be decided",
+            Self::NothingLeftToDecide => "ended early: the time left would decide nothing more",
         })
     }
 }
