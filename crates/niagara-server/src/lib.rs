@@ -50,9 +50,7 @@ pub use launch::remote_access::RemoteAccess;
 pub use launch::running::{LOAD_DATABASE, RunningServer};
 pub use launch::shell_words::command_line;
 pub use launch::spec::LaunchSpec;
-pub use launch::start::{
-    StartFailed, StartingServer, launch, launch_confined, spawn, spawn_for_remote,
-};
+pub use launch::start::{StartFailed, StartingServer, launch, spawn, spawn_for_remote};
 pub use named::{running_server, server_named};
 pub use niagara_toml::did_you_mean;
 pub use obtain::archive;

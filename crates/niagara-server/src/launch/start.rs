@@ -39,7 +39,7 @@ pub fn launch(cache: &Cache, spec: &LaunchSpec) -> Result<RunningServer> {
 
 /// Starts a server that reads what somebody else wrote: it writes to its own folders alone and connects to nobody, where the kernel
 /// can see to it.
-pub fn launch_confined(cache: &Cache, spec: &LaunchSpec) -> Result<RunningServer> {
+pub(crate) fn launch_confined(cache: &Cache, spec: &LaunchSpec) -> Result<RunningServer> {
     spawn_on(cache, spec, None, true, free_port(listen_address(None))?)?.wait_ready()
 }
 
