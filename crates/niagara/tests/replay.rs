@@ -310,6 +310,7 @@ fn an_upgrade_that_breaks_statements_is_unsafe() {
         modes.clone().any(|changed| changed.name == "sql_mode"),
         "{upgrade:?}"
     );
+    let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         screen.contains("Not safe to upgrade from MariaDB 10.11")
             && screen.contains("1 statement fails (error 1064)"),

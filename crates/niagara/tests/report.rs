@@ -198,22 +198,6 @@ fn what_is_not_proven_any_more_is_not_handed_over() {
     assert!(place.out().join("deploy/notes.txt").is_file());
 }
 
-#[test]
-fn results_without_the_deployment_leave_what_was_deployed_alone() {
-    let place = Place::new();
-    let store = store(&place.out());
-    let mut summary = tuned(true);
-    summary.header.deployment = None;
-    store
-        .set_summary(&Summary::Tune(Box::new(summary)))
-        .expect("room");
-    std::fs::create_dir(place.out().join("deploy")).expect("a folder");
-    std::fs::write(place.out().join("deploy/README.md"), "from before").expect("a file");
-    write_files(&place);
-    let kept = std::fs::read_to_string(place.out().join("deploy/README.md")).expect("there");
-    assert_eq!(kept, "from before");
-}
-
 /// `niagara server check` may find later what the checks before the hand-over did not.
 #[test]
 fn a_built_server_that_failed_a_check_since_is_not_handed_over_again() {
