@@ -8,7 +8,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use crate::sql::{COMMENT, Cut, LITERAL, SqlMode};
+use crate::sql::{COMMENT, Cut, LITERAL, SqlMode, takes_sign};
 use crate::trace::{Action, NONE, Trace};
 
 /// Digits of a digest's number that name it, at least.
@@ -271,34 +271,7 @@ fn sign_before(before: &[u8]) -> Option<usize> {
     if !matches!(before[sign], b'-' | b'+') {
         return None;
     }
-    let operand = before[..sign].trim_ascii_end();
-    match operand.last() {
-        None | Some(b'(' | b',' | b'=' | b'<' | b'>' | b'*' | b'/' | b'%') => Some(sign),
-        Some(_) => {
-            let start = operand
-                .iter()
-                .rposition(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_')
-                .map_or(0, |place| place + 1);
-            let word = operand[start..].to_ascii_lowercase();
-            matches!(
-                &word[..],
-                b"select"
-                    | b"where"
-                    | b"and"
-                    | b"or"
-                    | b"not"
-                    | b"between"
-                    | b"then"
-                    | b"else"
-                    | b"when"
-                    | b"having"
-                    | b"interval"
-                    | b"limit"
-                    | b"offset"
-            )
-            .then_some(sign)
-        }
-    }
+    takes_sign(before[..sign].trim_ascii_end()).then_some(sign)
 }
 
 /// A captured statement with numbers in place of its literals, without comments: what a rewrite begins as.

@@ -170,35 +170,7 @@ impl Writer {
             return;
         };
         let before = before.trim_ascii_end();
-        let signs = match before.last() {
-            None | Some(b'(' | b',' | b'=' | b'<' | b'>' | b'*' | b'/' | b'%' | b'-' | b'+') => {
-                true
-            }
-            _ => {
-                let start = before
-                    .iter()
-                    .rposition(|&b| !is_word(b))
-                    .map_or(0, |i| i + 1);
-                matches!(
-                    &before[start..],
-                    b"select"
-                        | b"where"
-                        | b"and"
-                        | b"or"
-                        | b"not"
-                        | b"between"
-                        | b"then"
-                        | b"else"
-                        | b"when"
-                        | b"return"
-                        | b"on"
-                        | b"having"
-                        | b"interval"
-                        | b"limit"
-                )
-            }
-        };
-        if !signs {
+        if !takes_sign(before) {
             return;
         }
         let length = before.len();
@@ -310,6 +282,39 @@ impl Writer {
         self.out
     }
 }
+
+/// Whether a sign behind this text belongs to the literal that follows: no operand ends here.
+pub(crate) fn takes_sign(before: &[u8]) -> bool {
+    if let None | Some(b'(' | b',' | b'=' | b'<' | b'>' | b'*' | b'/' | b'%' | b'-' | b'+') =
+        before.last()
+    {
+        return true;
+    }
+    let start = before
+        .iter()
+        .rposition(|&byte| !is_word(byte))
+        .map_or(0, |place| place + 1);
+    let word = &before[start..];
+    SIGNED.iter().any(|known| word.eq_ignore_ascii_case(known))
+}
+
+/// Words behind which a sign belongs to a literal.
+const SIGNED: [&[u8]; 14] = [
+    b"select",
+    b"where",
+    b"and",
+    b"or",
+    b"not",
+    b"between",
+    b"then",
+    b"else",
+    b"when",
+    b"return",
+    b"on",
+    b"having",
+    b"interval",
+    b"limit",
+];
 
 #[cfg(test)]
 mod tests {

@@ -25,6 +25,7 @@ pub(crate) use class::words;
 pub use class::{Class, Traits, classify};
 pub(crate) use cut::{COMMENT, LITERAL};
 pub use cut::{Cut, restore};
+pub(crate) use digest::takes_sign;
 pub use digest::{Digest, digest_text};
 pub(crate) use guess::{Guess, guess};
 pub use mode::{Charset, SqlMode, UnknownMode};
