@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::statement::first_word;
+use super::statement::{first_word, quoted_length};
 
 /// What options of tables and databases that encrypt are set to in place of what stands there: `ENCRYPTION` of MySQL, the others of
 /// MariaDB, which refuses another key than the first where nothing is encrypted.
@@ -74,7 +74,7 @@ fn tokens(statement: &[u8]) -> Vec<Token> {
         let rest = &statement[at..];
         let is_quoted = matches!(byte, b'\'' | b'"' | b'`');
         let length = match byte {
-            _ if is_quoted => quoted(rest),
+            _ if is_quoted => quoted_length(rest),
             b'#' => line(rest),
             b'-' if rest.starts_with(b"--") && rest.get(2).is_none_or(u8::is_ascii_whitespace) => {
                 line(rest)
@@ -113,20 +113,6 @@ fn tokens(statement: &[u8]) -> Vec<Token> {
 
 fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80
-}
-
-/// Bytes of a quoted text with its quotes.
-fn quoted(text: &[u8]) -> usize {
-    let quote = text[0];
-    let mut at = 1;
-    while let Some(&byte) = text.get(at) {
-        at += match byte {
-            b'\\' if quote != b'`' => 2,
-            byte if byte == quote => return at + 1,
-            _ => 1,
-        };
-    }
-    text.len()
 }
 
 fn line(text: &[u8]) -> usize {

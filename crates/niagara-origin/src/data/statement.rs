@@ -201,7 +201,7 @@ fn assignments(code: &[u8]) -> Vec<&[u8]> {
 }
 
 /// Bytes of a quoted text with its quotes.
-fn quoted_length(text: &[u8]) -> usize {
+pub(super) fn quoted_length(text: &[u8]) -> usize {
     let quote = text[0];
     let mut at = 1;
     while let Some(&byte) = text.get(at) {
