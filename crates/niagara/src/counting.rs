@@ -22,7 +22,7 @@ const MEMORY: f64 = 0.25;
 const MOST_MEMORY: u64 = 2 << 30;
 
 /// What is counted, and where.
-pub struct Counting<'a> {
+pub struct QueryCount<'a> {
     /// The capture.
     pub capture: &'a Path,
     /// The server that the copy runs on, by its name or path; none: that of the data.
@@ -40,7 +40,7 @@ pub struct Counting<'a> {
 }
 
 /// What counting found, on which server, in which database.
-pub struct Counted {
+pub struct QueryFindings {
     /// What was found.
     pub advice: Advice,
     /// The server's name or path.
@@ -49,7 +49,7 @@ pub struct Counted {
     pub database: String,
 }
 
-impl Counting<'_> {
+impl QueryCount<'_> {
     /// Starts the server on a copy, and counts there.
     ///
     /// # Errors
@@ -58,7 +58,7 @@ impl Counting<'_> {
         &self,
         (cache, cancel): (&Cache, &Cancel),
         observer: &mut dyn Observer,
-    ) -> Result<Counted> {
+    ) -> Result<QueryFindings> {
         let (origin, data) = (self.origin, self.data);
         let mut tell = |text: &str| observer.see(Event::SettingUp(text));
         let catalog = Catalog::load(self.servers)?;
@@ -113,7 +113,7 @@ impl Counting<'_> {
             tell(text);
             Ok(())
         })?;
-        Ok(Counted {
+        Ok(QueryFindings {
             advice,
             server: name,
             database,

@@ -26,7 +26,7 @@ const SUM: &str = "SELECT SUM(SUM_TIMER_WAIT) / 1e12 FROM performance_schema.eve
     WHERE EVENT_NAME LIKE 'statement/%'";
 
 /// The window, and what of it is the checkup's own.
-pub(super) struct Watched {
+pub(super) struct Observation {
     pub(super) window: Window,
     pub(super) statement_seconds: Option<f64>,
     pub(super) own_seconds: f64,
@@ -38,7 +38,7 @@ pub(super) fn watch(
     source: &Source<'_>,
     host: Option<&Process>,
     end: Instant,
-) -> Result<Watched, Refusal> {
+) -> Result<Observation, Refusal> {
     // The last look may begin shortly before the end.
     reader.extend(end + LONG_PAUSE * 3);
     let before = End::read(reader, source)?;
@@ -83,7 +83,7 @@ pub(super) fn watch(
         (reader.spent() - spent).as_secs_f64(),
     );
     let after = End::read(reader, source)?;
-    Ok(Watched {
+    Ok(Observation {
         window: Window {
             seconds,
             growth: after.global.since(

@@ -14,8 +14,8 @@ use niagara_lab::{Data, Origin};
 use niagara_queries::{Advice, Limits, report, schema};
 use niagara_server::{Cache, Cancel, Cancelled, sweep_stale};
 
-use self::prove::{Proving, in_database};
-use crate::counting::{Counted, Counting};
+use self::prove::{ProofRun, in_database};
+use crate::counting::{QueryCount, QueryFindings};
 use crate::interrupt::on_ctrl_c;
 use crate::origin::origin;
 use crate::progress::Terminal;
@@ -103,7 +103,7 @@ fn counted_and_proven(
     (cache, cancel): (&Cache, &Cancel),
     terminal: &mut Terminal,
 ) -> Result<Advice> {
-    let counting = Counting {
+    let counting = QueryCount {
         capture: &args.capture,
         server: args.server.as_deref(),
         servers: &args.servers,
@@ -118,7 +118,7 @@ fn counted_and_proven(
             bytes: args.max_index_space,
         },
     };
-    let Counted {
+    let QueryFindings {
         mut advice,
         server,
         database,
@@ -126,7 +126,7 @@ fn counted_and_proven(
     if args.no_duels || advice.screened.chosen().next().is_none() {
         return Ok(advice);
     }
-    let proving = Proving {
+    let proving = ProofRun {
         server: &server,
         origin: &in_database(origin, &database),
         capture: &args.capture,

@@ -16,7 +16,7 @@ use niagara_server::{Cache, Cancelled, WorkFolder};
 use niagara_store::{Finding, TailGuard};
 
 use crate::cmd::session::OpenSession;
-use crate::counting::Counting;
+use crate::counting::QueryCount;
 use crate::interrupt::on_ctrl_c;
 use crate::load_args::{LoadArgs, WorkloadArg};
 use crate::ordinary_user::what_root_would_add;
@@ -179,7 +179,7 @@ pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
     opened.show(&question, &answered, &args.study)
 }
 
-/// Counts what the statements of a capture do, where there is one with its data: that is said before any lever is tried.
+/// Counts the work of a capture's statements before any lever is tried, where there is a capture with its data.
 ///
 /// # Errors
 /// Stopped; a folder that cannot be written.
@@ -193,7 +193,7 @@ fn queries(args: &TuneArgs, question: &StudyDescription) -> Result<Queries> {
     };
     let cancel = on_ctrl_c()?;
     let cache = Cache::open()?.stopping_with(cancel.clone());
-    let counting = Counting {
+    let counting = QueryCount {
         capture: path,
         server: Some(&question.server),
         servers: &args.study.servers,

@@ -29,7 +29,7 @@ const SHORTEST: Duration = Duration::from_secs(20);
 const ALPHA: f64 = 0.05;
 
 /// What the duels are about, and with what they are run.
-pub struct Proving<'a> {
+pub struct ProofRun<'a> {
     /// The server's name or path.
     pub server: &'a str,
     /// The user's data and configuration.
@@ -44,7 +44,7 @@ pub struct Proving<'a> {
     pub cancel: &'a Cancel,
 }
 
-impl Proving<'_> {
+impl ProofRun<'_> {
     /// What duels show of the advice's set within `time`.
     ///
     /// # Errors
