@@ -1,4 +1,4 @@
-//! What a running server shows of itself in ten seconds, read only: what it is, how it is set, where its time goes, what is wrong.
+//! A checkup reads a running server for ten seconds: its kind, its settings, where its time goes, and its faults. It changes nothing.
 //!
 //! The walk: [`read`] turns a connection into [`facts`], `rules` turn facts into findings (pure), `words` has their English, [`screen`]
 //! and [`html`] show them. Limits and evidence of rules are data (`data/checkup/rules.toml`), what settings do is known by the levers.

@@ -80,8 +80,8 @@ fn judge_evidence(scores: Evidence<'_>, plan: &LookPlan, rule: &Rule) -> Judgeme
 }
 
 /// What all scores say at a look of the plan that is at just this many of them; `None` between looks, and where the look could call
-/// nothing. A comparison that goes on after its verdict until its interval is narrow enough may end here: the interval holds at every
-/// look (Jennison & Turnbull's repeated confidence intervals).
+/// nothing. A comparison may continue after its verdict until its interval is narrow enough, and end here. The interval
+/// holds at every look (Jennison & Turnbull's repeated confidence intervals).
 pub fn at_look_on_nodes(scores: &[f64], nodes: &[usize], plan: &LookPlan) -> Option<Judgement> {
     let mut looks = plan.looks.iter();
     let look = looks.find(|look| look.duels == scores.len() && look.critical.is_some())?;

@@ -140,7 +140,7 @@ pub enum Disagreement {
     Below,
 }
 
-/// What is not yet right about a total beside its best part: figures that a reader can put side by side.
+/// How a total contradicts its best part, in figures that a reader compares; none where they agree.
 pub fn disagreement(total: &crate::Estimate, part: &crate::Estimate) -> Option<Disagreement> {
     if total.ratio < part.ratio && total.high < part.high {
         Some(Disagreement::Below)

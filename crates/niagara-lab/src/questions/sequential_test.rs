@@ -75,8 +75,8 @@ impl SequentialTest<'_> {
         }
     }
 
-    /// Of a test that goes on after its verdict: the judgement of all duels where they end at a look and are exact enough. What the
-    /// intervals showed has ended it, so that the look's own critical value holds, and not what the end of the time would allow.
+    /// The judgement of a test that continues after its verdict, once its duels end at a look and are exact enough. Its intervals have
+    /// ended it. So the look's own critical value holds, and not the one that the end of the time would allow.
     fn exact(&self, scores: &[f64], nodes: &[usize], plan: &LookPlan) -> Option<Judgement> {
         let width = self.narrow_to.filter(|_| !self.rule.to_the_end)?;
         let called = judge_on_nodes(scores, nodes, plan, &self.rule);

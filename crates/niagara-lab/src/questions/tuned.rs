@@ -255,7 +255,7 @@ impl TuneResult {
         Ok(())
     }
 
-    /// What a reader must know of the duels that decide whether levers are kept: that they were too few is told with what was dropped.
+    /// Adds warnings on the duels that decide whether levers are kept. The table of dropped levers says where they were too few.
     pub(crate) fn warn_of_trial(&mut self, what: &str, outcome: &TestOutcome) {
         let before = self.warnings.len();
         self.warn_of(what, outcome);
