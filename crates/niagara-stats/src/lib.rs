@@ -64,7 +64,9 @@ pub use race::{Found, ROUND_DUELS, Race, SIDE_BY_SIDE};
 pub use sample::{median, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
-pub use selection::{Disagreement, Selection, Trial, disagreement, is_worse, log_width};
+pub use selection::{
+    AGAIN_SHARE, Disagreement, Selection, Trial, disagreement, is_worse, log_width, meets, product,
+};
 pub use stability::{Stability, stability};
 pub use taken::{
     HALF_WEIGHT, InterferenceSlope, judged_as_measured, taken_difference, taken_more_from,

@@ -19,14 +19,18 @@ impl Trial {
     }
 }
 
+/// Share of the error probability that is kept for asking once more about levers that were dropped, where time is left.
+pub const AGAIN_SHARE: f64 = 0.2;
+
 /// The way from what a screening promoted to what is handed over.
 ///
 /// The first lever is tried alone against the start: it is what the application changes, such as the transport, or else the best one.
 /// All others together are tried on top of it. A group that is shown to help is halved, the less likely half first: the whole with it
 /// against the whole without it. One that is not shown to help is dropped.
 ///
-/// A lever is kept by one question only, of its own. With `alpha / levers` for each the probability that any lever is kept that does
-/// nothing is at most `alpha`; questions about groups keep nothing and may have `alpha` each.
+/// A lever is kept by a question of its own, or by one more after it was dropped. With `(1 - AGAIN_SHARE) alpha / levers` and
+/// `AGAIN_SHARE alpha / levers` for them the probability that any lever is kept that does nothing is at most `alpha`; questions about
+/// groups keep nothing and may have `alpha` each.
 #[derive(Debug, Clone)]
 pub struct Selection {
     /// Every lever, best first, without those that were dropped.
@@ -131,6 +135,24 @@ pub fn is_worse(ratio: &crate::Estimate, allowed: f64) -> bool {
     ratio.low > 1.0 + allowed
 }
 
+/// What independent ratios come to one after the other: their product, with an interval as wide as theirs make it.
+pub fn product(parts: &[crate::Estimate]) -> crate::Estimate {
+    let sum = |of: fn(&crate::Estimate) -> f64| parts.iter().map(of).sum::<f64>();
+    let log = sum(|part| part.ratio.ln());
+    let below = sum(|part| (part.ratio / part.low).ln().powi(2)).sqrt();
+    let above = sum(|part| (part.high / part.ratio).ln().powi(2)).sqrt();
+    crate::Estimate {
+        ratio: log.exp(),
+        low: (log - below).exp(),
+        high: (log + above).exp(),
+    }
+}
+
+/// Whether two intervals have a value in common.
+pub fn meets(one: &crate::Estimate, other: &crate::Estimate) -> bool {
+    one.low <= other.high && other.low <= one.high
+}
+
 /// What keeps a total and its best part from being told together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Disagreement {
@@ -223,6 +245,20 @@ mod tests {
         selection.answer(true);
         assert_eq!(selection.kept(), [0]);
         assert_eq!(selection.open(), [1, 2]);
+    }
+
+    #[test]
+    fn parts_multiply() {
+        let estimate = |low: f64, ratio: f64, high: f64| Estimate { ratio, low, high };
+        let parts = [estimate(1.08, 1.1, 1.12), estimate(1.18, 1.2, 1.22)];
+        let both = product(&parts);
+        assert!((both.ratio - 1.32).abs() < 1e-12, "{both:?}");
+        let widths = parts.map(|part| (part.high / part.ratio).ln());
+        let width = (both.high / both.ratio).ln();
+        assert!((width - widths[0].hypot(widths[1])).abs() < 1e-12);
+        assert!(meets(&both, &estimate(1.2, 1.27, 1.3)));
+        assert!(!meets(&both, &estimate(1.2, 1.22, 1.25)));
+        assert!(!meets(&estimate(1.2, 1.22, 1.25), &both));
     }
 
     #[test]

@@ -426,6 +426,26 @@ pub enum Finding {
         /// Both releases.
         releases: Releases,
     },
+    /// The total and the product of what its levers were shown to bring have no value in common.
+    TotalApartFromParts {
+        /// The total.
+        total: Estimate,
+        /// The product of the parts.
+        parts: Estimate,
+        /// How many parts.
+        levers: usize,
+    },
+    /// The time ended before the total agreed with its best part.
+    TotalLessSureThanPart {
+        /// What that lever is called.
+        title: String,
+        /// The total.
+        total: Estimate,
+        /// The part.
+        part: Estimate,
+        /// Whether the total lies below it; else its interval is the wider one.
+        is_below: bool,
+    },
     /// Throughput over all time and the median slice disagree.
     AllTimeDisagrees {
         /// What A and B are called: `the start`, `the final variant`.
@@ -494,6 +514,7 @@ impl Finding {
             | Self::FasterWhereBothSurvived { .. }
             | Self::FailedDuels { .. }
             | Self::StandsStill { .. }
+            | Self::TotalApartFromParts { .. }
             | Self::TrimmedProtocol
             | Self::FewInSlice { .. }
             | Self::AllTimeDisagrees {
@@ -526,6 +547,7 @@ impl Finding {
             | Self::LawMisses { .. }
             | Self::FewRounds { .. }
             | Self::SingleStarts
+            | Self::TotalLessSureThanPart { .. }
             | Self::SlowerDigests { .. } => Weight::Part,
             Self::QueriesFirst { .. }
             | Self::BeyondBudget { .. }

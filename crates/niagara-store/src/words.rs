@@ -927,6 +927,32 @@ impl Display for Finding {
                     releases.newer_beside().unwrap_or_default()
                 )
             }
+            Self::TotalApartFromParts {
+                total,
+                parts,
+                levers,
+            } => write!(
+                f,
+                "the total, {}, is apart from the product of its {}, {}: together they do not bring what each brings. Go by the total",
+                number::estimate(total),
+                number::count(*levers, "part"),
+                number::estimate(parts)
+            ),
+            Self::TotalLessSureThanPart {
+                title,
+                total,
+                part,
+                is_below,
+            } => write!(
+                f,
+                "the time ended while the total, {}, {} its best part, {title} {}: a longer --budget makes it surer",
+                number::estimate(total),
+                match is_below {
+                    true => "lay below",
+                    false => "was less sure than",
+                },
+                number::estimate(part)
+            ),
             Self::AllTimeDisagrees {
                 sides: [a, b],
                 all_time,

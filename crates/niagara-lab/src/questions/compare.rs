@@ -130,6 +130,7 @@ impl<'a> CompareRun<'a> {
             reserve_seconds: 0.0,
             must_answer: true,
             narrow_to: None,
+            best_part: None,
         }
     }
 

@@ -4,8 +4,8 @@
 use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{
-    AllTime, DuelTotals, ErrorBudget, Judgement, LookPlan, Rule, Verdict, at_look_on_nodes,
-    confidence_sequence, derive_seed, detectable_in, hold_against_all_time, judge_final_on_nodes,
+    AllTime, DuelTotals, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Verdict, at_look_on_nodes,
+    confidence_sequence, derive_seed, detectable_in, disagreement, hold_against_all_time, judge_final_on_nodes,
     judge_on_nodes, judged_as_measured, log_width, standard_deviation,
 };
 use niagara_store::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
@@ -49,6 +49,8 @@ pub(crate) struct SequentialTest<'a> {
     /// How wide its interval may be (log) before a gain ends it: time that is left makes the answer more exact. `None`: it ends with its
     /// verdict.
     pub narrow_to: Option<f64>,
+    /// What its best part alone was shown to bring: a gain ends it once the interval is no wider than that of the part, nor below it.
+    pub best_part: Option<Estimate>,
 }
 
 impl SequentialTest<'_> {
@@ -70,7 +72,10 @@ impl SequentialTest<'_> {
             None | Some(Verdict::Undetected) => false,
             Some(Verdict::Slower | Verdict::NotWorthwhile) => true,
             Some(Verdict::Faster) => self.exact(scores, nodes, plan).is_some_and(|judged| {
-                judged.estimate.low > 1.0 && log_width(&judged.estimate) <= width
+                let agrees = |part: &Estimate| disagreement(&judged.estimate, part).is_none();
+                judged.estimate.low > 1.0
+                    && log_width(&judged.estimate) <= width
+                    && self.best_part.as_ref().is_none_or(agrees)
             }),
         }
     }

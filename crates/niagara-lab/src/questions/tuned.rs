@@ -147,6 +147,37 @@ impl TuneResult {
         });
     }
 
+    /// What the duels of a lever alone say, in place of what earlier ones said.
+    pub(crate) fn take_own_duels(&mut self, index: usize, claim: Comparison) {
+        self.claims.retain(|(of, _)| *of != index);
+        self.claims.push((index, claim));
+    }
+
+    /// Levers that were dropped because too little was known of them, best first by the screening.
+    pub(crate) fn not_shown(&self) -> Vec<usize> {
+        let is_open = |dropped: &&DroppedLever| {
+            let is_unknown = matches!(
+                dropped.because,
+                DropReason::NotShown | DropReason::NotShownTogether { .. }
+            );
+            let claim = dropped.claim.as_deref().map(Comparison::judged);
+            let verdict = claim.and_then(|judged| judged.verdict);
+            is_unknown && !matches!(verdict, Some(Verdict::Slower | Verdict::NotWorthwhile))
+        };
+        let mut open: Vec<&DroppedLever> = self.dropped.iter().filter(is_open).collect();
+        let gain = |dropped: &DroppedLever| dropped.screened.effect.ratio;
+        open.sort_by(|x, y| gain(y).total_cmp(&gain(x)));
+        let ids: Vec<String> = open.iter().map(|one| one.screened.lever.clone()).collect();
+        self.places(&ids)
+    }
+
+    /// A dropped lever is handed over after all.
+    pub(crate) fn take_back(&mut self, index: usize) {
+        let ids = self.ids(&[index]);
+        self.dropped
+            .retain(|dropped| !ids.contains(&dropped.screened.lever));
+    }
+
     /// The titles of these candidates.
     pub(crate) fn titles(&self, places: &[usize]) -> Vec<String> {
         let title = |&index: &usize| self.candidates[index].lever.title().to_owned();

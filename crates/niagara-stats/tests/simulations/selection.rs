@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_stats::{
-    Disagreement, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Selection, Trial, Verdict,
+    AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Selection, Trial, Verdict,
     at_look_on_nodes, disagreement, is_worse, judge, judge_final, log_width,
 };
 use rand_chacha::ChaCha8Rng;
@@ -103,7 +103,8 @@ struct HandedOver {
 /// A whole selection with the duels that are left.
 fn tuned(bench: &mut Bench, plans: &mut Plans) -> HandedOver {
     let all: Vec<usize> = (0..bench.effects.len()).collect();
-    let alone = ErrorBudget::one_sided(ALPHA / all.len() as f64, 44);
+    let of_share = |share: f64| ErrorBudget::one_sided(share * ALPHA / all.len() as f64, 44);
+    let [alone, again] = [1.0 - AGAIN_SHARE, AGAIN_SHARE].map(of_share);
     let group = ErrorBudget::one_sided(ALPHA, 44);
     let mut selection = Selection::new(&all, 0);
     let mut best: Option<Estimate> = None;
@@ -124,10 +125,25 @@ fn tuned(bench: &mut Bench, plans: &mut Plans) -> HandedOver {
         }
         selection.answer(is_shown);
     }
-    HandedOver {
-        kept: selection.kept(),
-        best,
+    let mut kept = selection.kept();
+    for &lever in selection.dropped() {
+        let fewest = again.fewest_duels().expect("some number does");
+        if bench.left < fewest {
+            break;
+        }
+        let trial = Trial {
+            without: kept.clone(),
+            with: [kept.as_slice(), &[lever]].concat(),
+            levers: vec![lever],
+        };
+        let plan = plans.of(&again, (bench.left / 2).clamp(fewest, EXACT));
+        let judged = bench.ask(&trial, &plan);
+        if judged.verdict == Some(Verdict::Faster) {
+            best = best.or(Some(judged.estimate));
+            kept.push(lever);
+        }
     }
+    HandedOver { kept, best }
 }
 
 /// A socket that helps much, a setting that helps, four that do nothing.

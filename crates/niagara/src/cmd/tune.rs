@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use niagara_lab::lever::{self, Risk};
 use niagara_lab::{
@@ -275,6 +275,12 @@ fn lever_of(advice: &Advice, cache: &Cache) -> Result<Option<WorkFolder>> {
 /// A lever that does not exist; a load that means nothing.
 fn question(args: &TuneArgs) -> Result<StudyDescription> {
     let levers = lever::load(&args.study.levers)?;
+    if matches!(args.keep, KeepArg::Screened) && args.guard.is_some_and(|of| of != TailGuard::Off) {
+        bail!(
+            "--guard leaves out the lever that makes a tail worse, and --keep screened leaves none out\n\
+             remedy: give one of them"
+        );
+    }
     let tune = TuneQuestion {
         allow: args.allow.clone(),
         app_local: args.app == App::Local,

@@ -1,8 +1,12 @@
 //! What was promoted has to earn its place: levers are handed over that fresh duels of their own showed to help, and no others.
 
 use anyhow::Result;
-use niagara_stats::{ErrorBudget, Selection, Trial, Verdict};
-use niagara_store::{Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Goal, Phase};
+use niagara_stats::{
+    AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, Verdict, disagreement, meets, product,
+};
+use niagara_store::{
+    Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,
+};
 
 use super::{BEFORE_FINAL, TuneRun, stop_if_interrupted};
 use crate::asking::question::MAX_DUELS;
@@ -21,6 +25,8 @@ use crate::variants::candidate::with_all;
 const QUESTIONS_AHEAD: usize = 3;
 /// Duels of a question at the most, in those of its first look.
 const MOST_LOOKS: usize = 3;
+/// What the subject of a question begins with that is asked once more.
+const AGAIN: &str = "again ";
 
 impl TuneRun<'_> {
     /// The lever that is asked about alone, before all others: what the application has to change, so that the files are judged over the
@@ -39,7 +45,9 @@ impl TuneRun<'_> {
         promoted: &[usize],
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let alone = rung_errors(self.options.alpha, promoted.len(), MAX_DUELS);
+        let alpha = self.options.alpha;
+        let errors_alone = |share: f64| rung_errors(share * alpha, promoted.len(), MAX_DUELS);
+        let alone = errors_alone(1.0 - AGAIN_SHARE);
         let first_alone = first_look_seconds(study, alone, self.couples);
         self.judge_whole(study, promoted, first_alone, observer)?;
         let mut selection = Selection::new(promoted, self.first(promoted));
@@ -67,8 +75,44 @@ impl TuneRun<'_> {
             self.found.drop_lever(index, None, DropReason::TimeEnded);
         }
         self.found.undecided = undecided;
-        let kept = selection.kept();
+        let mut kept = selection.kept();
+        self.ask_again(study, &mut kept, errors_alone(AGAIN_SHARE), observer)?;
+        // Best first, as they were promoted.
+        let place = |index: &usize| promoted.iter().position(|other| other == index);
+        kept.sort_by_key(place);
         self.judge_kept(study, promoted, kept, observer)
+    }
+
+    /// Asks once more about levers that were dropped because too little was known, best first: for as long as more is left than the total
+    /// needs.
+    fn ask_again(
+        &mut self,
+        study: &mut Study,
+        kept: &mut Vec<usize>,
+        errors: ErrorBudget,
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let look = first_look_seconds(study, errors, self.couples);
+        for index in self.found.not_shown() {
+            let subject = format!("{AGAIN}{}", self.found.ids(&[index]).concat());
+            let needed = look + 2.0 * self.reserved_for_total(study, true);
+            let has_time = study.recall_or(&checkpoint::is_asked(&subject), || {
+                Ok(study.left_seconds() >= needed)
+            })?;
+            if !has_time {
+                break;
+            }
+            let trial = Trial {
+                without: kept.clone(),
+                with: [kept.as_slice(), &[index]].concat(),
+                levers: vec![index],
+            };
+            if self.ask(study, &trial, &subject, errors, observer)? {
+                kept.push(index);
+                self.found.take_back(index);
+            }
+        }
+        Ok(())
     }
 
     /// Seconds that stay for the total and the profile.
@@ -165,7 +209,7 @@ impl TuneRun<'_> {
             .and_then(|found| self.options.guard.broken_by(found));
         let is_kept = is_shown && is_sound && (tail.is_none() || !trial.is_of_one());
         if let ([index], Some(claim)) = (trial.levers.as_slice(), &found) {
-            self.found.claims.push((*index, claim.clone()));
+            self.found.take_own_duels(*index, claim.clone());
         }
         if !is_kept {
             let because = match (&found, tail) {
@@ -266,8 +310,9 @@ impl TuneRun<'_> {
             }
             round += 1;
         }
-        if self.found.total.is_none() {
-            self.fall_back(study, &kept, observer)?;
+        match self.found.total.is_none() {
+            true => self.fall_back(study, &kept, observer)?,
+            false => self.hold_total_against_parts(&kept),
         }
         self.found.add_whole(promoted);
         self.keep_summary(study)
@@ -307,13 +352,11 @@ impl TuneRun<'_> {
         self.found.hand_over(kept);
         let base = self.options.base.clone();
         let last = self.found.last.clone();
-        let test = self.test(
-            Phase::Total,
-            subject,
-            &base,
-            &last,
-            self.options.total_errors(),
-        );
+        let errors = self.options.total_errors();
+        let test = SequentialTest {
+            best_part: self.best_part(kept).map(|(_, effect)| effect),
+            ..self.test(Phase::Total, subject, &base, &last, errors)
+        };
         observer.see(Event::Stage {
             name: "total",
             seconds: study.left_seconds(),
@@ -330,6 +373,49 @@ impl TuneRun<'_> {
         });
         self.keep_summary(study)?;
         stop_if_interrupted(&outcome)
+    }
+
+    /// What the duels of each of these levers say of it.
+    fn parts(&self, kept: &[usize]) -> Vec<(usize, Estimate)> {
+        let effect = |&index: &usize| {
+            let claim = self.found.claim_of(index)?;
+            Some((index, claim.judged().estimate))
+        };
+        kept.iter().filter_map(effect).collect()
+    }
+
+    /// The largest of them, where there are several: one alone is the total.
+    fn best_part(&self, kept: &[usize]) -> Option<(usize, Estimate)> {
+        let parts = self.parts(kept).into_iter().filter(|_| kept.len() > 1);
+        parts.max_by(|x, y| x.1.ratio.total_cmp(&y.1.ratio))
+    }
+
+    /// Says where the total and its parts do not go together.
+    fn hold_total_against_parts(&mut self, kept: &[usize]) {
+        let Some(total) = &self.found.total else {
+            return;
+        };
+        let total = total.judged().estimate;
+        let parts: Vec<Estimate> = self.parts(kept).into_iter().map(|part| part.1).collect();
+        let together = product(&parts);
+        let finding = if !parts.is_empty() && !meets(&total, &together) {
+            Some(Finding::TotalApartFromParts {
+                total,
+                parts: together,
+                levers: parts.len(),
+            })
+        } else {
+            self.best_part(kept).and_then(|(index, part)| {
+                let is_below = disagreement(&total, &part)? == Disagreement::Below;
+                Some(Finding::TotalLessSureThanPart {
+                    title: self.found.titles(&[index]).concat(),
+                    total,
+                    part,
+                    is_below,
+                })
+            })
+        };
+        self.found.warnings.extend(finding.map(Into::into));
     }
 
     /// The lever that makes a percentile worse most, by its own duels or else by the screening; `None` where none does.
@@ -392,9 +478,12 @@ impl TuneRun<'_> {
         }
         self.found.hand_over(&[index]);
         self.found.total = Some(claim);
+        let id = self.found.ids(&[index]).concat();
+        let again = format!("{AGAIN}{id}");
+        let is_again = study.recall(&checkpoint::is_asked(&again))? == Some(true);
         self.found.total_of = Some(DuelsOf {
             phase: Phase::Claim,
-            subject: self.found.ids(&[index]).join("+"),
+            subject: if is_again { again } else { id },
         });
         Ok(())
     }

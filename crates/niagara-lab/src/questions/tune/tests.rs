@@ -390,6 +390,11 @@ const TAIL: &str = "join-buffer-large";
 /// The default of what the latter sets.
 const JOIN_BUFFER: &str = "262144";
 
+/// The subject of the duels that ask about a lever once more.
+fn again(id: &str) -> String {
+    format!("again {id}")
+}
+
 /// Keeps that the final variant of these candidates passed its checks: they take minutes.
 fn keep_checked(study: &Study, options: &TuneOptions, chosen: &[usize]) -> Result<()> {
     let last = with_all(&options.base, &options.candidates, chosen);
@@ -428,8 +433,9 @@ fn only_levers_that_earned_it_are_handed_over() {
             study.keep(&checkpoint::promoted(), &promoted.to_vec())?;
             study.keep(&checkpoint::searching(), &Vec::new())?;
             study.keep(&checkpoint::ended(Phase::Whole, ""), &5)?;
-            // Two duels show nothing.
+            // Two duels show nothing, and it is asked once more.
             study.keep(&checkpoint::ended(Phase::Claim, IDLE), &2)?;
+            study.keep(&checkpoint::ended(Phase::Claim, &again(IDLE)), &3)?;
             study.keep(&checkpoint::ended(Phase::Total, ""), &6)?;
             keep_checked(study, &options, &[0])
         });
@@ -453,6 +459,8 @@ fn only_levers_that_earned_it_are_handed_over() {
         .map(|duel| duel.subject.as_str())
         .collect();
     assert!(asked.contains(&group.as_str()), "{asked:?}");
+    let is_again = |subject: &&&str| **subject == again(IDLE);
+    assert_eq!(asked.iter().filter(is_again).count(), 3, "{asked:?}");
     // The total is of what is handed over, in duels of its own.
     assert_eq!(of_phases(&watching.duels)[2], 6);
     assert!(
@@ -501,6 +509,8 @@ fn a_lever_that_does_nothing_is_not_handed_over() {
                 (Phase::Whole, ""),
                 (Phase::Claim, IDLE),
                 (Phase::Claim, TAIL),
+                (Phase::Claim, &again(IDLE)),
+                (Phase::Claim, &again(TAIL)),
             ] {
                 study.keep(&checkpoint::ended(phase, subject), &2)?;
             }
