@@ -126,7 +126,65 @@ pub struct TargetValue {
     pub value: String,
 }
 
+/// The machine that a deployment goes to, as far as it is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TargetMachine {
+    /// Its CPUs.
+    pub cpus: Option<u32>,
+    /// The bytes of memory that the server may have there.
+    pub memory: Option<u64>,
+}
+
+impl TargetMachine {
+    fn size(&self, follows: Follows) -> Option<u64> {
+        match follows {
+            Follows::Cpus => self.cpus.map(u64::from),
+            Follows::Memory => self.memory,
+        }
+    }
+}
+
+impl Deployment {
+    /// With the values of this machine in place of those that were measured, where they follow what is told of it.
+    pub fn for_machine(mut self, machine: &TargetMachine) -> Self {
+        for size in &mut self.sizes {
+            let Some(at) = machine.size(size.follows) else {
+                continue;
+            };
+            size.target = size.at(at).or(size.target.take());
+            self.config
+                .insert(size.variable.clone(), size.installed().to_owned());
+        }
+        self
+    }
+}
+
 impl TargetSize {
+    /// The value on a machine of `size`: between two known ones in proportion, beyond the last one that of the last. `None` where
+    /// values are no numbers, and this size is not among them.
+    fn at(&self, size: u64) -> Option<TargetValue> {
+        let of = |value: String| Some(TargetValue { size, value });
+        if let Some(known) = self.at.iter().find(|at| at.size == size) {
+            return of(known.value.clone());
+        }
+        let mut known: Vec<(u64, f64)> = (self.at.iter())
+            .filter_map(|at| Some((at.size, at.value.parse().ok()?)))
+            .collect();
+        known.push((self.here, self.measured.parse().ok()?));
+        known.sort_by_key(|(at, _)| *at);
+        let above = known.iter().position(|(at, _)| *at >= size);
+        let value = match above {
+            None => known.last()?.1,
+            Some(0) => known[0].1,
+            Some(place) => {
+                let ((from, low), (to, high)) = (known[place - 1], known[place]);
+                let share = (size - from) as f64 / (to - from) as f64;
+                low + share * (high - low)
+            }
+        };
+        of(format!("{:.0}", value.round()))
+    }
+
     /// What is installed on the machine that it goes to.
     pub fn installed(&self) -> &str {
         self.target
@@ -179,4 +237,62 @@ pub struct DeployBuild {
     /// SHA-256 of the binary that was measured and checked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sha256: Option<String>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(follows: Follows, here: (u64, &str), at: &[(u64, &str)]) -> TargetSize {
+        let value = |(size, value): &(u64, &str)| TargetValue {
+            size: *size,
+            value: (*value).to_owned(),
+        };
+        TargetSize {
+            variable: "v".to_owned(),
+            follows,
+            measured: here.1.to_owned(),
+            here: here.0,
+            at: at.iter().map(value).collect(),
+            target: None,
+        }
+    }
+
+    #[test]
+    fn values_of_other_machines_are_in_proportion() {
+        let counts = sizes(Follows::Cpus, (2, "4"), &[(1, "2"), (8, "16"), (16, "32")]);
+        let value = |size: u64| counts.at(size).expect("numbers").value;
+        assert_eq!(
+            [1, 2, 8, 12, 64].map(value),
+            ["2", "4", "16", "24", "32"].map(str::to_owned)
+        );
+        let words = sizes(Follows::Cpus, (2, "small"), &[(8, "large")]);
+        assert_eq!(words.at(8).expect("known").value, "large");
+        assert_eq!(words.at(9), None);
+    }
+
+    #[test]
+    fn a_deployment_takes_the_values_of_the_machine_that_it_goes_to() {
+        let pool = sizes(Follows::Memory, (8 << 30, "4294967296"), &[]);
+        let counts = TargetSize {
+            variable: "c".to_owned(),
+            ..sizes(Follows::Cpus, (2, "2"), &[(8, "8")])
+        };
+        let found = Deployment {
+            config: [("v", "4294967296"), ("c", "2")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+            sizes: vec![pool, counts],
+            ..Deployment::default()
+        };
+        let machine = TargetMachine {
+            cpus: Some(8),
+            memory: None,
+        };
+        let there = found.for_machine(&machine);
+        assert_eq!(there.config["c"], "8");
+        assert_eq!(there.config["v"], "4294967296");
+        assert_eq!(there.sizes[1].installed(), "8");
+        assert_eq!(there.sizes[0].target, None);
+    }
 }

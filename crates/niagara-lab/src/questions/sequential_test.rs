@@ -4,9 +4,10 @@
 use anyhow::Result;
 use niagara_load::counted;
 use niagara_stats::{
-    AllTime, DuelTotals, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Verdict, at_look_on_nodes,
-    confidence_sequence, derive_seed, detectable_in, disagreement, hold_against_all_time, judge_final_on_nodes,
-    judge_on_nodes, judged_as_measured, log_width, standard_deviation,
+    AllTime, DuelTotals, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Verdict,
+    at_look_on_nodes, confidence_sequence, derive_seed, detectable_in, disagreement,
+    hold_against_all_time, judge_final_on_nodes, judge_on_nodes, judged_as_measured, log_width,
+    standard_deviation,
 };
 use niagara_store::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
 

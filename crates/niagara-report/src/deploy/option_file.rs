@@ -92,7 +92,14 @@ fn elsewhere(size: &TargetSize) -> String {
     let others: Vec<String> = others
         .map(|at| format!("{} on {}", value(&at.value), of(at.size)))
         .collect();
-    format!("{measured}; it follows the machine: {}", others.join(", "))
+    let option = match size.follows {
+        Follows::Cpus => "--cpus N",
+        Follows::Memory => "--memory SIZE",
+    };
+    format!(
+        "{measured}; it follows the machine: {}. `niagara report DIR --format files {option}` writes this file for another one",
+        others.join(", ")
+    )
 }
 
 /// What a variable overrides, in words.

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use niagara_stats::{
-    AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Selection, Trial, Verdict,
-    at_look_on_nodes, disagreement, is_worse, judge, judge_final, log_width,
+    AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Selection, Trial,
+    Verdict, at_look_on_nodes, disagreement, is_worse, judge, judge_final, log_width,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;

@@ -7,13 +7,14 @@ use std::process::ExitCode;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use niagara_check::fault_of;
+use niagara_lab::quantity::bytes;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
     DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Files, Report, Sides, View, diagnosed_profiles,
     limits_in_short, may_deploy, node_account_lines, number, wrapped,
 };
 use niagara_server::{Cache, file_digest};
-use niagara_store::{DeployBuild, NodeAccount, Store, Summary, Warning};
+use niagara_store::{DeployBuild, NodeAccount, Store, Summary, TargetMachine, Warning};
 use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
@@ -41,6 +42,14 @@ pub struct ReportArgs {
     /// As text: everything, each lever that was not tried with its reason; of two studies, also what does not differ
     #[arg(long)]
     pub verbose: bool,
+    /// With --format files: CPUs of the machine that deploy/ goes to
+    ///
+    /// Counts that follow the CPUs are written for it, in place of those that were measured.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
+    pub cpus: Option<u32>,
+    /// With --format files: memory that the server may have there, as in 64G
+    #[arg(long, value_name = "SIZE", value_parser = bytes)]
+    pub memory: Option<u64>,
 }
 
 impl ReportArgs {
@@ -48,10 +57,29 @@ impl ReportArgs {
     pub fn format(&self) -> Format {
         if self.json { Format::Json } else { self.format }
     }
+
+    /// The machine that deploy/ goes to.
+    ///
+    /// # Errors
+    /// It is told, and no deploy/ is written.
+    fn machine(&self) -> Result<TargetMachine> {
+        let machine = TargetMachine {
+            cpus: self.cpus,
+            memory: self.memory,
+        };
+        if machine != TargetMachine::default() && self.format() != Format::Files {
+            bail!(
+                "--cpus and --memory are for deploy/, which is not written\n\
+                 remedy: add --format files"
+            );
+        }
+        Ok(machine)
+    }
 }
 
 pub fn run(args: ReportArgs) -> Result<ExitCode> {
     let format = args.format();
+    let machine = args.machine()?;
     if let [first, second] = args.folders.as_slice() {
         let both = [
             (first.as_path(), opened(first)?),
@@ -94,7 +122,7 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         Format::Json => print_result(&summary, &store, &folder, Shown::Json)?,
         Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
         Format::Html => say_text!("{}", niagara_report::html(&Report::load(&store)?)),
-        Format::Files => write_files(&folder, &store)?,
+        Format::Files => write_files(&folder, &store, &machine)?,
         Format::Csv => {}
     }
     Ok(ExitCode::SUCCESS)
@@ -113,9 +141,14 @@ fn opened(folder: &Path) -> Result<Store> {
 }
 
 /// Writes report.html and report.md into the study's folder, and deploy/ where something was proven. All of it comes
-/// from the results alone, so that it can be done again at any time.
-pub fn write_files(folder: &Path, store: &Store) -> Result<()> {
-    let report = Report::load(store)?;
+/// from the results alone, so that it can be done again at any time, and for another `machine`.
+pub fn write_files(folder: &Path, store: &Store, machine: &TargetMachine) -> Result<()> {
+    let mut report = Report::load(store)?;
+    if let Some(summary) = &mut report.summary {
+        let header = summary.header_mut();
+        let deployment = header.deployment.take();
+        header.deployment = deployment.map(|found| found.for_machine(machine));
+    }
     write(&folder.join("report.html"), &niagara_report::html(&report))?;
     write(
         &folder.join("report.md"),

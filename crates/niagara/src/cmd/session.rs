@@ -7,6 +7,7 @@ use anyhow::{Context, Result, bail};
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::{Answer, FleetOptions, Found, Inventory, Question, Session, StudyDescription};
 use niagara_server::{Cancel, Catalog};
+use niagara_store::TargetMachine;
 
 use crate::client;
 use crate::cmd::fleet::{fleet_options, too_many_nodes};
@@ -104,7 +105,7 @@ impl OpenSession {
         let mut written = Ok(());
         if let Found::Summary(summary) = &answered.found {
             // A page that cannot be written, as on a full disk, keeps no result from whoever waited for it.
-            written = write_files(study.folder(), study.store());
+            written = write_files(study.folder(), study.store(), &TargetMachine::default());
             print_result(summary, study.store(), study.folder(), Shown::asked(args))?;
         }
         let mut steps = Ok(());

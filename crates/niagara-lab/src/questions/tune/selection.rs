@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use niagara_stats::{
-    AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, Verdict, disagreement, meets, product,
+    AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, Verdict, disagreement,
+    meets, product,
 };
 use niagara_store::{
     Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use niagara_store::{NotTried, Summary, TuneSummary};
+use niagara_store::{Follows, NotTried, Summary, TargetSize, TuneSummary};
 
 use super::View;
 use super::screen::{Paint, Screen};
@@ -42,6 +42,9 @@ impl Screen {
         let mut next = None;
         if let Some(deploy) = &files.deploy {
             self.line(&format!("deploy:  {}", deploy.display()));
+            if let Some(text) = sizes_elsewhere(summary, files) {
+                self.wrapped("sizes:   ", &text, Paint::Plain);
+            }
             next = Some(
                 "read deploy/README.md: how to apply, check and undo it; first on a replica or a test server",
             );
@@ -171,6 +174,36 @@ fn next_step(tune: &TuneSummary) -> Option<&'static str> {
             "a longer --budget sees smaller gains; `niagara report --verbose` lists what was not tried; another --workload may \
              have more to gain"
         }
+    })
+}
+
+/// Which values of what is handed over follow the machine, and the command that writes them for another one.
+fn sizes_elsewhere(summary: &Summary, files: &Files) -> Option<String> {
+    let deployment = summary.header().deployment.as_ref()?;
+    let open: Vec<&TargetSize> = (deployment.sizes.iter())
+        .filter(|size| size.target.is_none())
+        .collect();
+    let option = |follows, text| {
+        let mut of = open.iter();
+        of.any(|size| size.follows == follows).then_some(text)
+    };
+    let options: Vec<&str> = [
+        option(Follows::Cpus, "--cpus N"),
+        option(Follows::Memory, "--memory SIZE"),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let names: Vec<&str> = open.iter().map(|size| size.variable.as_str()).collect();
+    (!open.is_empty()).then(|| {
+        format!(
+            "{} for this machine; for another one: {} report {} --format files {}",
+            names.join(", "),
+            files.program,
+            files.named.as_deref().unwrap_or_default(),
+            options.join(" ")
+        )
+        .replace("  ", " ")
     })
 }
 
