@@ -26,6 +26,7 @@ mod work;
 
 pub use advice::{Advice, Request, advise};
 pub use copy::DataCopy;
-pub use observe::{Deadline, Selection, observe, refresh_statistics};
+pub use observe::{Deadline, PlannedDigest, Selection, observe, plans, refresh_statistics};
+pub use plan::{Access, Plan, TableAccess};
 pub use proof::{DigestTrial, IndexTrial, Proof, Trial};
 pub use screen::{Fate, Limits};

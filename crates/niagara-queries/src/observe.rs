@@ -127,6 +127,19 @@ pub struct Change {
     pub rows: f64,
 }
 
+/// A digest and the server's plan of it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PlannedDigest {
+    /// Its number.
+    pub digest: String,
+    /// Its text, without literals.
+    pub text: String,
+    /// Its share of the capture's time, 0 to 1.
+    pub share: f64,
+    /// The plan.
+    pub plan: Plan,
+}
+
 /// Until when there is time.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadline(Instant);
@@ -172,7 +185,6 @@ pub fn observe(
     let all: Vec<&DigestInfo> = info.digests.iter().filter(reads).collect();
     let matters = those_that_matter(&all, selection);
     let mut left = matters.iter().filter(|matters| **matters).count();
-    let number = |digest: &DigestInfo| Digest(u64::from_str_radix(&digest.digest, 16).unwrap_or(0));
     let wanted: HashMap<Digest, usize> = (all.iter().enumerate())
         .map(|(place, digest)| (number(digest), if matters[place] { SAMPLES } else { 1 }))
         .collect();
@@ -198,6 +210,46 @@ pub fn observe(
         observed.push(one);
     }
     Ok(observed)
+}
+
+/// How the server plans the digests of a capture that matter, by one sample of each. Nothing is executed.
+///
+/// # Errors
+/// The capture cannot be read; the server is lost.
+pub fn plans(
+    copy: &mut DataCopy,
+    (capture, info): (&Path, &Info),
+    usual_database: &str,
+    selection: Selection,
+) -> Result<Vec<PlannedDigest>> {
+    let catalog = copy.catalog()?;
+    let reads = |digest: &&DigestInfo| matches!(digest.class, Class::Read | Class::Write);
+    let all: Vec<&DigestInfo> = info.digests.iter().filter(reads).collect();
+    let matters = those_that_matter(&all, selection);
+    let matters: Vec<&DigestInfo> = (all.into_iter().zip(matters))
+        .filter_map(|(digest, matters)| matters.then_some(digest))
+        .collect();
+    let wanted = matters.iter().map(|digest| (number(digest), 1)).collect();
+    let mut sampled = samples(capture, &wanted)?;
+    let mut planned = Vec::new();
+    for digest in matters {
+        let samples = sampled.remove(&number(digest)).unwrap_or_default();
+        let mut one = Observed::new(digest, true);
+        one.structures(copy, &catalog, &samples, usual_database)?;
+        one.explain(copy)?;
+        planned.extend(one.plan.map(|plan| PlannedDigest {
+            digest: digest.digest.clone(),
+            text: digest.text.clone(),
+            share: digest.share,
+            plan,
+        }));
+    }
+    Ok(planned)
+}
+
+/// The number of a digest.
+fn number(digest: &DigestInfo) -> Digest {
+    Digest(u64::from_str_radix(&digest.digest, 16).unwrap_or(0))
 }
 
 /// Of the digests, sorted by their share, those that make up most of the time, and those that read most rows: how long a statement

@@ -39,6 +39,20 @@ impl Access {
         }
     }
 
+    /// Its name in records.
+    pub fn code(self) -> &'static str {
+        match self {
+            Self::Scan => "scan",
+            Self::IndexScan => "index_scan",
+            Self::Range => "range",
+            Self::Lookup => "lookup",
+            Self::UniqueLookup => "unique_lookup",
+            Self::Merge => "merge",
+            Self::Words => "words",
+            Self::Other => "other",
+        }
+    }
+
     /// Whether it reads from one end to the other.
     pub fn is_scan(self) -> bool {
         matches!(self, Self::Scan | Self::IndexScan)

@@ -63,6 +63,11 @@ fn comparison() {
 }
 
 #[test]
+fn upgrade() {
+    formats("upgrade", &Summary::Compare(Box::new(fixture::upgrade())));
+}
+
+#[test]
 fn ladder() {
     formats("ladder", &Summary::Ladder(Box::new(fixture::ladder())));
 }

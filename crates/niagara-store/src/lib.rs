@@ -62,7 +62,9 @@ pub use summary::{
     CompareSummary, Comparison, FailedSide, NotTried, OnNodes, Rung, Screened, Searched,
     SearchedRange, Summary, TailEffect, Together, TuneSummary,
 };
-pub use upgrade::{ChangedDefault, LostSetting, Upgrade, UpgradeObstacle};
+pub use upgrade::{
+    ChangedDefault, ChangedPlan, LostSetting, PlanOutline, TableRead, Upgrade, UpgradeObstacle,
+};
 pub use warning::{
     AllTimeMeaning, BusySide, Control, Finding, PointFailure, SlowSide, TakenEvidence, Warning,
     Weight,

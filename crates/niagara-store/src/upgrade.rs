@@ -15,6 +15,8 @@ pub struct Upgrade {
     pub obstacles: Vec<UpgradeObstacle>,
     /// Whether answers were compared for the whole capture: else what is not here was not looked for everywhere.
     pub is_whole: bool,
+    /// Statements that B plans otherwise, those that take most of the captured time first. A plan alone speaks against nothing.
+    pub changed_plans: Vec<ChangedPlan>,
     /// Settings of the configuration that B's server does not take.
     pub lost_settings: Vec<LostSetting>,
     /// Variables that decide what statements mean, and that the configuration leaves to servers whose defaults differ.
@@ -47,6 +49,58 @@ pub enum UpgradeObstacle {
         /// Their share.
         share: f64,
     },
+}
+
+/// A statement that the new server plans otherwise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ChangedPlan {
+    /// The number of its digest.
+    pub digest: String,
+    /// The statement without literals, cut where it is long.
+    pub text: String,
+    /// Its share of the captured time, 0 to 1.
+    pub share: f64,
+    /// A's plan.
+    pub from: PlanOutline,
+    /// B's plan.
+    pub to: PlanOutline,
+}
+
+/// A plan, as far as two releases are compared by it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PlanOutline {
+    /// The tables in the order in which they are read.
+    pub tables: Vec<TableRead>,
+    /// Rows are sorted.
+    pub is_sorted: bool,
+    /// A temporary table is made.
+    pub is_buffered: bool,
+}
+
+impl PlanOutline {
+    /// Whether another plan reads the same tables in the same order by the same indexes, and sorts and buffers as this one does.
+    pub fn is_like(&self, other: &Self) -> bool {
+        let same_read = |(one, other): (&TableRead, &TableRead)| {
+            one.table == other.table && one.access == other.access && one.key == other.key
+        };
+        self.tables.len() == other.tables.len()
+            && self.tables.iter().zip(&other.tables).all(same_read)
+            && (self.is_sorted, self.is_buffered) == (other.is_sorted, other.is_buffered)
+    }
+}
+
+/// How a plan reads a table.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TableRead {
+    /// What the statement calls it.
+    pub table: String,
+    /// The way: `scan`, `index_scan`, `range`, `lookup`, `unique_lookup`, `merge`, `words`, `other`.
+    pub access: String,
+    /// The index.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub key: Option<String>,
+    /// Rows that the server expects for each execution of this step.
+    pub rows: f64,
 }
 
 /// A setting that the new server does not take.
@@ -128,9 +182,42 @@ mod tests {
             to: "MariaDB 10.11.19".into(),
             obstacles: UpgradeObstacle::of(answers, &[]),
             is_whole: answers.transactions == answers.of_transactions,
+            changed_plans: Vec::new(),
             lost_settings: Vec::new(),
             changed_defaults: Vec::new(),
         }
+    }
+
+    #[test]
+    fn plans_differ_by_order_way_and_index() {
+        let read = |table: &str, access: &str, key: Option<&str>| TableRead {
+            table: table.to_owned(),
+            access: access.to_owned(),
+            key: key.map(str::to_owned),
+            rows: 1.0,
+        };
+        let plan = |tables: &[TableRead]| PlanOutline {
+            tables: tables.to_vec(),
+            ..PlanOutline::default()
+        };
+        let (item, line) = (
+            read("item", "scan", None),
+            read("line", "lookup", Some("item")),
+        );
+        let first = plan(&[item.clone(), line.clone()]);
+        let more_rows = TableRead {
+            rows: 900.0,
+            ..item.clone()
+        };
+        assert!(first.is_like(&plan(&[more_rows, line.clone()])));
+        assert!(!first.is_like(&plan(&[line.clone(), item.clone()])));
+        assert!(!first.is_like(&plan(&[item.clone(), read("line", "lookup", Some("id"))])));
+        assert!(!first.is_like(&plan(&[item])));
+        let sorted = PlanOutline {
+            is_sorted: true,
+            ..first.clone()
+        };
+        assert!(!first.is_like(&sorted));
     }
 
     #[test]

@@ -288,6 +288,8 @@ fn an_upgrade_that_breaks_statements_is_unsafe() {
         // A reserved word of MySQL from 8.0 on.
         let sql = match number % 4 {
             0 => format!("SELECT stock AS rank FROM item WHERE id = {id}"),
+            // MariaDB sorts groups, MySQL does not.
+            1 => format!("SELECT stock, COUNT(*) FROM item WHERE id < {id} GROUP BY stock"),
             _ => format!("SELECT stock FROM item WHERE id = {id}"),
         };
         log.add(5 + number % 4, &sql, 100, (1, 0));
@@ -305,6 +307,13 @@ fn an_upgrade_that_breaks_statements_is_unsafe() {
     };
     assert_eq!(digest.error.as_ref().map(|error| error.code), Some(1064));
     assert_eq!((digest.executions, digest.differing), (100, 100));
+    let plans = upgrade.changed_plans.iter();
+    let grouped = plans.clone().find(|plan| plan.text.contains("group by"));
+    let grouped = grouped.unwrap_or_else(|| panic!("{upgrade:?}"));
+    assert!(
+        grouped.from.is_sorted && !grouped.to.is_sorted,
+        "{grouped:?}"
+    );
     let modes = upgrade.changed_defaults.iter();
     assert!(
         modes.clone().any(|changed| changed.name == "sql_mode"),
@@ -313,7 +322,8 @@ fn an_upgrade_that_breaks_statements_is_unsafe() {
     let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
         screen.contains("Not safe to upgrade from MariaDB 10.11")
-            && screen.contains("1 statement fails (error 1064)"),
+            && screen.contains("1 statement fails (error 1064)")
+            && screen.contains("Plans that changed"),
         "{screen}"
     );
 }

@@ -730,7 +730,7 @@ impl Workbench {
     }
 
     /// The database that the load of a variant is in.
-    fn database(&self, variant: &Variant) -> &str {
+    pub(crate) fn database(&self, variant: &Variant) -> &str {
         let prepared = self.prepared_servers.get(&station_name(variant));
         prepared.map_or(LOAD_DATABASE, |prepared| &prepared.database)
     }

@@ -4,8 +4,8 @@ use anyhow::{Result, bail};
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
 use niagara_store::{
-    About, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels, Phase, Reason,
-    SameAnswers, StudyHeader, Summary, Upgrade, Warning,
+    About, ChangedPlan, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels,
+    Phase, Reason, SameAnswers, StudyHeader, Summary, Upgrade, Warning,
 };
 
 use crate::asking::question::StudyDescription;
@@ -14,6 +14,7 @@ use crate::duels::duel_plan::{expected_sd, unit_seconds};
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, wrong_build};
+use crate::questions::changed_plans::changed_plans;
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment};
@@ -22,7 +23,7 @@ use crate::questions::identical_first::identical_duels;
 use crate::questions::rate::{RateChoice, find_rate};
 use crate::questions::same_answers::{AnswersBeside, are_compared, take_answers};
 use crate::questions::sequential_test::{RunningTest, SequentialTest, TestOutcome};
-use crate::questions::upgrade::upgrade;
+use crate::questions::upgrade::{releases, upgrade};
 use crate::studies::announced::{Announced, ComparePlan};
 use crate::studies::history::History;
 use crate::studies::inventory::Inventory;
@@ -68,6 +69,8 @@ pub(crate) struct CompareRun<'a> {
     identical: Option<IdenticalDuels>,
     /// Of a capture: whether B answers it as A does.
     answers: Option<SameAnswers>,
+    /// Of a capture on two releases: the statements that B plans otherwise.
+    changed_plans: Vec<ChangedPlan>,
     warnings: Vec<Warning>,
 }
 
@@ -104,6 +107,7 @@ impl<'a> CompareRun<'a> {
             outcome: None,
             identical: None,
             answers: None,
+            changed_plans: Vec::new(),
             warnings: Vec::new(),
         })
     }
@@ -166,6 +170,7 @@ impl<'a> CompareRun<'a> {
             [&self.options.a, &self.options.b],
             self.answers.as_ref(),
             digests.unwrap_or_default(),
+            &self.changed_plans,
         )
     }
 
@@ -301,6 +306,9 @@ impl Measuring for CompareRun<'_> {
         }
         let sides = [&self.options.a, &self.options.b];
         self.answers = AnswersBeside::default().compare(self.bench, study, sides, observer)?;
+        if self.answers.is_some() && releases(self.bench, sides)?.is_some() {
+            self.changed_plans = changed_plans(self.bench, study, sides, observer)?;
+        }
         Ok(())
     }
 

@@ -4,6 +4,7 @@ pub(crate) mod breakdown;
 pub(crate) mod build_note;
 pub(crate) mod by_digest;
 pub(crate) mod by_round;
+pub(crate) mod changed_plans;
 pub(crate) mod combinations;
 pub(crate) mod compare;
 pub(crate) mod comparison;

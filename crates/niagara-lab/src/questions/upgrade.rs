@@ -4,7 +4,8 @@ use anyhow::Result;
 use niagara_origin::configuration::{ServerOptions, same_value};
 use niagara_server::Install;
 use niagara_store::{
-    ChangedDefault, DigestComparison, LostSetting, SameAnswers, Upgrade, UpgradeObstacle,
+    ChangedDefault, ChangedPlan, DigestComparison, LostSetting, SameAnswers, Upgrade,
+    UpgradeObstacle,
 };
 
 use crate::duels::workbench::Workbench;
@@ -44,15 +45,12 @@ pub(crate) fn upgrade(
     [a, b]: [&Variant; 2],
     answers: Option<&SameAnswers>,
     digests: &[DigestComparison],
+    changed_plans: &[ChangedPlan],
 ) -> Result<Option<Upgrade>> {
-    let Some(answers) = answers.filter(|_| a.server != b.server) else {
+    let (Some(answers), Some([from, to])) = (answers, releases(bench, [a, b])?) else {
         return Ok(None);
     };
     let installs = [bench.install_of(a)?, bench.install_of(b)?];
-    let [from, to] = installs.map(|install| format!("{} {}", install.family, install.version));
-    if from == to {
-        return Ok(None);
-    }
     let starts = [a, b].map(|variant| bench.start(&variant.server));
     let lost_settings = match starts {
         [Some(before), Some(after)] => after
@@ -77,12 +75,27 @@ pub(crate) fn upgrade(
         to,
         obstacles: UpgradeObstacle::of(answers, digests),
         is_whole: answers.transactions == answers.of_transactions,
+        changed_plans: changed_plans.to_vec(),
         lost_settings,
         changed_defaults: changed_defaults(bench, installs)?
             .into_iter()
             .filter(|changed| !is_set(&changed.name))
             .collect(),
     }))
+}
+
+/// Both releases in words; none where they are the same.
+///
+/// # Errors
+/// A server that was not set up.
+pub(crate) fn releases(bench: &Workbench, sides: [&Variant; 2]) -> Result<Option<[String; 2]>> {
+    let [a, b] = sides;
+    if a.server == b.server {
+        return Ok(None);
+    }
+    let [from, to] = [bench.install_of(a)?, bench.install_of(b)?]
+        .map(|install| format!("{} {}", install.family, install.version));
+    Ok((from != to).then_some([from, to]))
 }
 
 /// The defaults that decide what statements mean and that differ.

@@ -9,7 +9,7 @@ use std::time::SystemTime;
 use anyhow::{Context, Result};
 use niagara_stats::LookPlan;
 use niagara_store::{
-    EventRecord, FinalCheck, NotTried, Phase, Reason, SameAnswers, Store, Warning,
+    ChangedPlan, EventRecord, FinalCheck, NotTried, Phase, Reason, SameAnswers, Store, Warning,
 };
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -246,6 +246,11 @@ pub(crate) fn final_checks(variant: &str) -> Checkpoint<Vec<FinalCheck>> {
 /// Duels of A against itself before a comparison by a capture.
 pub(crate) fn identical_duels() -> Checkpoint<u32> {
     Checkpoint::named("identical duels")
+}
+
+/// The statements that two servers plan otherwise.
+pub(crate) fn changed_plans() -> Checkpoint<Vec<ChangedPlan>> {
+    Checkpoint::named("changed plans")
 }
 
 /// Whether this variant answers a capture as the start does.

@@ -2,7 +2,7 @@
 
 use niagara_store::CompareSummary;
 
-use super::{Own, decisive, lesser_in_short};
+use super::{Own, decisive, lesser_in_short, upgrade};
 use crate::document::{Block, Claim, Depth, Figure, Section};
 use crate::{Sides, chart, number, wording};
 
@@ -18,6 +18,7 @@ pub(super) fn own(compare: &CompareSummary, sides: Option<&Sides>) -> Own {
     Own {
         pictures: vec![picture(compare)],
         claims: vec![verdict, lesser_in_short(comparison, sides)],
+        tables: compare.upgrade.iter().flat_map(upgrade::sections).collect(),
         facts: facts_in_short(compare),
         method: (compare.header.protocol == "duel").then(|| METHOD.to_owned()),
         ..Own::default()

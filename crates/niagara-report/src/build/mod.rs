@@ -12,6 +12,7 @@ mod record;
 mod sweep;
 mod sweep_headline;
 mod tune;
+mod upgrade;
 
 use niagara_stats::Verdict;
 use niagara_store::{About, Comparison, Goal, StudyHeader, Summary};

@@ -133,6 +133,11 @@ impl CaptureWorkload {
         Ok(Arc::clone(self.trace.get_or_init(|| Arc::new(trace))))
     }
 
+    /// The file, as the user named it.
+    pub fn path(&self) -> &Path {
+        Path::new(&self.capture.path)
+    }
+
     /// The pace as a multiple of the captured one; none: as fast as the order allows.
     pub fn speed(&self) -> Option<f64> {
         self.capture.speed
