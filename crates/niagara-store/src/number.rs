@@ -150,7 +150,11 @@ pub fn count(n: usize, one: &str) -> String {
     if n == 1 {
         format!("1 {one}")
     } else {
-        format!("{} {one}s", grouped(n as f64))
+        let ending = match one.ends_with(['s', 'x']) {
+            true => "es",
+            false => "s",
+        };
+        format!("{} {one}{ending}", grouped(n as f64))
     }
 }
 

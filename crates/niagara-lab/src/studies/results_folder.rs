@@ -51,7 +51,7 @@ pub(crate) fn choose(
     let goes_on = again == AskedAgain::GoesOn;
     if let Some(path) = asked {
         return match look(path, key)? {
-            Held::Nothing => Ok(begin(path)),
+            Held::Nothing | Held::Other { is_bare: true, .. } => Ok(begin(path)),
             Held::Unfinished(seed) => Ok(continued(path, seed)),
             Held::Finished(seed) if goes_on => Ok(continued(path, seed)),
             Held::Finished(_) => bail!(
@@ -93,6 +93,7 @@ pub(crate) fn choose(
                 command,
                 finished: false,
                 version,
+                ..
             } => {
                 // The options that nobody gave may be others since.
                 let by_version = match version == env!("CARGO_PKG_VERSION") {
@@ -155,11 +156,23 @@ fn begin(path: &Path) -> ResultsFolder {
     }
 }
 
+/// Whether nothing was measured for what a store holds: a study that could not begin is in nobody's way.
+///
+/// # Errors
+/// It cannot be read.
+pub(crate) fn is_bare(store: &Store) -> Result<bool> {
+    Ok(store.duels()?.is_empty()
+        && matches!(store.summary(), Ok(None))
+        && store.profiles()?.is_empty())
+}
+
 enum Held {
     Nothing,
     Unfinished(u64),
     Finished(u64),
     Other {
+        /// Nothing was measured for it.
+        is_bare: bool,
         command: String,
         finished: bool,
         version: String,
@@ -180,6 +193,7 @@ fn look(path: &Path, key: &str) -> Result<Held> {
     let is_complete = |summary: Option<Summary>| summary.is_some_and(|found| found.is_complete());
     if study.key != key {
         return Ok(Held::Other {
+            is_bare: is_bare(&store)?,
             command: study.command,
             // One of an older version, which cannot be read any more, stands in nobody's way.
             finished: store.summary().map_or(true, is_complete),
@@ -246,6 +260,15 @@ mod tests {
         };
         assert_eq!(command, record.command);
         assert!(!finished);
+        // Nothing was measured, so that a folder that was asked for is free.
+        let taken = choose(
+            Some(folder.path()),
+            "tune",
+            "x",
+            "twenty minutes",
+            AskedAgain::Anew,
+        )?;
+        assert_eq!(taken.seed, None);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use niagara_load::StepTime;
 use niagara_server::file_digest;
 use niagara_stats::InterferenceSlope;
@@ -30,6 +30,7 @@ use crate::studies::nodes::Nodes;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::pace::seconds_beyond;
 use crate::studies::part_begun::PartBegun;
+use crate::studies::results_folder::is_bare;
 use crate::studies::study_key::study_key;
 use crate::variants::variant::Variant;
 
@@ -122,6 +123,20 @@ impl Study {
             // There is none, or the disk was full when it was made: then nothing is lost with it.
             Err(StoreError::Missing { .. } | StoreError::Empty { .. }) => None,
             store => Some(store?),
+        };
+        // Another study that measured nothing gives way.
+        let there = match there {
+            Some(store) if store.study()?.key != record.key && is_bare(&store)? => {
+                drop(store);
+                std::fs::remove_file(&path).with_context(|| {
+                    format!(
+                        "cannot remove {}, for which nothing was measured",
+                        path.display()
+                    )
+                })?;
+                None
+            }
+            there => there,
         };
         let store = if let Some(store) = there {
             let there = store.study()?;

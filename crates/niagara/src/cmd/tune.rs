@@ -152,11 +152,17 @@ struct Queries {
 }
 
 pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
-    let mut question = question(&args)?;
+    // The lever of the counted indexes is not there before they are counted.
+    let mut question = question(&args, &levers_but_indexes)?;
     let queries = queries(&args, &question)?;
     if let Some(folder) = &queries.lever {
         args.study.levers.push(folder.path().to_owned());
-        question = self::question(&args)?;
+        question = self::question(&args, &<[String]>::to_vec)?;
+    } else if [&args.only, &args.also]
+        .iter()
+        .any(|ids| ids.iter().any(|id| id == INDEXES))
+    {
+        bail!(no_indexes(&args));
     }
     question.findings.extend(queries.finding);
     let workload = question.workloads[0].load.workload.name();
@@ -177,6 +183,26 @@ pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
     let answered = answer(&question, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&question, &answered, &args.study)
+}
+
+/// Names of levers without that of the counted indexes.
+fn levers_but_indexes(names: &[String]) -> Vec<String> {
+    let names = names.iter().filter(|name| *name != INDEXES);
+    names.cloned().collect()
+}
+
+/// Why there is no lever of indexes, though it was named, and what to do.
+fn no_indexes(args: &TuneArgs) -> &'static str {
+    match args.allow.contains(&Risk::Schema) {
+        true => {
+            "counting has chosen no index for this capture, so there is no capture-indexes to try\n\
+             remedy: niagara advise tells what the statements do; leave capture-indexes out"
+        }
+        false => {
+            "capture-indexes are the indexes that counting chooses, and nothing was counted\n\
+             remedy: give --allow schema, with --capture and --data"
+        }
+    }
 }
 
 /// Counts the work of a capture's statements before any lever is tried, where there is a capture with its data.
@@ -269,11 +295,11 @@ fn lever_of(advice: &Advice, cache: &Cache) -> Result<Option<WorkFolder>> {
     Ok(Some(folder))
 }
 
-/// What the arguments ask.
+/// What the arguments ask; `named` is told the levers that they name, and keeps those that are known.
 ///
 /// # Errors
 /// A lever that does not exist; a load that means nothing.
-fn question(args: &TuneArgs) -> Result<StudyDescription> {
+fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result<StudyDescription> {
     let levers = lever::load(&args.study.levers)?;
     if matches!(args.keep, KeepArg::Screened) && args.guard.is_some_and(|of| of != TailGuard::Off) {
         bail!(
@@ -284,9 +310,9 @@ fn question(args: &TuneArgs) -> Result<StudyDescription> {
     let tune = TuneQuestion {
         allow: args.allow.clone(),
         app_local: args.app == App::Local,
-        only: args.only.clone(),
-        also: args.also.clone(),
-        without: args.without.clone(),
+        only: named(&args.only),
+        also: named(&args.also),
+        without: named(&args.without),
         with_builds: args.with_builds,
         build_seconds: args.build_budget.as_secs_f64(),
         screen_couples: args.screen_couples,
