@@ -34,6 +34,10 @@ COMPETITORS, SHARE = 2, 0.3
 # Set-up and checks come on top of the budgets; a command that takes longer has failed.
 MOST_SECONDS = 2400
 OLTP = ["--table-size", "50000"]
+# The captures are short: slices of a second, as for other loads that write, would leave few in a duel.
+SLICES = ["--slice", "200ms", "--couples", "12"]
+# They start from a clone that is loaded with the trace's beginning, which takes longer.
+CAPTURES_NEED = 1.5
 TPCC = ["--warehouses", "1"]
 
 
@@ -84,9 +88,17 @@ def all_cases(folder: Path) -> list[Case]:
     for number, one in enumerate(captures.APPLICATIONS, len(LOADS) + 1):
         place = folder / one.name
         data = place / ("data" if one.server == captures.MYSQL else "data.sql")
-        options = ["--workload", str(place / "traffic.capture"), "--data", str(data), "--schema", one.schema]
+        options = ["--workload", str(place / "traffic.capture"), "--data", str(data), "--schema", one.schema, *SLICES]
         found.append(Case(number, one.name, f"{one.title}, captured", one.server, options, capture=True))
     return found
+
+
+def seconds(text: str) -> int:
+    """`90s`, `2m`."""
+    units = {"s": 1, "m": 60}
+    if text[-1:] not in units or not text[:-1].isdigit():
+        raise argparse.ArgumentTypeError(f"{text!r} is no time; write 90s or 2m")
+    return int(text[:-1]) * units[text[-1]]
 
 
 def run(command: list, log: Path) -> None:
@@ -152,13 +164,15 @@ def evaluate(args, case: Case) -> None:
             run(tune, place / "tune.log")
     tuned = report(args.niagara, place / "tune", place / "tuned.json")
     variant, full = variants.handed_over(tuned, place / "levers"), variants.fullest(tuned)
+    longer = CAPTURES_NEED if case.capture else 1
+    budgets = {"tune": args.budget, "judge": f"{args.judge_budget * longer:.0f}s", "fullest": f"{args.fullest_budget * longer:.0f}s"}
     if variant:
-        compared(args, case, place, "judged", ["base", variant], args.judge_budget, args.seed + 1000 + case.number)
+        compared(args, case, place, "judged", ["base", variant], budgets["judge"], args.seed + 1000 + case.number)
     if full:
-        compared(args, case, place, "fullest", [full, variant or "base"], args.fullest_budget, args.seed + 2000 + case.number)
+        compared(args, case, place, "fullest", [full, variant or "base"], budgets["fullest"], args.seed + 2000 + case.number)
     told = {"number": case.number, "name": case.name, "title": case.title, "server": case.server, "beside": case.beside, "threads": case.threads,
             "variant": variant, "fullest": full, "date": datetime.date.today().isoformat(), "seconds": round(time.monotonic() - began),
-            "budgets": {"tune": args.budget, "judge": args.judge_budget, "fullest": args.fullest_budget}}
+            "budgets": budgets}
     (place / "case.json").write_text(json.dumps(told, indent=2) + "\n")
 
 
@@ -180,8 +194,9 @@ def main() -> int:
     parser.add_argument("--captures", type=resolved, help="folder of captures.py (default: captures below --out)")
     parser.add_argument("--only", default="", help="cases, separated by commas: names or numbers")
     parser.add_argument("--budget", default="3m", help="of a tuning (default: %(default)s)")
-    parser.add_argument("--judge-budget", default="60s", help="of the judging (default: %(default)s)")
-    parser.add_argument("--fullest-budget", default="45s", help="of the comparison with all that was promising (default: %(default)s)")
+    parser.add_argument("--judge-budget", type=seconds, default="60s", help="of the judging; captures take half as long again (default: %(default)s)")
+    parser.add_argument("--fullest-budget", type=seconds, default="45s",
+                        help="of the comparison with all that was promising; captures likewise (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=5200)
     parser.add_argument("--verdict", action="store_true", help="run nothing")
     parser.add_argument("--record", type=resolved, help="write the record here")
@@ -190,6 +205,8 @@ def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     place = args.captures or args.out / "captures"
     chosen = [case for case in all_cases(place) if not args.only or {case.name, str(case.number)} & set(args.only.split(","))]
+    # Loads and captures in turn: a run that is ended early has both.
+    chosen.sort(key=lambda case: (case.number - 1) % len(LOADS))
     failed = 0
     for case in [] if args.verdict else chosen:
         if (args.out / case.name / "case.json").exists():

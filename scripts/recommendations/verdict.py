@@ -17,8 +17,9 @@ def estimate(comparison: dict | None) -> dict | None:
     """The figure that decides, with its interval; `None` without one."""
     if comparison is None:
         return None
-    found = (comparison.get("on_goal") or comparison["throughput"]).get("estimate")
-    return found if has_interval(found) else None
+    judgement = comparison.get("on_goal") or comparison["throughput"]
+    # Too few duels have an interval of less confidence, or none.
+    return judgement["estimate"] if has_interval(judgement.get("estimate")) and judgement.get("confidence") is None else None
 
 
 def has_interval(figure: dict | None) -> bool:
@@ -60,7 +61,7 @@ def judge(case: dict, tuned: dict, judged: dict | None, full: dict | None) -> di
     tails = [figure for figure in [(total or {}).get("latency_p99"), ((judged or {}).get("comparison") or {}).get("latency_p99")] if has_interval(figure)]
     screened = {one["lever"] for one in tuned.get("not_helped", [])} | {one["screened"]["lever"] for one in tuned.get("dropped", [])} | set(levers)
     return {
-        "case": case["name"], "server": case["server"], "load": case["title"], "beside": case["beside"], "threads": case.get("threads"),
+        "case": case["name"], "threads": case["threads"], "server": case["server"], "load": case["title"], "beside": case["beside"],
         "recommended": recommended, "levers": levers, "code": tuned.get("recommendation", {}).get("code"),
         "because": tuned.get("recommendation", {}).get("because", {}).get("kind"),
         "seconds": tuned["elapsed_seconds"], "seed": tuned["seed"], "version": tuned["server_version"],
@@ -124,9 +125,11 @@ def show(figure: dict | None) -> str:
 def line(one: dict) -> str:
     """A case on one line of the terminal."""
     wrong = [name for name, holds in one["holds"].items() if holds is False]
+    unseen = [name for name, holds in one["holds"].items() if holds is None and one["recommended"] and name != "few changes"]
+    end = f"fails: {', '.join(wrong)}" if wrong else f"not seen: {', '.join(unseen)}" if unseen else "all holds"
     because = f" ({one['because']})" if one["because"] else ""
     return (f"{one['case']}: {', '.join(one['levers']) or 'nothing'}{because}; claimed {show(one['claimed'])}, judged {show(one['judged'])}, "
-            f"of the fullest {show(one['of_fullest'])}; {'fails: ' + ', '.join(wrong) if wrong else 'all holds'}")
+            f"of the fullest {show(one['of_fullest'])}; {end}")
 
 
 def summary(found: list[dict]) -> str:
@@ -161,7 +164,8 @@ def record(found: list[dict], machine: dict) -> dict:
                 "p99, judged": figure(one["p99"]), "over the fullest": figure(one["of_fullest"]), "does not hold": words(", ".join(wrong) or "–"),
             }})
     rows = [{key: value for key, value in row.items() if value is not None} for row in rows]
-    budget = found[0]["budgets"]
+    # Those of a load, where there is one: captures are judged for longer.
+    budget = min(found, key=lambda one: one["threads"] is None)["budgets"]
     return {
         "$schema": "schema.json",
         "id": "recommendations",
@@ -191,6 +195,7 @@ def record(found: list[dict], machine: dict) -> dict:
             "notes": [
                 f"Five idle levers were planted in each tuning; {min(one['idle_screened'] for one in found)} to "
                 f"{max(one['idle_screened'] for one in found)} of them were screened.",
+                "Captures: --slice 200ms --couples 12; their judging takes half as long again.",
                 "The judging has other seeds, and a variant that is made of the record alone.",
             ],
         }],
