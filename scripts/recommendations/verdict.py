@@ -79,7 +79,7 @@ def judge(case: dict, tuned: dict, judged: dict | None, full: dict | None) -> di
             "parts": (meet(claimed, product(parts)) or APART in codes) if claimed and parts else None,
             "claim": meet(claimed, fresh) if claimed and fresh else None,
             "difference": within(claimed, fresh) if claimed and fresh else None,
-            "few changes": len(levers) <= MOST_CHANGES if case["name"].startswith(BLOG) else None,
+            "few changes": len(levers) <= MOST_CHANGES if recommended and case["name"].startswith(BLOG) else None,
         },
     }
 
