@@ -125,7 +125,7 @@ def show(figure: dict | None) -> str:
 def line(one: dict) -> str:
     """A case on one line of the terminal."""
     wrong = [name for name, holds in one["holds"].items() if holds is False]
-    unseen = [name for name, holds in one["holds"].items() if holds is None and one["recommended"] and name != "few changes"]
+    unseen = [name for name, holds in one["holds"].items() if holds is None and (one["recommended"] or name == "not less") and name != "few changes"]
     end = f"fails: {', '.join(wrong)}" if wrong else f"not seen: {', '.join(unseen)}" if unseen else "all holds"
     because = f" ({one['because']})" if one["because"] else ""
     return (f"{one['case']}: {', '.join(one['levers']) or 'nothing'}{because}; claimed {show(one['claimed'])}, judged {show(one['judged'])}, "
