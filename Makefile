@@ -16,7 +16,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb dist docs docs-levers docs-results release tune test test-check test-servers test-fleet test-queries test-builds test-handed-over test-faults build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
+.PHONY: deb dist docs docs-levers docs-results release tune test test-check test-servers test-fleet test-queries test-builds test-handed-over test-faults test-recommendations build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -139,6 +139,10 @@ test-servers: build ## Fetches servers of other releases, runs every job on each
 
 test-faults: build ## Kills each mode 500 times at random, then hard conditions: an hour; make test-faults FAULTS='--kills 40 --only capture'
 	scripts/faults/faults.py $(NIAGARA) $(FAULTS)
+
+test-recommendations: build ## Tunes for ten loads and ten captures, judges what is handed over, writes docs/results/recommendations.json (two hours, on a quiet machine): make test-recommendations RECOMMENDATIONS='--only 1,2'
+	@scripts/setup demo
+	scripts/recommendations/evaluate.py $(NIAGARA) --record docs/results/recommendations.json $(RECOMMENDATIONS)
 
 test-page: ## Pages in headless Chromium, judged by axe-core (installs chromium and npm): make test-page [REPORT=…/report.html]
 	scripts/test-page $(REPORT)

@@ -19,6 +19,11 @@ class Request:
     path: str
     form: str | None = None
 
+    @property
+    def edits(self) -> bool:
+        """Whether the wiki's interface answers, which says of an edit whether it was taken."""
+        return self.form is not None and self.path.startswith("/api.php")
+
 
 def requests(titles: list[str], count: int, seed: int) -> list[Request]:
     """What people ask a wiki for: mostly articles, the popular ones more often, then lists, searches, histories; one in 25 writes."""
@@ -81,7 +86,7 @@ def browse(port: int, wanted: list[Request], until: float | None = None) -> tupl
             except (OSError, http.client.HTTPException) as error:
                 failures.append(f"{quote(request.path)}: {error!r}")
                 break
-            if answer.status not in (200, 302) or (request.form and not edited(body)):
+            if answer.status not in (200, 302) or (request.edits and not edited(body)):
                 failures.append(f"{request.path}: {answer.status} {body[:300]!r}")
             answered.append(1)
             connection.close()

@@ -16,6 +16,7 @@ class Database:
     def __init__(self, folder: Path, port: int):
         self.folder, self.port = folder, port
         self.socket = folder / "socket"
+        self.program = SERVER
         self.process: subprocess.Popen | None = None
 
     def create(self) -> None:
@@ -36,7 +37,7 @@ class Database:
         """Starts the server with the option files in their order, the last one winning, and waits until it answers."""
         everything = self.folder / "all.cnf"
         everything.write_text("".join(f"!include {file}\n" for file in option_files))
-        command = [SERVER, f"--defaults-file={everything}", f"--datadir={self.folder / 'data'}", f"--socket={self.socket}",
+        command = [self.program, f"--defaults-file={everything}", f"--datadir={self.folder / 'data'}", f"--socket={self.socket}",
                    f"--port={self.port}", "--bind-address=127.0.0.1", f"--pid-file={self.folder / 'pid'}",
                    f"--secure-file-priv={self.folder}", *as_root()]
         if scheduling == "batch":

@@ -1,0 +1,62 @@
+"""What a tuning hands over, as a variant of `niagara compare`: made from the record alone."""
+import json
+from pathlib import Path
+
+NAME = "handed-over"
+# Reasons for which a promising lever is never part of a variant to compare with.
+UNUSABLE = "unsound"
+
+
+def handed_over(tuned: dict, folder: Path) -> str | None:
+    """The variant's name, its file written into `folder` as a lever; `None` where nothing is recommended."""
+    deployment = tuned.get("deployment")
+    if not rungs(tuned) or not tuned.get("recommendation", {}).get("code") in ("use-socket", "install"):
+        return None
+    if deployment is None:
+        # The socket alone makes no files; what is recommended is its levers.
+        return ",".join(rungs(tuned))
+    folder.mkdir(exist_ok=True)
+    config = dict(deployment["config"])
+    locked = "memlock" in config and config.pop("memlock") == ""
+    lines = ['title = "what is handed over"', 'theme = "recommendation"', 'risk = "none"', 'why = "The files of deploy/, and how the application connects."',
+             'source = "the tuning\'s record"', "[change]"]
+    malloc, scheduling = deployment.get("malloc"), deployment.get("scheduling")
+    if malloc:
+        lines.append(f"malloc = {text(malloc['name'])}")
+    if deployment["transport"] == "unix":
+        lines.append('transport = "unix"')
+    if deployment.get("huge_text"):
+        lines.append("huge_pages_text = true")
+    if locked:
+        lines.append("lock_memory = true")
+    if deployment.get("nice") is not None:
+        lines.append(f"scheduling = {text('nice ' + str(deployment['nice']))}")
+    elif scheduling:
+        lines.append(f"scheduling = {text(scheduling)}")
+    lines += table("change.config", config) + table("change.environment", deployment["environment"])
+    (folder / f"{NAME}.toml").write_text("\n".join(lines) + "\n")
+    # CPUs are chosen by expressions, not by lists: these levers come by name.
+    placed = [lever for lever in rungs(tuned) if lever.startswith("placement-")]
+    return ",".join([NAME, *placed])
+
+
+def fullest(tuned: dict) -> str | None:
+    """All that the screening promoted, by name; `None` where that is what is handed over."""
+    dropped = [one["screened"]["lever"] for one in tuned.get("dropped", []) if one["because"]["code"] != UNUSABLE]
+    if not dropped:
+        return None
+    chosen = [f"cfg.{choice}" for choice in (rung.get("chosen") for rung in tuned.get("rungs", [])) if choice and "=" in choice]
+    return ",".join([*rungs(tuned), *dropped, *chosen])
+
+
+def rungs(tuned: dict) -> list[str]:
+    """The levers that are handed over."""
+    return [rung["screened"]["lever"] for rung in tuned.get("rungs", [])]
+
+
+def table(name: str, values: dict[str, str]) -> list[str]:
+    return [f"[{name}]", *(f"{text(key)} = {text(value)}" for key, value in sorted(values.items()))] if values else []
+
+
+def text(value: str) -> str:
+    return json.dumps(value)
