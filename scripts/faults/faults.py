@@ -79,25 +79,29 @@ def main():
     before = traces.mounts(), traces.groups()
     lives, worker, stop, threads = [], Worker(), threading.Event(), []
 
-    def live():
-        if worker.live is None:
-            worker.live = {name: Live(base, name, programs[name], data[name]) for name in programs}
-            for server in worker.live.values():
+    class Servers:
+        """Live servers of a worker, each started when it is first asked for."""
+
+        def __getitem__(self, name):
+            if worker.live is None:
+                worker.live = {}
+            if name not in worker.live:
+                server = worker.live[name] = Live(base, name, programs[name], data[name])
                 lives.append(server)
                 threads.append(threading.Thread(target=traffic, args=(server, stop), daemon=True))
                 threads[-1].start()
-        return worker.live
+            return worker.live[name]
 
     began = time.monotonic()
-    modes = [mode for mode in kills.MODES if options.only in mode.name and options.kills]
+    modes = [mode for mode in kills.MODES if options.only in mode.name and options.kills and (options.only or not mode.endless)]
     result = {"seed": options.seed, "kills": [], "hardships": [], "left": []}
     try:
         stopped = Live(base, "mariadb", MARIADB, data["mariadb"])
         stopped.child.terminate()
         stopped.child.wait(60)
-        shared = types.SimpleNamespace(stopped_data=stopped.folder / "data", slow_log=kills.slow_log())
+        shared = types.SimpleNamespace(stopped_data=stopped.folder / "data", slow_log=kills.slow_log(), live=Servers())
         pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
-        measure = lambda mode: length_of(mode, shared, live, base, options.niagara, cache)  # noqa: E731
+        measure = lambda mode: length_of(mode, shared, base, options.niagara, cache)  # noqa: E731
         lengths = dict(zip(modes, pool.map(measure, modes)))
         draw = random.Random(options.seed)
         turns = [mode for turn in range(max((mode.weight for mode in modes), default=0)) for mode in modes if turn < mode.weight]
@@ -108,7 +112,6 @@ def main():
         totals = collections.defaultdict(lambda: [0, 0, []])
 
         def chain(mode, seed, count):
-            context = types.SimpleNamespace(**vars(shared), live=live())
             done, faults = 0, []
             # Where a command ended before its kills, another place has the others.
             for part in range(6):
@@ -116,7 +119,7 @@ def main():
                     break
                 place = Place(base, options.niagara, cache)
                 try:
-                    more, found = kills.suffer(mode(context), place, seed + part, count - done, lengths[mode])
+                    more, found = kills.suffer(mode(shared), place, seed + part, count - done, lengths[mode])
                 except Exception as error:  # noqa: BLE001: a fault of the script's is told, too
                     more, found = 0, [f"{type(error).__name__}: {error}"]
                 done += more
@@ -137,10 +140,9 @@ def main():
             done, places, faults = totals[mode.name]
             result["kills"].append({"mode": mode.name, "kills": done, "places": places, "seconds": round(lengths[mode], 1), "faults": faults})
         if not options.without_hardships:
-            context = types.SimpleNamespace(**vars(shared), live=live())
             for hardship in hardships.ALL:
                 if options.only in hardship.__doc__:
-                    result["hardships"].append(hardships.suffer(hardship, context, base, options.niagara, cache))
+                    result["hardships"].append(hardships.suffer(hardship, shared, base, options.niagara, cache))
                     print(json.dumps(result["hardships"][-1]), file=sys.stderr, flush=True)
     finally:
         stop.set()
@@ -163,11 +165,12 @@ def main():
     return 1 if faulty else 0
 
 
-def length_of(mode, shared, live, base, niagara, cache):
+def length_of(mode, shared, base, niagara, cache):
     """How long the command takes that is not killed."""
+    if mode.endless:
+        return mode.longest
     place = Place(base, niagara, cache)
-    context = types.SimpleNamespace(**vars(shared), live=live())
-    one = mode(context)
+    one = mode(shared)
     one.ready(place)
     code, said, seconds = place.run(one.words(place))
     if code not in mode.finished:

@@ -9,8 +9,6 @@ import time
 import traces
 # Kills of one place before its command may end.
 IN_A_ROW = 8
-# The latest kill, in seconds: what comes later is met by the kills that follow, for each continues where the one before was.
-LONGEST = 20
 
 # What a study says that has ended, of the command that would begin it.
 FINISHED = "holds this study, finished"
@@ -26,6 +24,10 @@ class Mode:
     studies = False
     # Its share of the kills: what takes longer has less.
     weight = 2
+    # The latest kill, in seconds: what comes later is met by the kills that follow, for each continues where the one before was.
+    longest = 20
+    # What takes too long to come to its end here, and more than `scripts/setup test` installs: done where `--only` names it.
+    endless = False
 
     def __init__(self, context):
         self.context = context
@@ -38,6 +40,10 @@ class Mode:
 
     def after_kill(self, place):
         """What is wrong after a kill, in words."""
+        return []
+
+    def at_end(self, place):
+        """What is wrong after the command that ran to its end."""
         return []
 
 
@@ -167,6 +173,102 @@ class CaptureMysql(Capture):
     weight = 4
 
 
+class Checkup(Mode):
+    name = "checkup"
+
+    def words(self, place):
+        place.page = place.path("page", "checkup.html")
+        place.page.parent.mkdir(exist_ok=True)
+        live = self.context.live[self.live_name(place)]
+        return ["checkup", "--socket", live.socket, "--user", "root", "--for", "3s", "--html", place.page]
+
+    def live_name(self, place):
+        """Both servers in turns, by the place's name."""
+        return ["mariadb", "mysql"][sum(place.folder.name.encode()) % 2]
+
+    def ready(self, place):
+        place.before = self.context.live[self.live_name(place)].variables()
+
+    def after_kill(self, place):
+        live = self.context.live[self.live_name(place)]
+        faults = [] if live.variables() == place.before else ["the live server's settings were changed"]
+        # Those of the traffic come and go.
+        until, stay = time.monotonic() + traces.END, live.sessions()
+        while stay and time.monotonic() < until:
+            time.sleep(0.2)
+            now = live.sessions()
+            stay = [session for session in stay if session in now]
+        faults += [f"session {session} stays" for session in stay]
+        if place.page.exists() and not place.page.read_text().rstrip().endswith("</html>"):
+            faults.append("half a page")
+        return faults
+
+    def at_end(self, place):
+        return self.after_kill(place) + [f"file {path.name}" for path in place.page.parent.iterdir() if path != place.page]
+
+
+class StoreOfBuilds(Mode):
+    def ready(self, place):
+        # The store is the place's own: all of it must go by `gc`.
+        place.cache = place.path("cache")
+        place.environment["NIAGARA_CACHE"] = str(place.cache)
+
+    def at_end(self, place):
+        code, said, _ = place.run(["server", "build", "gc", "--all"], "gc")
+        left = [path for path in (place.cache / "builds").rglob("*") if path.is_file() and "ccache" not in path.parts and path.stat().st_size]
+        names = ", ".join(str(path.relative_to(place.cache)) for path in left[:5])
+        return [f"gc leaves {names} ({code}): {said.strip()[-300:]}"] if code or left else []
+
+
+class BuildPackage(StoreOfBuilds):
+    """A server from its source package: fetching and unpacking it, configuration, the beginning of compilation."""
+
+    name = "build of a source package, its beginning"
+    longest = 90
+    endless = True
+
+    def words(self, place):
+        return ["server", "build", "mariadb-10.11", "--jobs", "1"]
+
+
+class Build(StoreOfBuilds):
+    """A server from a tree: configuration, compilation, link, the store. The tree is small, so that it comes to its end."""
+
+    name = "build of a tree"
+    FILES = 30
+
+    def ready(self, place):
+        super().ready(place)
+        tree = place.path("tree")
+        (tree / "sql").mkdir(parents=True)
+        tree.joinpath("VERSION").write_text("MYSQL_VERSION_MAJOR=10\nMYSQL_VERSION_MINOR=11\nMYSQL_VERSION_PATCH=99\n")
+        tree.joinpath("CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.18)\nproject(tree C CXX)\nadd_subdirectory(sql)\n")
+        parts = [f"part{number}.cc" for number in range(self.FILES)]
+        tree.joinpath("sql", "CMakeLists.txt").write_text(f"add_executable(mariadbd main.cc {' '.join(parts)})\n")
+        tree.joinpath("sql", "main.cc").write_text(
+            f'#include <cstdio>\nint main() {{ puts("mariadbd  Ver 10.11.99-MariaDB for Linux on x86_64 ({place.folder.name})"); }}\n'
+        )
+        for number, name in enumerate(parts):
+            tree.joinpath("sql", name).write_text(
+                f"#include <string>\nint part{number}(const std::string &text)\n"
+                "{ return static_cast<int>((text + text).size()); }\n"
+            )
+        place.digest = digest_of(tree)
+
+    def words(self, place):
+        return ["server", "build", "mariadb-10.11", "--source", place.path("tree"), "--jobs", "1"]
+
+    def after_kill(self, place):
+        return [] if digest_of(place.path("tree")) == place.digest else ["the user's tree was changed"]
+
+    def at_end(self, place):
+        faults = self.after_kill(place)
+        code, said, _ = place.run(["server", "build", "list", "--json"], "list")
+        if code or said.count('"key"') != 1:
+            faults.append(f"not one build is listed ({code}): {said.strip()[-300:]}")
+        return faults + super().at_end(place)
+
+
 WORKLOAD = """
 title = "orders"
 [[transaction]]
@@ -182,7 +284,7 @@ def digest_of(folder):
     return sorted((str(path), path.stat().st_size, path.stat().st_mtime_ns) for path in folder.rglob("*") if path.is_file())
 
 
-MODES = [Compare, Tune, CaptureMariadb, CaptureMysql, DataDump, DataDirectory, CaptureImport, Advise]
+MODES = [Compare, Tune, CaptureMariadb, CaptureMysql, DataDump, DataDirectory, CaptureImport, Advise, Checkup, Build, BuildPackage]
 
 
 def kill(place, child, draw, mode):
@@ -210,7 +312,7 @@ def suffer(mode, place, seed, kills, length):
             break
         child = place.start(mode.words(place))
         try:
-            code = child.wait(draw.uniform(0.02, min(length, LONGEST)))
+            code = child.wait(draw.uniform(0.02, min(length, mode.longest)))
             # It was faster than the kill.
             if code not in mode.finished:
                 faults.append(f"ended with {code}: {place.said().strip()[-300:]}")
@@ -229,10 +331,12 @@ def suffer(mode, place, seed, kills, length):
             if code not in (0, 1) or "malformed" in said:
                 faults.append(f"results.db cannot be read ({code}): {said.strip()[-300:]}")
     place.forget()
-    code, said, _ = place.run(mode.words(place))
-    # A study may have ended before its last kill.
-    if code not in mode.finished and FINISHED not in said:
-        faults.append(f"the next start ends with {code}: {said.strip()[-400:]}")
+    if not mode.endless:
+        code, said, _ = place.run(mode.words(place))
+        # A study may have ended before its last kill.
+        if code not in mode.finished and FINISHED not in said:
+            faults.append(f"the next start ends with {code}: {said.strip()[-400:]}")
+    faults += mode.at_end(place)
     faults += traces.processes_left(place.folder)
     faults += traces.files_left(place.path("work"))
     faults += [f"temporary {name}" for name in traces.files_left(place.path("tmp"))]

@@ -128,6 +128,18 @@ class Live:
             "SHOW GLOBAL VARIABLES WHERE Variable_name REGEXP 'slow|long_query|log_output|general_log|min_examined|throttle|rate_limit|log_queries'",
         )
 
+    def variables(self):
+        """All global variables but those that count."""
+        changing = "gtid|timestamp|rand_seed|last_|insert_id|identity|pseudo|_pos|executed|warning_count|error_count|in_transaction|statement_id"
+        return run_sql(self.socket, f"SHOW GLOBAL VARIABLES WHERE Variable_name NOT REGEXP '{changing}'")
+
+    def sessions(self):
+        """Numbers of the sessions of clients, but for the one that asks."""
+        return run_sql(
+            self.socket,
+            "SELECT ID FROM information_schema.PROCESSLIST WHERE ID <> CONNECTION_ID() AND USER NOT IN ('system user', 'event_scheduler')",
+        )
+
     def stop(self):
         self.child.terminate()
         try:

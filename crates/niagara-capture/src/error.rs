@@ -3,6 +3,15 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+/// What a file resembles that is no log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Likeness {
+    /// A slow log whose entries have no `SET timestamp=`: of MySQL before 5.1, of TiDB, of a tool.
+    SlowWithoutTimes,
+    /// A general log whose tabs are blanks now: a copy from a terminal.
+    GeneralWithoutTabs,
+}
+
 /// A failure of reading a log, or of reading or writing a capture.
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
@@ -18,9 +27,9 @@ pub enum CaptureError {
     },
     /// A file is no log that can be read.
     #[error(
-        "{}: this is neither a slow log nor a general log, nor recorded traffic (pcap): none of its first {bytes} bytes is an entry's header{}\n\
+        "{}: this is neither a slow log nor a general log, nor recorded traffic (pcap): none of its first {bytes} bytes is an entry's header{}{}\n\
          remedy: give the file that slow_query_log_file or general_log_file names (compressed by gzip, zstd or xz it may be)",
-        path.display(), prefix_found(stands_before.as_deref())
+        path.display(), prefix_found(stands_before.as_deref()), likeness_found(*likeness)
     )]
     NoLog {
         /// The file.
@@ -29,6 +38,8 @@ pub enum CaptureError {
         bytes: usize,
         /// What stands before the first header, where one does not begin its line.
         stands_before: Option<String>,
+        /// What it resembles.
+        likeness: Option<Likeness>,
     },
     /// A file of the wrong encoding.
     #[error(
@@ -125,6 +136,18 @@ impl CaptureError {
 }
 
 /// What stands before the headers of a file, in words; nothing where nothing does.
+fn likeness_found(likeness: Option<Likeness>) -> &'static str {
+    match likeness {
+        None => "",
+        Some(Likeness::SlowWithoutTimes) => {
+            "\nIt has lines of a slow log, but no line SET timestamp=…: MySQL before 5.1, TiDB and some tools write none"
+        }
+        Some(Likeness::GeneralWithoutTabs) => {
+            "\nIt has lines of a general log, with blanks for tabs: a copy from a terminal"
+        }
+    }
+}
+
 fn prefix_found(text: Option<&str>) -> String {
     match text {
         Some(text) => format!(

@@ -349,3 +349,80 @@ fn a_log_without_any_time_is_read() {
     assert!(!made.summary.sources[0].has_times);
     assert!(made.summary.first_us.unwrap() > 1_700_000_000_000_000);
 }
+
+/// All that was dropped.
+fn dropped_in_all(made: &Made) -> u64 {
+    made.summary
+        .dropped
+        .by_cause()
+        .map(|(_, drops)| drops.count)
+        .sum()
+}
+
+/// Files that are no log, with what they resemble.
+#[test]
+fn a_file_that_resembles_a_log_is_refused_by_its_name() {
+    for (text, words) in [
+        (
+            "# Time: 071015 21:43:52\n# User@Host: app[app] @ web []\n# Query_time: 2  Lock_time: 0  Rows_sent: 1\nSELECT 1;\n",
+            "no line SET timestamp",
+        ),
+        (
+            "# Query_time: 0.5\n# Digest: 50a2\nSELECT 1;\n",
+            "no line SET timestamp",
+        ),
+        (
+            "051007 21:55:24     42 Connect     app@web on shop\n                    42 Query       SELECT 1\n",
+            "blanks for tabs",
+        ),
+        ("a shopping list\n42 eggs\n", "none of its first"),
+    ] {
+        let Err(error) = made_of(text, Vec::new()) else {
+            panic!("read: {text}");
+        };
+        let said = error.to_string();
+        assert!(said.contains(words), "{said}");
+        assert!(said.contains("\nremedy: "), "{said}");
+    }
+}
+
+#[test]
+fn a_banner_may_name_its_program_by_a_relative_path() {
+    for program in ["bin/mysqld", "./sql/mariadbd", "../8.0/bin/mysqld"] {
+        let banner = format!(
+            "{program}, Version: 8.0.36 (MySQL Community Server - GPL). started with:\n\
+             Tcp port: 3306  Unix socket: (null)\nTime                 Id Command    Argument\n"
+        );
+        let log = banner.clone() + &mysql(1, "", "SELECT 1") + &banner + &mysql(2, "", "SELECT 2");
+        let made = made(log);
+        assert_eq!(made.lines.len(), 2, "{program}: {:#?}", made.lines);
+        assert_eq!(dropped_in_all(&made), 0, "{program}");
+    }
+}
+
+/// A general log of the first releases of MySQL 5.7, which write no tab behind the time.
+#[test]
+fn general_logs_without_a_tab_behind_the_time_are_read() {
+    let banner = "/usr/sbin/mysqld, Version: 5.7.12-log (MySQL Community Server (GPL)). started with:\n\
+                  Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime                 Id Command    Argument\n";
+    for (zone, threads) in [
+        ("Z", [3, 4]),
+        ("Z", [99_998, 123_456]),
+        ("+01:00", [7, 31_519]),
+    ] {
+        let mut log = banner.to_owned();
+        for (place, thread) in threads.into_iter().enumerate() {
+            let time = format!("2016-06-07T19:07:02.55833{place}{zone}");
+            log += &format!("{time}{thread:5} Connect\tapp@localhost on shop using Socket\n");
+            log += &format!("{time}{thread:5} Query\tSELECT {thread}\nFROM t\n");
+            log += &format!("{time}{thread:5} Quit\t\n");
+        }
+        let made = made(&log);
+        let found: Vec<bool> = threads
+            .iter()
+            .map(|thread| made.has(&format!("SELECT {thread}")))
+            .collect();
+        assert_eq!(found, [true, true], "{zone} {threads:?}: {:#?}", made.lines);
+        assert_eq!(dropped_in_all(&made), 0, "{zone}");
+    }
+}

@@ -45,20 +45,26 @@ enum Dialect {
     Percona,
     MariadbGeneral,
     MysqlGeneral,
+    /// As the first releases of MySQL 5.7 write it.
+    OldMysqlGeneral,
 }
 
-const DIALECTS: [Dialect; 6] = [
+const DIALECTS: [Dialect; 7] = [
     Dialect::Mariadb,
     Dialect::Mysql,
     Dialect::MysqlExtra,
     Dialect::Percona,
     Dialect::MariadbGeneral,
     Dialect::MysqlGeneral,
+    Dialect::OldMysqlGeneral,
 ];
 
 impl Dialect {
     fn is_general(self) -> bool {
-        matches!(self, Dialect::MariadbGeneral | Dialect::MysqlGeneral)
+        matches!(
+            self,
+            Dialect::MariadbGeneral | Dialect::MysqlGeneral | Dialect::OldMysqlGeneral
+        )
     }
 
     fn banner(self) -> &'static str {
@@ -134,6 +140,7 @@ impl Dialect {
                 write!(text, "{time}\t{thread:6} Query\t")
             }
             Dialect::MysqlGeneral => write!(text, "{time}\t{thread:5} Query\t"),
+            Dialect::OldMysqlGeneral => write!(text, "{time}{thread:5} Query\t"),
         };
         if !self.is_general() {
             if random.one_in(20) {

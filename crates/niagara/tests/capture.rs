@@ -596,6 +596,75 @@ fn what_an_import_loses_is_no_success() {
     assert!(import(&["--max-loss", "50"]).status.success());
 }
 
+/// Logs as servers, collectors and operators leave them: how many statements are in each that a client has sent, and whether some of
+/// it is lost. The answers were counted by hand.
+const CASES: [(&str, u64, bool); 27] = [
+    ("between-blank-gap.log", 8, false),
+    ("between-blank.log", 8, false),
+    ("between-blank2.log", 8, false),
+    ("between-copytruncate-nuls.log", 7, true),
+    ("between-crash-restart.log", 7, true),
+    ("between-cut.log", 8, false),
+    ("between-dashes.log", 8, false),
+    ("between-hash.log", 8, false),
+    ("cloudwatch-events.json", 6, false),
+    ("cloudwatch-messages.log", 6, false),
+    ("cloudwatch-tail.log", 6, false),
+    ("docker-timestamps.log", 6, false),
+    ("end-of-summer-time.log", 12, false),
+    ("mariadb-call-disabled.log", 10, false),
+    ("mysql-5.0-slow.log", 0, true),
+    ("mysql-5.6-slow.log", 3, false),
+    ("percona-5.7-slow.log", 2, false),
+    ("percona-call-not-logged.log", 9, false),
+    ("percona-line-without-hash.log", 2, false),
+    ("percona-routine-without-name.log", 9, false),
+    ("routines-general.log", 27, false),
+    ("several-statements-general.log", 23, false),
+    ("tidb-slow.log", 0, true),
+    ("windows-bom.log", 2, false),
+    ("windows-crlf.log", 2, false),
+    ("windows-lf.log", 2, false),
+    ("windows-utf16.log", 0, true),
+];
+
+/// No import ends as a success after a loss: each case has its statements, or an exit code of 1.
+#[test]
+fn no_import_succeeds_after_a_loss() {
+    let place = Place::new();
+    let folder = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../niagara-capture/tests/cases");
+    let known: Vec<&str> = CASES.iter().map(|(name, ..)| *name).collect();
+    let mut found: Vec<String> = fs::read_dir(&folder)
+        .expect("the cases")
+        .map(|entry| {
+            entry
+                .expect("a file")
+                .file_name()
+                .into_string()
+                .expect("a name")
+        })
+        .collect();
+    found.sort();
+    assert_eq!(found, known, "each case has its answer");
+    let import = |log: &PathBuf| {
+        let mut import = place.niagara(&["capture", "import", "--force", "-o", "x.capture"]);
+        import.args(["--time-zone", "Europe/Vienna"]).arg(log);
+        let (code, stdout, stderr) = run(&mut import);
+        assert!(!stderr.contains("panicked"), "{stderr}");
+        let count = stdout
+            .split_once(" statement")
+            .and_then(|(before, _)| before.rsplit(' ').next()?.parse::<u64>().ok());
+        (code, count.unwrap_or(0), format!("{stdout}{stderr}"))
+    };
+    for (name, statements, loses) in CASES {
+        let path = folder.join(name);
+        let (code, count, said) = import(&path);
+        assert_eq!(count, statements, "{name}: {said}");
+        assert_eq!(code, Some(i32::from(loses)), "{name}: {said}");
+        assert!(!loses || said.contains("remedy: "), "{name}: {said}");
+    }
+}
+
 /// A recording without a packet, and a capture that is not there.
 #[test]
 fn what_holds_nothing_and_what_is_not_there_have_remedies() {

@@ -146,6 +146,8 @@ impl Summary {
         let is_traffic = (self.sources.iter()).any(|source| source.kind == LogKind::Traffic);
         Some(if dropped(Cause::Filtered) {
             "nothing fits the filter: `niagara capture info` on what it was taken from shows what there is"
+        } else if !is_traffic && dropped(Cause::BrokenHeader) {
+            "give logs whose headers are whole: those of MySQL before 5.1 have no line SET timestamp=…, and cannot be read"
         } else if !is_traffic {
             "give logs with entries; `niagara capture advise` says what to set on the server for them"
         } else if dropped(Cause::Encrypted) || dropped(Cause::Compressed) {
@@ -193,6 +195,7 @@ mod tests {
                 .to_owned()
         };
         assert!(told(LogKind::Slow, &[]).contains("capture advise"));
+        assert!(told(LogKind::Slow, &[Cause::BrokenHeader]).contains("SET timestamp"));
         let packets = told(LogKind::Traffic, &[]);
         for word in ["-i any", "port 3306", "directions", "-s 0"] {
             assert!(packets.contains(word), "{packets}");

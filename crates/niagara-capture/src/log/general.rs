@@ -70,19 +70,35 @@ struct Head {
     length: usize,
 }
 
+/// Lengths of times with microseconds, in UTC and with an offset.
+const ISO_LENGTHS: [usize; 2] = [27, 32];
+
+/// The time that `text` begins with, and where what follows it begins. The first releases of MySQL 5.7 write no tab between the
+/// time and the session's number.
+pub(super) fn time_at(text: &[u8]) -> Option<(&[u8], usize)> {
+    let is_without_tab = |length: &usize| {
+        let next = text.get(*length);
+        next.is_some_and(|&b| b == b' ' || b.is_ascii_digit())
+            && parse_iso(&text[..*length]).is_some()
+    };
+    match ISO_LENGTHS.into_iter().find(is_without_tab) {
+        Some(length) => Some((&text[..length], length)),
+        None => memchr::memchr(b'\t', text).map(|tab| (&text[..tab], tab + 1)),
+    }
+}
+
 /// Reads the beginning of a line; `zone` is that of the server, for logs in local time, `after` the second of the line before.
 fn head(text: &[u8], zone: &TimeZone, after: Option<i64>) -> Option<Head> {
     let text = &text[..text.len().min(MAX_HEAD)];
     let (stamp, mut at) = match *text.first()? {
         b'\t' if text.get(1) == Some(&b'\t') => (None, 2),
         b'0'..=b'9' => {
-            let tab = memchr::memchr(b'\t', text)?;
-            let time = &text[..tab];
+            let (time, next) = time_at(text)?;
             let stamp = match parse_iso(time) {
                 Some(micros) => Stamp::Exact(micros),
                 None => Stamp::Second(parse_local(time, zone, after)?),
             };
-            (Some(stamp), tab + 1)
+            (Some(stamp), next)
         }
         _ => return None,
     };
@@ -100,6 +116,20 @@ fn head(text: &[u8], zone: &TimeZone, after: Option<i64>) -> Option<Head> {
         command: *command,
         length: at + 1 + tab + 1,
     })
+}
+
+/// Whether a line is the head of an entry in which blanks stand for tabs.
+pub(super) fn is_head_without_tabs(line: &[u8]) -> bool {
+    let length = line
+        .iter()
+        .take_while(|b| is_of_time(b) || **b == b'\t')
+        .count();
+    let (head, rest) = line.split_at(length);
+    let name = COMMANDS.iter().find(|(name, _)| rest.starts_with(name));
+    let is_followed = name.is_some_and(|(name, _)| rest[name.len()..].starts_with(b"  "));
+    // A session's number stands there.
+    let before = head.trim_ascii_end();
+    is_followed && before.len() < head.len() && before.last().is_some_and(u8::is_ascii_digit)
 }
 
 /// Whether `text` begins with an entry of a general log.
@@ -224,6 +254,15 @@ impl Ending for GeneralEnding<'_> {
     }
 }
 
+/// Where the last time before the end of `text` begins, without a tab behind it.
+fn time_before(text: &[u8]) -> Option<usize> {
+    let nearest = text.len().saturating_sub(MAX_HEAD)..text.len();
+    nearest.rev().find(|&at| {
+        let shape = [text.get(at + 4), text.get(at + 7), text.get(at + 10)];
+        shape == [Some(&b'-'), Some(&b'-'), Some(&b'T')]
+    })
+}
+
 static STARTED_FINDER: LazyLock<Finder<'static>> = LazyLock::new(|| Finder::new(b"started with:"));
 
 impl GeneralEnding<'_> {
@@ -265,7 +304,9 @@ impl GeneralEnding<'_> {
                 _ => &[27, 32, 15],
             };
             let starts = lengths.iter().filter_map(|length| tab.checked_sub(*length));
-            let mut heads = starts.filter(|&at| self.general.is_believable(&text[at..]));
+            let mut heads = starts
+                .chain(time_before(&text[..tab]))
+                .filter(|&at| self.general.is_believable(&text[at..]));
             heads.next()
         })
     }

@@ -38,9 +38,13 @@ pub(super) fn begins_banner(text: &[u8], eof: bool) -> Seen {
         [] => return if eof { Seen::No } else { Seen::Unknown },
         [b'/', b'*', ..] => false,
         [b'/', ..] => true,
+        [b'.', ..] => is_relative_path(text),
         [letter, rest @ ..] => {
             letter.is_ascii_alphabetic()
-                && (rest.is_empty() || rest[0] == b':' || is_plain_name(text))
+                && (rest.is_empty()
+                    || rest[0] == b':'
+                    || is_plain_name(text)
+                    || is_relative_path(text))
         }
     };
     if !path {
@@ -59,6 +63,13 @@ fn is_plain_name(text: &[u8]) -> bool {
     [&b"mysqld"[..], b"mariadbd", b"my", b"ma"]
         .iter()
         .any(|name| text.starts_with(name))
+}
+
+/// A server that was started by a path from where its folder was: `bin/mysqld`, `./mariadbd`.
+fn is_relative_path(text: &[u8]) -> bool {
+    let is_of_path = |b: &u8| b.is_ascii_alphanumeric() || b"/_.-".contains(b);
+    let word = text.iter().take_while(|b| is_of_path(b));
+    !text.starts_with(b"/") && word.take(MAX_BANNER).any(|&b| b == b'/')
 }
 
 fn is_banner(line: &[u8]) -> bool {
@@ -121,7 +132,13 @@ pub(super) fn before_banner(text: &[u8]) -> usize {
                 .take_while(|b| is_path(b))
                 .count();
             let path = version - length;
-            (path..version).find(|&at| is_whole_banner(&text[at..]))
+            // What stands before an absolute path on its line is what was cut, not a folder.
+            let is_whole = |at: &usize| is_whole_banner(&text[*at..]);
+            let is_absolute = |at: &usize| !is_relative_path(&text[*at..]);
+            match path == line && is_whole(&path) {
+                true => Some(path),
+                false => (path..version).find(|at| is_absolute(at) && is_whole(at)),
+            }
         })
         .unwrap_or(text.len())
 }

@@ -10,7 +10,7 @@ use super::header::{self, Headed};
 use super::line::{Seen, begins_banner, first_line, version};
 use super::meaning::{Meaning, Votes};
 use super::{clean, general, slow};
-use crate::error::CaptureError;
+use crate::error::{CaptureError, Likeness};
 use crate::log::Input;
 
 /// How much of a log is read to tell what it is, in bytes.
@@ -86,6 +86,7 @@ impl Probe {
             path,
             bytes: bytes.len(),
             stands_before: clean::before_header(&bytes),
+            likeness: likeness(&bytes),
         })?;
         Ok(Probe { changed, ..probe })
     }
@@ -137,7 +138,7 @@ impl Findings {
     }
 
     fn general(&mut self, line: &[u8], zone: &TimeZone) {
-        let time = line.split(|&b| b == b'\t').next().unwrap_or_default();
+        let time = general::time_at(line).map_or(line, |(time, _)| time);
         let micros = super::time::parse_iso(time);
         self.first_second = micros
             .map(|micros| micros.div_euclid(1_000_000))
@@ -182,6 +183,18 @@ impl Findings {
         }
         Some(header.length)
     }
+}
+
+/// What text resembles that is no log.
+fn likeness(text: &[u8]) -> Option<Likeness> {
+    let has = |word: &[u8]| memchr::memmem::find(text, word).is_some();
+    if has(b"# Query_time: ") && !has(b"SET timestamp=") {
+        return Some(Likeness::SlowWithoutTimes);
+    }
+    let mut lines = text.split(|&b| b == b'\n');
+    lines
+        .any(general::is_head_without_tabs)
+        .then_some(Likeness::GeneralWithoutTabs)
 }
 
 fn dialect_of(version: &[u8]) -> Option<Dialect> {

@@ -113,9 +113,11 @@ pub(crate) fn image_behind(
 /// # Errors
 /// Some are missing.
 pub(crate) fn check_tables(load: &Load, image: &Image, database: &str) -> Result<()> {
-    let folder = image.data().join(database);
-    // Servers write names of other characters otherwise: what cannot be told is not refused.
-    let Ok(entries) = fs::read_dir(&folder) else {
+    // What cannot be told is not refused.
+    let Some(folder) = in_file_names(database) else {
+        return Ok(());
+    };
+    let Ok(entries) = fs::read_dir(image.data().join(folder)) else {
         return Ok(());
     };
     let files: Vec<String> = entries
@@ -123,7 +125,9 @@ pub(crate) fn check_tables(load: &Load, image: &Image, database: &str) -> Result
         .map(|entry| entry.file_name().to_string_lossy().to_lowercase())
         .collect();
     let is_there = |table: &String| {
-        let table = table.to_lowercase();
+        let Some(table) = in_file_names(&table.to_lowercase()) else {
+            return true;
+        };
         files
             .iter()
             .filter_map(|file| file.strip_prefix(table.as_str()))
@@ -146,4 +150,31 @@ pub(crate) fn check_tables(load: &Load, image: &Image, database: &str) -> Result
         missing.join(", "),
         load.workload.name()
     )
+}
+
+/// A name as servers write it in names of files: `example.com` as `example@002ecom`; none of a name with other characters than those
+/// of ASCII, of which there are several ways to write some.
+fn in_file_names(name: &str) -> Option<String> {
+    let written = |c: char| match c {
+        '_' | '0'..='9' | 'a'..='z' | 'A'..='Z' => c.to_string(),
+        other => format!("@{:04x}", u32::from(other)),
+    };
+    name.is_ascii().then(|| name.chars().map(written).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::in_file_names;
+
+    #[test]
+    fn names_are_written_as_servers_write_them() {
+        for (name, file) in [
+            ("shop_2", Some("shop_2")),
+            ("example.com", Some("example@002ecom")),
+            ("my-shop $1", Some("my@002dshop@0020@00241")),
+            ("größe", None),
+        ] {
+            assert_eq!(in_file_names(name).as_deref(), file, "{name}");
+        }
+    }
 }

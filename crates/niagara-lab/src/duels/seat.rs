@@ -67,12 +67,7 @@ impl Seat {
 
     /// What there is to say where the server has ended.
     fn end(&self) -> Option<String> {
-        self.server.how_it_ended().map(|how| {
-            format!(
-                "the server has ended ({how}); last lines of its log:\n{}",
-                self.server.log_tail(20)
-            )
-        })
+        self.server.end_in_words()
     }
 }
 

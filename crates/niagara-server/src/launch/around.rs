@@ -113,6 +113,20 @@ impl Around {
             .or_else(|| Around::killing(status, memory_ran_out))
     }
 
+    /// What helps against it, where the same command may do better afterwards.
+    pub(super) fn remedy(self) -> Option<&'static str> {
+        match self {
+            Around::Memory => Some(
+                "free memory or raise the control group's limit (memory.max, memory.limit_in_bytes), or give the server a smaller buffer pool",
+            ),
+            Around::Disk => Some("make room on that disk, then run the same command again"),
+            Around::Killed => Some(
+                "find what killed it (dmesg, an out-of-memory daemon), then run the same command again",
+            ),
+            Around::Port | Around::Setting | Around::Niagara | Around::Stopped => None,
+        }
+    }
+
     /// What ended a server that somebody killed, as [`behind`](Self::behind) has it; none where nobody did.
     pub(super) fn killing(status: ExitStatus, memory_ran_out: bool) -> Option<Around> {
         is_killed(status).then_some(match memory_ran_out {

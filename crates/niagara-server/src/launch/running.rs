@@ -322,6 +322,23 @@ impl RunningServer {
         self.end().map(|(how, _)| how)
     }
 
+    /// What there is to say of a server that failed to answer, where it has ended: how, the end of its log, what helps. One that is
+    /// ending is waited for.
+    pub fn end_in_words(&self) -> Option<String> {
+        if !self.has_ended_within(GOING) {
+            return None;
+        }
+        let (how, around) = self.end()?;
+        let remedy = around
+            .and_then(Around::remedy)
+            .map(|remedy| format!("\nremedy: {remedy}"));
+        Some(format!(
+            "the server has ended ({how}); last lines of its log:\n{}{}",
+            self.log_tail(20),
+            remedy.unwrap_or_default()
+        ))
+    }
+
     /// The error of a server that was ended by something around it, as [`Around::of`] knows it; none of one that lives, and where it
     /// ended by itself. To be asked where it seems to have ended: one that is ending is waited for.
     pub fn ended_from_around(&self) -> Option<anyhow::Error> {

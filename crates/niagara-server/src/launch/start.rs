@@ -269,7 +269,10 @@ impl StartingServer {
         let told = self.failure(&format!("ended while starting ({how})"));
         let log = error_log::tail(&self.files.log(), 400);
         match Around::behind(status, &log, memory_ran_out) {
-            Some(around) => AroundServer::new(around, told).into(),
+            Some(around) => {
+                let remedy = around.remedy().map(|remedy| format!("\nremedy: {remedy}"));
+                AroundServer::new(around, told + &remedy.unwrap_or_default()).into()
+            }
             None => StartFailed {
                 cause: error_log::cause(&log),
                 told,

@@ -119,8 +119,8 @@ fn notes(summary: &Summary) -> Vec<String> {
     }
     if summary.without_session > 0 {
         notes.push(format!(
-            "{} entries do not say their session: they are taken for one",
-            summary.without_session
+            "{} without a session's number: taken for one session",
+            counted(summary.without_session, "statement")
         ));
     }
     notes
