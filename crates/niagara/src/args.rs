@@ -23,6 +23,7 @@ use crate::cmd::capture::CaptureArgs;
 use crate::cmd::checkup::CheckupArgs;
 use crate::cmd::compare::CompareArgs;
 use crate::cmd::fleet::FleetCommandArgs;
+use crate::cmd::pack::PackArgs;
 use crate::cmd::profile::ProfileArgs;
 use crate::cmd::report::ReportArgs;
 use crate::cmd::study::StudyFileArgs;
@@ -111,6 +112,7 @@ pub enum Command {
     Bench(Box<BenchArgs>),
     Profile(Box<ProfileArgs>),
     Capture(Box<CaptureArgs>),
+    Pack(Box<PackArgs>),
     Server(ServerArgs),
     Levers(LeversArgs),
     Doctor(DoctorArgs),

@@ -13,6 +13,7 @@ use crate::cmd::before_after;
 use crate::cmd::session::{OpenSession, known};
 use crate::load_args::LoadArgs;
 use crate::origin::origin;
+use crate::pack;
 use crate::progress::Terminal;
 use crate::shared_args::{
     ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
@@ -53,9 +54,9 @@ pub struct CompareArgs {
         hide_short_help = true
     )]
     pub after: Option<PathBuf>,
-    /// The server that `base` and bare changes speak of
-    #[arg(long, default_value = "mariadb-10.11")]
-    pub server: String,
+    /// The server that `base` and bare changes speak of [default: that of --pack, else mariadb-10.11]
+    #[arg(long)]
+    pub server: Option<String>,
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
@@ -113,10 +114,12 @@ fn max_duels(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "expected a number of duels from 1 to 128".to_owned())
 }
 
-pub fn run(args: CompareArgs) -> Result<ExitCode> {
+pub fn run(mut args: CompareArgs) -> Result<ExitCode> {
     if let (Some(before), Some(after)) = (&args.before, &args.after) {
         return before_after::run(before, after, args.judge.alpha, args.study.json);
     }
+    let pack = pack::adopt(&mut args.load, &mut args.origin)?;
+    args.server = Some(pack::server(args.server.as_deref(), pack.as_ref())?);
     let (levers, servers) = known(&args.study)?;
     let question = question(&args, &levers, &servers)?;
     let name = format!("{}-vs-{}", side(&args.a)?, side(&args.b)?);
@@ -184,7 +187,11 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         disturbance: args.duel_settings.disturbance,
         origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
-        ..StudyDescription::of(server_name(&args.server)?, load, asked)
+        ..StudyDescription::of(
+            server_name(args.server.as_deref().unwrap_or(pack::DEFAULT_SERVER))?,
+            load,
+            asked,
+        )
     })
 }
 

@@ -41,13 +41,20 @@ use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained
 use self::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::pack;
 use crate::progress::colour_on_stdout;
 
 /// How long transactions in flight may take after Ctrl-C: less than the load itself waits for them at the end of a run (30 s), so that a
 /// server that hangs is not told as lost.
 const IN_FLIGHT: Duration = Duration::from_secs(25);
 
-pub fn run(args: BenchArgs) -> Result<ExitCode> {
+pub fn run(mut args: BenchArgs) -> Result<ExitCode> {
+    if let Some(pack) = pack::adopt(&mut args.load, &mut args.origin)?
+        && !args.connect.is_foreign()
+    {
+        let server = pack::server(args.private.server.as_deref(), Some(&pack))?;
+        args.private.server = Some(server);
+    }
     let load = args.load.load()?;
     replay::check(&args, &load)?;
     if !args.connect.is_foreign() {
