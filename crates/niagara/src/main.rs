@@ -16,6 +16,7 @@ mod command_line;
 mod completion;
 mod counting;
 mod doctor;
+mod fail_if;
 mod interrupt;
 mod live;
 mod load_args;

@@ -361,6 +361,10 @@ pub enum Format {
     Csv,
     Json,
     Files,
+    /// Annotations of GitHub Actions
+    Github,
+    /// OpenMetrics text, as for Prometheus
+    Openmetrics,
 }
 
 /// A duration with its unit: ten seconds is no time for a study, and whoever writes 10 meant minutes.

@@ -100,12 +100,26 @@ impl OpenSession {
         answered: &Answer,
         args: &StudyArgs,
     ) -> Result<ExitCode> {
+        self.show_as(question, answered, args, Shown::asked(args))
+    }
+
+    /// The same, printed as `shown`.
+    ///
+    /// # Errors
+    /// As [`show`](Self::show).
+    pub fn show_as(
+        &self,
+        question: &StudyDescription,
+        answered: &Answer,
+        args: &StudyArgs,
+        shown: Shown,
+    ) -> Result<ExitCode> {
         let study = &answered.study;
         let mut written = Ok(());
         if let Found::Summary(summary) = &answered.found {
             // A page that cannot be written, as on a full disk, keeps no result from whoever waited for it.
             written = write_files(study.folder(), study.store());
-            print_result(summary, study.store(), study.folder(), Shown::asked(args))?;
+            print_result(summary, study.store(), study.folder(), shown)?;
         }
         let mut steps = Ok(());
         let is_job = question.workloads[0].load.workload.is_job();

@@ -10,6 +10,7 @@ mod hdr_log;
 mod job;
 mod live;
 mod measure;
+mod openmetrics;
 mod password;
 mod replay;
 mod result;
@@ -59,6 +60,9 @@ pub fn run(mut args: BenchArgs) -> Result<ExitCode> {
     replay::check(&args, &load)?;
     if !args.connect.is_foreign() {
         check_private(&args)?;
+    }
+    if load.workload.is_job() && args.output.openmetrics {
+        bail!("a job has steps, not transactions a second\nremedy: --json for --openmetrics");
     }
     if load.workload.is_job() && args.output.hdr_log.is_some() {
         bail!(
@@ -131,7 +135,7 @@ fn measure(
     file: Option<&mut HdrFile>,
 ) -> Result<ExitCode> {
     let title = format!("{} on {}", load.one_line(), target.title());
-    if args.output.json {
+    if args.output.json || args.output.openmetrics {
         tell!("{title}");
     } else {
         say!("{title}");
@@ -200,6 +204,8 @@ fn measure(
     driver.disconnect();
     if args.output.json {
         say!("{}", serde_json::to_string_pretty(&result)?);
+    } else if args.output.openmetrics {
+        say_text!("{}", openmetrics::text(&result));
     } else {
         say_text!("{}", text::report(&result, colour_on_stdout()));
     }
