@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use niagara_lab::quantity::share;
+use niagara_stats::Verdict;
 use niagara_store::Comparison;
 
 /// Exit code of a comparison at whose result the command was to fail.
@@ -20,15 +21,17 @@ pub struct FailIf {
 }
 
 impl FailIf {
-    /// Whether the result is such: B is slower by more than the share, by the whole interval or, with `maybe`, by its lower end; or B failed.
+    /// Whether the result is such: B is called slower and its whole interval lies below the share, with `maybe` its lower end
+    /// alone; or B failed. An interval of too few duels excludes nothing.
     pub fn holds(&self, comparison: &Comparison) -> bool {
-        let estimate = &comparison.judged().estimate;
-        let bound = match self.maybe {
-            true => estimate.low,
-            false => estimate.high,
+        let judged = comparison.judged();
+        let limit = 1.0 - self.share;
+        let is_slower = match self.maybe {
+            true => judged.confidence.is_some() || judged.estimate.low < limit,
+            false => judged.verdict == Some(Verdict::Slower) && judged.estimate.high < limit,
         };
         let failed = comparison.failed.as_ref();
-        bound < 1.0 - self.share || failed.is_some_and(|failed| failed.side == 1)
+        is_slower || failed.is_some_and(|failed| failed.side == 1)
     }
 
     /// How the command ends then.

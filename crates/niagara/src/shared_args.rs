@@ -53,7 +53,7 @@ pub struct DuelArgs {
 pub struct OriginArgs {
     /// Take traffic, data, configuration and machine from this pack (`niagara pack`)
     ///
-    /// Options beside it have the last word. It is unpacked into the cache once.
+    /// Other options have the last word. It is unpacked into the cache once.
     #[arg(long, value_name = "PACK")]
     pub pack: Option<PathBuf>,
     /// The configuration of an adopted pack.

@@ -407,7 +407,10 @@ fn comparison_fails_a_pipeline_by_its_condition() {
         command.args(["--budget", "2m", "--seed", "1", "--out", out]);
         run(command.args(words))
     };
-    let (code, stdout, stderr) = compare("study", &["--format", "github", "--fail-if", "maybe-slower>1%"]);
+    let (code, stdout, stderr) = compare(
+        "study",
+        &["--format", "github", "--fail-if", "maybe-slower>1%"],
+    );
     assert_eq!(
         code,
         Some(3),
@@ -421,10 +424,13 @@ fn comparison_fails_a_pipeline_by_its_condition() {
         stdout.lines().all(|line| line.starts_with("::")),
         "{stdout}"
     );
-    let (code, stdout, stderr) = compare("other", &["--format", "openmetrics", "--fail-if", "slower>99%"]);
+    let (code, stdout, stderr) = compare(
+        "other",
+        &["--format", "openmetrics", "--fail-if", "slower>99%"],
+    );
     assert_eq!(code, Some(0), "{stdout}\n{stderr}");
     assert!(
-        stdout.contains("niagara_gain{a=\"base\"") && stdout.ends_with("# EOF\n"),
+        stdout.contains("niagara_gain{a=\"mariadb-10.11\"") && stdout.ends_with("# EOF\n"),
         "{stdout}"
     );
     let (code, stdout, _) = run(&mut place.niagara(&["report", "study", "--format", "github"]));

@@ -62,6 +62,12 @@ pub(crate) fn text(summary: &Summary) -> Option<String> {
         &with(("goal", &goal)),
         &judged.estimate,
     );
+    out.family(
+        "niagara_confidence",
+        "Confidence of the bounds of niagara_gain.",
+    );
+    let confidence = judged.confidence.unwrap_or(1.0 - judged.alpha);
+    out.sample("niagara_confidence", &sides, confidence);
     out.family("niagara_ratio", "B over A, figure by figure.");
     for (figure, estimate) in figures(comparison) {
         bounds(
