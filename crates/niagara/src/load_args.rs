@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use niagara_lab::{Load, load_of};
+use niagara_lab::{Load, Origin, load_of};
 use niagara_load::{
     WorkloadBuilder, WorkloadKind, WorkloadSpec, is_workload_file, with_replay_options,
     workload_of_file,
@@ -152,6 +152,22 @@ impl LoadArgs {
         let named = with_replay_options(named, &of_capture)?;
         self.data.load_of(named, self.threads)
     }
+}
+
+/// Refuses a load without tables before anything is fetched or loaded for it.
+///
+/// # Errors
+/// A capture without data: neither the user's own nor those of a workload.
+pub fn check_data(workload: &WorkloadSpec, origin: &Origin) -> Result<()> {
+    if origin.data.is_none() && workload.needs_data() {
+        bail!(
+            "{} is a capture, which has no data of its own\n\
+             remedy: say where the data are with --data; where the capture was taken on the tables of one of Niagara's \
+             workloads, name that with --tables-of",
+            workload.spelling()
+        );
+    }
+    Ok(())
 }
 
 impl DataArgs {

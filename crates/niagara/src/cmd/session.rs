@@ -14,6 +14,7 @@ use crate::cmd::report::{Shown, print_result, write_files};
 use crate::cmd::study::server_names;
 use crate::command_line::{command_line, command_of_part};
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::load_args::check_data;
 use crate::progress::Terminal;
 use crate::shared_args::{ClientArgs, FleetArgs, StudyArgs};
 use crate::steps;
@@ -51,6 +52,9 @@ impl OpenSession {
             bail!(
                 "a capture is replayed from the machine that it lies on\nremedy: leave out --client-host"
             );
+        }
+        for workload in &question.workloads {
+            check_data(&workload.load.workload, &question.origin)?;
         }
         let cancel = on_ctrl_c()?;
         let fleet = fleet_options(fleet, question, study)?;

@@ -10,7 +10,7 @@ pub fn text(result: &BenchResult) -> String {
     let threads = result.threads.to_string();
     let shared = [
         ("server", result.server.version.as_str()),
-        ("workload", &*workload),
+        ("workload", workload),
         ("threads", threads.as_str()),
     ];
     let mut out = OpenMetrics::default();

@@ -17,7 +17,7 @@ use serde::Serialize;
 
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
-use crate::load_args::LoadArgs;
+use crate::load_args::{LoadArgs, check_data};
 use crate::origin::origin;
 use crate::pack;
 use crate::progress::Terminal;
@@ -107,6 +107,8 @@ pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
     let cancel = on_ctrl_c()?;
     let inventory = Inventory::open(&args.servers, &args.levers)?;
     let load = args.load.load()?;
+    let origin = origin(&args.origin)?;
+    check_data(&load.workload, &origin)?;
     let folder = folder(&args)?;
     let views = match args.views.is_empty() {
         true => View::ALL.to_vec(),
@@ -117,7 +119,7 @@ pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
     let mut terminal = Terminal::new(budget * texts.len() as u32);
     let mut bench = inventory
         .workbench(load.clone(), cancel.clone())
-        .starting_from(&origin(&args.origin)?);
+        .starting_from(&origin);
     let mut variants = Vec::new();
     for text in texts {
         variants.push(variant_of(
