@@ -703,7 +703,8 @@ mod tests {
             for example in examples {
                 // What explains an example stands behind two spaces, what the shell does behind a > or a |.
                 let typed = example.split("  ").next().unwrap_or_default();
-                let typed = typed.split(['>', '|']).next().unwrap_or_default();
+                let ends = [" > ", " | "].map(|end| typed.find(end).unwrap_or(typed.len()));
+                let typed = &typed[..ends[0].min(ends[1])];
                 let words = shlex::split(typed).expect("quotes are closed");
                 Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{example}: {error}"));
             }
