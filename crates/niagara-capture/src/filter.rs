@@ -26,6 +26,8 @@ pub struct Filter {
     pub digests: Vec<String>,
     /// Statements that change nothing.
     pub read_only: bool,
+    /// All but the whole tables that dump programs read.
+    pub without_dumps: bool,
 }
 
 /// Writes what fits into another capture; its summary.
@@ -87,6 +89,7 @@ impl Filter {
             && named(&self.databases, event.database)
             && named(&self.users, event.user)
             && (!self.read_only || event.class.is_read_only())
+            && (!self.without_dumps || !is_of_dump(event, dictionary))
             && self.keeps_digest(event, dictionary)
     }
 
@@ -105,6 +108,16 @@ impl Filter {
             .iter()
             .any(|wanted| number.starts_with(&wanted.to_ascii_lowercase()))
     }
+}
+
+/// What mysqldump and mariadb-dump write into the statement that reads a table.
+const OF_DUMP: &[u8] = b"/*!40001 SQL_NO_CACHE */";
+
+fn is_of_dump(event: &Event<'_>, dictionary: &Dictionary) -> bool {
+    event.template.is_some_and(|template| {
+        let skeleton = &dictionary.template(template).skeleton;
+        memchr::memmem::find(skeleton, OF_DUMP).is_some()
+    })
 }
 
 /// Sessions whose transaction under way is kept from its beginning on: what is left of others belongs to none, or it would be

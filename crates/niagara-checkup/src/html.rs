@@ -4,7 +4,7 @@ use maud::{Markup, html as markup};
 use niagara_report::number::{grouped, percent};
 
 use crate::finding::Level;
-use crate::proof::{capture, tune};
+use crate::proof::{pack, tune};
 use crate::report::{Checkup, Line};
 use crate::words;
 
@@ -51,8 +51,8 @@ pub fn html(checkup: &Checkup, version: &str) -> String {
         }
         section {
             h2 { "To prove a line" }
-            p { "No line promises a gain. Record the traffic, take a backup (BACKUP in the commands), and run a line's command on another machine." }
-            pre { code { (capture(&checkup.ground)) "\n" (tune(&checkup.ground)) } }
+            p { "No line promises a gain. Make a pack on the server's machine, and run a line's command on another machine." }
+            pre { code { (pack(&checkup.ground)) "\n" (tune(&checkup.ground)) } }
         }
     };
     niagara_report::html_page(&title, version, &body, "from what the server showed")

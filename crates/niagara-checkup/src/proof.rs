@@ -4,9 +4,9 @@ use serde::{Serialize, Serializer};
 
 use crate::finding::Finding;
 
-/// What stands for a dump, a backup or a copy of the data directory.
-const DATA: &str = "BACKUP";
-/// The capture that is made first.
+/// Traffic, data and settings in one file.
+const PACK: &str = "shop.niagara";
+/// The traffic alone.
 const CAPTURE: &str = "shop.capture";
 
 /// What commands are about.
@@ -64,24 +64,27 @@ impl Command {
 
 /// The options of commands that start copies of the server.
 pub(crate) fn options(ground: &Ground) -> String {
-    format!("--server {} {}", quoted(&ground.server), origin(ground))
+    match ground.server.contains('/') {
+        true => format!("--server {} --pack {PACK}", quoted(&ground.server)),
+        false => format!("--pack {PACK}"),
+    }
 }
 
 /// The command that tries all levers.
 pub(crate) fn tune(ground: &Ground) -> String {
-    format!("niagara tune {} {}", quoted(&ground.server), origin(ground))
+    match ground.server.contains('/') {
+        true => format!("niagara tune {} --pack {PACK}", quoted(&ground.server)),
+        false => format!("niagara tune {PACK}"),
+    }
 }
 
-/// The server's settings, its traffic and its data.
-fn origin(ground: &Ground) -> String {
-    format!(
-        "--config-from {} --capture {CAPTURE} --data {DATA}",
-        quoted(&ground.address)
-    )
+/// The command that makes the pack, on the server's machine.
+pub(crate) fn pack(ground: &Ground) -> String {
+    format!("niagara pack {} -o {PACK}", quoted(&ground.address))
 }
 
-/// The command that records the traffic.
-pub(crate) fn capture(ground: &Ground) -> String {
+/// The command that records the traffic alone.
+fn capture(ground: &Ground) -> String {
     let address = match ground.address.contains('/') {
         true => format!("--socket {}", quoted(&ground.address)),
         false => match ground.address.rsplit_once(':') {
@@ -174,8 +177,16 @@ mod tests {
         let command = Proof::Compare("redo-log-large".to_owned()).command(&ground);
         assert_eq!(
             command.whole(&ground),
-            "niagara compare base redo-log-large --server mariadb-10.11 --config-from '/run/my sqld.sock' \
-             --capture shop.capture --data BACKUP"
+            "niagara compare base redo-log-large --pack shop.niagara"
+        );
+        assert_eq!(
+            pack(&ground),
+            "niagara pack '/run/my sqld.sock' -o shop.niagara"
+        );
+        ground.server = "/usr/sbin/mariadbd".to_owned();
+        assert_eq!(
+            tune(&ground),
+            "niagara tune /usr/sbin/mariadbd --pack shop.niagara"
         );
         ground.address = "db1:3307".to_owned();
         assert_eq!(

@@ -7,7 +7,7 @@ use niagara_report::number::{grouped, percent};
 use niagara_report::{ink, wrapped};
 
 use crate::finding::Level;
-use crate::proof::{capture, options, tune};
+use crate::proof::{options, pack, tune};
 use crate::report::Checkup;
 use crate::words;
 
@@ -121,10 +121,10 @@ fn proof(out: &mut String, checkup: &Checkup, look: Look) {
         false => String::new(),
     };
     let how = format!(
-        "No line promises a gain. To prove one on another machine: record the traffic, make BACKUP, run its command{shared}; \
+        "No line promises a gain. To prove one: make a pack on the server's machine, run its command{shared} on another; \
          tune tries all settings."
     );
     let _ = writeln!(out, "\n{}", wrapped("", &how, look.width));
-    let _ = writeln!(out, "  {}", capture(&checkup.ground));
+    let _ = writeln!(out, "  {}", pack(&checkup.ground));
     let _ = writeln!(out, "  {}", tune(&checkup.ground));
 }

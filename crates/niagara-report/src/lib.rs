@@ -36,7 +36,7 @@ pub use profile::{
     DiagnosedProfile, Graph, diagnosed_profiles, headline as profile_headline, limits_in_short,
     profile_html, profile_markdown, profile_text,
 };
-pub use render::{Files, View, html_page, terminal, wrapped};
+pub use render::{Files, Label, OpenMetrics, View, html_page, terminal, wrapped};
 pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort};
 pub use sides::Sides;
@@ -51,4 +51,14 @@ pub fn markdown(report: &Report) -> String {
 /// A study as one page: no network, no other file.
 pub fn html(report: &Report) -> String {
     render::page(&build::report(report))
+}
+
+/// A study as annotations of GitHub Actions; `failed` names the condition at which its command fails, where it holds.
+pub fn github(report: &Report, failed: Option<&str>) -> String {
+    render::github(&build::report(report), failed)
+}
+
+/// The comparison of a study as OpenMetrics text; none of a study without one.
+pub fn openmetrics(report: &Report) -> Option<String> {
+    render::openmetrics(report.summary.as_ref()?)
 }

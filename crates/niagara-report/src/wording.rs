@@ -750,6 +750,12 @@ fn older_builds(builds: &[BuildNote]) -> impl Iterator<Item = Finding> {
     })
 }
 
+/// Whether a tuning was stopped before any lever was judged.
+pub(crate) fn is_stopped_in_screening(tune: &TuneSummary) -> bool {
+    let mut warnings = tune.header.warnings.iter();
+    warnings.any(|one| matches!(one.finding, Finding::ScreeningStopped))
+}
+
 /// Warnings stored with the summary, and those that follow from it: those that change what a reader does, worst first.
 pub fn warnings(summary: &Summary) -> Vec<Warning> {
     let header = summary.header();

@@ -23,6 +23,7 @@ use crate::cmd::capture::CaptureArgs;
 use crate::cmd::checkup::CheckupArgs;
 use crate::cmd::compare::CompareArgs;
 use crate::cmd::fleet::FleetCommandArgs;
+use crate::cmd::pack::PackArgs;
 use crate::cmd::profile::ProfileArgs;
 use crate::cmd::report::ReportArgs;
 use crate::cmd::study::StudyFileArgs;
@@ -111,6 +112,7 @@ pub enum Command {
     Bench(Box<BenchArgs>),
     Profile(Box<ProfileArgs>),
     Capture(Box<CaptureArgs>),
+    Pack(Box<PackArgs>),
     Server(ServerArgs),
     Levers(LeversArgs),
     Doctor(DoctorArgs),
@@ -701,7 +703,8 @@ mod tests {
             for example in examples {
                 // What explains an example stands behind two spaces, what the shell does behind a > or a |.
                 let typed = example.split("  ").next().unwrap_or_default();
-                let typed = typed.split(['>', '|']).next().unwrap_or_default();
+                let ends = [" > ", " | "].map(|end| typed.find(end).unwrap_or(typed.len()));
+                let typed = &typed[..ends[0].min(ends[1])];
                 let words = shlex::split(typed).expect("quotes are closed");
                 Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{example}: {error}"));
             }

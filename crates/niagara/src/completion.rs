@@ -8,6 +8,7 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{CompleteEnv, Shells};
 use niagara_load::{WORKLOAD_FILES, WorkloadKind};
+use niagara_origin::pack::PACK_ENDING;
 use niagara_server::Catalog;
 use niagara_store::Goal;
 
@@ -54,6 +55,7 @@ fn with_completers(command: Command) -> Command {
 fn completer(value: &str) -> Option<ArgValueCompleter> {
     Some(match value {
         "SERVER" => ArgValueCompleter::new(|typed: &OsStr| or_file(servers(), typed, &[])),
+        "PACK" => ArgValueCompleter::new(|typed: &OsStr| files(typed, &[PACK_ENDING])),
         "WORKLOAD" => {
             ArgValueCompleter::new(|typed: &OsStr| or_file(workloads(), typed, &WORKLOAD_FILES))
         }

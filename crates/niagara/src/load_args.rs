@@ -4,13 +4,17 @@ use std::path::PathBuf;
 
 use anyhow::{Result, bail};
 use clap::Args;
-use niagara_lab::{Load, load_of};
+use niagara_lab::{Load, Origin, load_of};
 use niagara_load::{
     WorkloadBuilder, WorkloadKind, WorkloadSpec, is_workload_file, with_replay_options,
     workload_of_file,
 };
 
+use crate::pack::is_pack;
 use crate::shared_args::assignment;
+
+/// The workload when none is named.
+const DEFAULT_WORKLOAD: &str = "oltp_read_only";
 
 /// A workload as the command line names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,6 +23,13 @@ pub enum WorkloadArg {
     Named(WorkloadKind),
     /// The file of one's own.
     File(PathBuf),
+}
+
+impl Default for WorkloadArg {
+    fn default() -> Self {
+        let kind = WorkloadKind::all().find(|kind| kind.to_string() == DEFAULT_WORKLOAD);
+        Self::Named(kind.expect("a workload that is built in"))
+    }
 }
 
 impl std::fmt::Display for WorkloadArg {
@@ -34,7 +45,7 @@ impl std::str::FromStr for WorkloadArg {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        if is_workload_file(text) {
+        if is_workload_file(text) || is_pack(text) {
             return Ok(Self::File(text.into()));
         }
         text.parse().map(Self::Named).map_err(|error| {
@@ -47,19 +58,14 @@ impl std::str::FromStr for WorkloadArg {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Load")]
 pub struct LoadArgs {
-    /// A name (docs/workloads.md), or a file: shop.capture, ./shop.toml
+    /// A name (docs/workloads.md), or a file: shop.capture, ./shop.toml [default: oltp_read_only]
     ///
     /// sysbench's: oltp_read_only, oltp_read_write, oltp_write_only, oltp_point_select, oltp_update_index, oltp_update_non_index,
     /// oltp_insert, oltp_delete, bulk_insert, select_random_points, select_random_ranges. Others: tpcc, commit, report.
     /// Files: a capture of your traffic (docs/replay.md), your own workload (docs/custom-workload.md), a Lua script for sysbench
     /// (docs/scripts.md).
-    #[arg(
-        long,
-        visible_alias = "capture",
-        default_value = "oltp_read_only",
-        value_name = "WORKLOAD"
-    )]
-    pub workload: WorkloadArg,
+    #[arg(long, visible_alias = "capture", value_name = "WORKLOAD")]
+    pub workload: Option<WorkloadArg>,
     /// Connections
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub threads: u32,
@@ -116,12 +122,17 @@ impl WorkloadArg {
 }
 
 impl LoadArgs {
+    /// The workload that was named, or the default one.
+    pub fn workload(&self) -> WorkloadArg {
+        self.workload.clone().unwrap_or_default()
+    }
+
     /// The load: the workload on this many connections; --set has the last word.
     ///
     /// # Errors
     /// An option that the workload does not have, a value that it does not take; a mistake in its file.
     pub fn load(&self) -> Result<Load> {
-        let named = self.workload.spec()?;
+        let named = self.workload().spec()?;
         let of_capture = [
             ("commit_order", &self.commit_order),
             ("speed", &self.speed),
@@ -141,6 +152,22 @@ impl LoadArgs {
         let named = with_replay_options(named, &of_capture)?;
         self.data.load_of(named, self.threads)
     }
+}
+
+/// Refuses a load without tables before anything is fetched or loaded for it.
+///
+/// # Errors
+/// A capture without data: neither the user's own nor those of a workload.
+pub fn check_data(workload: &WorkloadSpec, origin: &Origin) -> Result<()> {
+    if origin.data.is_none() && workload.needs_data() {
+        bail!(
+            "{} is a capture, which has no data of its own\n\
+             remedy: say where the data are with --data; where the capture was taken on the tables of one of Niagara's \
+             workloads, name that with --tables-of",
+            workload.spelling()
+        );
+    }
+    Ok(())
 }
 
 impl DataArgs {

@@ -16,11 +16,13 @@ mod command_line;
 mod completion;
 mod counting;
 mod doctor;
+mod fail_if;
 mod interrupt;
 mod live;
 mod load_args;
 mod ordinary_user;
 mod origin;
+mod pack;
 mod progress;
 mod shared_args;
 mod steps;
@@ -51,6 +53,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Advise(args) => cmd::advise::run(*args),
         Command::Bench(args) => cmd::bench::run(*args),
         Command::Profile(args) => cmd::profile::run(*args),
+        Command::Pack(args) => cmd::pack::run(*args),
         Command::Capture(args) => cmd::capture::run(*args),
         Command::Server(args) => cmd::server::run(args),
         Command::Levers(args) => cmd::levers::run(args),

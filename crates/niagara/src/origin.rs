@@ -11,6 +11,7 @@ use niagara_origin::data::DataSource;
 
 use crate::cmd::bench::args::{ConnectArgs, connect_args};
 use crate::cmd::bench::connect::connect;
+use crate::pack;
 use crate::shared_args::OriginArgs;
 
 /// What the options name; a running server is asked now, once.
@@ -23,10 +24,15 @@ pub fn origin(args: &OriginArgs) -> Result<Origin> {
 
 /// What the options themselves name.
 fn given(args: &OriginArgs) -> Result<Origin> {
+    if let (Some(path), None) = (&args.pack, &args.packed_config) {
+        let mut args = args.clone();
+        args.packed_config = Some(pack::take(path, &mut args)?.config()?);
+        return given(&args);
+    }
     let config = match (&args.config, &args.config_from) {
         (Some(path), _) => Some(ConfigSource::file(path)?),
         (None, Some(address)) => Some(running(address, args.config_user.as_deref())?),
-        (None, None) => None,
+        (None, None) => args.packed_config.clone(),
     };
     let data = match &args.data {
         None => None,

@@ -10,6 +10,7 @@ use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
 use niagara_lab::{Load, RateChoice, RemoteShell};
+use niagara_origin::configuration::ConfigSource;
 use niagara_store::Goal;
 
 /// What a study's exit codes mean, for the end of its help.
@@ -50,6 +51,14 @@ pub struct DuelArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Your own server (docs/own-server.md)")]
 pub struct OriginArgs {
+    /// Take traffic, data, configuration and machine from this pack (`niagara pack`)
+    ///
+    /// Other options have the last word. It is unpacked into the cache once.
+    #[arg(long, value_name = "PACK")]
+    pub pack: Option<PathBuf>,
+    /// The configuration of an adopted pack.
+    #[arg(skip)]
+    pub packed_config: Option<ConfigSource>,
     /// Start from this option file and its includes
     ///
     /// Paths, network, keys and replication are left out and listed.
@@ -352,6 +361,10 @@ pub enum Format {
     Csv,
     Json,
     Files,
+    /// Annotations of GitHub Actions
+    Github,
+    /// OpenMetrics text, as for Prometheus
+    Openmetrics,
 }
 
 /// A duration with its unit: ten seconds is no time for a study, and whoever writes 10 meant minutes.

@@ -165,7 +165,8 @@ fn other_engines_take_the_same_load() {
         let run = &json(&mut load)["runs"][0];
         adds_up(run);
         assert!(number(run, "/transactions") > 0.0, "{run:#}");
-        succeed(bench("cleanup").arg("--yes"));
+        let said = succeed(bench("cleanup").arg("--yes"));
+        assert!(said.contains("DROP DATABASE `sbtest`"), "{said}");
     }
 }
 
@@ -331,7 +332,8 @@ fn a_running_server_is_prepared_loaded_and_cleaned(name: &str) {
     let mut larger = existing.bench(&["oltp_read_only", "--table-size", "2000"]);
     refused(&mut larger, &["1000", "2000", "--table-size"]);
     refused(&mut read_only("cleanup"), &["sbtest2: 1000 rows", "--yes"]);
-    succeed(read_only("cleanup").arg("--yes"));
+    let said = succeed(read_only("cleanup").arg("--yes"));
+    assert!(!said.contains("empty"), "{said}");
     assert_eq!(tables(&existing), ["keep", "sbtest3"]);
     succeed(&mut read_only("cleanup"));
 }

@@ -701,3 +701,33 @@ fn what_holds_nothing_and_what_is_not_there_have_remedies() {
         );
     }
 }
+
+/// A capture without data is refused before a server is fetched or data are made.
+#[test]
+fn capture_without_data_is_refused_at_once() {
+    let place = Place::new();
+    let log = common::shop::log(&[("SELECT 1".to_owned(), 1, 1)]);
+    fs::write(place.folder.path().join("slow.log"), log).expect("room");
+    let made = place.niagara(&["capture", "import", "slow.log"]).output();
+    assert!(made.expect("niagara starts").status.success());
+    for command in [
+        &["bench", "./shop.capture"][..],
+        &["tune", "--capture", "shop.capture"],
+        &["profile", "--workload", "shop.capture"],
+        &[
+            "compare",
+            "base",
+            "transport=unix",
+            "--workload",
+            "shop.capture",
+        ],
+    ] {
+        let said = place.niagara(command).output().expect("niagara starts");
+        let stderr = String::from_utf8_lossy(&said.stderr);
+        assert_eq!(said.status.code(), Some(1), "{stderr}");
+        assert!(
+            stderr.contains("with --data") && !stderr.contains("loading"),
+            "{stderr}"
+        );
+    }
+}

@@ -235,14 +235,10 @@ fn planted_states_of_mariadb_are_found() {
     for one in findings(&found) {
         let proof = one["proof"].as_str().expect("a command");
         assert!(proof.starts_with("niagara "), "{proof}");
-        if proof.contains("BACKUP") {
+        if proof.contains("--pack") {
             // It can be typed; what it needs is not here.
             let words: Vec<&str> = proof.split(' ').skip(1).collect();
-            let (code, _, stderr) = run(existing
-                .place
-                .niagara(&words)
-                .args(["--config-user", existing.server.user()])
-                .env("NIAGARA_PASSWORD", existing.server.password()));
+            let (code, _, stderr) = run(&mut existing.place.niagara(&words));
             assert_eq!(code, Some(1), "{proof}: {stderr}");
         }
         assert!(
@@ -482,7 +478,7 @@ fn what_is_said_fits_a_terminal() {
         "hardly busy",
         "Nothing says what the statements do",
         "niagara capture start --socket",
-        "niagara tune mariadb-10.11 --config-from",
+        "niagara tune shop.niagara",
         "No line promises a gain",
         "buffer-pool=data",
     ] {

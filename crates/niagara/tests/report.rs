@@ -396,3 +396,47 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         "{text}"
     );
 }
+
+#[test]
+fn comparison_fails_a_pipeline_by_its_condition() {
+    let place = Place::new();
+    let compare = |out: &str, words: &[&str]| {
+        let mut command = place.niagara(&["compare", "base", "base"]);
+        command.args(["--threads", "2", "--table-size", "1000", "--slice", "50ms"]);
+        command.args(["--warm-up", "100ms", "--couples", "2", "--max-duels", "2"]);
+        command.args(["--budget", "2m", "--seed", "1", "--out", out]);
+        run(command.args(words))
+    };
+    let (code, stdout, stderr) = compare(
+        "study",
+        &["--format", "github", "--fail-if", "maybe-slower>1%"],
+    );
+    assert_eq!(
+        code,
+        Some(3),
+        "two duels exclude nothing:\n{stdout}\n{stderr}"
+    );
+    assert!(
+        stdout.starts_with("::error title=niagara%3A maybe-slower>1%25::"),
+        "{stdout}"
+    );
+    assert!(
+        stdout.lines().all(|line| line.starts_with("::")),
+        "{stdout}"
+    );
+    let (code, stdout, stderr) = compare(
+        "other",
+        &["--format", "openmetrics", "--fail-if", "slower>99%"],
+    );
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    assert!(
+        stdout.contains("niagara_gain{a=\"mariadb-10.11\"") && stdout.ends_with("# EOF\n"),
+        "{stdout}"
+    );
+    let (code, stdout, _) = run(&mut place.niagara(&["report", "study", "--format", "github"]));
+    assert_eq!(code, Some(0));
+    assert!(stdout.starts_with("::notice title=niagara::"), "{stdout}");
+    let (code, _, stderr) = compare("third", &["--fail-if", "faster>2%"]);
+    assert_eq!(code, Some(2));
+    assert!(stderr.contains("slower>2%"), "{stderr}");
+}

@@ -103,6 +103,19 @@ impl SequentialTest<'_> {
     }
 }
 
+/// A judgement for whoever watches, and may stop at any time: until a verdict ends the test, it speaks of all duels, and its
+/// interval holds whenever it is looked at.
+fn under_way(judgement: Judgement, scores: &[f64], is_over: bool, alpha: f64) -> Judgement {
+    if is_over && judgement.verdict.is_some() {
+        return judgement;
+    }
+    Judgement {
+        duels: scores.len(),
+        estimate: confidence_sequence(scores, alpha),
+        ..judgement
+    }
+}
+
 /// How far it came.
 pub(crate) struct TestOutcome {
     pub judgement: Judgement,
@@ -217,19 +230,13 @@ impl Series for RunningTest<'_> {
         self.last_nodes = self.nodes(study);
         let rule = self.test.final_rule();
         let judgement = judge_on_nodes(&scores, &self.last_nodes, &self.plan, &rule);
+        let is_decided = self.test.is_decided(&scores, &self.last_nodes, &self.plan);
+        let is_over = is_decided || scores.len() >= self.plan.max_duels();
         if !scores.is_empty() {
-            // Whoever watches may stop at any time: before a verdict the interval is one that holds whenever it is looked at.
-            let shown = Judgement {
-                estimate: match judgement.verdict {
-                    None => confidence_sequence(&scores, self.plan.alpha),
-                    Some(_) => judgement.estimate,
-                },
-                ..judgement
-            };
+            let shown = under_way(judgement, &scores, is_over, self.plan.alpha);
             observer.see(Event::Judged(&shown, self.test.goal));
         }
-        let is_decided = self.test.is_decided(&scores, &self.last_nodes, &self.plan);
-        if is_decided || scores.len() >= self.plan.max_duels() {
+        if is_over {
             return Ok(None);
         }
         if scores.len() == NOISE_DUELS && is_first(study) {
@@ -564,6 +571,29 @@ pub(crate) fn share_seconds(open_seconds: f64, questions: usize, first_look_seco
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn watchers_see_every_duel_after_a_verdict() {
+        let plan = LookPlan::standard(0.05);
+        let rule = Rule {
+            to_the_end: true,
+            ..Rule::default()
+        };
+        let scores: Vec<f64> = (0..30)
+            .map(|place| 0.2 + 0.01 * f64::from(place % 5))
+            .collect();
+        for duels in 20..30 {
+            let scores = &scores[..duels];
+            let judged = niagara_stats::judge(scores, &plan, &rule);
+            assert!(
+                judged.verdict.is_some() && judged.duels < duels,
+                "{judged:?}"
+            );
+            assert_eq!(under_way(judged, scores, false, 0.05).duels, duels);
+        }
+        let judged = niagara_stats::judge(&scores, &plan, &Rule::default());
+        assert_eq!(under_way(judged.clone(), &scores, true, 0.05), judged);
+    }
 
     #[test]
     fn time_that_is_too_short_for_all_is_enough_for_some() {

@@ -22,6 +22,7 @@ pub use option_file::Place;
 pub use option_file::read_option_text;
 pub use persisted::Persisted;
 pub use running::running_config;
+pub(crate) use secret::is_hidden;
 pub use server_options::ServerOptions;
 pub use size::{number, same_value, shown};
 pub use source::{

@@ -82,6 +82,11 @@ pub(super) fn hidden(name: &str, value: String) -> String {
     }
 }
 
+/// Whether a value stands for a secret that is not kept.
+pub(crate) fn is_hidden(value: &str) -> bool {
+    value == HIDDEN
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

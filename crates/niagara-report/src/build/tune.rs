@@ -131,8 +131,9 @@ fn screened(tune: &TuneSummary) -> Section {
             },
         );
     }
+    let is_open = wording::is_stopped_in_screening(tune);
     for lever in &tune.not_helped {
-        row(lever, "not kept");
+        row(lever, if is_open { "not judged" } else { "not kept" });
     }
     if let Some(lever) = &tune.negative_control {
         row(lever, "negative control: changes nothing");

@@ -18,6 +18,7 @@ use self::prove::{ProofRun, in_database};
 use crate::counting::{QueryCount, QueryFindings};
 use crate::interrupt::on_ctrl_c;
 use crate::origin::origin;
+use crate::pack;
 use crate::progress::Terminal;
 use crate::shared_args::{EXIT_CODES, OriginArgs, budget};
 use crate::whole_file;
@@ -38,9 +39,9 @@ const COUNTING: f64 = 0.4;
   niagara advise --capture shop.capture --data /backup/shop --config /etc/mysql/my.cnf --budget 30m
   niagara advise --capture shop.capture --data shop.sql --max-indexes 3 --json")]
 pub struct AdviseArgs {
-    /// Captured traffic (`niagara capture`)
-    #[arg(long, value_name = "CAPTURE")]
-    pub capture: PathBuf,
+    /// Captured traffic (`niagara capture`), or a pack
+    #[arg(long, value_name = "CAPTURE", required_unless_present = "pack")]
+    pub capture: Option<PathBuf>,
     /// The server that the copy runs on: a name of `niagara server list`, or a path [default: that of the data, else mariadb-10.11]
     #[arg(long, value_name = "SERVER")]
     pub server: Option<String>,
@@ -69,14 +70,17 @@ pub struct AdviseArgs {
     pub origin: OriginArgs,
 }
 
-pub fn run(args: AdviseArgs) -> Result<ExitCode> {
+pub fn run(mut args: AdviseArgs) -> Result<ExitCode> {
+    if let Some(pack) = pack::adopt_capture(&mut args.capture, &mut args.origin)? {
+        args.server = Some(pack::server(args.server.as_deref(), Some(&pack))?);
+    }
     let origin = origin(&args.origin)?;
     let Some(data) = &origin.data else {
         bail!(
             "statements are counted on a copy of the data, and none are named\nremedy: --data with a dump, a prepared backup or a cold data directory"
         );
     };
-    CaptureReader::open(&args.capture)?;
+    CaptureReader::open(capture(&args)?)?;
     let cancel = on_ctrl_c()?;
     let cache = Cache::open()?.stopping_with(cancel.clone());
     sweep_stale(&cache)?;
@@ -104,7 +108,7 @@ fn counted_and_proven(
     terminal: &mut Terminal,
 ) -> Result<Advice> {
     let counting = QueryCount {
-        capture: &args.capture,
+        capture: capture(args)?,
         server: args.server.as_deref(),
         servers: &args.servers,
         origin,
@@ -129,7 +133,7 @@ fn counted_and_proven(
     let proving = ProofRun {
         server: &server,
         origin: &in_database(origin, &database),
-        capture: &args.capture,
+        capture: capture(args)?,
         folder: folder(args).join("duels"),
         servers: &args.servers,
         cancel,
@@ -145,9 +149,20 @@ fn counted_and_proven(
     Ok(advice)
 }
 
+/// The capture.
+///
+/// # Errors
+/// None is named.
+fn capture(args: &AdviseArgs) -> Result<&Path> {
+    args.capture
+        .as_deref()
+        .context("no capture is named\nremedy: name one by --capture, or a pack by --pack")
+}
+
 /// Where the files are.
 fn folder(args: &AdviseArgs) -> PathBuf {
-    let name = args.capture.file_stem().unwrap_or_default();
+    let named = args.origin.pack.as_ref().or(args.capture.as_ref());
+    let name = named.and_then(|path| path.file_stem()).unwrap_or_default();
     let default = || Path::new("niagara-advice").join(name);
     args.out.clone().unwrap_or_else(default)
 }

@@ -75,14 +75,7 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
         .iter()
         .map(|server: &ServerDescription| server.name.clone())
         .collect();
-    let at = match (&args.address, args.connect.is_foreign()) {
-        (Some(address), _) => at_address(address, args.connect)?,
-        (None, true) => args.connect,
-        (None, false) => ConnectArgs {
-            socket: Some(found(listening_servers())?),
-            ..args.connect
-        },
-    };
+    let at = the_server(args.address.as_deref(), args.connect)?;
     let (endpoint, mut admin) = connect_within(&at, TIMEOUT)?;
     let address = match &endpoint.transport {
         Transport::Unix(path) => path.display().to_string(),
@@ -111,6 +104,21 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The server at `address`, or that of the options, or the only one of this machine.
+///
+/// # Errors
+/// None is named, and there is none, or there are several.
+pub fn the_server(address: Option<&str>, connect: ConnectArgs) -> Result<ConnectArgs> {
+    Ok(match (address, connect.is_foreign()) {
+        (Some(address), _) => at_address(address, connect)?,
+        (None, true) => connect,
+        (None, false) => ConnectArgs {
+            socket: Some(found(listening_servers())?),
+            ..connect
+        },
+    })
 }
 
 /// The socket of the only server of this machine.

@@ -7,12 +7,17 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use niagara_lab::lever::Lever;
-use niagara_lab::{Protocol, Question, StudyDescription, VariantRecipe, answer, server_name};
+use niagara_lab::{
+    Found, Protocol, Question, StudyDescription, VariantRecipe, answer, server_name,
+};
 
 use crate::cmd::before_after;
+use crate::cmd::report::Shown;
 use crate::cmd::session::{OpenSession, known};
+use crate::fail_if::FailIf;
 use crate::load_args::LoadArgs;
 use crate::origin::origin;
+use crate::pack;
 use crate::progress::Terminal;
 use crate::shared_args::{
     ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
@@ -26,13 +31,14 @@ use crate::shared_args::{
 /// statements that change the data (`sql=./add-index.sql`), joined by commas; `SERVER+CHANGES` puts both together. The answer is the throughput of B over
 /// A with an interval that holds over restarts of both servers.
 #[derive(Debug, Args)]
-#[command(after_help = EXIT_CODES, disable_help_flag = true)]
+#[command(after_help = format!("{EXIT_CODES} 3 if a condition of --fail-if holds."), disable_help_flag = true)]
 #[command(before_help = "Examples:
   niagara compare mariadb-10.11 mysql-9.7 --workload oltp_read_write --threads 64
   niagara compare base malloc=jemalloc,transport=unix
   niagara compare base cfg.innodb_flush_neighbors=0 --workload oltp_write_only --min-effect 1%
   niagara compare base sql=./add-index.sql --workload oltp_read_only
-  niagara compare base base --max-duels 12            (what noise looks like)")]
+  niagara compare base base --max-duels 12            (what noise looks like)
+  niagara compare mariadb-10.11 ./build/sql/mariadbd --fail-if 'slower>2%' --format github")]
 pub struct CompareArgs {
     /// The baseline
     #[arg(value_name = "A", required_unless_present = "before")]
@@ -53,9 +59,9 @@ pub struct CompareArgs {
         hide_short_help = true
     )]
     pub after: Option<PathBuf>,
-    /// The server that `base` and bare changes speak of
-    #[arg(long, default_value = "mariadb-10.11")]
-    pub server: String,
+    /// The server that `base` and bare changes speak of [default: that of --pack, else mariadb-10.11]
+    #[arg(long)]
+    pub server: Option<String>,
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
@@ -71,6 +77,17 @@ pub struct CompareArgs {
     /// worst dropped, no interval.
     #[arg(long, value_enum, default_value_t = ProtocolArg::Duel, hide_short_help = true)]
     pub protocol: ProtocolArg,
+    /// Exit with 3 if B is so much slower by the goal: slower>2%, maybe-slower>2%
+    ///
+    /// slower: the whole interval lies below, so that noise fails a pipeline as seldom as --alpha says. maybe-slower: the interval
+    /// does not exclude it; an undecided comparison fails, too. A server B that fails again and again is slower. May be repeated.
+    #[arg(long, value_name = "CONDITION", conflicts_with = "before")]
+    pub fail_if: Vec<FailIf>,
+    /// How the result is printed: text, json, github, openmetrics
+    ///
+    /// github: annotations of GitHub Actions. openmetrics: text as Prometheus reads it.
+    #[arg(long, value_enum, default_value_t = Printed::Text, hide_possible_values = true, conflicts_with_all = ["json", "before"])]
+    pub format: Printed,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]
@@ -96,6 +113,27 @@ pub enum ProtocolArg {
     Trimmed,
 }
 
+/// How a result is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Printed {
+    Text,
+    Json,
+    Github,
+    Openmetrics,
+}
+
+impl Printed {
+    /// What is shown, where the command fails for this reason.
+    fn shown(self, args: &StudyArgs, failed: Option<FailIf>) -> Shown {
+        match self {
+            Self::Text => Shown::asked(args),
+            Self::Json => Shown::Json,
+            Self::Github => Shown::Github(failed),
+            Self::Openmetrics => Shown::OpenMetrics,
+        }
+    }
+}
+
 impl From<ProtocolArg> for Protocol {
     fn from(arg: ProtocolArg) -> Self {
         match arg {
@@ -113,10 +151,12 @@ fn max_duels(text: &str) -> Result<usize, String> {
         .ok_or_else(|| "expected a number of duels from 1 to 128".to_owned())
 }
 
-pub fn run(args: CompareArgs) -> Result<ExitCode> {
+pub fn run(mut args: CompareArgs) -> Result<ExitCode> {
     if let (Some(before), Some(after)) = (&args.before, &args.after) {
         return before_after::run(before, after, args.judge.alpha, args.study.json);
     }
+    let pack = pack::adopt(&mut args.load, &mut args.origin)?;
+    args.server = Some(pack::server(args.server.as_deref(), pack.as_ref())?);
     let (levers, servers) = known(&args.study)?;
     let question = question(&args, &levers, &servers)?;
     let name = format!("{}-vs-{}", side(&args.a)?, side(&args.b)?);
@@ -131,7 +171,23 @@ pub fn run(args: CompareArgs) -> Result<ExitCode> {
     )?;
     let answered = answer(&question, &opened.session(), &mut terminal)?;
     drop(terminal);
-    opened.show(&question, &answered, &args.study)
+    let comparison = match &answered.found {
+        Found::Summary(summary) => summary.comparison(),
+        _ => None,
+    };
+    let failed = comparison.and_then(|comparison| {
+        let mut conditions = args.fail_if.iter();
+        conditions.find(|condition| condition.holds(comparison))
+    });
+    let shown = args.format.shown(&args.study, failed.copied());
+    let code = opened.show_as(&question, &answered, &args.study, shown)?;
+    match failed {
+        Some(condition) if code == ExitCode::SUCCESS => {
+            tell!("niagara: --fail-if {condition} holds");
+            Ok(FailIf::exit_code())
+        }
+        _ => Ok(code),
+    }
 }
 
 /// A side of the comparison.
@@ -184,7 +240,11 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         disturbance: args.duel_settings.disturbance,
         origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
-        ..StudyDescription::of(server_name(&args.server)?, load, asked)
+        ..StudyDescription::of(
+            server_name(args.server.as_deref().unwrap_or(pack::DEFAULT_SERVER))?,
+            load,
+            asked,
+        )
     })
 }
 

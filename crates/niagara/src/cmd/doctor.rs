@@ -128,7 +128,7 @@ fn words(prospect: &Prospect, args: &DoctorArgs) -> String {
          one duel of {} has a standard deviation of {:.2} %\n  \
          a difference that is seen 4 times in 5: in 10 minutes {}, in an hour {}",
         number::count(prospect.duels, "duel"),
-        args.load.workload,
+        args.load.workload(),
         number::count(args.load.threads as usize, "thread"),
         number::count(prospect.couples as usize, "couple"),
         prospect.sd_duel * 100.0,

@@ -17,6 +17,7 @@ pub mod formats;
 pub mod levers;
 pub mod load_agent;
 pub mod man;
+pub mod pack;
 pub mod profile;
 pub mod report;
 pub mod run;

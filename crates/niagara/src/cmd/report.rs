@@ -19,6 +19,7 @@ use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
 use crate::cmd::{profile, side_by_side};
+use crate::fail_if::FailIf;
 use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::{Format, StudyArgs};
 use crate::whole_file::write;
@@ -122,7 +123,13 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         Format::Json => print_result(&summary, &store, &folder, Shown::Json)?,
         Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
         Format::Html => say_text!("{}", niagara_report::html(&Report::load(&store)?)),
+<<<<<<< HEAD
         Format::Files => write_files(&folder, &store, &machine)?,
+=======
+        Format::Files => write_files(&folder, &store)?,
+        Format::Github => print_result(&summary, &store, &folder, Shown::Github(None))?,
+        Format::Openmetrics => print_result(&summary, &store, &folder, Shown::OpenMetrics)?,
+>>>>>>> 943cb29c15b05880dd7b9a70ede2a73f8d8023ad
         Format::Csv => {}
     }
     Ok(ExitCode::SUCCESS)
@@ -288,7 +295,7 @@ fn write_deploy(folder: &Path, files: &[(String, String)], kept: Option<&str>) -
 }
 
 /// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Shown {
     /// One screen for people.
     Short,
@@ -296,6 +303,10 @@ pub enum Shown {
     Verbose,
     /// The summary for programs.
     Json,
+    /// Annotations of GitHub Actions, with the condition at which the command fails.
+    Github(Option<FailIf>),
+    /// Figures for a monitoring system.
+    OpenMetrics,
 }
 
 impl Shown {
@@ -373,6 +384,22 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
             nodes_held: store.node_account()?,
         };
         say!("{}", serde_json::to_string_pretty(&document)?);
+        return Ok(());
+    }
+    if let Shown::Github(failed) = shown {
+        let failed = failed.map(|condition| condition.to_string());
+        let report = Report::load(store)?;
+        say_text!("{}", niagara_report::github(&report, failed.as_deref()));
+        return Ok(());
+    }
+    if shown == Shown::OpenMetrics {
+        let Some(text) = niagara_report::openmetrics(&Report::load(store)?) else {
+            bail!(
+                "{} holds no comparison of two variants\nremedy: --format json or csv",
+                folder.display()
+            );
+        };
+        say_text!("{text}");
         return Ok(());
     }
     let verbose = shown == Shown::Verbose;

@@ -15,6 +15,7 @@ use crate::cmd::report::{Shown, print_result, write_files};
 use crate::cmd::study::server_names;
 use crate::command_line::{command_line, command_of_part};
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::load_args::check_data;
 use crate::progress::Terminal;
 use crate::shared_args::{ClientArgs, FleetArgs, StudyArgs};
 use crate::steps;
@@ -52,6 +53,9 @@ impl OpenSession {
             bail!(
                 "a capture is replayed from the machine that it lies on\nremedy: leave out --client-host"
             );
+        }
+        for workload in &question.workloads {
+            check_data(&workload.load.workload, &question.origin)?;
         }
         let cancel = on_ctrl_c()?;
         let fleet = fleet_options(fleet, question, study)?;
@@ -101,12 +105,31 @@ impl OpenSession {
         answered: &Answer,
         args: &StudyArgs,
     ) -> Result<ExitCode> {
+        self.show_as(question, answered, args, Shown::asked(args))
+    }
+
+    /// The same, printed as `shown`.
+    ///
+    /// # Errors
+    /// As [`show`](Self::show).
+    pub fn show_as(
+        &self,
+        question: &StudyDescription,
+        answered: &Answer,
+        args: &StudyArgs,
+        shown: Shown,
+    ) -> Result<ExitCode> {
         let study = &answered.study;
         let mut written = Ok(());
         if let Found::Summary(summary) = &answered.found {
             // A page that cannot be written, as on a full disk, keeps no result from whoever waited for it.
+<<<<<<< HEAD
             written = write_files(study.folder(), study.store(), &TargetMachine::default());
             print_result(summary, study.store(), study.folder(), Shown::asked(args))?;
+=======
+            written = write_files(study.folder(), study.store());
+            print_result(summary, study.store(), study.folder(), shown)?;
+>>>>>>> 943cb29c15b05880dd7b9a70ede2a73f8d8023ad
         }
         let mut steps = Ok(());
         let is_job = question.workloads[0].load.workload.is_job();

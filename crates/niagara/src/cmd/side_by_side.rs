@@ -38,8 +38,8 @@ pub fn print(studies: [Opened<'_>; 2], format: Format, verbose: bool) -> Result<
         Format::Markdown => say_text!("{}", both.markdown()),
         Format::Html => say_text!("{}", both.html()),
         Format::Json => say_text!("{}", both.json()?),
-        Format::Csv | Format::Files => bail!(
-            "--format csv and --format files are for one study; of two there are text, markdown, html and json, as in\n  \
+        Format::Csv | Format::Files | Format::Github | Format::Openmetrics => bail!(
+            "--format csv, files, github and openmetrics are for one study; of two there are text, markdown, html and json, as in\n  \
              niagara report {} {} --format html > both.html",
             first.display(),
             second.display()

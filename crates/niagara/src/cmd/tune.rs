@@ -21,6 +21,7 @@ use crate::interrupt::on_ctrl_c;
 use crate::load_args::{LoadArgs, WorkloadArg};
 use crate::ordinary_user::what_root_would_add;
 use crate::origin::origin;
+use crate::pack::{self, is_pack};
 use crate::progress::Terminal;
 use crate::shared_args::{
     ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
@@ -51,11 +52,12 @@ const INDEXES: &str = "capture-indexes";
   niagara tune mariadb-10.11
   niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
   niagara tune /usr/sbin/mariadbd --app remote --allow durability
-  niagara tune mariadb-10.11 --config /etc/mysql/my.cnf --memory 64G --cpus 16")]
+  niagara tune mariadb-10.11 --config /etc/mysql/my.cnf --memory 64G --cpus 16
+  niagara tune shop.niagara --budget 1h               (your server, by `niagara pack`)")]
 pub struct TuneArgs {
-    /// A server of `niagara server list`, or the path of an installed one
-    #[arg(value_name = "SERVER", default_value = "mariadb-10.11")]
-    pub server: String,
+    /// A server of `niagara server list`, the path of an installed one, or a pack [default: that of the pack, else mariadb-10.11]
+    #[arg(value_name = "SERVER")]
+    pub server: Option<String>,
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_name = "TIME", value_parser = budget)]
     pub budget: Duration,
@@ -152,8 +154,17 @@ struct Queries {
 }
 
 pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
+<<<<<<< HEAD
     // The lever of the counted indexes is not there before they are counted.
     let mut question = question(&args, &levers_but_indexes)?;
+=======
+    if let Some(named) = args.server.as_ref().filter(|named| is_pack(named)) {
+        args.origin.pack.get_or_insert(named.into());
+    }
+    let pack = pack::adopt(&mut args.load, &mut args.origin)?;
+    args.server = Some(pack::server(args.server.as_deref(), pack.as_ref())?);
+    let mut question = question(&args)?;
+>>>>>>> 943cb29c15b05880dd7b9a70ede2a73f8d8023ad
     let queries = queries(&args, &question)?;
     if let Some(folder) = &queries.lever {
         args.study.levers.push(folder.path().to_owned());
@@ -214,7 +225,7 @@ fn queries(args: &TuneArgs, question: &StudyDescription) -> Result<Queries> {
     let (Some(_), Some(data)) = (capture, &question.origin.data) else {
         return Ok(Queries::default());
     };
-    let WorkloadArg::File(path) = &args.load.workload else {
+    let WorkloadArg::File(path) = &args.load.workload() else {
         return Ok(Queries::default());
     };
     let cancel = on_ctrl_c()?;
@@ -342,6 +353,10 @@ fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result
         origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
         profile: !args.no_profile,
-        ..StudyDescription::of(server_name(&args.server)?, load, Question::Tune(tune))
+        ..StudyDescription::of(
+            server_name(args.server.as_deref().unwrap_or(pack::DEFAULT_SERVER))?,
+            load,
+            Question::Tune(tune),
+        )
     })
 }

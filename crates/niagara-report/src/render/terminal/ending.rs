@@ -8,7 +8,7 @@ use super::View;
 use super::screen::{Paint, Screen};
 use crate::handover::{has_deployment, is_proven, is_unchecked, may_deploy};
 use crate::number;
-use crate::wording;
+use crate::wording::{self, is_stopped_in_screening};
 
 /// Where the files of a study are.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,7 +122,10 @@ fn rest(summary: &Summary) -> String {
     let mut parts = Vec::new();
     if !tune.not_helped.is_empty() {
         let levers = number::count(tune.not_helped.len(), "lever");
-        parts.push(format!("{levers} measured and not kept"));
+        parts.push(match is_stopped_in_screening(tune) {
+            true => format!("{levers} under way, none of them judged"),
+            false => format!("{levers} measured and not kept"),
+        });
     }
     if !tune.not_tried.is_empty() {
         let levers = match parts.is_empty() {

@@ -264,6 +264,9 @@ pub struct OutputArgs {
     /// Print the result as JSON (docs/bench.md)
     #[arg(long)]
     pub json: bool,
+    /// Print the result as OpenMetrics text, as Prometheus reads it
+    #[arg(long, conflicts_with = "json")]
+    pub openmetrics: bool,
     /// Write latencies by interval in the HdrHistogram log format
     #[arg(long, value_name = "FILE")]
     pub hdr_log: Option<PathBuf>,

@@ -10,6 +10,7 @@ mod hdr_log;
 mod job;
 mod live;
 mod measure;
+mod openmetrics;
 mod password;
 mod replay;
 mod result;
@@ -41,17 +42,27 @@ use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained
 use self::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::pack;
 use crate::progress::colour_on_stdout;
 
 /// How long transactions in flight may take after Ctrl-C: less than the load itself waits for them at the end of a run (30 s), so that a
 /// server that hangs is not told as lost.
 const IN_FLIGHT: Duration = Duration::from_secs(25);
 
-pub fn run(args: BenchArgs) -> Result<ExitCode> {
+pub fn run(mut args: BenchArgs) -> Result<ExitCode> {
+    if let Some(pack) = pack::adopt(&mut args.load, &mut args.origin)?
+        && !args.connect.is_foreign()
+    {
+        let server = pack::server(args.private.server.as_deref(), Some(&pack))?;
+        args.private.server = Some(server);
+    }
     let load = args.load.load()?;
     replay::check(&args, &load)?;
     if !args.connect.is_foreign() {
         check_private(&args)?;
+    }
+    if load.workload.is_job() && args.output.openmetrics {
+        bail!("a job has steps, not transactions a second\nremedy: --json for --openmetrics");
     }
     if load.workload.is_job() && args.output.hdr_log.is_some() {
         bail!(
@@ -124,7 +135,7 @@ fn measure(
     file: Option<&mut HdrFile>,
 ) -> Result<ExitCode> {
     let title = format!("{} on {}", load.one_line(), target.title());
-    if args.output.json {
+    if args.output.json || args.output.openmetrics {
         tell!("{title}");
     } else {
         say!("{title}");
@@ -193,6 +204,8 @@ fn measure(
     driver.disconnect();
     if args.output.json {
         say!("{}", serde_json::to_string_pretty(&result)?);
+    } else if args.output.openmetrics {
+        say_text!("{}", openmetrics::text(&result));
     } else {
         say_text!("{}", text::report(&result, colour_on_stdout()));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use niagara_lab::{Event, Load, Observer};
-use niagara_load::{TableEvent, TableOptions, Workload};
+use niagara_load::{TableEvent, TableOptions, Workload, sql_text};
 use niagara_server::{Cancel, Cancelled};
 
 use super::dropping::{agree, agree_to_script};
@@ -98,12 +98,35 @@ pub fn cleanup(target: &mut Target, load: &Load, yes: bool) -> Result<String> {
     let there = existing(target, load)?;
     agree(target, load, &there, yes)?;
     drop_tables(target, &there)?;
-    let database = &target.endpoint.database;
-    Ok(if there.is_empty() {
-        format!("database {database} has no tables of this workload: nothing to drop")
-    } else {
-        format!("dropped {} from database {database}", listed(&there))
-    })
+    let database = target.endpoint.database.clone();
+    if there.is_empty() {
+        return Ok(format!(
+            "database {database} has no tables of this workload: nothing to drop"
+        ));
+    }
+    // Whoever made the database may want it, and the account may not make another.
+    let rest = match is_empty(target, &database)? {
+        true => format!(
+            ", which is empty now; DROP DATABASE `{}` removes it, too",
+            database.replace('`', "``")
+        ),
+        false => String::new(),
+    };
+    Ok(format!(
+        "dropped {} from database {database}{rest}",
+        listed(&there)
+    ))
+}
+
+/// Whether a database has nothing at all.
+fn is_empty(target: &mut Target, database: &str) -> Result<bool> {
+    let name = sql_text(database);
+    let sql = format!(
+        "SELECT (SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = {name}) \
+         + (SELECT COUNT(*) FROM information_schema.ROUTINES WHERE ROUTINE_SCHEMA = {name}) \
+         + (SELECT COUNT(*) FROM information_schema.EVENTS WHERE EVENT_SCHEMA = {name})"
+    );
+    Ok(number(target, &sql)? == 0)
 }
 
 /// Checks that the tables are there and hold the rows that the workload will ask for.

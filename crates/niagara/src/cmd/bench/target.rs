@@ -10,6 +10,7 @@ use niagara_server::{RunningServer, TransportKind, UsageMeter, WorkFolder, serve
 
 use super::args::{BenchArgs, ConnectArgs, PrivateArgs, TransportArg};
 use super::connect::{ADMIN_TIMEOUT, connect, unreachable};
+use crate::load_args::check_data;
 use crate::origin::origin;
 use crate::progress::Terminal;
 
@@ -41,11 +42,13 @@ impl Target {
     pub fn private(args: &BenchArgs, load: &Load, cancel: &Cancel) -> Result<Target> {
         let name = args.private.server.as_deref().unwrap_or(DEFAULT_SERVER);
         let name = server_name(name)?;
+        let origin = origin(&args.origin)?;
+        check_data(&load.workload, &origin)?;
         let inventory = Inventory::open(&args.private.servers, &args.private.levers)?;
         let mut terminal = Terminal::new(Duration::ZERO);
         let mut bench = inventory
             .workbench(load.clone(), cancel.clone())
-            .starting_from(&origin(&args.origin)?);
+            .starting_from(&origin);
         let started = variant(&args.private, &name, &inventory, &mut bench, &mut terminal)
             .and_then(|variant| Ok((start(&bench, &variant, &mut terminal)?, variant)));
         terminal.finish();

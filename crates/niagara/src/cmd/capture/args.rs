@@ -362,7 +362,7 @@ fn time_zone(text: &str) -> Result<TimeZone, String> {
 }
 
 /// `500M`, `2G`: bytes, by powers of 1024.
-fn bytes(text: &str) -> Result<u64, String> {
+pub fn bytes(text: &str) -> Result<u64, String> {
     let expected = || "expected a size such as 500M or 2G".to_owned();
     let (digits, shift) = match text.char_indices().last() {
         Some((at, unit)) if !unit.is_ascii_digit() => {

@@ -16,8 +16,11 @@ use std::process::ExitCode;
 
 use anyhow::Result;
 
-pub use args::CaptureArgs;
 use args::Verb;
+pub use args::bytes;
+pub use args::{CaptureArgs, LimitArgs, NewFile, ReadingArgs, StartArgs};
+pub use start::on as capture_on;
+pub use stop_flag::{interrupted, stop_flag};
 
 pub fn run(args: CaptureArgs) -> Result<ExitCode> {
     match args.verb {

@@ -33,6 +33,7 @@ pub fn filter(args: &FilterArgs) -> Result<ExitCode> {
         users: args.user.clone(),
         digests: args.digest.clone(),
         read_only: args.read_only,
+        without_dumps: false,
     };
     let stop = stop_flag("stopping: no capture is written")?;
     match niagara_capture::filter(&args.capture, &args.output, args.force, &wanted, &stop) {

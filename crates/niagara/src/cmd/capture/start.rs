@@ -30,7 +30,14 @@ const LOG_APPEARS: Duration = Duration::from_secs(5);
 const STEP: Duration = Duration::from_millis(100);
 
 pub fn run(args: &StartArgs) -> Result<ExitCode> {
-    let target = reach(&args.connect)?;
+    on(args, reach(&args.connect)?)
+}
+
+/// Captures on this server.
+///
+/// # Errors
+/// The server refuses it, or the capture cannot be made; everything is set back.
+pub fn on(args: &StartArgs, target: Target) -> Result<ExitCode> {
     if !args.output.force && args.length.is_some() && args.output.output.exists() {
         bail!(
             "{} is there already\nremedy: name another file with -o, or --force to replace it",

@@ -88,6 +88,9 @@ pub fn report(store: &Store, folder: &Path, format: Format) -> Result<()> {
             "a profile has no table of slices\nremedy: --format json, or the stacks in {}/*.folded",
             folder.display()
         ),
+        Format::Github | Format::Openmetrics => bail!(
+            "a profile compares by no verdict\nremedy: --format json, or `niagara compare` for a verdict"
+        ),
         Format::Files => write_files(folder, &profiles, &study.command, &json()?)?,
     }
     Ok(())

@@ -17,8 +17,9 @@ use serde::Serialize;
 
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
-use crate::load_args::LoadArgs;
+use crate::load_args::{LoadArgs, check_data};
 use crate::origin::origin;
+use crate::pack;
 use crate::progress::Terminal;
 use crate::shared_args::{Format, HelpArgs, OriginArgs, duration};
 
@@ -46,9 +47,9 @@ pub struct ProfileArgs {
     /// The variant to compare it with
     #[arg(value_name = "B")]
     pub b: Option<String>,
-    /// The server that `base` and bare changes speak of
-    #[arg(long, default_value = "mariadb-10.11")]
-    pub server: String,
+    /// The server that `base` and bare changes speak of [default: that of --pack, else mariadb-10.11]
+    #[arg(long)]
+    pub server: Option<String>,
     /// Views, comma-separated [default: all]
     ///
     /// The exit code is 1 if a named view is impossible here.
@@ -100,10 +101,14 @@ struct Plan<'a> {
     warm_up_seconds: f64,
 }
 
-pub fn run(args: ProfileArgs) -> Result<ExitCode> {
+pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
+    let pack = pack::adopt(&mut args.load, &mut args.origin)?;
+    let server = pack::server(args.server.as_deref(), pack.as_ref())?;
     let cancel = on_ctrl_c()?;
     let inventory = Inventory::open(&args.servers, &args.levers)?;
     let load = args.load.load()?;
+    let origin = origin(&args.origin)?;
+    check_data(&load.workload, &origin)?;
     let folder = folder(&args)?;
     let views = match args.views.is_empty() {
         true => View::ALL.to_vec(),
@@ -114,12 +119,12 @@ pub fn run(args: ProfileArgs) -> Result<ExitCode> {
     let mut terminal = Terminal::new(budget * texts.len() as u32);
     let mut bench = inventory
         .workbench(load.clone(), cancel.clone())
-        .starting_from(&origin(&args.origin)?);
+        .starting_from(&origin);
     let mut variants = Vec::new();
     for text in texts {
         variants.push(variant_of(
             text,
-            &args.server,
+            &server,
             &inventory,
             &mut bench,
             &mut terminal,

@@ -1,0 +1,316 @@
+//! A dump of a running server in one transaction, at a bounded speed, by its vendor's own program.
+
+use std::io::{Read, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use memchr::memmem;
+use niagara_load::{Endpoint, Transport};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::statvfs::statvfs;
+use nix::unistd::Pid;
+
+use super::{DUMP, PackWriter};
+
+/// What a dump has written before the first table, once its transaction has begun.
+const BEGUN: &[u8] = b"-- Current Database:";
+/// How much is read at once.
+const PIECE: usize = 64 << 10;
+/// How often the free space is looked at, in bytes.
+const LOOK: u64 = 16 << 20;
+/// How much of what the program says of itself is kept.
+const MAX_MESSAGE: u64 = 64 << 10;
+
+/// What a dump may take.
+#[derive(Debug, Clone, Copy)]
+pub struct DumpLimits {
+    /// Bytes of text a second.
+    pub rate: u64,
+    /// Bytes of text in all.
+    pub bytes: u64,
+    /// Time in all.
+    pub time: Duration,
+    /// Bytes that stay free on the disk of the pack.
+    pub free: u64,
+}
+
+/// How far a dump is, for another thread.
+#[derive(Debug, Default)]
+pub struct DumpState {
+    bytes: AtomicU64,
+    has_begun: AtomicBool,
+    is_stopped: AtomicBool,
+    process: AtomicI32,
+}
+
+impl DumpState {
+    /// Bytes of text that are written.
+    pub fn bytes(&self) -> u64 {
+        self.bytes.load(Ordering::Relaxed)
+    }
+
+    /// Whether its transaction has begun: what changes from now on is not in the dump.
+    pub fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Relaxed)
+    }
+
+    /// Ends it: its program is told to end, and no pack is made.
+    pub fn stop(&self) {
+        self.is_stopped.store(true, Ordering::SeqCst);
+        let process = self.process.load(Ordering::SeqCst);
+        if process > 0 {
+            // One that has ended by itself needs no signal.
+            let _ = kill(Pid::from_raw(process), Signal::SIGTERM);
+        }
+    }
+}
+
+/// A dump to be made.
+#[derive(Debug, Clone)]
+pub struct Dump {
+    /// The program.
+    pub program: PathBuf,
+    /// The server and the account.
+    pub endpoint: Endpoint,
+    /// Its databases.
+    pub databases: Vec<String>,
+    /// What it may take.
+    pub limits: DumpLimits,
+    /// A folder of this user's alone, for the program's option file.
+    pub folder: PathBuf,
+}
+
+/// The program that dumps servers of this family, from the folders of `path`.
+///
+/// # Errors
+/// There is none.
+pub fn dump_program(is_mariadb: bool, path: &std::ffi::OsStr) -> Result<PathBuf> {
+    let names = match is_mariadb {
+        true => ["mariadb-dump", "mysqldump"],
+        false => ["mysqldump", "mariadb-dump"],
+    };
+    let folders: Vec<PathBuf> = std::env::split_paths(path).collect();
+    let mut places = names
+        .iter()
+        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    places.find(|place| place.is_file()).with_context(|| {
+        format!(
+            "{} is not here, which dumps the data\n\
+             remedy: install the server's client programs, name it by --dump-program, or name a backup by --data",
+            names[0]
+        )
+    })
+}
+
+impl Dump {
+    /// Writes the dump into `pack`, compressed.
+    ///
+    /// # Errors
+    /// The program fails, a limit is reached, or it was stopped.
+    pub fn write(&self, pack: &mut PackWriter, state: &DumpState) -> Result<()> {
+        let options = self.folder.join("client.cnf");
+        niagara_server::write_private(&options, option_file(&self.endpoint).as_bytes())?;
+        let mut child = self.command(&options).spawn().with_context(|| {
+            format!(
+                "cannot start {}\nremedy: name the program by --dump-program",
+                self.program.display()
+            )
+        })?;
+        state
+            .process
+            .store(i32::try_from(child.id()).unwrap_or(0), Ordering::SeqCst);
+        let written = pack.member(DUMP, |out| self.copy(&mut child, out, state));
+        state.process.store(0, Ordering::SeqCst);
+        if written.is_err() {
+            // It has nobody to write to.
+            let _ = child.kill();
+        }
+        let ended = child.wait();
+        let _ = std::fs::remove_file(&options);
+        // Whatever it says then is because of the signal.
+        if state.is_stopped.load(Ordering::SeqCst) {
+            bail!("the dump was stopped");
+        }
+        let said = written?;
+        let ended = ended.context("the dump's program is lost")?;
+        if !ended.success() {
+            bail!(
+                "{} failed ({ended}): {}\n\
+                 remedy: the account needs SELECT, SHOW VIEW, TRIGGER and EVENT on what is dumped; or name a backup by --data",
+                self.program.display(),
+                said.trim()
+            );
+        }
+        Ok(())
+    }
+
+    fn command(&self, options: &Path) -> Command {
+        // The server's own threads come first.
+        let mut command = Command::new("nice");
+        command.args(["-n", "19"]).arg(&self.program);
+        let mut file = std::ffi::OsString::from("--defaults-file=");
+        file.push(options);
+        command.arg(file).args([
+            "--single-transaction",
+            "--quick",
+            "--routines",
+            "--events",
+            "--triggers",
+            "--hex-blob",
+            "--no-tablespaces",
+            "--default-character-set=utf8mb4",
+        ]);
+        if !is_mariadb_program(&self.program) {
+            command.args(["--set-gtid-purged=OFF"]);
+        }
+        command
+            .arg("--databases")
+            .args(&self.databases)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Copies what the program writes, no faster than it may be. What the program said.
+    fn copy(&self, child: &mut Child, out: &mut dyn Write, state: &DumpState) -> Result<String> {
+        let mut text = child.stdout.take().context("no pipe from the dump")?;
+        let messages = child.stderr.take().context("no pipe from the dump")?;
+        let said = std::thread::spawn(move || {
+            let mut said = String::new();
+            let mut first = messages.take(MAX_MESSAGE);
+            let _ = first.read_to_string(&mut said);
+            // It is not to wait for a reader.
+            let _ = std::io::copy(&mut first.into_inner(), &mut std::io::sink());
+            said
+        });
+        let mut packed = zstd::Encoder::new(out, 0)?;
+        let began = Instant::now();
+        let mut piece = vec![0; PIECE];
+        let mut head = Vec::new();
+        let (mut bytes, mut next_look) = (0, 0);
+        loop {
+            let read = text
+                .read(&mut piece)
+                .context("cannot read from the dump's program")?;
+            if read == 0 || state.is_stopped.load(Ordering::Relaxed) {
+                break;
+            }
+            packed
+                .write_all(&piece[..read])
+                .context("cannot write the dump")?;
+            bytes += read as u64;
+            state.bytes.store(bytes, Ordering::Relaxed);
+            if !state.has_begun() {
+                head.extend_from_slice(&piece[..read]);
+                if memmem::find(&head, BEGUN).is_some() {
+                    state.has_begun.store(true, Ordering::Relaxed);
+                    head = Vec::new();
+                }
+            }
+            if bytes >= next_look {
+                self.check(bytes, began.elapsed())?;
+                next_look = bytes + LOOK;
+            }
+            let due = Duration::from_secs_f64(bytes as f64 / self.limits.rate.max(1) as f64);
+            std::thread::sleep(due.saturating_sub(began.elapsed()));
+        }
+        packed.finish().context("cannot write the dump")?;
+        said.join()
+            .map_err(|_| anyhow!("the messages of the dump's program are lost"))
+    }
+
+    /// Whether the limits hold.
+    fn check(&self, bytes: u64, time: Duration) -> Result<()> {
+        if bytes > self.limits.bytes {
+            bail!(
+                "the dump is longer than {} MB\nremedy: --max-data for more, --schema for fewer databases, or --data for a backup",
+                self.limits.bytes >> 20
+            );
+        }
+        if time > self.limits.time {
+            bail!(
+                "the dump takes longer than {} s, and its transaction keeps old rows from being purged\n\
+                 remedy: --max-time for more, --rate for a faster dump, or --data for a backup",
+                self.limits.time.as_secs()
+            );
+        }
+        let disk = statvfs(&self.folder).context("the disk of the pack cannot be looked at")?;
+        let free = disk.blocks_available() * disk.fragment_size();
+        if free < self.limits.free {
+            bail!(
+                "the disk of the pack has {} MB left\nremedy: name a file on another disk by --output, or --min-free for less",
+                free >> 20
+            );
+        }
+        Ok(())
+    }
+}
+
+/// Whether the program is MariaDB's, whatever its name is.
+fn is_mariadb_program(program: &Path) -> bool {
+    let asked = Command::new(program).arg("--version").output();
+    asked.is_ok_and(|said| memmem::find(&said.stdout, b"MariaDB").is_some())
+}
+
+/// The account and the address, in a file: a command line can be seen by everybody.
+fn option_file(endpoint: &Endpoint) -> String {
+    let quoted = |text: &str| {
+        let text = text.replace('\\', "\\\\").replace('\n', "\\n");
+        format!("\"{text}\"")
+    };
+    let mut lines = vec!["[client]".to_owned()];
+    match &endpoint.transport {
+        Transport::Unix(path) => {
+            lines.push("protocol=socket".to_owned());
+            lines.push(format!("socket={}", quoted(&path.display().to_string())));
+        }
+        Transport::Tcp(address) => {
+            lines.push("protocol=tcp".to_owned());
+            lines.push(format!("host={}", address.ip()));
+            lines.push(format!("port={}", address.port()));
+        }
+        Transport::Host { name, port } => {
+            lines.push("protocol=tcp".to_owned());
+            lines.push(format!("host={}", quoted(name)));
+            lines.push(format!("port={port}"));
+        }
+    }
+    lines.push(format!("user={}", quoted(&endpoint.user)));
+    if !endpoint.password.is_empty() {
+        lines.push(format!("password={}", quoted(&endpoint.password)));
+    }
+    lines.push(String::new());
+    lines.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn option_file_quotes_the_password() {
+        let endpoint = Endpoint {
+            transport: Transport::Unix(PathBuf::from("/run/mysqld/mysqld.sock")),
+            user: "root".to_owned(),
+            password: r#"a#b\c"d"#.to_owned(),
+            database: String::new(),
+            tls: Default::default(),
+        };
+        let text = option_file(&endpoint);
+        assert!(text.contains("password=\"a#b\\\\c\"d\"\n"), "{text}");
+    }
+
+    #[test]
+    fn missing_program_has_a_remedy() {
+        let none = dump_program(true, std::ffi::OsStr::new("/nonexistent"));
+        let told = none.expect_err("none").to_string();
+        assert!(
+            told.contains("mariadb-dump") && told.contains("remedy:"),
+            "{told}"
+        );
+    }
+}

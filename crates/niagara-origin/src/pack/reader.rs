@@ -1,0 +1,225 @@
+//! Reads a pack, and unpacks it once into the cache.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, Read, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, bail};
+use niagara_server::{Cache, WorkFolder, write_private};
+use sha2::{Digest, Sha256};
+use tar::{Archive, Entry};
+
+use super::manifest::{MANIFEST_FORMAT, Manifest, Member};
+use super::{CAPTURE, CONFIG, DATA_FILE, DATA_FOLDER, DUMP, MANIFEST};
+use crate::configuration::{ConfigSource, RunningConfig};
+
+/// A longer manifest is none.
+const MAX_MANIFEST: u64 = 16 << 20;
+
+/// A pack in the cache.
+#[derive(Debug, Clone)]
+pub struct Unpacked {
+    /// What it says of itself.
+    pub manifest: Manifest,
+    folder: PathBuf,
+}
+
+impl Unpacked {
+    /// Where its files are.
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The captured traffic.
+    pub fn capture(&self) -> PathBuf {
+        self.folder.join(CAPTURE)
+    }
+
+    /// The data.
+    pub fn data(&self) -> PathBuf {
+        let names = self.manifest.members.iter().map(|member| &member.name);
+        match names.into_iter().find(|name| name.starts_with("data.")) {
+            Some(name) if name == DATA_FOLDER => self.folder.join("data"),
+            Some(name) => self.folder.join(name),
+            None => self.folder.join(DUMP),
+        }
+    }
+
+    /// The settings of the server.
+    ///
+    /// # Errors
+    /// They cannot be read.
+    pub fn config(&self) -> Result<ConfigSource> {
+        let path = self.folder.join(CONFIG);
+        let cannot = || format!("cannot read {}", path.display());
+        let text = std::fs::read(&path).with_context(cannot)?;
+        let running: RunningConfig = serde_json::from_slice(&text).with_context(cannot)?;
+        Ok(ConfigSource::Running(running))
+    }
+
+    /// What the catalogue calls a server of this family and series.
+    pub fn server(&self) -> Result<String> {
+        let facts = &self.manifest.server;
+        let version: niagara_server::Version = facts.version.parse()?;
+        let family = match facts.version.contains("MariaDB") {
+            true => "mariadb",
+            false => "mysql",
+        };
+        Ok(format!("{family}-{}", version.series()))
+    }
+}
+
+/// What the pack at `path` says of itself.
+///
+/// # Errors
+/// It cannot be read, is no pack, or was never finished.
+pub fn manifest_of(path: &Path) -> Result<Manifest> {
+    Ok(read_manifest(path)?.0)
+}
+
+/// The manifest, and its digest.
+fn read_manifest(path: &Path) -> Result<(Manifest, String)> {
+    let file = File::open(path).with_context(|| {
+        format!(
+            "cannot read the pack {}\nremedy: name a file that `niagara pack` made",
+            path.display()
+        )
+    })?;
+    let no_pack = || {
+        anyhow!(
+            "{} is no whole pack\nremedy: copy it again, or make it again by `niagara pack`",
+            path.display()
+        )
+    };
+    let mut archive = Archive::new(BufReader::new(file));
+    let mut text = Vec::new();
+    let entries = archive.entries_with_seek().map_err(|_| no_pack())?;
+    for entry in entries {
+        let entry = entry.map_err(|_| no_pack())?;
+        if entry.path_bytes().as_ref() == MANIFEST.as_bytes() {
+            entry
+                .take(MAX_MANIFEST)
+                .read_to_end(&mut text)
+                .map_err(|_| no_pack())?;
+        }
+    }
+    // Another format is told before its fields are missed.
+    let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| no_pack())?;
+    if value["format"] != MANIFEST_FORMAT {
+        bail!(
+            "{} has format {}, and this Niagara reads {MANIFEST_FORMAT}\nremedy: pack and tune with the same version of Niagara",
+            path.display(),
+            value["format"]
+        );
+    }
+    let manifest = serde_json::from_value(value).map_err(|_| no_pack())?;
+    Ok((manifest, hex::encode(&Sha256::digest(&text)[..8])))
+}
+
+/// Unpacks `path` into the cache, unless its content is there.
+///
+/// # Errors
+/// It is no whole pack, or there is no room.
+pub fn unpack(path: &Path, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<Unpacked> {
+    let (manifest, digest) = read_manifest(path)?;
+    let packs = cache.root().join("packs");
+    let folder = packs.join(&digest);
+    let _lock = cache.lock(&format!("pack-{digest}"), &mut || {
+        tell("waiting for another process that unpacks the same pack");
+    })?;
+    if !folder.exists() {
+        tell(&format!("unpacking {}", path.display()));
+        let place = WorkFolder::beside(&packs, "pack")?;
+        let file = File::open(path)?;
+        let mut archive = Archive::new(BufReader::new(file));
+        let unpacked = take_members(&mut archive, &manifest, place.path());
+        unpacked.with_context(|| {
+            format!(
+                "cannot unpack {} to {}\nremedy: make room there, or copy the pack again",
+                path.display(),
+                packs.display()
+            )
+        })?;
+        write_private(
+            &place.path().join(MANIFEST),
+            &serde_json::to_vec_pretty(&manifest)?,
+        )?;
+        place.rename(&folder)?;
+    }
+    Ok(Unpacked { manifest, folder })
+}
+
+fn take_members(
+    archive: &mut Archive<BufReader<File>>,
+    manifest: &Manifest,
+    place: &Path,
+) -> Result<()> {
+    let mut taken = 0;
+    for entry in archive.entries()? {
+        let mut entry = entry?;
+        let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
+        if name == MANIFEST {
+            continue;
+        }
+        let known = [CAPTURE, CONFIG, DUMP, DATA_FILE, DATA_FOLDER].contains(&name.as_str());
+        let member = manifest.members.iter().find(|member| member.name == name);
+        let Some(member) = member.filter(|_| known) else {
+            bail!("its manifest does not know the member {name}");
+        };
+        take_member(&mut entry, member, place)?;
+        taken += 1;
+    }
+    if taken != manifest.members.len() {
+        bail!(
+            "{taken} of its {} members are there",
+            manifest.members.len()
+        );
+    }
+    Ok(())
+}
+
+fn take_member(
+    entry: &mut Entry<'_, BufReader<File>>,
+    member: &Member,
+    place: &Path,
+) -> Result<()> {
+    let mut content = Hashed {
+        entry,
+        hash: Sha256::new(),
+    };
+    if member.name == DATA_FOLDER {
+        let mut archive = Archive::new(zstd::Decoder::new(&mut content)?);
+        archive.set_preserve_mtime(true);
+        archive.unpack(place)?;
+        // What follows the end of the archive belongs to the member, too.
+        io::copy(&mut archive.into_inner(), &mut io::sink())?;
+    } else {
+        let mut file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(0o600)
+            .open(place.join(&member.name))?;
+        io::copy(&mut content, &mut file)?;
+        file.flush()?;
+    }
+    io::copy(&mut content, &mut io::sink())?;
+    if hex::encode(content.hash.finalize()) != member.sha256 {
+        bail!("the content of {} is not what was packed", member.name);
+    }
+    Ok(())
+}
+
+/// The content of a member on its way out of the pack.
+struct Hashed<'a, 'b> {
+    entry: &'a mut Entry<'b, BufReader<File>>,
+    hash: Sha256,
+}
+
+impl Read for Hashed<'_, '_> {
+    fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
+        let read = self.entry.read(room)?;
+        self.hash.update(&room[..read]);
+        Ok(read)
+    }
+}

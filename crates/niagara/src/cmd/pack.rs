@@ -1,0 +1,547 @@
+//! `niagara pack`: a live server's traffic, data and configuration in one file, for another machine.
+
+use std::fs;
+use std::io::{BufRead, IsTerminal, stdin};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, anyhow, bail};
+use clap::Args;
+use niagara_capture::Filter;
+use niagara_capture::file::CaptureReader;
+use niagara_load::{Admin, counted};
+use niagara_origin::configuration::{RunningConfig, running_config};
+use niagara_origin::data::DataSource;
+use niagara_origin::pack::{
+    CAPTURE, CONFIG, DATA_FILE, DATA_FOLDER, DatabaseSize, Dump, DumpLimits, DumpState, LeftOut,
+    MANIFEST_FORMAT, MachineFacts, Manifest, PackWriter, PackedDatabase, ServerFacts,
+    database_sizes, dump_program, manifest_of,
+};
+use niagara_report::number::duration as in_words;
+use niagara_server::machine::Fingerprint;
+
+use crate::clock::clock;
+use crate::cmd::bench::args::ConnectArgs;
+use crate::cmd::bench::target::Target;
+use crate::cmd::capture::{
+    self, LimitArgs, NewFile, ReadingArgs, StartArgs, capture_on, interrupted, stop_flag,
+};
+use crate::cmd::checkup::the_server;
+use crate::progress::living_line;
+use crate::shared_args::{EXIT_CODES, duration};
+
+/// How often the dump is looked at.
+const STEP: Duration = Duration::from_millis(50);
+/// Share of the data that a compressed dump takes, for the estimate.
+const COMPRESSED: f64 = 0.5;
+
+/// A live server's traffic, data and configuration in one file, for `niagara tune` on another machine
+///
+/// On the server's machine, as root or as the server's user: it reads the settings, dumps the databases in one transaction at a
+/// bounded speed, captures all statements for a time, and packs all that into one file that only you may read. It tells sizes and
+/// times and asks before it begins. The data are read only; the slow log's settings are changed for the capture and set back
+/// (`niagara capture start --help`). Accounts, passwords and keys stay on the server. The file holds your customers' data.
+#[derive(Debug, Args)]
+#[command(after_help = EXIT_CODES)]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.help("Begin without asking; agrees to what `capture start --yes` does, too").long_help(None)))]
+#[command(before_help = "Examples:
+  niagara pack                                       the server of this machine, 10 minutes
+  niagara pack /run/mysqld/mysqld.sock --schema shop --for 30m -o shop.niagara
+  niagara pack --data /backup/shop --capture shop.capture    (made by hand before)
+  niagara pack --show shop.niagara
+  niagara tune shop.niagara                          (on the other machine)")]
+pub struct PackArgs {
+    /// Its socket or HOST:PORT [default: the server that runs on this machine]
+    #[arg(value_name = "ADDRESS", conflicts_with_all = ["socket", "host"])]
+    pub address: Option<String>,
+    /// The pack to make
+    #[arg(
+        short,
+        long,
+        visible_alias = "out",
+        value_name = "FILE",
+        default_value = "shop.niagara"
+    )]
+    pub output: PathBuf,
+    /// Say what is in a pack, and do nothing else
+    #[arg(long, value_name = "PACK")]
+    pub show: Option<PathBuf>,
+    /// How long the traffic is captured
+    #[arg(long = "for", value_name = "TIME", default_value = "10m", value_parser = duration)]
+    pub length: Duration,
+    /// Only these databases, comma-separated; the load is that of the first
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub schema: Vec<String>,
+    /// Pack this backup or dump instead of making a dump; it has to be from just before the capture
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<PathBuf>,
+    /// Pack this capture instead of making one
+    #[arg(long, value_name = "CAPTURE", requires = "data")]
+    pub capture: Option<PathBuf>,
+    /// Read the data no faster than this many bytes of dump a second
+    #[arg(long, value_name = "BYTES", default_value = "32M", value_parser = capture::bytes)]
+    pub rate: u64,
+    /// Longest dump, before compression
+    #[arg(long, value_name = "BYTES", default_value = "50G", value_parser = capture::bytes)]
+    pub max_data: u64,
+    /// The program that dumps [default: mariadb-dump or mysqldump of the PATH]
+    #[arg(long, value_name = "PROGRAM")]
+    pub dump_program: Option<PathBuf>,
+    #[command(flatten)]
+    pub limits: LimitArgs,
+    #[command(flatten)]
+    pub reading: ReadingArgs,
+    #[command(flatten)]
+    pub connect: ConnectArgs,
+}
+
+/// What is to be packed of a server, known before anything is begun.
+struct Plan {
+    version: String,
+    comment: String,
+    config: RunningConfig,
+    /// The databases that are packed.
+    taken: Vec<DatabaseSize>,
+    /// Those that stay.
+    left: Vec<DatabaseSize>,
+}
+
+pub fn run(mut args: PackArgs) -> Result<ExitCode> {
+    if let Some(pack) = &args.show {
+        return show(pack);
+    }
+    if args.output.exists() {
+        bail!(
+            "{} is there already\nremedy: name another file with --output",
+            args.output.display()
+        );
+    }
+    args.connect = the_server(args.address.as_deref(), args.connect)?;
+    let mut target = Target::running(&args.connect)?;
+    let plan = plan(&args, &mut target)?;
+    tell_plan(&args, &plan);
+    agreed(args.connect.yes)?;
+    let place = PartFolder::beside(&args.output)?;
+    pack(args, plan, target, &place)
+}
+
+/// What the server has, and what of it is wanted.
+fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
+    let address = target.endpoint.transport.to_string();
+    let config = running_config(
+        &mut target.admin,
+        &address,
+        Some(&target.endpoint.transport),
+    )?;
+    let text = |admin: &mut Admin, sql: &str| -> Result<String> {
+        Ok(admin.value(sql)?.unwrap_or_default())
+    };
+    let version = text(&mut target.admin, "SELECT VERSION()")?;
+    let comment = text(&mut target.admin, "SELECT @@version_comment")?;
+    let all = database_sizes(&mut target.admin)?;
+    if let Some(missing) = args
+        .schema
+        .iter()
+        .find(|name| all.iter().all(|one| one.name != **name))
+    {
+        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+        bail!(
+            "the server has no database {missing} that this account sees\nremedy: --schema with one of: {}",
+            names.join(", ")
+        );
+    }
+    let is_wanted = |one: &DatabaseSize| args.schema.is_empty() || args.schema.contains(&one.name);
+    let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(is_wanted);
+    if taken.is_empty() {
+        bail!(
+            "the server has no database that this account sees\n\
+             remedy: an account with SELECT on the data, by --user; or wait until there are data"
+        );
+    }
+    let bytes: u64 = taken.iter().map(|one| one.bytes).sum();
+    if args.data.is_none() && bytes > args.max_data {
+        bail!(
+            "the databases have {} MB, more than --max-data allows ({} MB)\n\
+             remedy: --schema for fewer, --max-data for more, or --data for a backup",
+            bytes >> 20,
+            args.max_data >> 20
+        );
+    }
+    Ok(Plan {
+        version,
+        comment,
+        config,
+        taken,
+        left,
+    })
+}
+
+impl Plan {
+    fn bytes(&self) -> u64 {
+        self.taken.iter().map(|one| one.bytes).sum()
+    }
+
+    /// The database of the load: the first that was named, the only one, or the largest.
+    fn schema(&self, named: &[String]) -> Option<String> {
+        let largest = self.taken.iter().max_by_key(|one| one.bytes);
+        named
+            .first()
+            .cloned()
+            .or_else(|| largest.map(|one| one.name.clone()))
+    }
+
+    fn left_out(&self) -> Vec<LeftOut> {
+        let databases = self.left.iter().map(|one| LeftOut::Database {
+            name: one.name.clone(),
+        });
+        let unstable = self.taken.iter().filter(|one| one.unstable > 0);
+        let unstable = unstable.map(|one| LeftOut::UnstableTables {
+            database: one.name.clone(),
+            tables: one.unstable,
+        });
+        databases
+            .chain(unstable)
+            .chain([LeftOut::Accounts])
+            .chain(LeftOut::secrets(&self.config))
+            .collect()
+    }
+}
+
+fn tell_plan(args: &PackArgs, plan: &Plan) {
+    tell!("{} ({})", plan.version, plan.comment);
+    if let Some(data) = &args.data {
+        tell!("data: {}, read only", data.display());
+        tell!("a backup of files has the accounts with their password hashes");
+    } else {
+        let seconds = plan.bytes() as f64 / args.rate as f64;
+        let names: Vec<String> = plan
+            .taken
+            .iter()
+            .map(|one| format!("{} ({:.1} MB)", one.name, one.bytes as f64 / 1e6))
+            .collect();
+        tell!("data: a dump of {}", names.join(", "));
+        tell!(
+            "      about {} at {} MB a second, in one transaction, {} at most",
+            in_words(seconds.max(1.0)),
+            args.rate >> 20,
+            clock(args.limits.max_time)
+        );
+        tell!(
+            "      meanwhile the server keeps old versions of changed rows; keep ALTER TABLE for later"
+        );
+    }
+    match &args.capture {
+        Some(capture) => tell!("traffic: {}", capture.display()),
+        None => tell!(
+            "traffic: every statement for {}, {} MB of log at most; settings of the slow log are set back",
+            clock(args.length),
+            args.limits.max_size >> 20
+        ),
+    }
+    for left in plan.left_out() {
+        tell!("not in it: {left}");
+    }
+    if args.data.is_none() {
+        tell!(
+            "disk: about {:.0} MB for {}",
+            (plan.bytes() as f64 * COMPRESSED / 1e6).max(1.0),
+            args.output.display()
+        );
+    }
+}
+
+fn agreed(yes: bool) -> Result<()> {
+    if yes {
+        return Ok(());
+    }
+    if !stdin().is_terminal() || !std::io::stderr().is_terminal() {
+        bail!(
+            "nothing was done: nobody is there to agree\nremedy: --yes, once you have read what it does"
+        );
+    }
+    crate::say::remark(format_args!("Begin? Type yes: "));
+    let mut answer = String::new();
+    stdin().lock().read_line(&mut answer)?;
+    if answer.trim() != "yes" {
+        bail!("nothing was done");
+    }
+    Ok(())
+}
+
+/// A folder of work beside the pack, of this user alone; it goes in the end.
+struct PartFolder(PathBuf);
+
+impl PartFolder {
+    fn beside(output: &Path) -> Result<Self> {
+        let output = std::path::absolute(output)?;
+        let name = output.file_name().unwrap_or_default().to_string_lossy();
+        let folder = output.with_file_name(format!(".{name}.part-{}", std::process::id()));
+        niagara_server::create_private(&folder).with_context(|| {
+            "the pack is made there\nremedy: name a file in another folder by --output".to_owned()
+        })?;
+        Ok(Self(folder))
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
+}
+
+impl Drop for PartFolder {
+    fn drop(&mut self) {
+        // What is left of it is told by its name.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn pack(args: PackArgs, plan: Plan, target: Target, place: &PartFolder) -> Result<ExitCode> {
+    let began = jiff::Timestamp::now().as_second();
+    let stop = stop_flag("stopping: nothing is packed")?;
+    let part = place.path("pack");
+    let writer = PackWriter::create(&part)?;
+    let output = args.output.clone();
+    let manifest = Manifest {
+        format: MANIFEST_FORMAT,
+        niagara: env!("CARGO_PKG_VERSION").to_owned(),
+        began,
+        server: ServerFacts {
+            version: plan.version.clone(),
+            comment: plan.comment.clone(),
+        },
+        machine: machine(&place.0),
+        schema: match args.data.is_some() && args.schema.is_empty() && plan.taken.len() > 1 {
+            // Which of them the data have is not known here.
+            true => None,
+            false => plan.schema(&args.schema),
+        },
+        databases: plan
+            .taken
+            .iter()
+            .filter(|_| args.data.is_none())
+            .map(|one| PackedDatabase {
+                name: one.name.clone(),
+                bytes: one.bytes,
+            })
+            .collect(),
+        left_out: plan.left_out(),
+        members: Vec::new(),
+    };
+    let config = serde_json::to_vec_pretty(&plan.config)?;
+    let Some((mut writer, code)) =
+        with_data_and_traffic(args, &plan, target, place, writer, &stop)?
+    else {
+        return Ok(interrupted());
+    };
+    writer.member(CONFIG, |out| Ok(out.write_all(&config)?))?;
+    let bytes = writer.finish(manifest)?;
+    fs::rename(&part, &output).with_context(|| format!("cannot write {}", output.display()))?;
+    say!(
+        "{}: {:.1} MB, readable by you only",
+        output.display(),
+        bytes as f64 / 1e6
+    );
+    say!(
+        "Copy it to a machine like this one; there: niagara tune {}",
+        output.display()
+    );
+    Ok(code)
+}
+
+/// The writer with capture and data; none where it was stopped.
+fn with_data_and_traffic(
+    args: PackArgs,
+    plan: &Plan,
+    target: Target,
+    place: &PartFolder,
+    mut writer: PackWriter,
+    stop: &AtomicBool,
+) -> Result<Option<(PackWriter, ExitCode)>> {
+    let traffic = place.path(CAPTURE);
+    let Some(data) = args.data.clone() else {
+        let dump = dump(&args, plan, &target, place)?;
+        let state = DumpState::default();
+        return std::thread::scope(|scope| {
+            let job = scope.spawn(|| dump.write(&mut writer, &state).map(|()| writer));
+            let _stopped = StopOnDrop(&state);
+            wait_for_beginning(&job, &state, stop);
+            if job.is_finished() && !state.has_begun() {
+                ended(job)?;
+                bail!(
+                    "the dump has no database\nremedy: look at what the program writes: {}",
+                    dump.program.display()
+                );
+            }
+            let code = match stop.load(Ordering::Relaxed) {
+                true => interrupted(),
+                false => capture_traffic(args, target, &traffic)?,
+            };
+            if code != interrupted() {
+                wait_for_end(&job, &state, plan.bytes(), stop);
+            }
+            if stop.load(Ordering::Relaxed) || code == interrupted() {
+                state.stop();
+                // It says that it was stopped.
+                let _ = ended(job);
+                return Ok(None);
+            }
+            let mut writer = ended(job)?;
+            writer.file(CAPTURE, &without_dump(&traffic, place)?)?;
+            Ok(Some((writer, code)))
+        });
+    };
+    let (captured, code) = match &args.capture {
+        Some(capture) => {
+            CaptureReader::open(capture)?;
+            (capture.clone(), ExitCode::SUCCESS)
+        }
+        None => {
+            let code = capture_traffic(args, target, &traffic)?;
+            (traffic, code)
+        }
+    };
+    if code == interrupted() {
+        return Ok(None);
+    }
+    // Looked at after the capture: a backup may be prepared meanwhile.
+    let data = DataSource::open(&data)?.path;
+    match data.is_dir() {
+        true => writer.folder(DATA_FOLDER, &data)?,
+        false => writer.file(DATA_FILE, &data)?,
+    }
+    writer.file(CAPTURE, &captured)?;
+    Ok(Some((writer, code)))
+}
+
+/// A dump whose thread is waited for is told to end, however the waiting ends.
+struct StopOnDrop<'a>(&'a DumpState);
+
+impl Drop for StopOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.stop();
+    }
+}
+
+type DumpJob<'scope> = std::thread::ScopedJoinHandle<'scope, Result<PackWriter>>;
+
+fn ended(job: DumpJob<'_>) -> Result<PackWriter> {
+    job.join()
+        .map_err(|_| anyhow!("the thread of the dump is lost"))?
+}
+
+fn wait_for_beginning(job: &DumpJob<'_>, state: &DumpState, stop: &AtomicBool) {
+    while !state.has_begun() && !job.is_finished() && !stop.load(Ordering::Relaxed) {
+        std::thread::sleep(STEP);
+    }
+}
+
+fn wait_for_end(job: &DumpJob<'_>, state: &DumpState, expected: u64, stop: &AtomicBool) {
+    let (bar, live) = living_line();
+    if !live && !job.is_finished() {
+        tell!("the dump is not at its end yet");
+    }
+    let began = Instant::now();
+    while !job.is_finished() && !stop.load(Ordering::Relaxed) {
+        bar.set_message(format!(
+            "dumping · {} · {:.1} of about {:.1} MB",
+            clock(began.elapsed()),
+            state.bytes() as f64 / 1e6,
+            expected as f64 / 1e6
+        ));
+        std::thread::sleep(STEP);
+    }
+    bar.finish_and_clear();
+}
+
+fn dump(args: &PackArgs, plan: &Plan, target: &Target, place: &PartFolder) -> Result<Dump> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    Ok(Dump {
+        program: match &args.dump_program {
+            Some(program) => program.clone(),
+            None => dump_program(plan.version.contains("MariaDB"), &path)?,
+        },
+        endpoint: target.endpoint.clone(),
+        databases: plan.taken.iter().map(|one| one.name.clone()).collect(),
+        limits: DumpLimits {
+            rate: args.rate,
+            bytes: args.max_data,
+            time: args.limits.max_time,
+            free: args.limits.min_free,
+        },
+        folder: place.0.clone(),
+    })
+}
+
+/// Captures as `niagara capture start --for` does.
+fn capture_traffic(args: PackArgs, target: Target, to: &Path) -> Result<ExitCode> {
+    let start = StartArgs {
+        length: Some(args.length),
+        output: NewFile {
+            output: to.to_owned(),
+            force: true,
+        },
+        limits: args.limits,
+        reading: args.reading,
+        keep_log: false,
+        connect: args.connect,
+    };
+    let code = capture_on(&start, target)?;
+    if code != interrupted() && CaptureReader::open(to)?.summary().statements == 0 {
+        bail!(
+            "no statement was captured, and nothing is packed: connections from before a capture are not in it\n\
+             remedy: restart the application's pool while `niagara pack` captures, or pack at a busier time, or for longer"
+        );
+    }
+    Ok(code)
+}
+
+/// The capture without what the dump itself has read.
+fn without_dump(capture: &Path, place: &PartFolder) -> Result<PathBuf> {
+    let to = place.path("filtered.capture");
+    let wanted = Filter {
+        without_dumps: true,
+        ..Filter::default()
+    };
+    niagara_capture::filter(capture, &to, true, &wanted, &AtomicBool::new(false))?;
+    Ok(to)
+}
+
+fn machine(folder: &Path) -> MachineFacts {
+    let machine = Fingerprint::read(folder);
+    MachineFacts {
+        cpu: machine.cpu.model.clone(),
+        cpus: u32::try_from(machine.usable_cpus()).unwrap_or(u32::MAX),
+        memory: machine.usable_memory(),
+    }
+}
+
+fn show(pack: &Path) -> Result<ExitCode> {
+    let manifest = manifest_of(pack)?;
+    let began = jiff::Timestamp::from_second(manifest.began).context("the time of the pack")?;
+    say!("{} ({})", manifest.server.version, manifest.server.comment);
+    say!(
+        "{}, {}, {} MB of memory",
+        manifest.machine.cpu,
+        counted(u64::from(manifest.machine.cpus), "CPU"),
+        manifest.machine.memory >> 20
+    );
+    say!("Packed at {began} by Niagara {}", manifest.niagara);
+    if let Some(schema) = &manifest.schema {
+        say!("Load in database {schema}");
+    }
+    for database in &manifest.databases {
+        say!(
+            "Database {}: {:.1} MB",
+            database.name,
+            database.bytes as f64 / 1e6
+        );
+    }
+    for member in &manifest.members {
+        say!("{:<16}{:>12.3} MB", member.name, member.bytes as f64 / 1e6);
+    }
+    for left in &manifest.left_out {
+        say!("Not in it: {left}");
+    }
+    Ok(ExitCode::SUCCESS)
+}

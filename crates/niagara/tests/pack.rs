@@ -1,0 +1,244 @@
+//! A live shop is packed under traffic; the pack alone is enough for bench, compare and tune.
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use common::existing::Existing;
+use common::{Place, SHORT_TUNING, run, wait_until};
+
+/// What the shop's customers do.
+const SHOP: &str = r#"
+title = "a shop"
+[[transaction]]
+name = "look"
+statements = ["SELECT note FROM orders WHERE id = :id"]
+[transaction.draw]
+id = { int = [1, 2000] }
+[[transaction]]
+name = "pay"
+statements = ["UPDATE orders SET paid = paid + 1 WHERE id = :id"]
+[transaction.draw]
+id = { int = [1, 2000] }
+"#;
+
+/// What no pack may have.
+const SECRET: &str = "tR0ub4dor";
+
+fn shop(existing: &Existing) {
+    for statement in [
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.orders (id INT PRIMARY KEY, note VARCHAR(99), paid INT) ENGINE = InnoDB",
+        "INSERT INTO shop.orders WITH RECURSIVE n AS (SELECT 1 AS id UNION ALL SELECT id + 1 FROM n WHERE id < 900) \
+         SELECT id, REPEAT('x', 80), 0 FROM n",
+        "INSERT INTO shop.orders SELECT id + 900, note, 0 FROM shop.orders",
+        "INSERT INTO shop.orders SELECT id + 1800, note, 0 FROM shop.orders WHERE id <= 200",
+        "CREATE DATABASE other",
+        "CREATE TABLE other.t (a INT)",
+        "CREATE USER 'app'@'%' IDENTIFIED BY 'tR0ub4dor'",
+    ] {
+        existing.server.query(statement).expect("a statement");
+    }
+}
+
+/// Customers who come and go: connections that were there before a capture are not in it.
+struct Traffic {
+    is_over: Arc<AtomicBool>,
+    customers: JoinHandle<()>,
+}
+
+impl Traffic {
+    fn start(existing: &Existing) -> Traffic {
+        std::fs::write(existing.place.folder.path().join("shop.toml"), SHOP).expect("written");
+        let mut visit = existing.bench(&["./shop.toml", "--database", "shop", "--threads", "2"]);
+        visit
+            .args(["--warm-up", "0", "--time", "100ms"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        let is_over = Arc::new(AtomicBool::new(false));
+        let seen = Arc::clone(&is_over);
+        let customers = std::thread::spawn(move || {
+            while !seen.load(Ordering::Relaxed) {
+                visit.status().expect("a visit");
+            }
+        });
+        Traffic { is_over, customers }
+    }
+
+    fn end(self) {
+        self.is_over.store(true, Ordering::Relaxed);
+        self.customers.join().expect("the customers");
+    }
+}
+
+/// `niagara pack` of the server.
+fn pack(existing: &Existing, words: &[&str]) -> Command {
+    let mut command = existing.place.niagara(&["pack"]);
+    command
+        .arg(existing.server.socket())
+        .args(["--user", existing.server.user()])
+        .args(words)
+        .env("NIAGARA_PASSWORD", existing.server.password())
+        .env("HOME", existing.place.folder.path())
+        .env_remove("XDG_STATE_HOME")
+        .env("XDG_CACHE_HOME", cache());
+    command
+}
+
+/// The cache of everybody: servers are not fetched again.
+fn cache() -> std::path::PathBuf {
+    let own = std::env::var_os("XDG_CACHE_HOME").map(std::path::PathBuf::from);
+    let home = std::env::var_os("HOME").expect("a home");
+    own.unwrap_or_else(|| std::path::Path::new(&home).join(".cache"))
+}
+
+#[test]
+fn live_shop_is_packed_and_tuned_elsewhere() {
+    let existing = Existing::start(
+        "mariadb-10.11",
+        &[("innodb_io_capacity", "333"), ("report_password", SECRET)],
+    );
+    shop(&existing);
+    let folder = existing.place.folder.path().to_owned();
+
+    // Nobody agreed: nothing is done.
+    let (code, _, stderr) = run(&mut pack(&existing, &["--for", "2s"]));
+    assert_eq!(code, Some(1), "{stderr}");
+    for words in ["shop (", "other (", "nothing was done", "--yes"] {
+        assert!(stderr.contains(words), "no {words} in\n{stderr}");
+    }
+    let (code, _, stderr) = run(&mut pack(&existing, &["--schema", "sohp", "--yes"]));
+    assert_eq!(code, Some(1));
+    assert!(
+        stderr.contains("no database sohp") && stderr.contains("remedy"),
+        "{stderr}"
+    );
+
+    let (code, _, stderr) = run(&mut pack(&existing, &["--for", "1s", "--yes"]));
+    assert_eq!(code, Some(1));
+    assert!(stderr.contains("no statement was captured"), "{stderr}");
+
+    let traffic = Traffic::start(&existing);
+    let paid = || {
+        existing
+            .server
+            .query("SELECT SUM(paid) FROM shop.orders")
+            .expect("a sum")
+    };
+    let before = paid();
+    wait_until("traffic", Duration::from_secs(60), || paid() != before);
+    let settings = "SELECT CONCAT_WS(',', @@GLOBAL.slow_query_log, @@GLOBAL.long_query_time, @@GLOBAL.slow_query_log_file)";
+    let were = existing.server.query(settings).expect("settings");
+    let words = ["--for", "3s", "--schema", "shop", "--yes"];
+    let (code, stdout, stderr) = run(&mut pack(&existing, &words));
+    traffic.end();
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    assert!(stdout.contains("niagara tune shop.niagara"), "{stdout}");
+    assert_eq!(existing.server.query(settings).expect("settings"), were);
+    assert!(stderr.contains("not in it: database other"), "{stderr}");
+    let names = std::fs::read_dir(&folder).expect("the folder");
+    let names: Vec<String> = names
+        .map(|entry| {
+            entry
+                .expect("a file")
+                .file_name()
+                .to_string_lossy()
+                .into_owned()
+        })
+        .collect();
+    assert!(
+        names.iter().all(|name| !name.contains(".part")),
+        "{names:?}"
+    );
+
+    // No password of an account or a setting is in it.
+    let bytes = std::fs::read(folder.join("shop.niagara")).expect("the pack");
+    assert!(
+        !bytes
+            .windows(SECRET.len())
+            .any(|window| window == SECRET.as_bytes())
+    );
+    let (code, stdout, _) = run(&mut existing.place.niagara(&["pack", "--show", "shop.niagara"]));
+    assert_eq!(code, Some(0));
+    for words in [
+        "10.11",
+        "Load in database shop",
+        "data.sql.zst",
+        "shop.capture",
+        "Not in it: database other",
+        "Not in it: accounts",
+    ] {
+        assert!(stdout.contains(words), "no {words} in\n{stdout}");
+    }
+    tuned_elsewhere(existing);
+}
+
+fn store_plan(place: &Place) -> serde_json::Value {
+    let store = niagara_store::Store::open_read_only(&place.out().join("results.db"));
+    let study = store.expect("results").study().expect("the study");
+    serde_json::to_value(study.plan).expect("JSON")
+}
+
+fn tuned_elsewhere(existing: Existing) {
+    let Existing { server, place } = existing;
+    server.stop().expect("stopped");
+    let words = ["bench", "shop.niagara", "--time", "1s", "--warm-up", "0"];
+    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    assert!(stderr.contains("unpacking shop.niagara"), "{stderr}");
+    assert!(stdout.contains("MariaDB 10.11"), "{stdout}");
+
+    let words = [
+        "tune",
+        "shop.niagara",
+        "--budget",
+        "1m",
+        "--only",
+        "transport=unix",
+        "--out",
+        "study",
+        "--no-profile",
+    ];
+    let (code, stdout, stderr) = run(place.niagara(&words).args(SHORT_TUNING));
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    assert!(!stderr.contains("unpacking"), "unpacked once:\n{stderr}");
+    let origin = store_plan(&place)["origin"].to_string();
+    for words in ["innodb_io_capacity", "333", "data.sql.zst", "shop"] {
+        assert!(origin.contains(words), "no {words} in {origin}");
+    }
+
+    // Nobody wants it any more.
+    let study = store_plan(&place);
+    let data = study["origin"]["data"]["source"]["path"]
+        .as_str()
+        .expect("a path");
+    let unpacked = std::path::Path::new(data).parent().expect("a folder");
+    assert!(
+        unpacked
+            .parent()
+            .is_some_and(|folder| folder.ends_with("packs")),
+        "{data}"
+    );
+    std::fs::remove_dir_all(unpacked).expect("removed");
+
+    // A copy that was cut short, and a file that is none.
+    let path = place.folder.path().join("shop.niagara");
+    let bytes = std::fs::read(&path).expect("the pack");
+    std::fs::write(
+        place.folder.path().join("half.niagara"),
+        &bytes[..bytes.len() / 2],
+    )
+    .expect("written");
+    for name in ["half.niagara", "none.niagara"] {
+        let (code, _, stderr) = run(&mut place.niagara(&["tune", name]));
+        assert_eq!(code, Some(1), "{name}");
+        assert!(
+            stderr.contains(name) && stderr.contains("remedy:"),
+            "{stderr}"
+        );
+    }
+}
