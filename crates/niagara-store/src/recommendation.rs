@@ -276,6 +276,8 @@ pub enum Conclusion {
     TimeUsed,
     /// Nothing more could be decided, so that it ended before its time.
     NothingLeftToDecide,
+    /// Something was left to decide, and the time left was too short for it.
+    TooLittleForAnother,
 }
 
 /// What to try after a tuning, with what it may bring.

@@ -1241,6 +1241,9 @@ impl Display for Conclusion {
         f.write_str(match self {
             Self::TimeUsed => "the time was used",
             Self::NothingLeftToDecide => "ended early: the time left would decide nothing more",
+            Self::TooLittleForAnother => {
+                "ended early: the time left was too short for another question"
+            }
         })
     }
 }

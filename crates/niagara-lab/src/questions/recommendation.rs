@@ -99,6 +99,7 @@ pub(crate) fn conclusion(found: &TuneResult) -> Option<Conclusion> {
     Some(match found.ending? {
         Final::TimeUsed => Conclusion::TimeUsed,
         Final::NothingLeft => Conclusion::NothingLeftToDecide,
+        Final::TooLittle => Conclusion::TooLittleForAnother,
     })
 }
 

@@ -40,6 +40,8 @@ pub(crate) enum Final {
     TimeUsed,
     /// There was time left, and nothing to decide.
     NothingLeft,
+    /// There was time left, and too little for what was left to decide.
+    TooLittle,
 }
 
 /// What a tuning has found so far.

@@ -203,8 +203,8 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
     let took = wording::time_of_asked(&tune.header);
     let end = match tune.conclusion {
-        Some(Conclusion::NothingLeftToDecide) => {
-            format!(" ({})", Conclusion::NothingLeftToDecide)
+        Some(early @ (Conclusion::NothingLeftToDecide | Conclusion::TooLittleForAnother)) => {
+            format!(" ({early})")
         }
         Some(Conclusion::TimeUsed) | None => String::new(),
     };

@@ -123,13 +123,9 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         Format::Json => print_result(&summary, &store, &folder, Shown::Json)?,
         Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
         Format::Html => say_text!("{}", niagara_report::html(&Report::load(&store)?)),
-<<<<<<< HEAD
         Format::Files => write_files(&folder, &store, &machine)?,
-=======
-        Format::Files => write_files(&folder, &store)?,
         Format::Github => print_result(&summary, &store, &folder, Shown::Github(None))?,
         Format::Openmetrics => print_result(&summary, &store, &folder, Shown::OpenMetrics)?,
->>>>>>> 943cb29c15b05880dd7b9a70ede2a73f8d8023ad
         Format::Csv => {}
     }
     Ok(ExitCode::SUCCESS)

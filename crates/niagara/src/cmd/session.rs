@@ -123,13 +123,8 @@ impl OpenSession {
         let mut written = Ok(());
         if let Found::Summary(summary) = &answered.found {
             // A page that cannot be written, as on a full disk, keeps no result from whoever waited for it.
-<<<<<<< HEAD
             written = write_files(study.folder(), study.store(), &TargetMachine::default());
-            print_result(summary, study.store(), study.folder(), Shown::asked(args))?;
-=======
-            written = write_files(study.folder(), study.store());
             print_result(summary, study.store(), study.folder(), shown)?;
->>>>>>> 943cb29c15b05880dd7b9a70ede2a73f8d8023ad
         }
         let mut steps = Ok(());
         let is_job = question.workloads[0].load.workload.is_job();

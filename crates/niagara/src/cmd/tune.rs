@@ -154,17 +154,13 @@ struct Queries {
 }
 
 pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
-<<<<<<< HEAD
-    // The lever of the counted indexes is not there before they are counted.
-    let mut question = question(&args, &levers_but_indexes)?;
-=======
     if let Some(named) = args.server.as_ref().filter(|named| is_pack(named)) {
         args.origin.pack.get_or_insert(named.into());
     }
     let pack = pack::adopt(&mut args.load, &mut args.origin)?;
     args.server = Some(pack::server(args.server.as_deref(), pack.as_ref())?);
-    let mut question = question(&args)?;
->>>>>>> 943cb29c15b05880dd7b9a70ede2a73f8d8023ad
+    // The lever of the counted indexes is not there before they are counted.
+    let mut question = question(&args, &levers_but_indexes)?;
     let queries = queries(&args, &question)?;
     if let Some(folder) = &queries.lever {
         args.study.levers.push(folder.path().to_owned());

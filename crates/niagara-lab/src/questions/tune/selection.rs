@@ -493,9 +493,10 @@ impl TuneRun<'_> {
     pub(super) fn conclude(&mut self, study: &Study) {
         let duel = study.duel_seconds(self.couples) * SPARE_TIME;
         let is_early = study.left_seconds() > 2.0 * duel + self.options.profile_seconds();
-        self.found.ending = Some(match is_early {
-            true => Final::NothingLeft,
-            false => Final::TimeUsed,
+        self.found.ending = Some(match (is_early, self.found.undecided.is_empty()) {
+            (true, true) => Final::NothingLeft,
+            (true, false) => Final::TooLittle,
+            (false, _) => Final::TimeUsed,
         });
     }
 }
