@@ -502,3 +502,32 @@ fn an_address_without_a_server_has_a_remedy() {
         );
     }
 }
+
+#[test]
+fn stopped_checkup_says_goodbye_to_the_server() {
+    let existing = start("mariadb-10.11", &[]);
+    let counter = "SELECT VARIABLE_VALUE FROM information_schema.GLOBAL_STATUS WHERE VARIABLE_NAME IN \
+        ('ABORTED_CLIENTS', 'THREADS_CONNECTED')";
+    let before = existing.server.query(counter).expect("counters");
+    let mut command = existing.place.niagara(&["checkup", "--for", "10m"]);
+    let mut child = command
+        .arg("--socket")
+        .arg(existing.server.socket())
+        .args(["--user", existing.server.user()])
+        .env("NIAGARA_PASSWORD", existing.server.password())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("started");
+    let limit = std::time::Duration::from_secs(60);
+    let watching = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE COMMAND = 'Sleep' AND TIME_MS > 100";
+    common::wait_until("a checkup that watches", limit, || {
+        existing.server.query(watching).expect("a list").concat() != ["0"]
+    });
+    let pid = i32::try_from(child.id()).expect("a process");
+    common::signal(pid, nix::sys::signal::Signal::SIGINT);
+    assert_eq!(child.wait().expect("its end").code(), Some(130));
+    common::wait_until("the end of its connection", limit, || {
+        existing.server.query(counter).expect("counters") == before
+    });
+}

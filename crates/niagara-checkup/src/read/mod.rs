@@ -11,10 +11,12 @@ mod server;
 mod statements;
 mod window;
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use niagara_load::{Admin, Transport};
+use niagara_server::Cancelled;
 
 use crate::facts::{Facts, Window};
 use crate::gap::{Gap, GapCause, MissingPart};
@@ -35,12 +37,14 @@ pub struct Request<'a> {
     pub transport: &'a Transport,
     /// How long it may take.
     pub length: Duration,
+    /// Set by whoever wants it to end.
+    pub stop: &'a AtomicBool,
 }
 
 /// Reads a server.
 ///
 /// # Errors
-/// The connection is lost; the server does not say what it is.
+/// The connection is lost; the server does not say what it is; it was stopped.
 pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     let began = Instant::now();
     let mut reader = Reader::new(admin, began + PART * 2);
@@ -70,7 +74,10 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     let catalog = catalog::read(&mut reader, &source, &mut gaps)?;
     let least = Instant::now() + request.length.mul_f64(WATCHED);
     let end = least.max(began + request.length);
-    let window = window::watch(&mut reader, &source, host.as_ref(), end)?;
+    let window = window::watch(&mut reader, &source, host.as_ref(), (end, request.stop))?;
+    if request.stop.load(Ordering::Relaxed) {
+        return Err(Cancelled.into());
+    }
     reader.extend(Instant::now() + PART);
     let statements = statements::read(&mut reader, &source, &mut gaps)?;
     if !privileges.may("PROCESS") {

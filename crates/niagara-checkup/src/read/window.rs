@@ -1,6 +1,7 @@
 //! The watched seconds: counters at both ends, statements under way in between.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -32,12 +33,12 @@ pub(super) struct Observation {
     pub(super) own_seconds: f64,
 }
 
-/// Watches until `end`.
+/// Watches until `end`, or `stop` is set.
 pub(super) fn watch(
     reader: &mut Reader<'_>,
     source: &Source<'_>,
     host: Option<&Process>,
-    end: Instant,
+    (end, stop): (Instant, &AtomicBool),
 ) -> Result<Observation, Refusal> {
     // The last look may begin shortly before the end.
     reader.extend(end + LONG_PAUSE * 3);
@@ -73,6 +74,9 @@ pub(super) fn watch(
             break;
         }
         sleep(pause);
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
     }
     let used = host.and_then(|process| {
         let now = process.meter.as_ref()?.sample().ok()?;

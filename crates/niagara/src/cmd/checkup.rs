@@ -13,6 +13,7 @@ use niagara_server::{Catalog, ServerDescription, listening_servers};
 
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::connect::connect_within;
+use crate::cmd::capture::stop_flag;
 use crate::origin::at_address;
 use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::{EXIT_CODES, duration};
@@ -77,6 +78,7 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
         .collect();
     let at = the_server(args.address.as_deref(), args.connect)?;
     let (endpoint, mut admin) = connect_within(&at, TIMEOUT)?;
+    let stop = stop_flag("stopping")?;
     let address = match &endpoint.transport {
         Transport::Unix(path) => path.display().to_string(),
         other => other.to_string(),
@@ -85,9 +87,12 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
         address: &address,
         transport: &endpoint.transport,
         length: args.length,
+        stop: &stop,
     };
-    let facts = read(&mut admin, &request)?;
+    let facts = read(&mut admin, &request);
+    // The server counts a client that goes without a word.
     admin.quit();
+    let facts = facts?;
     let checkup = checkup(facts, &levers, &servers)?;
     if let Some(path) = &args.html {
         whole_file::write(path, &html(&checkup, env!("CARGO_PKG_VERSION")))?;
