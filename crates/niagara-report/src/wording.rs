@@ -775,6 +775,10 @@ pub fn warnings(summary: &Summary) -> Vec<Warning> {
                 .map(Warning::from),
         );
     }
+    // What the headline and the tables of an upgrade say statement by statement.
+    if matches!(summary, Summary::Compare(compare) if compare.upgrade.is_some()) {
+        all.retain(|warning| !matches!(warning.finding, Finding::ReplayAnswers { .. }));
+    }
     if is_unchecked(summary) {
         all.push(Finding::ProvenUnchecked.into());
     }

@@ -49,7 +49,8 @@ pub use record::{
 };
 pub use release::Releases;
 pub use replay::{
-    DigestComparison, DigestFinding, DigestRecord, IdenticalDuels, ReplayRecord, ReplaySummary,
+    AnswerCount, AnswerDifference, DigestComparison, DigestFinding, DigestRecord, IdenticalDuels,
+    ReplayRecord, ReplaySummary,
 };
 pub use same_answers::{Difference, DifferingDigest, SameAnswers, StatementError};
 pub use store::{SCHEMA, Store};

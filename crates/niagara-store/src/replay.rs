@@ -3,7 +3,7 @@
 use niagara_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
-use crate::same_answers::SameAnswers;
+use crate::same_answers::{DifferingDigest, SameAnswers};
 
 /// What a replay did on one side of a duel.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -51,8 +51,8 @@ pub struct ReplaySummary {
     pub is_good: bool,
     /// What was replayed beside what was captured, a line each: of A in the last duel.
     pub facts: Vec<String>,
-    /// Digests whose answers differ between A and B, in words.
-    pub answers: Vec<String>,
+    /// Digests whose answers differ between A and B, each once.
+    pub answers: Vec<AnswerDifference>,
     /// What A showed against itself on the capture; none where there was no time for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub identical: Option<IdenticalDuels>,
@@ -65,6 +65,44 @@ pub struct ReplaySummary {
     pub duels: usize,
     /// Slower ones first, then the faster, then those that are neither.
     pub digests: Vec<DigestComparison>,
+}
+
+/// How the answers of a digest differ between A and B.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum AnswerDifference {
+    /// In the duels there were other numbers of rows or errors.
+    Counts {
+        /// The digest's number.
+        digest: String,
+        /// The statement without literals, cut where it is long.
+        text: String,
+        /// Of A and of B, over all duels.
+        sides: [AnswerCount; 2],
+    },
+    /// They were compared by content on equal data.
+    Content(DifferingDigest),
+}
+
+impl AnswerDifference {
+    /// The digest's number.
+    pub fn digest(&self) -> &str {
+        match self {
+            Self::Counts { digest, .. } => digest,
+            Self::Content(found) => &found.digest,
+        }
+    }
+}
+
+/// What one side answered to a digest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnswerCount {
+    /// Rows that came or were changed.
+    pub rows: u64,
+    /// Executions that failed.
+    pub errors: u64,
+    /// Executions.
+    pub executions: u64,
 }
 
 /// Duels of a server against itself.
@@ -102,8 +140,14 @@ impl ReplaySummary {
 
     /// Adds what came of comparing answers by content: B is not recommended where they differ.
     pub fn take_answers(&mut self, answers: &SameAnswers) {
-        self.answers
-            .extend(answers.differences().map(ToString::to_string));
+        let by_content: Vec<DifferingDigest> = answers.differences().cloned().collect();
+        self.answers.retain(|known| {
+            !by_content
+                .iter()
+                .any(|found| found.digest == known.digest())
+        });
+        let found = by_content.into_iter().map(AnswerDifference::Content);
+        self.answers.extend(found);
         self.facts.extend(answers.facts());
         self.same_answers = Some(answers.clone());
     }

@@ -3,7 +3,10 @@
 use niagara_stats::{AllTime, Estimate};
 use serde::{Deserialize, Serialize};
 
-use crate::{BuildCheck, DifferingDigest, DigestComparison, Failure, Goal, Reason, Releases};
+use crate::{
+    AnswerDifference, BuildCheck, DifferingDigest, DigestComparison, Failure, Goal, Reason,
+    Releases,
+};
 
 /// A control of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -468,8 +471,8 @@ pub enum Finding {
     },
     /// B answers the replayed capture otherwise than A.
     ReplayAnswers {
-        /// The differences, a line each.
-        answers: Vec<String>,
+        /// The differences.
+        answers: Vec<AnswerDifference>,
     },
     /// Digests that became slower on B.
     SlowerDigests {

@@ -5,9 +5,10 @@ use std::fmt::{Display, Formatter, Result};
 
 use crate::number;
 use crate::{
-    AllTimeMeaning, AlternativeReason, Benefit, BuildCheck, Conclusion, Control, DifferingDigest,
-    DropReason, Failure, Finding, Goal, Machine, NextStep, Obstacle, Others, PointFailure, Reason,
-    Recommendation, Setting, Setup, TakenEvidence, Upgrade, UpgradeObstacle, Warning,
+    AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, BuildCheck, Conclusion, Control,
+    DifferingDigest, DropReason, Failure, Finding, Goal, Machine, NextStep, Obstacle, Others,
+    PointFailure, Reason, Recommendation, Setting, Setup, TakenEvidence, Upgrade, UpgradeObstacle,
+    Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -37,6 +38,23 @@ impl Display for Upgrade {
             write!(f, "{} {obstacle}", if place == 0 { ":" } else { ";" })?;
         }
         Ok(())
+    }
+}
+
+impl Display for AnswerDifference {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Counts {
+                digest,
+                text,
+                sides: [a, b],
+            } => write!(
+                f,
+                "{digest} {text}: A {} rows and {} errors of {} executions, B {} rows and {} errors of {}",
+                a.rows, a.errors, a.executions, b.rows, b.errors, b.executions
+            ),
+            Self::Content(found) => found.fmt(f),
+        }
     }
 }
 
@@ -1005,7 +1023,11 @@ impl Display for Finding {
             Self::ReplayAnswers { answers } => write!(
                 f,
                 "B gives other answers than A, so that it cannot be recommended, whatever its speed: {}.",
-                answers.join("; ")
+                answers
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect::<Vec<_>>()
+                    .join("; ")
             ),
             Self::SlowerDigests { digests } => {
                 let told = digests.iter().map(|digest| {

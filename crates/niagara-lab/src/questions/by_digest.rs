@@ -3,7 +3,10 @@
 use std::collections::BTreeMap;
 
 use niagara_stats::{Estimate, holm, p_of_zero_mean, standard_deviation, student};
-use niagara_store::{DigestComparison, DigestFinding, DigestRecord, ReplayRecord, ReplaySummary};
+use niagara_store::{
+    AnswerCount, AnswerDifference, DigestComparison, DigestFinding, DigestRecord, ReplayRecord,
+    ReplaySummary,
+};
 
 /// Executions on either side of a duel below which its mean says nothing.
 const MIN_COUNT: u64 = 5;
@@ -126,7 +129,7 @@ fn call(digests: &mut [DigestComparison], alpha: f64) {
 }
 
 /// Says how the answers of a digest differ between A and B, if they do.
-fn differing(pairs: &[[&DigestRecord; 2]], only_reads: bool) -> Option<String> {
+fn differing(pairs: &[[&DigestRecord; 2]], only_reads: bool) -> Option<AnswerDifference> {
     let [first, _] = pairs.first()?;
     let per_execution = |record: &DigestRecord| record.rows as f64 / record.count.max(1) as f64;
     let differs = |[a, b]: &&[&DigestRecord; 2]| {
@@ -149,17 +152,15 @@ fn differing(pairs: &[[&DigestRecord; 2]], only_reads: bool) -> Option<String> {
         let sum = |side: usize, of: fn(&DigestRecord) -> u64| {
             pairs.iter().map(|pair| of(pair[side])).sum::<u64>()
         };
-        format!(
-            "{} {}: A {} rows and {} errors of {} executions, B {} rows and {} errors of {}",
-            first.digest,
-            first.text,
-            sum(0, |record| record.rows),
-            sum(0, |record| record.errors),
-            sum(0, |record| record.count),
-            sum(1, |record| record.rows),
-            sum(1, |record| record.errors),
-            sum(1, |record| record.count),
-        )
+        AnswerDifference::Counts {
+            digest: first.digest.clone(),
+            text: first.text.clone(),
+            sides: [0, 1].map(|side| AnswerCount {
+                rows: sum(side, |record| record.rows),
+                errors: sum(side, |record| record.errors),
+                executions: sum(side, |record| record.count),
+            }),
+        }
     })
 }
 
@@ -261,7 +262,9 @@ mod tests {
         let summary = summary(&[duel(), duel()]);
         assert_eq!(summary.answers.len(), 1);
         assert!(
-            summary.answers[0].starts_with("b select b: A 200 rows"),
+            summary.answers[0]
+                .to_string()
+                .starts_with("b select b: A 200 rows"),
             "{:?}",
             summary.answers
         );

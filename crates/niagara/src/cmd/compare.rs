@@ -221,6 +221,18 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         VariantRecipe::of_text(side(&args.a)?, levers, servers)?,
         VariantRecipe::of_text(side(&args.b)?, levers, servers)?,
     ];
+    // A server that no side speaks of is not set up.
+    let named = match &sides {
+        [
+            VariantRecipe {
+                server: Some(a), ..
+            },
+            VariantRecipe {
+                server: Some(_), ..
+            },
+        ] => a.clone(),
+        _ => server_name(args.server.as_deref().unwrap_or(pack::DEFAULT_SERVER))?,
+    };
     let asked = Question::Compare {
         sides: Box::new(sides),
         to_the_end: args.to_the_end,
@@ -240,11 +252,7 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         disturbance: args.duel_settings.disturbance,
         origin: origin(&args.origin)?,
         client_host: args.client.client_host.clone(),
-        ..StudyDescription::of(
-            server_name(args.server.as_deref().unwrap_or(pack::DEFAULT_SERVER))?,
-            load,
-            asked,
-        )
+        ..StudyDescription::of(named, load, asked)
     })
 }
 
