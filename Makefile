@@ -16,7 +16,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb dist docs docs-levers docs-results release tune test test-check test-servers test-fleet test-queries test-builds test-handed-over test-faults test-recommendations build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
+.PHONY: deb dist docs docs-levers docs-results release tune test test-check test-servers test-upgrades test-fleet test-queries test-builds test-handed-over test-faults test-recommendations build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -136,6 +136,11 @@ test-check: build ## Checks packaged servers wholly, beside themselves (some min
 
 test-servers: build ## Fetches servers of other releases, runs every job on each and writes docs/servers.md (an hour): make test-servers SERVERS=mysql-8.0.31
 	scripts/test-servers $(NIAGARA) $(SERVERS)
+	$(MAKE) test-upgrades
+
+test-upgrades: ## Upgrades from release to release with an incompatibility of each kind planted (fetches servers; ten minutes)
+	scripts/fetch-test-servers mariadb-10.5 mysql-5.7.22 mysql-8.0.31
+	$(CARGO) test --locked -p niagara --test upgrades -- --ignored --nocapture --test-threads 1
 
 test-faults: build ## Kills each mode 500 times at random, then hard conditions: an hour; make test-faults FAULTS='--kills 40 --only capture'
 	scripts/faults/faults.py $(NIAGARA) $(FAULTS)

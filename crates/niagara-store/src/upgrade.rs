@@ -110,6 +110,8 @@ pub struct LostSetting {
     pub setting: String,
     /// Where.
     pub place: String,
+    /// Why, with its successor where it has one.
+    pub reason: String,
 }
 
 /// A default that differs.

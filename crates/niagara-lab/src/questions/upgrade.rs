@@ -61,6 +61,7 @@ pub(crate) fn upgrade(
             .map(|left| LostSetting {
                 setting: left.setting.clone(),
                 place: left.place.clone(),
+                reason: left.reason.clone(),
             })
             .collect(),
         _ => Vec::new(),

@@ -146,10 +146,16 @@ fn outline(plan: &PlanOutline) -> String {
 fn settings(upgrade: &Upgrade) -> Option<Table> {
     let table = Table::new(
         format!("Settings that {} does not take", upgrade.to),
-        &[("Setting", false), ("Where", false)],
+        &[("Setting", false), ("Where", false), ("Why", false)],
     );
     let lost = upgrade.lost_settings.iter();
-    let rows = lost.map(|lost| vec![lost.setting.clone(), lost.place.clone()]);
+    let rows = lost.map(|lost| {
+        vec![
+            lost.setting.clone(),
+            lost.place.clone(),
+            lost.reason.clone(),
+        ]
+    });
     filled(table, rows.collect()).map(|table| Table {
         spare: Vec::new(),
         ..table
