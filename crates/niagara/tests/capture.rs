@@ -798,7 +798,16 @@ fn statements_of_stored_code_are_not_replayed(name: &str) {
         let mut import = place.niagara(&["capture", "import", "general.log", "--force", "--json"]);
         let summary: Value = serde_json::from_str(&succeed(import.args(more))).expect("JSON");
         let mut bench = place.niagara(&["bench", "./shop.capture", "--data", "gl.sql", "--json"]);
-        bench.args(["--server", name, "--threads", "1", "--warm-up", "0"]);
+        bench.args([
+            "--server",
+            name,
+            "--schema",
+            "gl",
+            "--threads",
+            "1",
+            "--warm-up",
+            "0",
+        ]);
         let result: Value = serde_json::from_str(&succeed(&mut bench)).expect("JSON");
         let errors = result["replay"]["errors"].as_object().cloned();
         (summary, errors.expect("errors"))
