@@ -84,6 +84,7 @@ fn measure(name: &str, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
         output: output.clone(),
         replace: true,
         counted: None,
+        stored: None,
         clients: Vec::new(),
     };
     let began = Instant::now();

@@ -21,6 +21,7 @@ mod samples;
 pub mod server;
 mod session;
 pub mod sql;
+mod stored;
 pub mod trace;
 
 pub use before_after::{DigestPair, STRETCHES, before_after};
@@ -33,3 +34,4 @@ pub use import::{Import, Progress, import};
 #[doc(hidden)]
 pub use pcap::PcapReader;
 pub use samples::{Sample, samples};
+pub use stored::StoredCode;

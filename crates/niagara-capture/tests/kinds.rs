@@ -34,6 +34,7 @@ fn made_of(log: impl AsRef<[u8]>, clients: Vec<ClientsOfUser>) -> Result<Made, C
         output: output.clone(),
         replace: true,
         counted: None,
+        stored: None,
         clients,
     };
     let summary = import(&job, &std::sync::atomic::AtomicBool::new(false), |_| {})?;
@@ -425,4 +426,53 @@ fn general_logs_without_a_tab_behind_the_time_are_read() {
         assert_eq!(found, [true, true], "{zone} {threads:?}: {:#?}", made.lines);
         assert_eq!(dropped_in_all(&made), 0, "{zone}");
     }
+}
+
+/// Entries whose headers cannot be read are counted one by one, also where they stand together.
+#[test]
+fn headers_that_cannot_be_read_are_counted_each() {
+    let whole = |second: u64| mysql(second, "", "SELECT 1");
+    let broken = |change: &dyn Fn(String) -> String| -> String {
+        (2..5).map(|second| change(whole(second))).collect()
+    };
+    let without_begin = |entry: String| {
+        entry
+            .replace("# Time: ", "# Tine: ")
+            .replace("# User@Host: ", "# Usar@Host: ")
+    };
+    let without_stamp = |entry: String| entry.replace("SET timestamp=", "SET timestump=");
+    let without_times = |entry: String| entry.replace("# Query_time: ", "# Querytime: ");
+    for (middle, lost, why) in [
+        (broken(&without_begin), 3, "no beginning is one"),
+        (broken(&without_stamp), 3, "no time is one"),
+        (broken(&without_times), 3, "no duration"),
+        (without_begin(whole(2)), 1, "one alone"),
+        (
+            "# Time: 2026-11# Time: 2026-11-20T08:00:0# Time: 20".to_owned(),
+            3,
+            "cut within a line",
+        ),
+        ("# Time: 2026-11".to_owned(), 1, "one that was cut"),
+        ("a note\nand another\n".to_owned(), 1, "no header at all"),
+    ] {
+        let made = made(whole(1) + &middle + &whole(7));
+        assert_eq!(made.lines.len(), 2, "{why}: {:#?}", made.lines);
+        assert_eq!(
+            made.summary.loss().pieces,
+            lost,
+            "{why}: {:?}",
+            made.summary.dropped
+        );
+    }
+    // Heads of a general log in which blanks stand for tabs.
+    let banner = "/usr/sbin/mysqld, Version: 8.0.36 (MySQL Community Server - GPL). started with:\n\
+                  Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime                 Id Command    Argument\n";
+    let line = |second: u64| {
+        format!("2026-11-20T08:00:{second:02}.000000Z\t    8 Query\tSELECT {second}\n")
+    };
+    let blanks = |second: u64| line(second).replace('\t', "   ").replace("Query", "Query ");
+    let log = line(1) + banner + &blanks(2) + &blanks(3) + &line(4);
+    let made = made(banner.to_owned() + &log);
+    assert_eq!(made.lines.len(), 2, "{:#?}", made.lines);
+    assert_eq!(made.summary.loss().pieces, 2, "{:?}", made.summary.dropped);
 }

@@ -60,6 +60,7 @@ impl Log {
             output: output.clone(),
             replace: true,
             counted: None,
+            stored: None,
             clients: Vec::new(),
         };
         import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
@@ -426,6 +427,7 @@ fn a_database_that_is_chosen_in_a_transaction_does_not_end_it() {
         output: output.clone(),
         replace: true,
         counted: None,
+        stored: None,
         clients: Vec::new(),
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log");

@@ -176,6 +176,7 @@ fn capture_of(statements: u64, folder: &std::path::Path) -> CaptureWorkload {
         replace: true,
         clients: Vec::new(),
         counted: None,
+        stored: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     CaptureWorkload::open(&output).expect("a capture")

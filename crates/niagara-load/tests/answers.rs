@@ -40,6 +40,7 @@ fn capture(folder: &Path, statements: &[(u32, &str)]) -> CaptureWorkload {
         replace: true,
         clients: Vec::new(),
         counted: None,
+        stored: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     CaptureWorkload::open(&output).expect("a capture")

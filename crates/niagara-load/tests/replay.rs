@@ -54,6 +54,7 @@ fn capture(log: &Path) -> PathBuf {
         replace: true,
         clients: Vec::new(),
         counted: None,
+        stored: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
     output

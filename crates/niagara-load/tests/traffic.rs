@@ -252,6 +252,7 @@ fn imported(folder: &Path, name: &str, bytes: &[u8]) -> (Summary, Vec<serde_json
         replace: true,
         clients: Vec::new(),
         counted: None,
+        stored: None,
     };
     let summary = import(&order, &AtomicBool::new(false), |_| {}).expect("recorded traffic");
     let mut lines = Vec::new();

@@ -731,3 +731,107 @@ fn capture_without_data_is_refused_at_once() {
         );
     }
 }
+
+/// Tables with a trigger that has no variables, one within it, and a function.
+const STORED: [&str; 12] = [
+    "CREATE DATABASE gl",
+    "USE gl",
+    "CREATE TABLE orders (id INT PRIMARY KEY AUTO_INCREMENT, n INT)",
+    "CREATE TABLE counter (name VARCHAR(9) PRIMARY KEY, n INT)",
+    "CREATE TABLE audit (id INT PRIMARY KEY AUTO_INCREMENT, what VARCHAR(20))",
+    "CREATE TABLE proof (n INT PRIMARY KEY)",
+    "INSERT INTO proof VALUES (0), (1), (2)",
+    "INSERT INTO counter VALUES ('orders', 0), ('audit', 0), ('calls', 0)",
+    "CREATE TRIGGER orders_ai AFTER INSERT ON orders FOR EACH ROW BEGIN \
+     UPDATE counter SET n = n + 1 WHERE name = 'orders'; INSERT INTO audit (what) VALUES ('an order'); END",
+    "CREATE TRIGGER audit_ai AFTER INSERT ON audit FOR EACH ROW UPDATE counter SET n = n + 1 WHERE name = 'audit'",
+    "CREATE FUNCTION bump(a INT) RETURNS INT MODIFIES SQL DATA BEGIN \
+     UPDATE counter SET n = n + 1 WHERE name = 'calls'; RETURN a; END",
+    "CREATE PROCEDURE place() BEGIN INSERT INTO orders (n) VALUES (7); UPDATE counter SET n = n + 1 WHERE name = 'calls'; END",
+];
+
+/// A general log has statements of triggers and functions: of those whose code is known, none is replayed.
+fn statements_of_stored_code_are_not_replayed(name: &str) {
+    let variables = [
+        ("general_log", "0"),
+        ("log_bin_trust_function_creators", "1"),
+    ];
+    let server = Server::start_with(name, &variables);
+    let mut session = server.session();
+    let mut work = |sql: &str| session.rows(sql).expect("a query");
+    STORED.iter().for_each(|sql| drop(work(sql)));
+    let folder = server.0.place.folder.path();
+    let (log, dump) = (folder.join("general.log"), folder.join("gl.sql"));
+    fs::write(
+        &dump,
+        format!("DELIMITER //\n{} //\n", STORED.join(" //\n")),
+    )
+    .expect("room");
+    let mut sent = 0;
+    server.rows(&format!(
+        "SET GLOBAL general_log_file = '{}'",
+        log.display()
+    ));
+    server.rows("SET GLOBAL general_log = 1");
+    let mut send = |sql: &str| {
+        sent += 1;
+        work(sql);
+    };
+    for number in 0..20 {
+        send(&format!("INSERT INTO orders (n) VALUES ({number})"));
+        send(&format!("INSERT INTO orders (n) VALUES ({number}), (1)"));
+        // The application says what the triggers say.
+        send("UPDATE counter SET n = n + 1 WHERE name = 'audit'");
+        send("SELECT bump(1)");
+        send("UPDATE counter SET n = n + 1 WHERE name = 'calls'");
+        send("SELECT bump(id) FROM orders LIMIT 3");
+        send("CALL place()");
+    }
+    // Fails where anything was done twice, or not at all.
+    let [orders, audit, calls] = [80, 100, 20 + 20 + 60 + 20];
+    send(&format!(
+        "INSERT INTO proof SELECT SUM(n = CASE name WHEN 'orders' THEN {orders} WHEN 'audit' THEN {audit} ELSE {calls} END) FROM counter"
+    ));
+    server.rows("SET GLOBAL general_log = 0");
+    let place = &server.0.place;
+    let replayed = |more: &[&str]| {
+        let mut import = place.niagara(&["capture", "import", "general.log", "--force", "--json"]);
+        let summary: Value = serde_json::from_str(&succeed(import.args(more))).expect("JSON");
+        let mut bench = place.niagara(&["bench", "./shop.capture", "--data", "gl.sql", "--json"]);
+        bench.args([
+            "--server",
+            name,
+            "--schema",
+            "gl",
+            "--threads",
+            "1",
+            "--warm-up",
+            "0",
+        ]);
+        let result: Value = serde_json::from_str(&succeed(&mut bench)).expect("JSON");
+        let errors = result["replay"]["errors"].as_object().cloned();
+        (summary, errors.expect("errors"))
+    };
+    let (summary, errors) = replayed(&["--routines", "gl.sql"]);
+    // The switch of the log, which another session has sent.
+    let statements = summary["statements"].as_u64().expect("a number");
+    assert!(
+        (sent..=sent + 1).contains(&statements),
+        "{sent}: {summary:#}"
+    );
+    assert!(errors.is_empty(), "{errors:?}");
+    assert_eq!(summary["suspects"], Value::Null);
+    let (summary, errors) = replayed(&[]);
+    assert!(summary["suspects"].as_u64() >= Some(20), "{summary:#}");
+    assert_eq!(errors["1062"], 1, "{errors:?}");
+}
+
+#[test]
+fn statements_of_stored_code_on_mariadb_are_not_replayed() {
+    statements_of_stored_code_are_not_replayed("mariadb-10.11");
+}
+
+#[test]
+fn statements_of_stored_code_on_mysql_are_not_replayed() {
+    statements_of_stored_code_are_not_replayed("mysql-9.7");
+}

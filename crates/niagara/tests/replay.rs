@@ -6,6 +6,7 @@ use common::existing::Existing;
 use common::{Place, item_workload, run};
 use niagara_store::{CompareSummary, DigestFinding, Store, Summary, UpgradeObstacle};
 use std::fmt::Write;
+use std::path::Path;
 
 /// A slow log of MariaDB: statements of sessions, each with its duration in microseconds and its rows sent and changed.
 #[derive(Default)]
@@ -521,4 +522,168 @@ fn a_session_that_was_lost_goes_on_as_it_was() {
     assert!(replay["logins_again"].as_u64() >= Some(1), "{replay:#}");
     let rows = replay["rows"].as_array().expect("rows are known");
     assert_eq!(rows[0], rows[1], "{replay:#}");
+}
+
+/// The tables that a dump makes, each with how many rows it has for them; read by other rules than the loader's.
+fn tables_of(dump: &str) -> Vec<(String, u64)> {
+    let mut tables: Vec<(String, u64)> = Vec::new();
+    let named = |line: &str| line.split('`').nth(1).map(str::to_owned);
+    for (at, line) in dump
+        .match_indices('\n')
+        .map(|(at, _)| (at + 1, &dump[at + 1..]))
+    {
+        if line.starts_with("CREATE TABLE") {
+            tables.extend(named(line).map(|name| (name, 0)));
+        } else if line.starts_with("INSERT INTO") {
+            let name = named(line).expect("a table");
+            let mut known = tables.iter_mut().filter(|(table, _)| *table == name);
+            known.next().expect("a table that was made").1 += rows_of(&dump.as_bytes()[at..]);
+        }
+    }
+    tables
+}
+
+/// The rows of the INSERT that a text begins with.
+fn rows_of(text: &[u8]) -> u64 {
+    let (mut rows, mut depth, mut quoted, mut after_values) = (0, 0, false, false);
+    let mut at = 0;
+    while at < text.len() {
+        match text[at] {
+            b'\\' if quoted => at += 1,
+            b'\'' => quoted = !quoted,
+            _ if quoted => {}
+            b'V' if text[at..].starts_with(b"VALUES") => after_values = true,
+            b'(' => {
+                rows += u64::from(depth == 0 && after_values);
+                depth += 1;
+            }
+            b')' => depth -= 1,
+            b';' => break,
+            _ => {}
+        }
+        at += 1;
+    }
+    rows
+}
+
+/// Every dump that is loaded is there, table by table and row by row; what cannot be read as a whole is no success.
+#[test]
+fn no_load_succeeds_after_a_loss() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../niagara-origin/tests/dumps");
+    let read = |name: &str| {
+        let bytes = std::fs::read(folder.join(name)).expect(name);
+        String::from_utf8_lossy(&bytes).into_owned()
+    };
+    let mut dumps: Vec<(String, String)> = [
+        "adminer.sql",
+        "heidi.sql",
+        "mariadb-10.11.sql",
+        "mariadb-error-in-middle.sql",
+        "mysql-5.7.sql",
+        "mysql-5.7-by-mariadb-dump.sql",
+        "mysql-9.7.sql",
+        "mysql-9.7-by-mariadb-dump.sql",
+        "phpmyadmin.sql",
+        "sequelpro.sql",
+    ]
+    .into_iter()
+    .map(|name| (name.to_owned(), read(name)))
+    .collect();
+    let whole = read("mariadb-10.11.sql");
+    let mut more = |name: &str, text: String| dumps.push((name.to_owned(), text));
+    more("bom", format!("\u{feff}{whole}"));
+    more("crlf", whole.replace('\n', "\r\n"));
+    more(
+        "warning",
+        format!("mysqldump: [Warning] Using a password\n{whole}"),
+    );
+    for (number, share) in [(1, 0.35), (2, 0.55), (3, 0.75)] {
+        let at = (whole.len() as f64 * share) as usize;
+        let at = (at..)
+            .find(|at| whole.is_char_boundary(*at))
+            .expect("a character");
+        more(&format!("cut-{number}"), whole[..at].to_owned());
+    }
+    more("torn", whole.replacen("'two;x'", "'two", 1));
+    let place = Place::new();
+    let path = |name: &str| place.folder.path().join(name);
+    let (mut loaded, mut refused) = (Vec::new(), Vec::new());
+    for (name, text) in dumps {
+        std::fs::write(path("shop.sql"), &text).expect("written");
+        // Those that are cut have to have what the whole one has.
+        let own = match name.starts_with("cut") || name == "torn" {
+            true => tables_of(&whole),
+            false => tables_of(&text.replace('\r', "")),
+        };
+        assert!(!own.is_empty(), "{name}");
+        let database = text.split_once("-- Host: ").and_then(|(_, rest)| {
+            let line = rest.lines().next()?;
+            line.split_once("Database: ")
+                .map(|(_, name)| name.trim().to_owned())
+        });
+        let database = database.unwrap_or_else(|| "d1".to_owned());
+        let mut log = "/usr/sbin/mariadbd, Version: 10.11.6-MariaDB (Debian). started with:\n\
+                       Tcp port: 3306  Unix socket: /run/mysqld/mysqld.sock\nTime\t\t    Id Command\tArgument\n"
+            .to_owned();
+        for (at, (table, rows)) in own.iter().enumerate() {
+            write!(
+                log,
+                "# Time: 231114 22:00:{at:02}\n# User@Host: app[app] @ localhost []\n# Thread_id: 5  Schema: {database}  QC_hit: No\n\
+                 # Query_time: 0.000200  Lock_time: 0.000010  Rows_sent: {rows}  Rows_examined: 1\n# Rows_affected: 0  \
+                 Bytes_sent: 100\nSET timestamp={};\nSELECT * FROM `{table}`;\n",
+                1_700_000_000 + at
+            )
+            .expect("a string");
+        }
+        std::fs::write(path("shop.log"), log).expect("written");
+        let words = ["capture", "import", "shop.log", "--force"];
+        let (code, _, stderr) = run(&mut place.niagara(&words));
+        assert_eq!(code, Some(0), "{stderr}");
+        let mut bench = place.niagara(&["bench", "./shop.capture", "--data", "shop.sql", "--json"]);
+        bench.args([
+            "--server",
+            "/usr/sbin/mariadbd",
+            "--time",
+            "1s",
+            "--warm-up",
+            "0",
+        ]);
+        // Its images go with the place.
+        bench.env("NIAGARA_CACHE", path("cache"));
+        let (code, stdout, stderr) = run(&mut bench);
+        if code != Some(0) {
+            assert!(stderr.contains("remedy"), "{name}: {stderr}");
+            refused.push(name);
+            continue;
+        }
+        let result: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+        let replay = &result["replay"];
+        let rows = replay["rows"].as_array().expect("rows are known");
+        assert_eq!(rows[0], rows[1], "{name}: {replay:#}\n{stderr}");
+        let errors = replay["errors"].as_object().expect("errors");
+        assert!(errors.is_empty(), "{name}: {replay:#}");
+        loaded.push(name);
+    }
+    let must = [
+        "adminer.sql",
+        "heidi.sql",
+        "mariadb-10.11.sql",
+        "bom",
+        "crlf",
+        "warning",
+        "phpmyadmin.sql",
+        "sequelpro.sql",
+    ];
+    for name in must {
+        assert!(loaded.iter().any(|one| one == name), "{name} was refused");
+    }
+    for name in [
+        "mariadb-error-in-middle.sql",
+        "cut-1",
+        "cut-2",
+        "cut-3",
+        "torn",
+    ] {
+        assert!(refused.iter().any(|one| one == name), "{name} was loaded");
+    }
 }

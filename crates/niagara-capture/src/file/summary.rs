@@ -89,6 +89,9 @@ pub struct Summary {
     pub clients: Vec<ClientsOfUser>,
     /// Users whose statements are in character sets that cannot be told from them.
     pub unknown_charsets: Vec<String>,
+    /// Statements that triggers and stored functions may have executed, which a general log does not say; 0 where these were known.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub suspects: u64,
     /// What of the sources is not in it.
     pub dropped: Dropped,
     /// What the server counted meanwhile; none where nobody asked it.
@@ -111,6 +114,10 @@ pub struct Loss {
 
 /// The end of a log that was cut may cost an entry. This many bytes are more than one, and count as lost.
 const MAX_CUT: u64 = 1 << 20;
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
 
 impl Summary {
     /// What of the sources was read and not understood. What a log's own beginning and end have cut off is nothing that was read.

@@ -14,6 +14,7 @@ use crate::dropped::Dropped;
 use crate::error::CaptureError;
 use crate::file::{CaptureWriter, Order, ServerCounts, Source, Summary};
 use crate::log::{Input, Item, LogKind, LogReader, Probe, ReadOptions};
+use crate::stored::StoredCode;
 use track::Tracker;
 
 /// How often progress is told, in entries.
@@ -34,6 +35,8 @@ pub struct Import {
     pub clients: Vec<ClientsOfUser>,
     /// What the server counted meanwhile, where somebody asked it.
     pub counted: Option<ServerCounts>,
+    /// Functions, triggers and views of the server's databases, where they are known: general logs have their statements.
+    pub stored: Option<StoredCode>,
 }
 
 /// How far an import is.
@@ -73,7 +76,7 @@ pub fn import(
     let with_entries = logs.iter().find(|log| !log.probe.is_empty);
     let kind = with_entries.map_or(LogKind::Slow, |log| log.probe.kind);
     let total = logs.iter().map(|log| log.length).sum();
-    let mut tracker = Tracker::new(writer, kind);
+    let mut tracker = Tracker::new(writer, kind, import.stored.as_ref());
     let mut dropped = Dropped::default();
     let mut sources = Vec::new();
     let mut before = 0;

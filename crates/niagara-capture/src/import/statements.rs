@@ -8,6 +8,7 @@ use crate::sql::{
     Boundary, Class, Concern, Cut, Digest, RoutineMark, SqlMode, Traits, classify,
     digest_is_several, digest_text,
 };
+use crate::stored::may_call;
 
 /// What says of a literal that it is no text.
 const BINARY: &[u8] = b"_binary";
@@ -23,6 +24,8 @@ pub(super) struct Known {
     pub boundary: Boundary,
     /// Whether it shows that a stored routine or a trigger has executed it.
     pub routine: RoutineMark,
+    /// It names a function that may be a stored one.
+    pub may_call: bool,
     /// It is several statements in one command.
     pub several: bool,
     /// Its template, once one of its statements was written.
@@ -60,6 +63,7 @@ impl Statements {
             concern: Concern::of(&digest),
             boundary: Boundary::of(traits.class, &digest),
             routine: RoutineMark::of(&digest),
+            may_call: may_call(&digest),
             several: digest_is_several(&digest),
             template: None,
         };
@@ -67,6 +71,11 @@ impl Statements {
             self.known.insert(self.key, known);
         }
         known
+    }
+
+    /// A number of the statement read last, without its literals.
+    pub fn skeleton(&self) -> u64 {
+        self.key
     }
 
     /// The template of the statement read last.

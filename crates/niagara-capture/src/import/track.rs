@@ -1,10 +1,11 @@
 //! From entries of a log to events of sessions.
 
+use std::collections::VecDeque;
 use std::io::Read;
 
 use super::clients::Clients;
 use super::routines::{Fate, Held, Routines};
-use super::statements::Statements;
+use super::statements::{Known as KnownStatement, Statements};
 use crate::client::{ClientFlags, ClientSettings};
 use crate::dropped::{Cause, Dropped, Place as LogPlace};
 use crate::error::CaptureError;
@@ -16,6 +17,7 @@ use crate::log::{Command, Entry, LogKind, LogReader};
 use crate::pcap::PcapReader;
 use crate::session::{Clock, Known, Login, Sessions};
 use crate::sql::{Class, Effect, RoutineMark, SqlMode, effect_of, guess};
+use crate::stored::{Followed, Follower, Seen, StoredCode, Suspects};
 
 /// The session of entries that name none.
 pub(super) const NO_SESSION: u64 = u64::MAX;
@@ -58,6 +60,10 @@ pub(super) struct Tracker {
     /// The database of the last entry that said one: slow logs say it again only when it differs.
     said: NameId,
     routines: Routines,
+    /// Of a general log, where its server's functions, triggers and views are known.
+    inner: Option<Follower<Held>>,
+    /// Of a general log, where they are not.
+    suspects: Suspects,
     clients: Clients,
     without_session: u64,
     sampled: u64,
@@ -76,7 +82,8 @@ struct Current<'a> {
 }
 
 impl Tracker {
-    pub fn new(writer: CaptureWriter, kind: LogKind) -> Tracker {
+    pub fn new(writer: CaptureWriter, kind: LogKind, stored: Option<&StoredCode>) -> Tracker {
+        let known = stored.filter(|_| kind == LogKind::General);
         Tracker {
             writer,
             kind,
@@ -85,6 +92,8 @@ impl Tracker {
             clock: Clock::default(),
             said: NameId(0),
             routines: Routines::default(),
+            inner: known.map(|stored| Follower::new(stored.clone())),
+            suspects: Suspects::default(),
             clients: Clients::default(),
             without_session: 0,
             sampled: 1,
@@ -116,6 +125,10 @@ impl Tracker {
     /// # Errors
     /// The capture cannot be written.
     pub(crate) fn end_routines(&mut self, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        let threads = self.inner.as_ref().map(Follower::threads);
+        for thread in threads.unwrap_or_default() {
+            self.end_inner(thread, dropped)?;
+        }
         let fates = self.routines.end_all();
         self.settle(fates, dropped)
     }
@@ -135,6 +148,7 @@ impl Tracker {
             sampled_sessions: self.sampled_sessions,
             clients,
             unknown_charsets,
+            suspects: self.suspects.count(),
             ..summary
         })
     }
@@ -174,6 +188,17 @@ impl Tracker {
             let fates = self.routines.end(thread, caller);
             self.settle(fates, dropped)?;
         }
+        if self
+            .inner
+            .as_ref()
+            .is_some_and(|inner| inner.follows(thread))
+        {
+            if entry.command != Command::Query {
+                self.end_inner(thread, dropped)?;
+            } else if self.follow(Held::new(entry, mode, file, &[]), dropped)? {
+                return Ok(Change::Nothing);
+            }
+        }
         let done = self.done(&current)?;
         Ok(done.unwrap_or_else(|(cause, count)| {
             drop_entry((cause, count), entry, file, dropped);
@@ -208,6 +233,93 @@ impl Tracker {
         Ok(())
     }
 
+    /// A statement of a session whose client may have called stored code: whether it is that code's, or waits until that is known.
+    /// What waited is written where it is a client's.
+    fn follow(&mut self, held: Held, dropped: &mut Dropped) -> Result<bool, CaptureError> {
+        let mut open = VecDeque::from([held]);
+        while let Some(held) = open.pop_front() {
+            let is_last = open.is_empty();
+            let mut clients = self.see(held, dropped)?;
+            match (clients.is_empty(), clients.len() == 1 && is_last) {
+                (true, _) if is_last => return Ok(true),
+                (true, _) => {}
+                (_, true) => return Ok(false),
+                _ => {
+                    // It may have called what follows.
+                    let first = clients.remove(0);
+                    self.write(&first, dropped)?;
+                    for held in clients.into_iter().rev() {
+                        open.push_front(held);
+                    }
+                }
+            }
+        }
+        Ok(true)
+    }
+
+    /// A statement of a session whose client may have called stored code. Drops that code's; what is left is a client's, the first of
+    /// it for sure.
+    fn see(&mut self, held: Held, dropped: &mut Dropped) -> Result<Vec<Held>, CaptureError> {
+        let marked = {
+            let entry = held.entry();
+            self.statements.look(entry.text, held.mode).routine != RoutineMark::None
+        };
+        let seen = Seen::of(held.entry().text, held.mode, marked);
+        let thread = held.entry().thread.unwrap_or(NO_SESSION);
+        let Some(inner) = &mut self.inner else {
+            return Ok(vec![held]);
+        };
+        let (inner, clients) = match inner.see(thread, held, &seen, marked) {
+            Followed::Inner(inner) => (inner, Vec::new()),
+            Followed::Clients(clients) => (Vec::new(), clients),
+            Followed::Failed(inner, held) => (inner, vec![held]),
+        };
+        drop_inner(&inner, dropped);
+        Ok(clients)
+    }
+
+    /// A session does something else than what stored code does.
+    fn end_inner(&mut self, thread: u64, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        let mut open: VecDeque<Held> = VecDeque::new();
+        loop {
+            let ended = self.inner.as_mut().map(|inner| inner.end(thread));
+            let (waiting, failed) = ended.unwrap_or_default();
+            match failed {
+                true => drop_inner(&waiting, dropped),
+                false => open.extend(waiting),
+            }
+            let Some(first) = open.pop_front() else {
+                return Ok(());
+            };
+            self.write(&first, dropped)?;
+            // It is a client's, and may have called what follows.
+            while let Some(held) = open.pop_front() {
+                let mut clients = self.see(held, dropped)?;
+                if !clients.is_empty() {
+                    let first = clients.remove(0);
+                    self.write(&first, dropped)?;
+                    for held in clients.into_iter().rev() {
+                        open.push_front(held);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes a statement that has waited and is a client's.
+    fn write(&mut self, held: &Held, dropped: &mut Dropped) -> Result<(), CaptureError> {
+        let entry = held.entry();
+        let current = Current {
+            thread: entry.thread.unwrap_or(NO_SESSION),
+            entry: &entry,
+            mode: held.mode,
+        };
+        if let Err(why) = self.done(&current)? {
+            drop_entry(why, &entry, &held.file, dropped);
+        }
+        Ok(())
+    }
+
     /// Writes what an entry says.
     fn done(&mut self, current: &Current<'_>) -> Result<Done, CaptureError> {
         Ok(match current.entry.command {
@@ -223,6 +335,23 @@ impl Tracker {
             Command::Prepare if current.entry.text.is_empty() => Err((Cause::UnnamedPrepared, 1)),
             Command::Prepare | Command::Query | Command::Execute => self.statement(current)?,
         })
+    }
+
+    /// A client's statement was written: what stands behind it may be of the stored code that it calls.
+    fn sent(&mut self, known: KnownStatement, current: &Current<'_>) {
+        if self.kind != LogKind::General {
+            return;
+        }
+        let (text, mode, thread) = (current.entry.text, current.mode, current.thread);
+        let skeleton = self.statements.skeleton();
+        if let Some(inner) = &mut self.inner {
+            let database = self.sessions.get(thread).0.database;
+            let database = self.writer.dictionary().name(database);
+            inner.begin(thread, skeleton, text, mode, database);
+        } else {
+            let class = known.class();
+            (self.suspects).see(thread, class, skeleton, known.may_call, text);
+        }
     }
 
     /// What the entry says of the database in use.
@@ -454,6 +583,9 @@ impl Tracker {
         );
         self.writer
             .event(&event, self.statements.parts(text, template))?;
+        if kind != EventKind::Prepare {
+            self.sent(known, current);
+        }
         Ok(Ok(self.effects(effects, current)))
     }
 
@@ -507,6 +639,13 @@ impl Tracker {
 /// Whether a statement is executed by it.
 fn is_statement(command: Command) -> bool {
     matches!(command, Command::Query | Command::Execute)
+}
+
+/// Counts statements of stored code.
+fn drop_inner(inner: &[Held], dropped: &mut Dropped) {
+    for held in inner {
+        drop_entry((Cause::Routine, 1), &held.entry(), &held.file, dropped);
+    }
 }
 
 /// Counts what is not kept.

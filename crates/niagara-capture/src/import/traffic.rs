@@ -45,7 +45,7 @@ pub(super) fn import(
     let inputs = inputs(import)?;
     let total = inputs.iter().map(|input| input.length).sum();
     let mut importing = Importing {
-        tracker: Tracker::new(writer, LogKind::Traffic),
+        tracker: Tracker::new(writer, LogKind::Traffic, None),
         dropped: Dropped::default(),
         sources: Vec::new(),
         stop,

@@ -132,6 +132,12 @@ pub(super) fn is_head_without_tabs(line: &[u8]) -> bool {
     is_followed && before.len() < head.len() && before.last().is_some_and(u8::is_ascii_digit)
 }
 
+/// How many lines are heads in which blanks stand for tabs.
+pub(super) fn count_heads(lines: &[u8]) -> u64 {
+    let lines = lines.split(|&b| b == b'\n');
+    lines.filter(|line| is_head_without_tabs(line)).count() as u64
+}
+
 /// Whether `text` begins with an entry of a general log.
 pub(super) fn begins(text: &[u8], eof: bool, zone: &TimeZone) -> Seen {
     if head(text, zone, None).is_some() {

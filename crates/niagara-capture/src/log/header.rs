@@ -173,6 +173,19 @@ pub(super) fn begins_entry(line: &[u8]) -> bool {
     line.starts_with(b"# Time: ") || line.starts_with(b"# User@Host: ")
 }
 
+/// How many entries a piece of a log has headers of, whole or not, as far as they can be told.
+pub(super) fn count(piece: &[u8]) -> u64 {
+    let times = memchr::memmem::find_iter(piece, b"# Query_time: ").count();
+    // One that was cut within a line, and another one behind it.
+    let begins = |mark: &[u8]| {
+        memchr::memmem::find_iter(piece, mark)
+            .filter(|&at| at > 0 && piece[at - 1] != b'\n')
+            .count()
+    };
+    let cut = begins(b"# User@Host: ") + begins(b"# Time: ");
+    times.max(usize::from(cut > 0) + cut) as u64
+}
+
 /// Where the last header begins that does not begin its line.
 fn begins_within(text: &[u8]) -> Option<usize> {
     let last = |mark: &[u8]| memchr::memmem::rfind(text, mark);

@@ -14,7 +14,7 @@ use super::piece::Piece;
 use super::probe::{LogKind, Probe};
 use super::slow;
 use super::window::Window;
-use super::{Meaning, general};
+use super::{Meaning, general, header};
 use crate::dropped::{Cause, Dropped, Place};
 use crate::error::CaptureError;
 use crate::sql::SqlMode;
@@ -87,6 +87,8 @@ pub struct LogReader<R> {
     version: Option<String>,
     began: bool,
     skipping: bool,
+    /// What was dropped last has not shown its header yet.
+    headless: bool,
     /// The end that was cut is counted.
     cut: bool,
 }
@@ -105,6 +107,7 @@ impl<R: Read> LogReader<R> {
             version: None,
             began: false,
             skipping: false,
+            headless: false,
             cut: false,
         }
     }
@@ -308,7 +311,18 @@ impl<R: Read> LogReader<R> {
         };
         // What continues a piece that was counted is the same piece. Blank lines are nothing, zeroes are told.
         let is_space = cause == Cause::Blank && !piece.contains(&0);
-        let count = u64::from(!continues && !is_space);
+        let first = u64::from(!continues && !is_space);
+        let headers = match (cause, self.kind) {
+            (Cause::BrokenHeader | Cause::StrayLines | Cause::CutHead, LogKind::Slow) => {
+                header::count(piece)
+            }
+            (Cause::StrayLines, _) => general::count_heads(piece),
+            _ => 0,
+        };
+        // The header of a piece may follow in the next one.
+        let owed = u64::from(continues && self.headless);
+        let count = first.max(headers.saturating_sub(owed));
+        self.headless = headers == 0 && (first > 0 || self.headless);
         if count > 0 {
             dropped.add(cause, count, next, || place);
         }

@@ -1,7 +1,7 @@
 //! Classes of bytes.
 
 /// Whether a byte may be part of an unquoted name. Bytes above 127 belong to letters of some character set.
-pub(super) fn is_word(byte: u8) -> bool {
+pub(crate) fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$') || byte >= 0x80
 }
 

@@ -130,7 +130,7 @@ impl Scanner {
 
 /// Where the quotes that are open at `at` close; else where reading stopped, which is past `end` by one byte when an
 /// escape straddles it.
-pub(super) fn find_close(
+pub(crate) fn find_close(
     text: &[u8],
     mut at: usize,
     end: usize,

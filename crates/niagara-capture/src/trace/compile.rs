@@ -91,6 +91,7 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
             exact_times: reader.summary().exact_times,
             has_durations: reader.summary().has_durations,
             sampled: reader.summary().sampled,
+            suspects: reader.summary().suspects,
             executed_as_text: reading.executed,
             captured_deadlocks: (reading.known_errors > 0).then_some(reading.deadlocks),
             first_us,

@@ -11,6 +11,8 @@ use crate::sql::{Class, Traits, digest_is_several};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutCause {
+    /// It switches the server's logs: of the capture, not of the traffic. Its time counts for nothing.
+    Logging,
     /// It acts on the server: SET GLOBAL, KILL, SHUTDOWN, FLUSH, replication, writing files.
     Server,
     /// LOAD DATA and LOAD XML: the file is not part of a capture.
@@ -29,6 +31,9 @@ impl LeftOutCause {
     /// The cause in words.
     pub fn text(self) -> &'static str {
         match self {
+            LeftOutCause::Logging => {
+                "switching the server's logs, which is the capture's own work and not part of the captured time"
+            }
             LeftOutCause::Server => {
                 "acting on the server (SET GLOBAL, KILL, FLUSH, SHUTDOWN, replication, writing files)"
             }
@@ -54,6 +59,7 @@ impl LeftOutCause {
     ) -> Option<LeftOutCause> {
         match traits.class {
             _ if length > MAX_STATEMENT => Some(LeftOutCause::TooLong),
+            Class::Server | Class::Set if switches_logs(digest) => Some(LeftOutCause::Logging),
             Class::Server => Some(LeftOutCause::Server),
             Class::Prepared => Some(LeftOutCause::SqlPrepared),
             _ if !several && digest_is_several(digest) => Some(LeftOutCause::Several),
@@ -62,6 +68,47 @@ impl LeftOutCause {
             _ => None,
         }
     }
+}
+
+/// Variables of the server's logs, by how their names begin.
+const OF_LOGS: [&str; 9] = [
+    "general_log",
+    "slow_query_log",
+    "slow_log",
+    "long_query_time",
+    "log_output",
+    "log_slow_",
+    "log_queries_not_using_indexes",
+    "log_throttle_queries_not_using_indexes",
+    "min_examined_row_limit",
+];
+
+/// Whether all that a statement does is to switch logs on, off, or to another file: `SET GLOBAL slow_query_log = ?`, `FLUSH SLOW LOGS`.
+fn switches_logs(digest: &[u8]) -> bool {
+    let text = String::from_utf8_lossy(digest);
+    let text = text.trim_end_matches([';', ' ']);
+    if let Some(rest) = text.strip_prefix("flush ") {
+        let mut words = rest.split_whitespace().collect::<Vec<_>>();
+        words.retain(|word| !matches!(*word, "local" | "no_write_to_binlog"));
+        return matches!(words[..], ["slow" | "general", "logs"]);
+    }
+    let Some(rest) = text.strip_prefix("set ") else {
+        return false;
+    };
+    let is_of_logs = |assigned: &str| {
+        let Some((name, _)) = assigned.split_once('=') else {
+            return false;
+        };
+        let name = name.trim_end_matches([':', ' ']);
+        let Some(name) = (name.trim_start().strip_prefix("global "))
+            .or_else(|| name.trim_start().strip_prefix("@@global."))
+        else {
+            return false;
+        };
+        let name = name.trim().trim_matches('`');
+        OF_LOGS.iter().any(|known| name.starts_with(known))
+    };
+    rest.split(',').all(is_of_logs)
 }
 
 /// `SET a = ?, GLOBAL b = ?`: a global variable that is not the first one.
@@ -124,6 +171,16 @@ impl LeftOut {
             .map(|(&cause, &amount)| (cause, amount))
     }
 
+    /// How much of the traffic in all: without what the capture itself has done.
+    pub fn of_traffic(&self) -> Amount {
+        let mut all = self.all();
+        let own = self.by_cause.get(&LeftOutCause::Logging);
+        let own = own.copied().unwrap_or_default();
+        all.statements -= own.statements;
+        all.captured_us -= own.captured_us;
+        all
+    }
+
     /// How much in all.
     pub fn all(&self) -> Amount {
         let mut all = Amount::default();
@@ -144,6 +201,29 @@ mod tests {
     fn what_is_left_out() {
         for (digest, cause) in [
             ("set global x = ?", Some(LeftOutCause::Server)),
+            ("set global slow_query_log = ?", Some(LeftOutCause::Logging)),
+            ("set global long_query_time=?", Some(LeftOutCause::Logging)),
+            ("set global slow_query_log=on;", Some(LeftOutCause::Logging)),
+            (
+                "set @@global.general_log = ?, @@global.log_output = ?",
+                Some(LeftOutCause::Logging),
+            ),
+            (
+                "set global log_slow_verbosity = ?",
+                Some(LeftOutCause::Logging),
+            ),
+            ("flush local slow logs", Some(LeftOutCause::Logging)),
+            ("flush tables", Some(LeftOutCause::Server)),
+            ("flush slow logs, tables", Some(LeftOutCause::Server)),
+            (
+                "set global slow_query_log = ?, global max_connections = ?",
+                Some(LeftOutCause::Server),
+            ),
+            (
+                "set global log_bin_trust_function_creators = ?",
+                Some(LeftOutCause::Server),
+            ),
+            ("set long_query_time = ?", None),
             ("set @a = ?,global x = ?", None),
             ("set @a = ?, global x = ?", Some(LeftOutCause::Server)),
             ("set names utf8mb4", None),

@@ -123,6 +123,8 @@ pub struct Facts {
     pub writes: bool,
     /// The source has one in this many statements; 1 for all.
     pub sampled: u64,
+    /// Statements that triggers and stored functions may have executed, which the source does not say.
+    pub suspects: u64,
     /// What the server counted while it was captured; none where nobody asked it.
     pub counted: Option<ServerCounts>,
 }

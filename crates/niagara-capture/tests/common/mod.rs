@@ -45,6 +45,7 @@ pub fn import_all(files: &[PathBuf], output: &Path) -> Result<Summary, CaptureEr
         output: output.to_owned(),
         replace: true,
         counted: None,
+        stored: None,
         clients: Vec::new(),
     };
     import(&job, &AtomicBool::new(false), |_| {})

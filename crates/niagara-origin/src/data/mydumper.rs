@@ -23,6 +23,8 @@ const CREATE: &str = "-schema-create";
 const POST: &str = "-schema-post";
 /// The ending of one that makes a table.
 const TABLE: &str = "-schema";
+/// The stage of rows.
+pub(crate) const ROWS: u8 = 2;
 /// The stage of triggers.
 const TRIGGERS: u8 = 3;
 /// Endings of those that refer to tables, or that tables take their numbers from, with the stage of each.
@@ -185,7 +187,7 @@ impl DumperFolder {
                     let known = by_table.get(base).cloned();
                     known
                         .or_else(|| database_of(base, Some(table), &databases))
-                        .map(|database| (2, Some(database)))
+                        .map(|database| (ROWS, Some(database)))
                 }
                 First::Table(_) | First::Other => of_ending(file.stem, &by_table, &databases),
             };
@@ -221,7 +223,7 @@ fn of_ending(
     let (base, stage) = ended
         .next()
         // Rows, of a table without any.
-        .unwrap_or_else(|| (without_numbers(stem, by_table), 2));
+        .unwrap_or_else(|| (without_numbers(stem, by_table), ROWS));
     // Newer releases have the triggers of a whole database in one file.
     let of_all = || databases.get(base).filter(|_| stage == TRIGGERS).cloned();
     let alone = || (stage == TRIGGERS && !base.contains('.')).then(|| base.to_owned());

@@ -375,6 +375,7 @@ fn passwords_of_accounts_are_in_no_capture() {
         output: output.clone(),
         replace: true,
         counted: None,
+        stored: None,
         clients: Vec::new(),
     };
     let stop = std::sync::atomic::AtomicBool::new(false);

@@ -73,6 +73,7 @@ fn rotated_files_are_read_in_the_order_of_their_times() {
         output: folder.path().join("a.capture"),
         replace: true,
         counted: None,
+        stored: None,
         clients: Vec::new(),
     };
     let stop = std::sync::atomic::AtomicBool::new(false);

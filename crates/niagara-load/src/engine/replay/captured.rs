@@ -36,6 +36,7 @@ pub(super) fn capture(folder: &Path, statements: &[(u64, &str, &str)]) -> PathBu
         replace: true,
         clients: Vec::new(),
         counted: None,
+        stored: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
     output

@@ -4,7 +4,7 @@ use super::shortcoming::{Caution, Shortcoming, cautions, shortcomings};
 use super::tally::{Spread, Tally};
 use crate::counted;
 use niagara_capture::file::ServerCounts;
-use niagara_capture::trace::Trace;
+use niagara_capture::trace::{LeftOutCause, Trace};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -92,6 +92,9 @@ pub struct Fidelity {
     pub executed_as_text: u64,
     /// The capture has one in this many statements.
     pub sampled: u64,
+    /// Statements that may be those of triggers and stored functions, which execute them too.
+    #[serde(default)]
+    pub suspects: u64,
     /// What speaks against a verdict by it.
     pub shortcomings: Vec<Shortcoming>,
     /// What should be borne in mind.
@@ -130,7 +133,7 @@ impl Fidelity {
     /// Of what was replayed of a trace; `counted` is what the server counted meanwhile.
     pub fn of(trace: &Trace, tally: &Tally, counted: Option<&ServerCounts>) -> Fidelity {
         let facts = &trace.facts;
-        let left_out = trace.left_out.all();
+        let left_out = trace.left_out.of_traffic();
         let all_us = facts.captured_us + left_out.captured_us;
         let share = |part_us: u64| part_us as f64 / all_us.max(1) as f64;
         let found = tally.found.is_shown();
@@ -153,7 +156,11 @@ impl Fidelity {
                 .by_cause()
                 .map(|(cause, amount)| {
                     let words = cause.text().to_owned();
-                    (words, amount.statements, share(amount.captured_us))
+                    let captured_us = match cause {
+                        LeftOutCause::Logging => 0,
+                        _ => amount.captured_us,
+                    };
+                    (words, amount.statements, share(captured_us))
                 })
                 .collect(),
             time_share: facts.has_durations.then(|| share(facts.captured_us)),
@@ -197,6 +204,7 @@ impl Fidelity {
             exact_times: facts.exact_times,
             executed_as_text: facts.executed_as_text,
             sampled: facts.sampled,
+            suspects: facts.suspects,
             shortcomings: Vec::new(),
             cautions: Vec::new(),
         };
@@ -393,6 +401,7 @@ mod tests {
             exact_times: true,
             executed_as_text: 0,
             sampled: 1,
+            suspects: 0,
             shortcomings: Vec::new(),
             cautions: Vec::new(),
         }
@@ -468,6 +477,7 @@ mod tests {
             (judged(|one| one.deadlocks.0 = Some(1)), "50 deadlocks"),
             (judged(|one| one.load_seconds = 3.0), "takes 3.0 s"),
             (judged(|one| one.logins_again = 2), "logged in again"),
+            (judged(|one| one.suspects = 9), "--routines"),
         ] {
             let verdict = fidelity.verdict();
             assert!(fidelity.is_good(), "{verdict}");

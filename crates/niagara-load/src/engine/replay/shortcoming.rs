@@ -67,6 +67,8 @@ pub enum Caution {
     Again(u64),
     /// All that there is to replay takes so few seconds.
     Short(f64),
+    /// So many statements may be those of triggers and stored functions, which execute them too.
+    Twice(u64),
 }
 
 impl fmt::Display for Shortcoming {
@@ -144,6 +146,11 @@ impl fmt::Display for Caution {
                 f,
                 "{logins} times a session of the capture logged in again, without its temporary tables and locks"
             ),
+            Caution::Twice(statements) => write!(
+                f,
+                "{statements} statements may be those of triggers or stored functions, and are executed twice then (`capture import \
+                 --routines DUMP` tells)"
+            ),
             Caution::Short(seconds) => write!(
                 f,
                 "the whole of it takes {seconds:.1} s: how servers differ from start to start weighs as much as the statements; a \
@@ -220,6 +227,9 @@ pub(super) fn cautions(of: &Fidelity) -> Vec<Caution> {
     }
     if of.of_transactions(of.logins_again) > MAX_AGAIN {
         found.push(Caution::Again(of.logins_again));
+    }
+    if of.suspects > 0 {
+        found.push(Caution::Twice(of.suspects));
     }
     if of.ended && of.load_seconds < SHORT {
         found.push(Caution::Short(of.load_seconds));

@@ -61,6 +61,10 @@ pub struct ImportArgs {
     pub output: NewFile,
     #[command(flatten)]
     pub reading: ReadingArgs,
+    /// A dump with the functions, triggers and views of the server's databases, or a folder of mydumper's: general logs have their
+    /// statements too, and a replay would execute them twice (mariadb-dump --no-data --routines --triggers)
+    #[arg(long, value_name = "DUMP")]
+    pub routines: Vec<PathBuf>,
     /// Print the summary as JSON
     #[arg(long)]
     pub json: bool,

@@ -11,8 +11,9 @@ use niagara_capture::client::{ClientsOfUser, LoginCharset};
 use niagara_capture::file::{ServerCounts, Summary};
 use niagara_capture::log::ReadOptions;
 use niagara_capture::sql::SqlMode;
-use niagara_capture::{CaptureError, Import, Progress, import};
+use niagara_capture::{CaptureError, Import, Progress, StoredCode, import};
 use niagara_load::counted;
+use niagara_origin::data::read_stored_code;
 
 use super::args::{ImportArgs, NewFile, ReadingArgs};
 use super::stop_flag::{interrupted, stop_flag};
@@ -27,13 +28,11 @@ const LIVELY: Duration = Duration::from_millis(200);
 
 pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     let stop = stop_flag("stopping: no capture is written")?;
-    match make(
-        &args.logs,
-        &args.output,
-        &args.reading,
-        &Asked::default(),
-        &stop,
-    ) {
+    let asked = Asked {
+        stored: stored(&args.routines)?,
+        ..Asked::default()
+    };
+    match make(&args.logs, &args.output, &args.reading, &asked, &stop) {
         Ok(summary) => {
             if args.json {
                 say!("{}", serde_json::to_string_pretty(&summary)?);
@@ -88,6 +87,30 @@ pub struct Asked {
     pub clients: Vec<ClientsOfUser>,
     /// The modes of its new sessions; what the command line says comes first.
     pub mode: SqlMode,
+    /// The code that its databases have.
+    pub stored: Option<StoredCode>,
+}
+
+/// The functions, triggers and views of dumps; none where none is named.
+fn stored(dumps: &[PathBuf]) -> Result<Option<StoredCode>> {
+    if dumps.is_empty() {
+        return Ok(None);
+    }
+    let mut stored = StoredCode::default();
+    for dump in dumps {
+        read_stored_code(dump, &mut stored)?;
+    }
+    if stored.is_empty() {
+        let names: Vec<String> = dumps
+            .iter()
+            .map(|dump| dump.display().to_string())
+            .collect();
+        tell!(
+            "niagara: {}: no stored function, trigger or view; a dump has functions with --routines only",
+            names.join(", ")
+        );
+    }
+    Ok(Some(stored))
 }
 
 /// Makes a capture from logs and what their server said, with a line of progress on standard error.
@@ -111,6 +134,7 @@ pub fn make(
         output: output.output.clone(),
         replace: output.force,
         counted: asked.counted,
+        stored: asked.stored.clone(),
         clients: [reading.clients(), asked.clients.clone()].concat(),
     };
     let mut line = Line::new();

@@ -339,6 +339,7 @@ pub fn finish(
         clients: state.clients.clone(),
         // One that is not known has no modes that matter here.
         mode: state.sql_mode.parse().unwrap_or_default(),
+        ..import::Asked::default()
     };
     let made = import::make(logs, output, reading, &asked, stop).with_context(|| {
         format!(

@@ -103,6 +103,13 @@ fn notes(summary: &Summary) -> Vec<String> {
     if !summary.has_durations && summary.events > 0 {
         notes.push("a general log has no durations, rows or errors: shares are of the number of statements".to_owned());
     }
+    if summary.suspects > 0 {
+        notes.push(format!(
+            "{} may be those of triggers or stored functions, which a general log does not say: a replay executes these twice; a dump \
+             with them tells (--routines DUMP of `capture import`, made by mariadb-dump --no-data --routines --triggers)",
+            counted(summary.suspects, "statement")
+        ));
+    }
     if !summary.has_connects && summary.events > 0 {
         notes.push(
             "a slow log has no logins: a session begins with its first statement here".to_owned(),
