@@ -140,6 +140,10 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     let were = existing.server.query(settings).expect("settings");
     let words = ["--for", "3s", "--schema", "shop", "--yes"];
     let (code, stdout, stderr) = run(&mut pack(&existing, &words));
+    assert!(
+        stdout.contains("traffic: ") && !stdout.contains(".part"),
+        "{stdout}"
+    );
     let late = locked_dump(&existing);
     traffic.end();
     assert_eq!(code, Some(0), "{stdout}\n{stderr}");

@@ -483,6 +483,7 @@ fn capture_traffic(args: PackArgs, target: Target, to: &Path) -> Result<ExitCode
         output: NewFile {
             output: to.to_owned(),
             force: true,
+            for_pack: true,
         },
         limits: args.limits,
         reading: args.reading,
