@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::Date;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Family, Usage, Version};
 use serde::Serialize;
@@ -27,6 +28,10 @@ pub struct Facts {
     pub catalog: Option<Catalog>,
     /// What its statements do; none where the server does not count them.
     pub statements: Option<Statements>,
+    /// Where its changes come from; none where it is no replica, or that was not read.
+    pub channels: Vec<Channel>,
+    /// The day.
+    pub today: Date,
     /// What could not be read, and why.
     pub gaps: Vec<Gap>,
 }
@@ -40,10 +45,36 @@ pub struct Server {
     pub version: Version,
     /// The version as it prints it.
     pub version_string: String,
+    /// Who made the package, as its `version_comment` says it.
+    pub package: String,
     /// Its host's name as it says it.
     pub host: String,
     /// Seconds since its start.
     pub uptime_seconds: f64,
+}
+
+/// A channel of replication.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Channel {
+    /// Its name; empty of the only one.
+    pub name: String,
+    /// The source's address.
+    pub source: String,
+    /// Whether changes arrive.
+    pub receiver: ReplicaThread,
+    /// Whether they are applied.
+    pub applier: ReplicaThread,
+    /// How late they are applied, without a delay that is set, in seconds; none where the server does not know.
+    pub lag_seconds: Option<f64>,
+}
+
+/// A thread of replication.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct ReplicaThread {
+    /// Whether it runs.
+    pub runs: bool,
+    /// The server's number of its last error; 0 where there was none.
+    pub error: u32,
 }
 
 /// Global variables by their names in lower case.

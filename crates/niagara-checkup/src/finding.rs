@@ -1,5 +1,6 @@
 //! The findings: what rules conclude from the facts, with stable codes.
 
+use jiff::civil::Date;
 use serde::Serialize;
 
 use crate::facts::{Digest, ReadsSource, TableName};
@@ -64,6 +65,37 @@ pub enum Finding {
     EngineNotCrashSafe {
         /// The tables.
         tables: Vec<TableName>,
+    },
+    /// The series is past its end, and the package is the project's own.
+    ReleaseEnded {
+        /// The series.
+        #[serde(flatten)]
+        series: EndedSeries,
+    },
+    /// The series is past its end; whoever made the package may mend it.
+    ReleaseEndedUpstream {
+        /// The series.
+        #[serde(flatten)]
+        series: EndedSeries,
+        /// What the package says of itself.
+        package: String,
+    },
+    /// Changes of the source do not arrive, or are not applied.
+    ReplicaStopped {
+        /// The channels.
+        channels: Vec<StoppedChannel>,
+    },
+    /// Changes of the source are applied late.
+    ReplicaLags {
+        /// The source.
+        source: String,
+        /// How late, at the better end of the window, in seconds.
+        seconds: f64,
+    },
+    /// A replica takes writes.
+    ReplicaWritable {
+        /// Its sources.
+        sources: Vec<String>,
     },
     /// Connections were refused: max_connections was reached.
     ConnectionsRefused {
@@ -205,6 +237,42 @@ pub enum Finding {
         /// Its threshold in seconds.
         long_query_time: f64,
     },
+}
+
+/// A series that its project has ended.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct EndedSeries {
+    /// As the catalogue of servers writes it: `mysql-8.0`.
+    pub series: String,
+    /// The last day.
+    pub ended: Date,
+    /// A series to compare with: `mysql-9.7`.
+    pub newest: String,
+    /// The policy that says so.
+    pub policy: String,
+}
+
+/// A channel of replication that stands still.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct StoppedChannel {
+    /// The source.
+    pub source: String,
+    /// What does not run.
+    pub part: StoppedPart,
+    /// The server's number of the error; 0 where it was stopped.
+    pub error: u32,
+}
+
+/// A part of replication.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum StoppedPart {
+    /// The connection to the source.
+    Receiver,
+    /// What applies the changes.
+    Applier,
+    /// Both.
+    Both,
 }
 
 /// An index that another one makes superfluous.

@@ -32,6 +32,8 @@ pub enum MissingPart {
     Connections,
     /// Whether tables in other engines are written.
     Writes,
+    /// Whether it is a replica, and of what.
+    Replication,
     /// Persistent statistics of tables.
     Statistics,
 }

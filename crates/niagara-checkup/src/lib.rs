@@ -15,6 +15,7 @@ mod levers;
 mod proof;
 mod read;
 mod redo;
+mod release;
 mod report;
 mod rule;
 mod rules;

@@ -31,6 +31,10 @@ pub(crate) enum Proof {
     Profile,
     /// By recording what clients send.
     Capture,
+    /// By duels of the server as it is with another release.
+    Upgrade(String),
+    /// By another checkup, ten minutes long.
+    Watch,
 }
 
 /// A command in two forms.
@@ -119,6 +123,17 @@ impl Proof {
             Self::Advise => ("niagara advise".to_owned(), true),
             Self::Profile => ("niagara profile base".to_owned(), true),
             Self::Capture => (capture(ground), false),
+            Self::Upgrade(newest) => (
+                format!(
+                    "niagara compare {} {newest} --pack {PACK}",
+                    quoted(&ground.server)
+                ),
+                false,
+            ),
+            Self::Watch => (
+                format!("niagara checkup {} --for 10m", quoted(&ground.address)),
+                false,
+            ),
         };
         Command { verb, has_options }
     }
@@ -136,6 +151,12 @@ pub(crate) fn proof(finding: &Finding) -> Proof {
             };
             compare(&format!("cfg.{variable}={safe}"))
         }
+        Finding::ReleaseEnded { series } | Finding::ReleaseEndedUpstream { series, .. } => {
+            Proof::Upgrade(series.newest.clone())
+        }
+        Finding::ReplicaStopped { .. }
+        | Finding::ReplicaLags { .. }
+        | Finding::ReplicaWritable { .. } => Proof::Watch,
         Finding::MemoryBeyondRam { .. }
         | Finding::Swapped { .. }
         | Finding::PoolTooSmall { .. } => compare("buffer-pool=data"),

@@ -10,6 +10,7 @@ use crate::finding::{Finding, Level};
 use crate::gap::Gap;
 use crate::levers::{LeverFact, levers as lever_facts};
 use crate::proof::{Command, Ground, Whole, proof};
+use crate::release::Releases;
 use crate::rule::Rules;
 use crate::rules::findings;
 use crate::words;
@@ -70,7 +71,7 @@ pub(crate) struct Line {
 pub fn checkup(facts: Facts, levers: &[Lever], servers: &[String]) -> Result<Checkup, FileError> {
     let rules = Rules::built_in()?;
     let ground = ground(&facts, servers);
-    let found = findings(&facts, &rules, levers);
+    let found = findings(&facts, &rules, &Releases::built_in()?, levers);
     let lines = found.into_iter().map(|finding| {
         let rule = rules.of(&finding);
         let command = proof(&finding).command(&ground);

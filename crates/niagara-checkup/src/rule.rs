@@ -103,6 +103,8 @@ limits! {
     TableCacheLimit { share, opened_per_second }
     /// Of stale statistics.
     StaleLimit { times, rows }
+    /// Of replication.
+    LagLimit { seconds }
     /// Of the slow log.
     SlowLogLimit { seconds }
 }
@@ -134,6 +136,11 @@ rules! {
     memory_beyond_ram: Rule<ShareLimit> => MemoryBeyondRam,
     swapped: Rule<BytesLimit> => Swapped,
     engine_not_crash_safe: PlainRule => EngineNotCrashSafe,
+    release_ended: PlainRule => ReleaseEnded,
+    release_ended_upstream: PlainRule => ReleaseEndedUpstream,
+    replica_stopped: PlainRule => ReplicaStopped,
+    replica_lags: Rule<LagLimit> => ReplicaLags,
+    replica_writable: PlainRule => ReplicaWritable,
     connections_refused: PlainRule => ConnectionsRefused,
     connections_near_limit: Rule<ShareLimit> => ConnectionsNearLimit,
     logins_failed: Rule<CountLimit> => LoginsFailed,

@@ -7,7 +7,7 @@ use niagara_store::Reason;
 
 use crate::busy::{Busy, BusyPlace, MeasuredBy};
 use crate::facts::{Activity, Digest, Host, ReadsSource, Server};
-use crate::finding::{Finding, Level};
+use crate::finding::{Finding, Level, StoppedChannel, StoppedPart};
 use crate::gap::{Gap, GapCause, MissingPart};
 use crate::levers::{LeverFact, LeverState};
 
@@ -46,6 +46,25 @@ pub(crate) fn finding(finding: &Finding) -> String {
             counted(tables.len() as u64, "table"),
             was(tables.len()),
             names(tables)
+        ),
+        Finding::ReleaseEnded { series } => format!(
+            "The project released its last fixes of {} on {} or before.",
+            series.series, series.ended
+        ),
+        Finding::ReleaseEndedUpstream { series, package } => format!(
+            "The project released its last fixes of {} on {} or before; ask whoever made this package ({package}) until when it is mended.",
+            series.series, series.ended
+        ),
+        Finding::ReplicaStopped { channels } => {
+            let channels: Vec<String> = channels.iter().map(stopped_channel).collect();
+            format!("The replica stands still: {}.", names(&channels))
+        }
+        Finding::ReplicaLags { source, seconds } => {
+            format!("The replica is {} behind {source}.", duration(*seconds))
+        }
+        Finding::ReplicaWritable { sources } => format!(
+            "The server is a replica of {}, and read_only is off: it takes writes of its own.",
+            names(sources)
         ),
         Finding::ConnectionsRefused {
             refused,
@@ -247,6 +266,19 @@ pub(crate) fn finding(finding: &Finding) -> String {
     }
 }
 
+fn stopped_channel(channel: &StoppedChannel) -> String {
+    let part = match channel.part {
+        StoppedPart::Receiver => "nothing arrives from",
+        StoppedPart::Applier => "nothing is applied that arrives from",
+        StoppedPart::Both => "nothing arrives or is applied from",
+    };
+    let error = match channel.error {
+        0 => String::new(),
+        number => format!(" (error {number}, see SHOW REPLICA STATUS)"),
+    };
+    format!("{part} {}{error}", channel.source)
+}
+
 /// Whether a finding is bad, as one word.
 pub(crate) fn level(level: Level) -> &'static str {
     match level {
@@ -339,6 +371,7 @@ pub(crate) fn gap(gap: &Gap) -> String {
         MissingPart::Statements => "statements by digest",
         MissingPart::Connections => "what connections of other accounts do",
         MissingPart::Writes => "writes of tables in MyISAM",
+        MissingPart::Replication => "replication",
         MissingPart::Statistics => "statistics of tables",
     };
     let cause = match &gap.cause {

@@ -26,8 +26,8 @@ mod wording;
 
 pub use csv::{HEADER as CSV_HEADER, csv};
 pub use deploy::{
-    ARCHIVE as DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, DeployRung, RECIPE as DEPLOY_RECIPE,
-    deploy,
+    ARCHIVE as DEPLOY_ARCHIVE, DeployInput, DeployPlace, DeployRung, RECIPE as DEPLOY_RECIPE,
+    deploy, deploy_elsewhere, deploy_files,
 };
 pub use handover::may_deploy;
 pub use headline::headline;

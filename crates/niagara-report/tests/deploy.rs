@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_report::{DeployInput, DeployRung, deploy};
+use niagara_report::{DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere};
 use niagara_store::{
     DeployBuild, DeployMalloc, DeployStart, Deployment, FinalCheck, Overridden, Releases,
 };
@@ -84,6 +84,44 @@ fn shown(input: &DeployInput) -> String {
 #[test]
 fn a_variant_with_everything() {
     insta::assert_snapshot!(shown(&everything()));
+}
+
+fn elsewhere(input: &DeployInput, place: DeployPlace) -> String {
+    let files = deploy_elsewhere(input, place);
+    let files = files
+        .iter()
+        .map(|(name, text)| format!("==> {name}\n{text}"));
+    files.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_playbook_copies_what_is_installed_by_hand() {
+    insta::assert_snapshot!(elsewhere(&everything(), DeployPlace::Ansible));
+}
+
+#[test]
+fn a_patch_for_an_operator_and_a_config_map() {
+    insta::assert_snapshot!(elsewhere(&everything(), DeployPlace::Kubernetes));
+    let mysql = DeployInput {
+        server: "mysql-9.7".into(),
+        variant: Deployment {
+            family: "mysql".into(),
+            config: map(&[("innodb_log_writer_threads", "OFF")]),
+            ..Deployment::default()
+        },
+        ..DeployInput::default()
+    };
+    let text = elsewhere(&mysql, DeployPlace::Kubernetes);
+    let patch = "spec:\n  mysql:\n    configuration: |\n      [mysqld]\n";
+    assert!(text.contains(patch), "{text}");
+}
+
+#[test]
+fn a_parameter_group_says_what_it_cannot_set() {
+    let text = elsewhere(&everything(), DeployPlace::Rds);
+    insta::assert_snapshot!(text);
+    let nothing = DeployInput::default();
+    assert!(deploy_elsewhere(&nothing, DeployPlace::Rds).is_empty());
 }
 
 #[test]

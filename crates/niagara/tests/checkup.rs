@@ -461,6 +461,115 @@ fn buffers_beyond_the_memory_are_found() {
     );
 }
 
+/// The checkup of a replica on the day on which its series is past its end.
+fn late_checkup(existing: &Existing) -> Value {
+    let mut command = existing.place.niagara(&["checkup", "--json", "--for"]);
+    command
+        .args(["2s", "--today", "2033-01-01", "--socket"])
+        .arg(existing.server.socket())
+        .args(["--user", existing.server.user()])
+        .env("NIAGARA_PASSWORD", existing.server.password());
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    serde_json::from_str(&stdout).expect("JSON")
+}
+
+#[test]
+fn replicas_behind_and_stopped_are_found() {
+    let records = [
+        ("slow_query_log", "ON"),
+        ("long_query_time", "1"),
+        ("log_bin", "bin"),
+        ("sync_binlog", "1"),
+        ("server_id", "1"),
+    ];
+    let source = start("mariadb-10.11", &records);
+    let mut records = records;
+    records[4].1 = "2";
+    let replica = start("mariadb-10.11", &records);
+    execute(
+        &source,
+        &[
+            "CREATE DATABASE shop",
+            "CREATE TABLE shop.t (a INT PRIMARY KEY) ENGINE = InnoDB",
+            "CREATE USER copy@'%' IDENTIFIED BY 'S3cret-word'",
+            "GRANT REPLICATION SLAVE ON *.* TO copy@'%'",
+        ],
+    );
+    let port = source.server.tcp().port();
+    let change = format!(
+        "CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_PORT = {port}, MASTER_USER = 'copy', \
+         MASTER_PASSWORD = 'S3cret-word', MASTER_LOG_FILE = 'bin.000001', MASTER_LOG_POS = 4"
+    );
+    execute(&replica, &[&change, "START SLAVE"]);
+    let count = "SELECT COUNT(*) FROM information_schema.TABLES WHERE TABLE_SCHEMA = 'shop'";
+    common::wait_until("the table on the replica", PATIENCE, || {
+        replica.server.query(count).expect("a count").concat() == ["1"]
+    });
+    let mut holder = connect(&replica.server.over_socket("shop"));
+    holder.rows("LOCK TABLES shop.t READ").expect("locked");
+    let mut late = connect(&source.server.over_socket("shop"));
+    // Of a statement the replica would take off the time that it seems to have run.
+    late.rows("SET binlog_format = ROW").expect("set");
+    late.rows("SET timestamp = UNIX_TIMESTAMP() - 600")
+        .expect("set");
+    late.rows("INSERT INTO shop.t VALUES (1)").expect("written");
+    let waiting =
+        "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE '%metadata lock%'";
+    common::wait_until("a change that waits", PATIENCE, || {
+        replica.server.query(waiting).expect("a count").concat() == ["1"]
+    });
+    let found = late_checkup(&replica);
+    assert_eq!(
+        codes(&found),
+        ["release-ended-upstream", "replica-lags", "replica-writable"].into(),
+        "{found:#}"
+    );
+    assert!(finding(&found, "replica-lags")["seconds"].as_f64() >= Some(600.0));
+    assert_eq!(
+        finding(&found, "release-ended-upstream")["proof"],
+        "niagara compare mariadb-10.11 mariadb-11.8 --pack shop.niagara"
+    );
+    holder.quit();
+    late.quit();
+    execute(&replica, &["STOP SLAVE", "SET GLOBAL read_only = ON"]);
+    let found = late_checkup(&replica);
+    assert_eq!(
+        codes(&found),
+        ["release-ended-upstream", "replica-stopped"].into(),
+        "{found:#}"
+    );
+    let channel = &finding(&found, "replica-stopped")["channels"][0];
+    assert_eq!(
+        (&channel["part"], &channel["error"]),
+        (&"both".into(), &0.into())
+    );
+    assert!(!found.to_string().contains("S3cret-word"));
+}
+
+#[test]
+fn replicas_that_cannot_connect_are_found() {
+    let existing = start("mysql-9.7", &[("read_only", "ON")]);
+    execute(
+        &existing,
+        &[
+            "CHANGE REPLICATION SOURCE TO SOURCE_HOST = '127.0.0.1', SOURCE_PORT = 1, SOURCE_USER = 'copy'",
+            "START REPLICA",
+        ],
+    );
+    let error = "SELECT COUNT(*) FROM performance_schema.replication_connection_status WHERE LAST_ERROR_NUMBER = 2003";
+    common::wait_until("an error", PATIENCE, || {
+        existing.server.query(error).expect("a count").concat() == ["1"]
+    });
+    let found = checkup(&existing, "2s");
+    assert_eq!(codes(&found), ["replica-stopped"].into(), "{found:#}");
+    let channel = &finding(&found, "replica-stopped")["channels"][0];
+    assert_eq!(
+        (&channel["part"], &channel["error"], &channel["source"]),
+        (&"receiver".into(), &2003.into(), &"127.0.0.1:1".into())
+    );
+}
+
 #[test]
 fn what_is_said_fits_a_terminal() {
     let existing = start("mariadb-10.11", &[]);

@@ -10,6 +10,9 @@ use std::time::Duration;
 
 use common::existing::Existing;
 use common::{Place, SHORT_TUNING, run, wait_until};
+use niagara_load::Admin;
+use niagara_origin::pack::unpack;
+use niagara_server::Cache;
 
 /// What the shop's customers do.
 const SHOP: &str = r#"
@@ -25,6 +28,8 @@ statements = ["UPDATE orders SET paid = paid + 1 WHERE id = :id"]
 [transaction.draw]
 id = { int = [1, 2000] }
 "#;
+
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What no pack may have.
 const SECRET: &str = "tR0ub4dor";
@@ -135,8 +140,14 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     let were = existing.server.query(settings).expect("settings");
     let words = ["--for", "3s", "--schema", "shop", "--yes"];
     let (code, stdout, stderr) = run(&mut pack(&existing, &words));
+    assert!(
+        stdout.contains("traffic: ") && !stdout.contains(".part"),
+        "{stdout}"
+    );
+    let late = locked_dump(&existing);
     traffic.end();
     assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    assert!(late.contains("takes longer than 4 s"), "{late}");
     assert!(stdout.contains("niagara tune shop.niagara"), "{stdout}");
     assert_eq!(existing.server.query(settings).expect("settings"), were);
     assert!(stderr.contains("not in it: database other"), "{stderr}");
@@ -174,7 +185,80 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     ] {
         assert!(stdout.contains(words), "no {words} in\n{stdout}");
     }
+    packed_by_hand(&existing);
     tuned_elsewhere(existing);
+}
+
+/// What a dump says that waits for a lock until its time is over.
+fn locked_dump(existing: &Existing) -> String {
+    let mut holder =
+        Admin::connect(&existing.server.over_socket("other"), PATIENCE).expect("a connection");
+    holder.rows("LOCK TABLES other.t WRITE").expect("locked");
+    let words = [
+        "--for",
+        "1s",
+        "--schema",
+        "shop,other",
+        "--max-time",
+        "4s",
+        "--yes",
+        "-o",
+        "late.niagara",
+    ];
+    let (code, _, stderr) = run(&mut pack(existing, &words));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(!existing.place.folder.path().join("late.niagara").exists());
+    holder.quit();
+    stderr
+}
+
+/// Data and capture that were made before are packed as they are; an unprepared backup is refused before anything is done.
+fn packed_by_hand(existing: &Existing) {
+    let folder = existing.place.folder.path();
+    let cache = Cache::at(&folder.join("unpacked")).expect("a cache");
+    let pack_file = folder.join("shop.niagara");
+    let unpacked = unpack(&pack_file, &cache, &mut |_| {}).expect("unpacked");
+    let (data, capture) = (unpacked.data(), unpacked.capture());
+    let (data, capture) = (
+        data.to_str().expect("a path"),
+        capture.to_str().expect("a path"),
+    );
+    let words = [
+        "--data",
+        data,
+        "--capture",
+        capture,
+        "--schema",
+        "shop",
+        "--yes",
+        "-o",
+        "hand.niagara",
+    ];
+    let (code, stdout, stderr) = run(&mut pack(existing, &words));
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    let again = unpack(&folder.join("hand.niagara"), &cache, &mut |_| {}).expect("unpacked");
+    let read = |path: &str| std::fs::read(path).expect("readable");
+    assert_eq!(
+        std::fs::read(again.capture()).expect("readable"),
+        read(capture)
+    );
+    assert_eq!(std::fs::read(again.data()).expect("readable"), read(data));
+
+    let backup = folder.join("backup");
+    std::fs::create_dir(&backup).expect("a folder");
+    std::fs::write(
+        backup.join("xtrabackup_checkpoints"),
+        "backup_type = full-backuped\n",
+    )
+    .expect("written");
+    std::fs::write(backup.join("ibdata1"), "").expect("written");
+    let words = ["--data", "backup", "--yes", "-o", "raw.niagara"];
+    let (code, _, stderr) = run(&mut pack(existing, &words));
+    assert_eq!(code, Some(1), "{stderr}");
+    assert!(
+        stderr.contains("--prepare") && !stderr.contains("traffic:"),
+        "{stderr}"
+    );
 }
 
 fn store_plan(place: &Place) -> serde_json::Value {

@@ -7,6 +7,7 @@ mod catalog;
 mod host;
 mod privileges;
 mod reader;
+mod replication;
 mod server;
 mod statements;
 mod window;
@@ -15,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use jiff::civil::Date;
 use niagara_load::{Admin, Transport};
 use niagara_server::Cancelled;
 
@@ -35,6 +37,8 @@ pub struct Request<'a> {
     pub address: &'a str,
     /// The way to the server.
     pub transport: &'a Transport,
+    /// The day, which decides whether a release is past its end.
+    pub today: Date,
     /// How long it may take.
     pub length: Duration,
     /// Set by whoever wants it to end.
@@ -72,6 +76,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     };
     reader.extend(Instant::now() + PART);
     let catalog = catalog::read(&mut reader, &source, &mut gaps)?;
+    let channels = replication::read(&mut reader, &source, &mut gaps)?;
     let least = Instant::now() + request.length.mul_f64(WATCHED);
     let end = least.max(began + request.length);
     let window = window::watch(&mut reader, &source, host.as_ref(), (end, request.stop))?;
@@ -80,6 +85,14 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     }
     reader.extend(Instant::now() + PART);
     let statements = statements::read(&mut reader, &source, &mut gaps)?;
+    let channels = match channels.is_empty() {
+        true => channels,
+        // A replica that catches up, or connects again, is none that stands still.
+        false => replication::steady(
+            channels,
+            &replication::read(&mut reader, &source, &mut Vec::new())?,
+        ),
+    };
     if !privileges.may("PROCESS") {
         gaps.push(privileges.gap(MissingPart::Connections, "PROCESS ON *.*"));
     }
@@ -98,6 +111,8 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
         since_start,
         catalog,
         statements,
+        channels,
+        today: request.today,
         gaps,
     })
 }

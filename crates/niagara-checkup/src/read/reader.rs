@@ -115,6 +115,15 @@ impl<'a> Reader<'a> {
         self.send(sql)
     }
 
+    /// The names and rows of a SELECT or SHOW.
+    pub(super) fn table(&mut self, sql: &str) -> Result<(Vec<String>, Vec<Row>), Refusal> {
+        debug_assert!(
+            sql.starts_with("SELECT ") || sql.starts_with("SHOW "),
+            "{sql}"
+        );
+        self.timed(|admin| admin.table(sql))
+    }
+
     /// The first value of the first row.
     pub(super) fn value(&mut self, sql: &str) -> Result<Option<String>, Refusal> {
         let row = self.rows(sql)?.into_iter().next();
@@ -122,13 +131,20 @@ impl<'a> Reader<'a> {
     }
 
     fn send(&mut self, sql: &str) -> Result<Vec<Row>, Refusal> {
+        self.timed(|admin| admin.rows(sql))
+    }
+
+    fn timed<T>(
+        &mut self,
+        ask: impl FnOnce(&mut Admin) -> Result<T, LoadError>,
+    ) -> Result<T, Refusal> {
         let began = Instant::now();
         if began >= self.deadline {
             return Err(Refusal::NoTime);
         }
-        let rows = self.admin.rows(sql);
+        let answer = ask(self.admin);
         self.spent += began.elapsed();
-        rows.map_err(|error| match error {
+        answer.map_err(|error| match error {
             LoadError::Query { code, message, .. } => refusal(code, message),
             error => Refusal::Lost(error),
         })

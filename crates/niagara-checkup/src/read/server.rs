@@ -23,6 +23,7 @@ pub(super) fn identify(reader: &mut Reader<'_>) -> Result<Server> {
         family,
         version: version_string.parse()?,
         version_string,
+        package: text(&row, 1).to_owned(),
         host: text(&row, 2).to_owned(),
         uptime_seconds: uptime
             .first()

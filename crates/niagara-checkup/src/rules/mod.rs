@@ -2,6 +2,8 @@
 
 mod connections;
 mod innodb;
+mod release;
+mod replication;
 mod safety;
 mod statements;
 mod tables;
@@ -12,11 +14,19 @@ use niagara_lab::lever::Lever;
 
 use crate::facts::Facts;
 use crate::finding::Finding;
+use crate::release::Releases;
 use crate::rule::Rules;
 
 /// Everything that the rules find, the worst first.
-pub fn findings(facts: &Facts, rules: &Rules, levers: &[Lever]) -> Vec<Finding> {
+pub fn findings(
+    facts: &Facts,
+    rules: &Rules,
+    releases: &Releases,
+    levers: &[Lever],
+) -> Vec<Finding> {
     let mut found = safety::findings(facts, rules, levers);
+    found.extend(release::findings(facts, releases));
+    found.extend(replication::findings(facts, rules));
     found.extend(connections::findings(facts, rules));
     found.extend(statements::findings(facts, rules));
     found.extend(innodb::findings(facts, rules));

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use jiff::civil::date;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Family, Version};
 
 use super::findings;
 use crate::facts::{
-    Catalog, Counters, Digest, Facts, Host, Index, IndexReads, Part, Server, Statements, Table,
-    TableName, TableStatistics, Variables, Window,
+    Catalog, Channel, Counters, Digest, Facts, Host, Index, IndexReads, Part, ReplicaThread,
+    Server, Statements, Table, TableName, TableStatistics, Variables, Window,
 };
-use crate::finding::{Finding, Level};
+use crate::finding::{Finding, Level, StoppedPart};
+use crate::release::Releases;
 use crate::rule::Rules;
 
 const MIB: f64 = 1024.0 * 1024.0;
@@ -97,6 +99,7 @@ pub(crate) fn quiet() -> Facts {
                 patch: 14,
             },
             version_string: "10.11.14-MariaDB".to_owned(),
+            package: "Debian 12".to_owned(),
             host: "db1".to_owned(),
             uptime_seconds: 86_400.0,
         },
@@ -126,6 +129,8 @@ pub(crate) fn quiet() -> Facts {
             index_reads: None,
         }),
         statements: None,
+        channels: Vec::new(),
+        today: date(2026, 11, 28),
         gaps: Vec::new(),
     }
 }
@@ -143,7 +148,8 @@ fn found(plant: impl FnOnce(&mut Facts)) -> Vec<Finding> {
     plant(&mut facts);
     let rules = Rules::built_in().expect("valid rules");
     let levers = niagara_lab::lever::load(&[]).expect("valid levers");
-    findings(&facts, &rules, &levers)
+    let releases = Releases::built_in().expect("valid releases");
+    findings(&facts, &rules, &releases, &levers)
 }
 
 /// The same as its only finding.
@@ -225,6 +231,61 @@ fn myisam_is_found_where_it_is_written() {
     ));
     assert_eq!(found(myisam(Some(false))), []);
     assert_eq!(found(myisam(None)), []);
+}
+
+#[test]
+fn a_series_is_ended_after_its_last_day() {
+    assert_eq!(found(|facts| facts.today = date(2028, 2, 16)), []);
+    let of_debian = one(|facts| facts.today = date(2028, 2, 17));
+    assert!(matches!(of_debian, Finding::ReleaseEndedUpstream { .. }));
+    let own = one(|facts| {
+        facts.today = date(2028, 2, 17);
+        facts.server.package = "mariadb.org binary distribution".to_owned();
+    });
+    let Finding::ReleaseEnded { series } = own else {
+        panic!("{own:?}");
+    };
+    assert_eq!(
+        (&*series.series, &*series.newest),
+        ("mariadb-10.11", "mariadb-11.8")
+    );
+    // No date is known of it.
+    assert_eq!(found(|facts| facts.server.version.major = 99), []);
+}
+
+#[test]
+fn replicas_stand_still_lag_or_take_writes() {
+    let channel = |receives: bool, lag: Option<f64>, read_only: &'static str| {
+        move |facts: &mut Facts| {
+            set(facts, "read_only", read_only);
+            let thread = |runs| ReplicaThread {
+                runs,
+                error: if runs { 0 } else { 2003 },
+            };
+            facts.channels = vec![Channel {
+                source: "db0:3306".to_owned(),
+                receiver: thread(receives),
+                applier: thread(true),
+                lag_seconds: lag,
+                ..Channel::default()
+            }];
+        }
+    };
+    assert_eq!(found(channel(true, Some(1.0), "ON")), []);
+    let stopped = one(channel(false, None, "ON"));
+    let Finding::ReplicaStopped { channels } = &stopped else {
+        panic!("{stopped:?}");
+    };
+    assert_eq!(channels[0].part, StoppedPart::Receiver);
+    assert!(matches!(
+        one(channel(true, Some(90.0), "ON")),
+        Finding::ReplicaLags { .. }
+    ));
+    assert!(matches!(
+        one(channel(true, Some(1.0), "OFF")),
+        Finding::ReplicaWritable { .. }
+    ));
+    assert_eq!(found(|facts| set(facts, "read_only", "OFF")), []);
 }
 
 #[test]

@@ -114,7 +114,8 @@ fn the_list_in_the_documentation_is_what_the_files_say() {
     let text = std::fs::read_to_string(&page).expect("the page");
     let begin = text.find(LIST[0]).expect("the list's beginning") + LIST[0].len();
     let end = text.find(LIST[1]).expect("the list's end");
-    let list = list(&levers());
+    let levers = levers();
+    let list = format!("{}{}", list(&levers), index(&levers));
     if std::env::var_os("NIAGARA_WRITE_DOCS").is_some() {
         let written = format!("{}{list}{}", &text[..begin], &text[end..]);
         std::fs::write(&page, written).expect("written");
@@ -165,6 +166,39 @@ fn list(levers: &[Lever]) -> String {
         );
     }
     text + "\n"
+}
+
+/// A table of settings: the variable, the levers that set it, the pages with a measurement of one of them.
+fn index(levers: &[Lever]) -> String {
+    let mut settings: BTreeMap<&str, BTreeSet<(String, Vec<&str>)>> = BTreeMap::new();
+    for lever in levers {
+        let pages = lever.measured().iter().map(|one| one.source.as_str());
+        let row = (lever.spelling(), pages.collect::<Vec<_>>());
+        for variable in lever.variables() {
+            settings.entry(variable).or_default().insert(row.clone());
+        }
+    }
+    let rows = settings.into_iter().map(|(variable, levers)| {
+        let pages: BTreeSet<&str> = levers
+            .iter()
+            .flat_map(|(_, pages)| pages.iter().copied())
+            .collect();
+        let pages = pages.iter().filter_map(|page| {
+            let path = page.strip_prefix("docs/")?;
+            let name = path.strip_prefix("results/").unwrap_or(path);
+            Some(format!("[{}]({path})", name.trim_end_matches(".md")))
+        });
+        let levers = levers.iter().map(|(spelling, _)| format!("`{spelling}`"));
+        format!(
+            "|`{variable}`|{}|{}|\n",
+            levers.collect::<Vec<_>>().join("<br>"),
+            pages.collect::<Vec<_>>().join("<br>")
+        )
+    });
+    format!(
+        "## Settings\n\n|setting|lever|measured|\n|---|---|---|\n{}\n",
+        rows.collect::<String>()
+    )
 }
 
 fn servers_of(lever: &Lever) -> String {

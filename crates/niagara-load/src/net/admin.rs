@@ -62,6 +62,16 @@ impl Admin {
         rows.map_err(|error| self.failed(sql, error))
     }
 
+    /// Runs a statement; the names of its columns, and its rows: for a statement whose columns depend on the release.
+    ///
+    /// # Errors
+    /// As [`rows`](Admin::rows).
+    pub fn table(&mut self, sql: &str) -> Result<(Vec<String>, Vec<Row>), LoadError> {
+        self.statements += 1;
+        let table = self.session.table(sql);
+        table.map_err(|error| self.failed(sql, error))
+    }
+
     /// Runs a statement as bytes, of any length that the server takes, and discards what it returns.
     ///
     /// # Errors

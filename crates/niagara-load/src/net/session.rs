@@ -329,6 +329,16 @@ impl Session {
         rows
     }
 
+    /// Runs a statement in text form and keeps the names of its columns and its rows.
+    pub(crate) fn table(&mut self, sql: &str) -> Result<(Vec<String>, Vec<Row>), SessionError> {
+        let deadline = Instant::now() + self.timeout;
+        command::query(&mut self.out, sql.as_bytes());
+        let mut reader = RowReader::new(self.capabilities).with_names();
+        let rows = self.exchange(deadline, MAX_MEMORY, |packet| reader.packet(packet))?;
+        self.warnings = reader.warnings();
+        Ok((reader.names(), rows))
+    }
+
     /// Runs a statement in text form and says what the answer was.
     pub(crate) fn answer(&mut self, sql: &[u8]) -> Result<AnswerDigest, SessionError> {
         command::query(&mut self.out, sql);

@@ -18,6 +18,8 @@ pub type Row = Vec<Option<String>>;
 pub(crate) struct RowReader {
     sequence: Sequence,
     columns: usize,
+    /// Of the columns; none where they are not wanted.
+    names: Option<Vec<String>>,
     rows: Vec<Row>,
     memory: usize,
     warnings: u16,
@@ -29,10 +31,22 @@ impl RowReader {
         RowReader {
             sequence: Sequence::new(capabilities),
             columns: 0,
+            names: None,
             rows: Vec::new(),
             memory: 0,
             warnings: 0,
         }
+    }
+
+    /// Keeps the names of columns.
+    pub(crate) fn with_names(mut self) -> Self {
+        self.names = Some(Vec::new());
+        self
+    }
+
+    /// The names of columns, where they were wanted.
+    pub(crate) fn names(self) -> Vec<String> {
+        self.names.unwrap_or_default()
     }
 
     /// Warnings that the server counted for the statement; known at the end of its answer.
@@ -52,7 +66,12 @@ impl RowReader {
                 return Ok(Some(Vec::new()));
             }
             Packet::ColumnCount => self.columns = self.sequence.count(payload)? as usize,
-            Packet::Column => self.sequence.column(),
+            Packet::Column => {
+                self.sequence.column();
+                if let Some(names) = &mut self.names {
+                    names.push(name(payload)?);
+                }
+            }
             Packet::ColumnsEnd => self.sequence.columns_end(),
             Packet::End => {
                 self.warnings = match self.sequence.ends_with_ok() {
@@ -74,6 +93,20 @@ impl RowReader {
         }
         Ok(None)
     }
+}
+
+/// The name that a column's definition gives it: after its catalogue, its database, its table and that table's own name.
+fn name(packet: &[u8]) -> Result<String, ProtocolError> {
+    let mut fields = Fields::new(packet);
+    let mut text = || {
+        let length = usize::try_from(fields.lenenc()?)
+            .map_err(|_| ProtocolError::new("a name longer than memory"))?;
+        fields.bytes(length)
+    };
+    for _ in 0..4 {
+        text()?;
+    }
+    Ok(String::from_utf8_lossy(text()?).into_owned())
 }
 
 /// The count of warnings in an OK packet, whose first byte is OK's or EOF's; 0 where a packet ends before it.
@@ -129,6 +162,19 @@ mod tests {
         assert!(row(b"\x05ab", 1).is_err());
         assert!(row(b"\x02ab", 2).is_err());
         assert!(row(b"\xfe\xff\xff\xff\xff\xff\xff\xff\xffab", 1).is_err());
+    }
+
+    #[test]
+    fn columns_have_names_on_demand() {
+        let column = b"\x03def\x01d\x01t\x01t\x02id\x02id\x0c";
+        let mut reader = RowReader::new(capability::DEPRECATE_EOF).with_names();
+        for packet in [&[1][..], column, b"\x01x"] {
+            assert_eq!(reader.packet(packet).expect("the protocol"), None);
+        }
+        let rows = reader.packet(END).expect("the protocol");
+        assert_eq!(rows, Some(vec![vec![Some("x".into())]]));
+        assert_eq!(reader.names(), ["id"]);
+        assert!(name(&column[..6]).is_err());
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
@@ -60,6 +61,10 @@ impl DumpState {
     /// Ends it: its program is told to end, and no pack is made.
     pub fn stop(&self) {
         self.is_stopped.store(true, Ordering::SeqCst);
+        self.end_process();
+    }
+
+    fn end_process(&self) {
         let process = self.process.load(Ordering::SeqCst);
         if process > 0 {
             // One that has ended by itself needs no signal.
@@ -122,7 +127,21 @@ impl Dump {
         state
             .process
             .store(i32::try_from(child.id()).unwrap_or(0), Ordering::SeqCst);
-        let written = pack.member(DUMP, |out| self.copy(&mut child, out, state));
+        let is_late = AtomicBool::new(false);
+        let written = std::thread::scope(|scope| {
+            // A program that waits for a lock writes nothing, so that nobody would look at the time.
+            let (writing, is_written) = mpsc::channel::<()>();
+            scope.spawn(|| {
+                let is_written = is_written;
+                if is_written.recv_timeout(self.limits.time) == Err(RecvTimeoutError::Timeout) {
+                    is_late.store(true, Ordering::SeqCst);
+                    state.end_process();
+                }
+            });
+            let written = pack.member(DUMP, |out| self.copy(&mut child, out, state));
+            drop(writing);
+            written
+        });
         state.process.store(0, Ordering::SeqCst);
         if written.is_err() {
             // It has nobody to write to.
@@ -133,6 +152,9 @@ impl Dump {
         // Whatever it says then is because of the signal.
         if state.is_stopped.load(Ordering::SeqCst) {
             bail!("the dump was stopped");
+        }
+        if is_late.load(Ordering::SeqCst) {
+            return Err(self.too_late());
         }
         let said = written?;
         let ended = ended.context("the dump's program is lost")?;
@@ -223,6 +245,15 @@ impl Dump {
             .map_err(|_| anyhow!("the messages of the dump's program are lost"))
     }
 
+    fn too_late(&self) -> anyhow::Error {
+        anyhow!(
+            "the dump takes longer than {} s, and its transaction keeps old rows from being purged\n\
+             remedy: see in SHOW PROCESSLIST whether it waits for a lock; --max-time for more, --rate for a faster dump, or --data for \
+             a backup",
+            self.limits.time.as_secs()
+        )
+    }
+
     /// Whether the limits hold.
     fn check(&self, bytes: u64, time: Duration) -> Result<()> {
         if bytes > self.limits.bytes {
@@ -232,11 +263,7 @@ impl Dump {
             );
         }
         if time > self.limits.time {
-            bail!(
-                "the dump takes longer than {} s, and its transaction keeps old rows from being purged\n\
-                 remedy: --max-time for more, --rate for a faster dump, or --data for a backup",
-                self.limits.time.as_secs()
-            );
+            return Err(self.too_late());
         }
         let disk = statvfs(&self.folder).context("the disk of the pack cannot be looked at")?;
         let free = disk.blocks_available() * disk.fragment_size();

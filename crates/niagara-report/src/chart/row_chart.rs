@@ -5,6 +5,9 @@ use niagara_stats::Estimate;
 
 use crate::svg::{Axis, Size, both, fit, frame, px, x_axis};
 
+/// Size of regular type that is as wide as bold type of 14 pixels, in the widest of the usual typefaces.
+const BOLD: f64 = 16.5;
+
 /// One row.
 pub struct Row {
     /// What it is.
@@ -143,18 +146,18 @@ pub(crate) fn row_chart(
 fn labels(size: Size, row: &Row, top: f64, y: f64, two_lines: bool) -> Markup {
     match (size, two_lines) {
         (Size::Wide, true) => html! {
-            text.title x="0" y=(px(top + 18.0)) { (fit(&row.title, 312.0, 14.0)) }
+            text.title x="0" y=(px(top + 18.0)) { (fit(&row.title, 312.0, BOLD)) }
             text.detail x="0" y=(px(top + 34.0)) { (fit(&row.detail, 300.0, 13.0)) }
             text.numbers x="940" y=(px(top + 18.0)) text-anchor="end" { (row.numbers) }
             text.standing x="940" y=(px(top + 34.0)) text-anchor="end" { (row.standing) }
         },
         (Size::Wide, false) => html! {
-            text.title x="0" y=(px(y + 4.5)) { (fit(&row.title, 312.0, 14.0)) }
+            text.title x="0" y=(px(y + 4.5)) { (fit(&row.title, 312.0, BOLD)) }
             text.numbers x="832" y=(px(y + 4.5)) text-anchor="end" { (row.numbers) }
             text.standing x="940" y=(px(y + 4.5)) text-anchor="end" { (row.standing) }
         },
         (Size::Narrow, _) => html! {
-            text.title x="0" y=(px(top + 15.0)) { (fit(&row.title, 356.0, 14.0)) }
+            text.title x="0" y=(px(top + 15.0)) { (fit(&row.title, 356.0, BOLD)) }
             text.numbers x="0" y=(px(top + 31.0)) { (row.numbers) }
             text.standing x="360" y=(px(top + 31.0)) text-anchor="end" { (row.standing) }
         },

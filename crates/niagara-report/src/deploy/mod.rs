@@ -1,5 +1,6 @@
 //! What a user installs: option file, systemd drop-in, and how to go about it.
 
+mod elsewhere;
 mod option_file;
 mod plugins;
 mod readme;
@@ -284,15 +285,20 @@ fn kept(ladder: &LadderSummary) -> Vec<(String, DeployRung)> {
         .collect()
 }
 
-/// Every file that [`deploy`] may make, and the two that are written beside them.
-pub const DEPLOY_FILES: [&str; 6] = [
-    README,
-    option_file::NAME,
-    unit::NAME,
-    RECIPE,
-    ARCHIVE,
-    TEXT_LIBRARY,
-];
+pub use elsewhere::{DeployPlace, deploy_elsewhere};
+
+/// Every file that [`deploy`] and [`deploy_elsewhere`] may make, and the two that are written beside them.
+pub fn deploy_files() -> impl Iterator<Item = &'static str> {
+    let files = [
+        README,
+        option_file::NAME,
+        unit::NAME,
+        RECIPE,
+        ARCHIVE,
+        TEXT_LIBRARY,
+    ];
+    files.into_iter().chain(elsewhere::FILES)
+}
 
 /// What rebuilds the server.
 pub const RECIPE: &str = "recipe.json";

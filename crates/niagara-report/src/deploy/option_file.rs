@@ -12,16 +12,21 @@ pub const LAST_NAME: &str = "zz-niagara.cnf";
 
 /// `None` when no variable is set.
 pub(crate) fn option_file(input: &DeployInput) -> Option<String> {
+    let options = options(input)?;
+    Some(format!("{}\n{options}", head(input, &input.option_path())))
+}
+
+/// The group and its lines; `None` when no variable is set.
+pub(crate) fn options(input: &DeployInput) -> Option<String> {
     if input.variant.config.is_empty() {
         return None;
     }
-    let mut out = head(input, &input.option_path());
     let group = if input.is_mariadb() {
         "mariadb"
     } else {
         "mysqld"
     };
-    out.push_str(&format!("\n[{group}]\n"));
+    let mut out = format!("[{group}]\n");
     let mut before = None;
     for (name, value) in &input.variant.config {
         let rung = input.rung_of(name);

@@ -6,6 +6,8 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use clap::Args;
+use jiff::Zoned;
+use jiff::civil::Date;
 use niagara_checkup::{Look, Request, checkup, html, read, screen};
 use niagara_lab::lever;
 use niagara_load::Transport;
@@ -48,6 +50,9 @@ pub struct CheckupArgs {
     /// How long the checkup takes
     #[arg(long = "for", value_name = "TIME", default_value = "10s", value_parser = length)]
     pub length: Duration,
+    /// The day that releases are past their end on
+    #[arg(long, value_name = "DATE", hide = true)]
+    pub today: Option<Date>,
     /// Show each lever and how the server is set
     #[arg(long)]
     pub levers: bool,
@@ -86,6 +91,7 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
     let request = Request {
         address: &address,
         transport: &endpoint.transport,
+        today: args.today.unwrap_or_else(|| Zoned::now().date()),
         length: args.length,
         stop: &stop,
     };

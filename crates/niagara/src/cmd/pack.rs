@@ -118,6 +118,10 @@ pub fn run(mut args: PackArgs) -> Result<ExitCode> {
             args.output.display()
         );
     }
+    if let Some(data) = &args.data {
+        // Before anything is captured for it.
+        DataSource::open(data)?;
+    }
     args.connect = the_server(args.address.as_deref(), args.connect)?;
     let mut target = Target::running(&args.connect)?;
     let plan = plan(&args, &mut target)?;
@@ -404,7 +408,6 @@ fn with_data_and_traffic(
     if code == interrupted() {
         return Ok(None);
     }
-    // Looked at after the capture: a backup may be prepared meanwhile.
     let data = DataSource::open(&data)?.path;
     match data.is_dir() {
         true => writer.folder(DATA_FOLDER, &data)?,
@@ -480,6 +483,7 @@ fn capture_traffic(args: PackArgs, target: Target, to: &Path) -> Result<ExitCode
         output: NewFile {
             output: to.to_owned(),
             force: true,
+            for_pack: true,
         },
         limits: args.limits,
         reading: args.reading,

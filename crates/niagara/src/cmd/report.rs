@@ -5,13 +5,14 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
 use niagara_check::fault_of;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
-    DEPLOY_ARCHIVE, DEPLOY_FILES, DeployInput, Files, Report, Sides, View, diagnosed_profiles,
-    limits_in_short, may_deploy, node_account_lines, number, wrapped,
+    DEPLOY_ARCHIVE, DeployInput, DeployPlace, Files, Report, Sides, View, deploy_elsewhere,
+    deploy_files, diagnosed_profiles, limits_in_short, may_deploy, node_account_lines, number,
+    wrapped,
 };
 use niagara_server::{Cache, file_digest};
 use niagara_store::{DeployBuild, NodeAccount, Store, Summary, TargetMachine, Warning};
@@ -51,6 +52,39 @@ pub struct ReportArgs {
     /// With --format files: memory that the server may have there, as in 64G
     #[arg(long, value_name = "SIZE", value_parser = bytes)]
     pub memory: Option<u64>,
+    /// With --format files: also what a server elsewhere is configured with
+    #[arg(long = "for", value_name = "PLACE", value_enum)]
+    pub place: Option<Place>,
+}
+
+/// Where a server runs that no option file on a host configures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Place {
+    /// Amazon RDS or Aurora: rds.sh makes a parameter group
+    Rds,
+    /// ansible.yml, a playbook
+    Ansible,
+    /// A ConfigMap, and a patch for mariadb-operator or Percona's
+    Kubernetes,
+}
+
+impl From<Place> for DeployPlace {
+    fn from(place: Place) -> DeployPlace {
+        match place {
+            Place::Rds => DeployPlace::Rds,
+            Place::Ansible => DeployPlace::Ansible,
+            Place::Kubernetes => DeployPlace::Kubernetes,
+        }
+    }
+}
+
+/// Where deploy/ goes to.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Target {
+    /// The machine.
+    pub machine: TargetMachine,
+    /// What configures the server there; none: a file on its host.
+    pub place: Option<DeployPlace>,
 }
 
 impl ReportArgs {
@@ -59,28 +93,31 @@ impl ReportArgs {
         if self.json { Format::Json } else { self.format }
     }
 
-    /// The machine that deploy/ goes to.
+    /// Where deploy/ goes to.
     ///
     /// # Errors
     /// It is told, and no deploy/ is written.
-    fn machine(&self) -> Result<TargetMachine> {
-        let machine = TargetMachine {
-            cpus: self.cpus,
-            memory: self.memory,
+    fn target(&self) -> Result<Target> {
+        let target = Target {
+            machine: TargetMachine {
+                cpus: self.cpus,
+                memory: self.memory,
+            },
+            place: self.place.map(DeployPlace::from),
         };
-        if machine != TargetMachine::default() && self.format() != Format::Files {
+        if target != Target::default() && self.format() != Format::Files {
             bail!(
-                "--cpus and --memory are for deploy/, which is not written\n\
+                "--cpus, --memory and --for are for deploy/, which is not written\n\
                  remedy: add --format files"
             );
         }
-        Ok(machine)
+        Ok(target)
     }
 }
 
 pub fn run(args: ReportArgs) -> Result<ExitCode> {
     let format = args.format();
-    let machine = args.machine()?;
+    let target = args.target()?;
     if let [first, second] = args.folders.as_slice() {
         let both = [
             (first.as_path(), opened(first)?),
@@ -123,7 +160,7 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         Format::Json => print_result(&summary, &store, &folder, Shown::Json)?,
         Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
         Format::Html => say_text!("{}", niagara_report::html(&Report::load(&store)?)),
-        Format::Files => write_files(&folder, &store, &machine)?,
+        Format::Files => write_files(&folder, &store, &target)?,
         Format::Github => print_result(&summary, &store, &folder, Shown::Github(None))?,
         Format::Openmetrics => print_result(&summary, &store, &folder, Shown::OpenMetrics)?,
         Format::Csv => {}
@@ -144,13 +181,13 @@ fn opened(folder: &Path) -> Result<Store> {
 }
 
 /// Writes report.html and report.md into the study's folder, and deploy/ where something was proven. All of it comes
-/// from the results alone, so that it can be done again at any time, and for another `machine`.
-pub fn write_files(folder: &Path, store: &Store, machine: &TargetMachine) -> Result<()> {
+/// from the results alone, so that it can be done again at any time, and for another `target`.
+pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> {
     let mut report = Report::load(store)?;
     if let Some(summary) = &mut report.summary {
         let header = summary.header_mut();
         let deployment = header.deployment.take();
-        header.deployment = deployment.map(|found| found.for_machine(machine));
+        header.deployment = deployment.map(|found| found.for_machine(&target.machine));
     }
     write(&folder.join("report.html"), &niagara_report::html(&report))?;
     write(
@@ -158,7 +195,7 @@ pub fn write_files(folder: &Path, store: &Store, machine: &TargetMachine) -> Res
         &niagara_report::markdown(&report),
     )?;
     let Some(summary) = report.summary.as_ref().filter(|s| may_deploy(s)) else {
-        return Ok(());
+        return nothing_for(target.place);
     };
     let deploy = folder.join("deploy");
     match DeployInput::of(summary) {
@@ -186,12 +223,34 @@ pub fn write_files(folder: &Path, store: &Store, machine: &TargetMachine) -> Res
             let packed = built
                 .filter(|built| recipe.is_ok_and(|packed| packed == built.recipe))
                 .map(|_| DEPLOY_ARCHIVE);
-            write_deploy(&deploy, &niagara_report::deploy(&input), packed)?;
+            let mut files = niagara_report::deploy(&input);
+            if let Some(place) = target.place {
+                let elsewhere = deploy_elsewhere(&input, place);
+                if elsewhere.is_empty() {
+                    nothing_for(target.place)?;
+                }
+                files.extend(elsewhere);
+            }
+            write_deploy(&deploy, &files, packed)?;
             write_text_library(&deploy, &input)?;
             write_archive(&deploy, &input)
         }
-        None => write_deploy(&deploy, &[], None),
+        None => {
+            write_deploy(&deploy, &[], None)?;
+            nothing_for(target.place)
+        }
     }
+}
+
+/// Says that there is nothing to write for a place, where one was named.
+fn nothing_for(place: Option<DeployPlace>) -> Result<()> {
+    if place.is_some() {
+        bail!(
+            "--for: nothing that was proven here can be set there\n\
+             remedy: leave out --for; `niagara report` shows what was found"
+        );
+    }
+    Ok(())
 }
 
 /// Puts the library beside the other files, where it is part of what is handed over.
@@ -273,7 +332,7 @@ fn write_deploy(folder: &Path, files: &[(String, String)], kept: Option<&str>) -
     for (name, content) in files {
         write(&folder.join(name), content)?;
     }
-    for name in DEPLOY_FILES {
+    for name in deploy_files() {
         if kept == Some(name) || files.iter().any(|(written, _)| written == name) {
             continue;
         }

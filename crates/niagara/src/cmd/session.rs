@@ -7,11 +7,10 @@ use anyhow::{Context, Result, bail};
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::{Answer, FleetOptions, Found, Inventory, Question, Session, StudyDescription};
 use niagara_server::{Cancel, Catalog};
-use niagara_store::TargetMachine;
 
 use crate::client;
 use crate::cmd::fleet::{fleet_options, too_many_nodes};
-use crate::cmd::report::{Shown, print_result, write_files};
+use crate::cmd::report::{Shown, Target, print_result, write_files};
 use crate::cmd::study::server_names;
 use crate::command_line::{command_line, command_of_part};
 use crate::interrupt::{exit_code, on_ctrl_c};
@@ -123,7 +122,7 @@ impl OpenSession {
         let mut written = Ok(());
         if let Found::Summary(summary) = &answered.found {
             // A page that cannot be written, as on a full disk, keeps no result from whoever waited for it.
-            written = write_files(study.folder(), study.store(), &TargetMachine::default());
+            written = write_files(study.folder(), study.store(), &Target::default());
             print_result(summary, study.store(), study.folder(), shown)?;
         }
         let mut steps = Ok(());

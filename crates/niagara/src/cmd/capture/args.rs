@@ -85,6 +85,9 @@ pub struct NewFile {
     /// Replace a file of that name
     #[arg(long)]
     pub force: bool,
+    /// It goes into a pack, and nobody will find it under its name
+    #[arg(skip)]
+    pub for_pack: bool,
 }
 
 /// What a log does not say about itself.

@@ -348,7 +348,10 @@ pub fn finish(
             sql_mode_option(&state.sql_mode)
         )
     })?;
-    summary::say_summary(&output.output, &made);
+    match output.for_pack {
+        true => summary::say_traffic(&made),
+        false => summary::say_summary(&output.output, &made),
+    }
     std::fs::remove_file(state_file)
         .with_context(|| format!("cannot remove {}", state_file.display()))?;
     let code = import::loss_code(&made, reading.max_loss);

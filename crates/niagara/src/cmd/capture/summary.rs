@@ -27,6 +27,17 @@ pub fn say_summary(path: &Path, summary: &Summary) {
     );
 }
 
+/// What a capture has that goes into a pack.
+pub fn say_traffic(summary: &Summary) {
+    say!(
+        "traffic: {} of {} in {}",
+        counted(summary.statements, "statement"),
+        counted(summary.sessions, "session"),
+        span(summary)
+    );
+    say_dropped(summary);
+}
+
 /// How long the capture is.
 pub fn span(summary: &Summary) -> String {
     match (summary.first_us, summary.last_us) {

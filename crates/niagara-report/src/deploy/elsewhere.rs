@@ -1,0 +1,127 @@
+//! The same variant for servers that no option file on a host configures: parameter groups, Ansible, Kubernetes.
+
+mod ansible;
+mod kubernetes;
+mod rds;
+
+use super::{DeployInput, comment};
+
+/// Where the server runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DeployPlace {
+    /// Amazon RDS or Aurora: a script that makes a parameter group.
+    Rds,
+    /// Hosts that Ansible configures: a playbook.
+    Ansible,
+    /// Kubernetes: a ConfigMap and a patch for an operator.
+    Kubernetes,
+}
+
+/// What only the machine's administrator can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Means {
+    /// Variables alone.
+    Variables,
+    /// Variables, the unit, packages.
+    Host,
+}
+
+/// The files that it adds to `deploy/`: name and content.
+pub fn deploy_elsewhere(input: &DeployInput, place: DeployPlace) -> Vec<(String, String)> {
+    let files = match place {
+        DeployPlace::Rds => vec![(rds::NAME, rds::script(input))],
+        DeployPlace::Ansible => vec![(ansible::NAME, ansible::playbook(input))],
+        DeployPlace::Kubernetes => kubernetes::files(input),
+    };
+    let files = files.into_iter();
+    files
+        .filter_map(|(name, text)| Some((name.to_owned(), text?)))
+        .collect()
+}
+
+/// Every file that [`deploy_elsewhere`] may make.
+pub(super) const FILES: [&str; 5] = [
+    rds::NAME,
+    ansible::NAME,
+    kubernetes::CONFIG_MAP,
+    kubernetes::MARIADB_OPERATOR,
+    kubernetes::PERCONA_OPERATOR,
+];
+
+/// What a file begins with.
+fn head(input: &DeployInput, steps: &str, left_out: &[String]) -> String {
+    let mut text = format!(
+        "Found by Niagara for {}.\n{}\n",
+        input.server, input.evidence
+    );
+    if let Some(risk) = &input.risk {
+        text.push_str(&format!("Risk: {risk}\n"));
+    }
+    text.push_str(&format!("\n{steps}\n"));
+    if !left_out.is_empty() {
+        text.push_str("\nPart of what was measured, and not in this file:\n");
+        text.extend(left_out.iter().map(|one| format!("- {one}\n")));
+        text.push_str("Without these the gain is another one: measure again without them.\n");
+    }
+    comment(text.trim_end())
+}
+
+/// The parts of a variant that these means do not reach.
+fn left_out(input: &DeployInput, means: Means) -> Vec<String> {
+    let variant = &input.variant;
+    let mut parts = Vec::new();
+    let mut part = |is_there: bool, text: String| {
+        if is_there {
+            parts.push(text);
+        }
+    };
+    part(
+        variant.transport == "unix",
+        "the Unix socket: a setting of the application".to_owned(),
+    );
+    part(
+        variant.built.is_some(),
+        "the built server: README.md has its steps".to_owned(),
+    );
+    if let Some(engine) = &variant.engine {
+        part(true, format!("the tables' engine {engine}: ALTER TABLE"));
+    }
+    let by_hand = variant.host_steps.iter().chain(&variant.steps);
+    for step in by_hand {
+        part(true, format!("by hand: {}", step.replace('\n', " ")));
+    }
+    if let Some(pages) = &variant.huge_pages {
+        part(true, format!("huge pages: {}", pages.replace('\n', " ")));
+    }
+    if means == Means::Host {
+        return parts;
+    }
+    if let Some(malloc) = &variant.malloc {
+        parts.push(format!("the malloc {}", malloc.name));
+    }
+    for name in variant.environment.keys() {
+        parts.push(format!("the environment variable {name}"));
+    }
+    if variant.huge_text {
+        parts.push("the server's text on huge pages".to_owned());
+    }
+    if let Some(cpus) = &variant.server_cpus {
+        parts.push(format!("the CPUs {cpus}"));
+    }
+    if let Some(policy) = &variant.scheduling {
+        parts.push(format!("the scheduling policy {policy}"));
+    }
+    if let Some(nice) = variant.nice {
+        parts.push(format!("the niceness {nice}"));
+    }
+    parts
+}
+
+/// Text with each line moved to the right.
+fn indented(text: &str, by: usize) -> String {
+    let lines = text.lines().map(|line| match line.is_empty() {
+        true => "\n".to_owned(),
+        false => format!("{:by$}{line}\n", ""),
+    });
+    lines.collect()
+}
