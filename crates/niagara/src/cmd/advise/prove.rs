@@ -203,6 +203,9 @@ fn trial(found: &Comparison) -> Trial {
         p99: found.latency_p99,
         duels: found.throughput.duels,
         other_answers: replay.map_or_else(Vec::new, |replay| replay.answers.clone()),
+        poor_replay: replay
+            .filter(|replay| !replay.is_good)
+            .map(|replay| replay.verdict.clone()),
     }
 }
 
