@@ -3,6 +3,7 @@
 mod option_file;
 mod plugins;
 mod readme;
+mod statements;
 mod unit;
 
 use std::path::Path;
@@ -81,6 +82,15 @@ impl DeployInput {
                     ..DeployRung::default()
                 };
                 vec![(confirmed.title.clone(), rung)]
+            }
+            Summary::Compare(compare) if !variant.rewrites.is_empty() => {
+                let found = &compare.comparison;
+                let rung = DeployRung {
+                    title: found.b.clone(),
+                    effect: claim_effect(found),
+                    ..DeployRung::default()
+                };
+                vec![(found.b.clone(), rung)]
             }
             Summary::Compare(_) | Summary::Sweep(_) => return None,
         };
@@ -285,13 +295,17 @@ fn kept(ladder: &LadderSummary) -> Vec<(String, DeployRung)> {
 }
 
 /// Every file that [`deploy`] may make, and the two that are written beside them.
-pub const DEPLOY_FILES: [&str; 6] = [
+pub const DEPLOY_FILES: [&str; 10] = [
     README,
     option_file::NAME,
     unit::NAME,
     RECIPE,
     ARCHIVE,
     TEXT_LIBRARY,
+    statements::SCHEMA,
+    statements::UNDO,
+    statements::PROXYSQL,
+    statements::STATEMENTS,
 ];
 
 /// What rebuilds the server.
@@ -319,6 +333,7 @@ pub fn deploy(input: &DeployInput) -> Vec<(String, String)> {
     let mut files = vec![(README.to_owned(), readme::readme(input))];
     files.extend(option_file::option_file(input).map(|text| (option_file::NAME.to_owned(), text)));
     files.extend(unit::unit(input).map(|text| (unit::NAME.to_owned(), text)));
+    files.extend(statements::files(input));
     let built = input.variant.built.as_ref();
     files.extend(built.map(|built| (RECIPE.to_owned(), built.recipe.clone())));
     files
