@@ -3,7 +3,8 @@
 mod common;
 
 use anyhow::Result;
-use common::{INDEXES, LEDGER, REPORTS, SHOP, Schema, Shop, shop_statements};
+use common::schemas::{LEDGER, REPORTS};
+use common::{INDEXES, SHOP, Schema, Shop, shop_statements};
 use niagara_queries::{Advice, Fate, report, schema, words};
 
 /// Servers of both families.

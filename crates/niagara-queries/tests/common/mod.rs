@@ -2,7 +2,7 @@
 //! slow log.
 #![allow(dead_code)]
 
-mod schemas;
+pub mod schemas;
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -113,8 +113,6 @@ fn rows() -> Vec<String> {
         ),
     ]
 }
-
-pub use schemas::{LEDGER, REPORTS};
 
 /// Table, name, and the clause that makes it again, of a secondary index that enforces nothing.
 pub type PlantedIndex = (&'static str, &'static str, &'static str);

@@ -6,14 +6,14 @@ use super::Schema;
 pub const REPORTS: Schema = Schema {
     tables: &[
         "CREATE TABLE digit (n INT PRIMARY KEY)",
-        "CREATE TABLE brand_product (id INT PRIMARY KEY, brand VARCHAR(20), name VARCHAR(40), KEY by_brand (brand))",
+        "CREATE TABLE brand_product (id INT PRIMARY KEY, brand VARCHAR(20), name VARCHAR(40), KEY by_brand (brand, name))",
         "CREATE TABLE sale (id INT PRIMARY KEY AUTO_INCREMENT, day DATE NOT NULL, shop INT NOT NULL, product_id INT NOT NULL, \
          quantity INT NOT NULL, amount DECIMAL(10,2) NOT NULL, note VARCHAR(100), KEY by_day (day, shop, amount), \
          KEY by_shop (shop, day, quantity, amount), KEY by_product (product_id, day, quantity, amount))",
     ],
     rows: report_rows,
     indexes: &[
-        ("brand_product", "by_brand", "ADD INDEX by_brand (brand)"),
+        ("brand_product", "by_brand", "ADD INDEX by_brand (brand, name)"),
         ("sale", "by_day", "ADD INDEX by_day (day, shop, amount)"),
         (
             "sale",
