@@ -130,6 +130,7 @@ test-fleet: setup-fleet ## Studies on a Slurm cluster that is started on this ma
 test-queries: ## Each index of a schema taken away alone and proposed again, on both families; 2,000 digests on 300 tables: some minutes
 	scripts/fetch-test-servers mariadb-10.5 mysql-5.7.22
 	$(CARGO) test --locked -p niagara-queries --test planted --test scale --test old_servers -- --include-ignored --nocapture --test-threads 1
+	$(CARGO) test --locked -p niagara --test advise -- --ignored
 
 test-check: build ## Checks packaged servers wholly, beside themselves (some minutes each): make test-check NAMES=mariadb-10.11
 	for name in $(NAMES); do $(NIAGARA) server check $$name || exit 1; done

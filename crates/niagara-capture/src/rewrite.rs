@@ -297,6 +297,86 @@ pub fn numbered(text: &[u8]) -> String {
     String::from_utf8_lossy(&out).trim().to_owned()
 }
 
+/// A rule for a proxy that rewrites statements by a regular expression: `match_pattern` and `replace_pattern` of ProxySQL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProxyRule {
+    /// Matches the captured statement with any literals; each literal is a group.
+    pub pattern: String,
+    /// What takes its place; `\1` is the first literal.
+    pub replacement: String,
+}
+
+/// The highest number that a replacement can refer to.
+const MAX_GROUP: usize = 9;
+/// A literal as a client may write it: quoted, with or without what says its character set, or a number, with its sign.
+const LITERAL_PATTERN: &str = r#"(?:[_\w]*'(?:[^'\\]|\\.|'')*'|"(?:[^"\\]|\\.|"")*"|[-+]?[\w.]+)"#;
+/// Comments are matched whatever they say.
+const COMMENT_PATTERN: &str = r"\s*(?:/\*.*?\*/)?\s*";
+
+/// The rule that sends `statement` in place of statements such as the captured one; none where a proxy cannot refer to a literal.
+pub fn proxy_rule(captured: &[u8], statement: &str) -> Option<ProxyRule> {
+    let mut replacement = String::new();
+    for piece in pieces(statement) {
+        match piece {
+            Piece::Text(text) => {
+                replacement += &String::from_utf8_lossy(text).replace('\\', r"\\");
+            }
+            Piece::Literal(number) if number <= MAX_GROUP => {
+                replacement += &format!(r"\{number}");
+            }
+            Piece::Literal(_) => return None,
+        }
+    }
+    let mut cut = Cut::default();
+    cut.read(captured, SqlMode::default());
+    let skeleton = cut.skeleton.as_slice();
+    let mut pattern = String::from("^\\s*");
+    let mut from = 0;
+    for (at, mark) in marks(skeleton) {
+        let sign = match mark {
+            LITERAL => sign_before(&skeleton[..at]),
+            _ => None,
+        };
+        pattern += &escaped(&skeleton[from..sign.unwrap_or(at)]);
+        let in_parentheses = skeleton[..at].trim_ascii_end().ends_with(b"(")
+            && skeleton[at + 1..].trim_ascii_start().starts_with(b")");
+        pattern += &match (mark, in_parentheses) {
+            (LITERAL, false) => format!("({LITERAL_PATTERN})"),
+            (LITERAL, true) => format!(r"({LITERAL_PATTERN}(?:\s*,\s*{LITERAL_PATTERN})*)"),
+            _ => COMMENT_PATTERN.to_owned(),
+        };
+        from = at + 1;
+    }
+    pattern += &escaped(skeleton[from..].trim_ascii_end());
+    pattern += "\\s*;?\\s*$";
+    Some(ProxyRule {
+        pattern,
+        replacement,
+    })
+}
+
+/// A part of a statement as a regular expression that takes any white space.
+fn escaped(text: &[u8]) -> String {
+    let text = String::from_utf8_lossy(text);
+    let mut out = String::new();
+    let mut is_space = false;
+    for c in text.trim_end_matches(';').chars() {
+        if c.is_ascii_whitespace() {
+            if !is_space {
+                out += r"\s+";
+            }
+            is_space = true;
+            continue;
+        }
+        is_space = false;
+        if r"\.+*?()|[]{}^$".contains(c) {
+            out.push('\\');
+        }
+        out.push(c);
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -322,6 +402,28 @@ mod tests {
         }
         assert_eq!(rewritten(captured, "SELECT ?5"), Err(5));
         assert_eq!(rewritten(captured, "SELECT ?0"), Err(0));
+    }
+
+    #[test]
+    fn a_proxy_refers_to_literals_by_groups() {
+        let captured = b"SELECT a.b FROM t WHERE c = -5 AND d IN (1, 2) AND e = 'x' LIMIT 10;";
+        let rule = proxy_rule(
+            captured,
+            "SELECT a.b FROM t FORCE INDEX (i) WHERE e = ?3 AND c = ?1 AND d IN (?2) LIMIT ?4",
+        )
+        .expect("a rule");
+        assert!(
+            rule.pattern
+                .starts_with(r"^\s*SELECT\s+a\.b\s+FROM\s+t\s+WHERE\s+c\s+=\s+("),
+            "{}",
+            rule.pattern
+        );
+        assert!(rule.pattern.ends_with(r"\s*;?\s*$"));
+        assert_eq!(
+            rule.replacement,
+            r"SELECT a.b FROM t FORCE INDEX (i) WHERE e = \3 AND c = \1 AND d IN (\2) LIMIT \4"
+        );
+        assert_eq!(proxy_rule(captured, "SELECT ?10"), None);
     }
 
     #[test]

@@ -28,7 +28,7 @@ pub use folded::{Folded, Frame, Place};
 pub use function_names::Names;
 pub use layer::{Layer, Layers};
 pub use limit::{Evidence, FoundLimit, Limit, Only, Seen, diagnose, limits};
-pub use result::{Profile, StoredProfile};
+pub use result::{HeavyStatement, Profile, StoredProfile};
 pub use view::{
     AllocationProbe, AllocationView, CpuSamples, CpuView, FREQUENCY, OffCpu, OffCpuView,
     SyscallCounts, SyscallView, Syscalls,

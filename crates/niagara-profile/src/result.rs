@@ -44,6 +44,8 @@ pub struct Profile {
     pub costs: Vec<Cost>,
     /// How much each of the server's status counters grew per query.
     pub status_per_query: BTreeMap<String, f64>,
+    /// Statements of a captured load that read far more than they return, by their share.
+    pub statements: Vec<HeavyStatement>,
     /// What could not be seen here, and how to see it.
     pub missing: Vec<String>,
     /// Where the names of functions came from.
@@ -54,6 +56,21 @@ pub struct Profile {
     /// Stacks of what was waited for, in seconds.
     #[serde(skip)]
     pub off_cpu_stacks: Folded,
+}
+
+/// A statement that reads far more rows than it returns, as the capture has it.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeavyStatement {
+    /// The digest's number.
+    pub digest: String,
+    /// Its text, without literals.
+    pub text: String,
+    /// Its share of the captured time, 0 to 1.
+    pub share: f64,
+    /// Rows that an execution reads.
+    pub rows_examined: f64,
+    /// Rows that an execution returns or changes.
+    pub rows_returned: f64,
 }
 
 /// A profile with its stacks, as it is kept among results.

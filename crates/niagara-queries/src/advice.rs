@@ -14,9 +14,9 @@ use crate::catalog::{Abilities, Catalog, Table, TableName, ValueKind, quote};
 use crate::cause::Cause;
 use crate::copy::DataCopy;
 use crate::observe::{Deadline, FreshStatistics, Observed, Selection, observe, refresh_statistics};
-use crate::plan::TableAccess;
+use crate::plan::Plan;
 use crate::proof::Proof;
-use crate::screen::{Fate, Judged, Limits, Screened, screen};
+use crate::screen::{Effect, Fate, Judged, Limits, Screened, screen};
 use crate::statement::NotUnderstood;
 use crate::work::Work;
 
@@ -117,8 +117,8 @@ pub struct DigestAdvice {
     pub was_cut: bool,
     /// Why it costs what it costs, the most important first.
     pub causes: Vec<Cause>,
-    /// Its tables in its plan.
-    pub plan: Vec<TableAccess>,
+    /// How the server executes it before; none where it does not say.
+    pub plan: Option<Plan>,
     /// Why it has no structure.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub not_understood: Option<NotUnderstood>,
@@ -150,6 +150,12 @@ impl Advice {
     pub fn leading(&self) -> Option<&DigestAdvice> {
         let mut far_more = self.digests.iter().filter(|one| one.reads_far_more());
         far_more.next().filter(|_| self.finding.digests > 0)
+    }
+
+    /// What the set does to a digest; none where its work stays the same.
+    pub fn effect(&self, digest: &str) -> Option<&Effect> {
+        let mut effects = self.screened.effects.iter();
+        effects.find(|effect| effect.digest == digest)
     }
 
     /// The share of the counted work that the set takes away, 0 to 1.
@@ -197,6 +203,11 @@ pub enum Caution {
     ProvenTogether {
         /// How many.
         indexes: usize,
+    },
+    /// The set is proven by a replay that is not like the capture.
+    PoorReplay {
+        /// What the replay says of itself.
+        verdict: String,
     },
     /// No duels could be had.
     ProofFailed {
@@ -327,7 +338,7 @@ fn describe(one: &Observed) -> DigestAdvice {
         counted: one.counted,
         was_cut: one.was_cut,
         causes: one.causes.clone(),
-        plan: one.plan.clone().map(|plan| plan.tables).unwrap_or_default(),
+        plan: one.plan.clone(),
         not_understood: one
             .not_understood
             .clone()
@@ -359,7 +370,7 @@ fn finding(digests: &[DigestAdvice], info: &Info) -> Finding {
     let all: Vec<&DigestAdvice> = digests.iter().collect();
     // One that has most of it alone is named alone.
     let named = match &reads_far_more[..] {
-        [first, ..] if first.share >= 0.5 => vec![*first],
+        [first, others @ ..] if first.share >= 0.5 && first.share > share(others) => vec![*first],
         _ => reads_far_more,
     };
     let spoken_of = if named.is_empty() { &all } else { &named };

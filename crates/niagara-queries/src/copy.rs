@@ -18,6 +18,9 @@ use crate::work::{Counted, Counter, Work};
 const DDL_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 /// Rows that the cost of an index entry is counted by.
 const PROBED_ROWS: u64 = 20;
+/// Times that a cheap statement is executed until two counts agree, at most; and the work below which it is cheap.
+const EXECUTIONS: usize = 5;
+const CHEAP: f64 = 20_000.0;
 /// ER_WRONG_FIELD_WITH_GROUP, ER_MIX_OF_GROUP_FUNC_AND_FIELDS: a mode that the application's sessions may not have.
 const GROUPING: [u16; 2] = [1055, 1140];
 
@@ -145,6 +148,24 @@ impl DataCopy {
     /// It refuses the statement.
     pub(crate) fn count(&mut self, database: &str, sql: &str) -> Result<Counted, LoadError> {
         self.within(database)?;
+        let mut least = self.count_once(sql)?;
+        // The server's own threads read pages, too: purge after an index was built. What it counts twice is the statement's.
+        for _ in 1..EXECUTIONS {
+            if least.was_cut || least.work.total() > CHEAP {
+                break;
+            }
+            let again = self.count_once(sql)?;
+            if again.work.total() == least.work.total() {
+                break;
+            }
+            if again.work.total() < least.work.total() {
+                least = again;
+            }
+        }
+        Ok(least)
+    }
+
+    fn count_once(&mut self, sql: &str) -> Result<Counted, LoadError> {
         let counter = &self.counter;
         match counter.count(&mut self.reader, sql) {
             Err(error)

@@ -24,9 +24,10 @@ mod statement;
 pub mod words;
 mod work;
 
-pub use advice::{Advice, Request, advise};
+pub use advice::{Advice, DigestAdvice, Request, advise};
 pub use copy::DataCopy;
 pub use observe::{Deadline, PlannedDigest, Selection, observe, plans, refresh_statistics};
 pub use plan::{Access, Plan, TableAccess};
 pub use proof::{DigestTrial, IndexTrial, Proof, Trial};
-pub use screen::{Fate, Limits};
+pub use screen::{Effect, Fate, Judged, Limits};
+pub use work::Work;

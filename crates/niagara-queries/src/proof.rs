@@ -21,6 +21,9 @@ pub struct Trial {
     pub duels: usize,
     /// Statements that were answered otherwise, in words.
     pub other_answers: Vec<String>,
+    /// Why the replay is not good enough to decide by, in words; none where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub poor_replay: Option<String>,
 }
 
 impl Trial {
@@ -111,6 +114,8 @@ impl Advice {
             }
             let table = one.candidate.table.to_string();
             if let Some(fate) = proof.against(&table, &one.candidate.name) {
+                // The set takes more work without it: `saves` is what it would lose.
+                self.screened.work_after += one.saves - one.costs;
                 one.fate = fate;
             }
         }
@@ -121,6 +126,10 @@ impl Advice {
         if proof.set.pays() && untried > 0 {
             self.cautions
                 .push(Caution::ProvenTogether { indexes: untried });
+        }
+        if let (true, Some(verdict)) = (proof.set.pays(), &proof.set.poor_replay) {
+            let verdict = verdict.clone();
+            self.cautions.push(Caution::PoorReplay { verdict });
         }
         self.proof = Some(proof);
     }
@@ -144,6 +153,7 @@ mod tests {
             p99: None,
             duels: 8,
             other_answers: Vec::new(),
+            poor_replay: None,
         }
     }
 

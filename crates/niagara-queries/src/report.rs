@@ -6,6 +6,7 @@ use niagara_stats::Estimate;
 
 use crate::advice::{Advice, DigestAdvice};
 use crate::catalog::parts_in_words;
+use crate::schema;
 use crate::screen::Fate;
 use crate::words::{application_remedy, bytes, counted, headline, interval, number, percent, span};
 
@@ -32,14 +33,18 @@ pub fn text(advice: &Advice, folder: Option<&str>) -> String {
     for caution in &advice.cautions {
         let _ = writeln!(out, "{caution}");
     }
-    match folder {
-        Some(folder) => {
+    if let Some(folder) = folder {
+        let _ = writeln!(out, "report:  {folder}/report.html");
+    }
+    match (folder, schema::is_empty(advice)) {
+        (_, true) => out.push_str("deploy:  nothing, for there is nothing to hand over\n"),
+        (Some(folder), false) => {
             let _ = writeln!(
                 out,
-                "{folder}: schema.sql, undo.sql, watch.sql, advice.json. Niagara applies nothing."
+                "deploy:  {folder}/deploy: schema.sql, undo.sql, watch.sql. Niagara applies nothing."
             );
         }
-        None => out.push_str("No schema.sql: there is nothing to hand over.\n"),
+        (None, false) => {}
     }
     out
 }

@@ -21,18 +21,44 @@ pub fn files(advice: &Advice) -> Vec<(&'static str, String)> {
 pub fn set_statements(advice: &Advice) -> Vec<(String, String, String)> {
     let chosen = advice.screened.chosen().map(|one| {
         let candidate = &one.candidate;
-        let statement = format!(
-            "ALTER TABLE {} {}",
-            candidate.table.quoted(),
-            candidate.add_clause()
-        );
-        (
-            candidate.table.to_string(),
-            candidate.name.clone(),
-            statement,
-        )
+        let name = candidate.name.clone();
+        (candidate.table.to_string(), name, statement_of(one))
     });
     chosen.collect()
+}
+
+fn statement_of(one: &Judged) -> String {
+    format!(
+        "ALTER TABLE {} {}{}",
+        one.candidate.table.quoted(),
+        one.candidate.add_clause(),
+        online(one.online)
+    )
+}
+
+/// The statements that take the set back, in the order of [`set_statements`].
+pub fn set_undo(advice: &Advice) -> Vec<String> {
+    advice.screened.chosen().map(drop_of).collect()
+}
+
+/// Why the set is there, and what it took to build on the copy.
+pub fn set_in_words(advice: &Advice) -> String {
+    let chosen = || advice.screened.chosen();
+    let seconds = chosen().filter_map(|one| one.build_seconds).sum();
+    let space = chosen().filter_map(|one| one.bytes).sum();
+    format!(
+        "Counting on a copy of the data has chosen these indexes for the statements of the capture. Building them took {} there, and they take {}.",
+        span(seconds),
+        bytes(space)
+    )
+}
+
+fn drop_of(one: &Judged) -> String {
+    format!(
+        "ALTER TABLE {} DROP INDEX {}",
+        one.candidate.table.quoted(),
+        quote(&one.candidate.name)
+    )
 }
 
 /// Whether there is anything to hand over.
@@ -76,14 +102,10 @@ fn schema(advice: &Advice) -> String {
     for one in advice.screened.chosen() {
         out.push('\n');
         out.push_str(&why(advice, one));
-        let _ = writeln!(
-            out,
-            "ALTER TABLE {} {}{};",
-            one.candidate.table.quoted(),
-            one.candidate.add_clause(),
-            online(one.online)
-        );
-        out.push_str(&large_table(one));
+        let _ = writeln!(out, "{};", statement_of(one));
+        for line in large_table(&statement_of(one)) {
+            out.push_str(&comment(&line));
+        }
     }
     for drop in &advice.screened.drops {
         out.push('\n');
@@ -155,20 +177,54 @@ fn why(advice: &Advice, one: &Judged) -> String {
     out
 }
 
-/// The tools for tables that are too large, or too busy, for ALTER TABLE.
-fn large_table(one: &Judged) -> String {
-    let table = &one.candidate.table;
-    let add = one.candidate.add_clause().replace('`', "");
-    let mut out = comment("for a large live table, one of:");
-    out.push_str(&comment(&format!(
-        "  gh-ost --database={} --table={} --alter='{add}' --execute",
-        table.database, table.table
-    )));
-    out.push_str(&comment(&format!(
-        "  pt-online-schema-change --alter '{add}' D={},t={} --execute",
-        table.database, table.table
-    )));
-    out
+/// What a statement ends with that tools for large tables must not be given.
+const ALTER_OPTIONS: [&str; 2] = [", ALGORITHM=INPLACE", ", LOCK=NONE"];
+
+/// The tools for tables that are too large, or too busy, for a statement of the form `ALTER TABLE name clauses`, a line each; none for
+/// other statements.
+pub fn large_table(statement: &str) -> Vec<String> {
+    let Some((names, clauses)) = altered(statement) else {
+        return Vec::new();
+    };
+    let mut alter = clauses.to_owned();
+    for option in ALTER_OPTIONS {
+        alter = alter.replace(option, "");
+    }
+    // Within a shell's quotes there are neither of these.
+    let alter = alter.replace('`', "").replace('\'', "'\\''");
+    let (database, table) = match &names[..] {
+        [database, table] => (database.as_str(), table.as_str()),
+        [table] => ("DATABASE", table.as_str()),
+        _ => return Vec::new(),
+    };
+    vec![
+        "for a large live table, one of:".to_owned(),
+        format!("  gh-ost --database={database} --table={table} --alter='{alter}' --execute"),
+        format!("  pt-online-schema-change --alter '{alter}' D={database},t={table} --execute"),
+    ]
+}
+
+/// The names of the table that `ALTER TABLE` changes, and what stands behind them.
+fn altered(statement: &str) -> Option<(Vec<String>, &str)> {
+    const BEGINNING: &str = "alter table ";
+    let head = statement.get(..BEGINNING.len())?;
+    let mut rest = statement.get(BEGINNING.len()..)?.trim_start();
+    if !head.eq_ignore_ascii_case(BEGINNING) {
+        return None;
+    }
+    let mut names = Vec::new();
+    loop {
+        let end = match rest.strip_prefix('`') {
+            Some(quoted) => quoted.find('`')? + 2,
+            None => rest.find(|c: char| c.is_whitespace() || c == '.')?,
+        };
+        names.push(rest[..end].trim_matches('`').to_owned());
+        rest = &rest[end..];
+        match rest.strip_prefix('.') {
+            Some(next) => rest = next,
+            None => return Some((names, rest.trim())),
+        }
+    }
 }
 
 /// What nothing uses is hidden first, where the server hides indexes: to show it again takes no time.
@@ -218,12 +274,7 @@ fn undo(advice: &Advice) -> String {
     }
     let chosen: Vec<&Judged> = advice.screened.chosen().collect();
     for one in chosen.into_iter().rev() {
-        let _ = writeln!(
-            out,
-            "ALTER TABLE {} DROP INDEX {};",
-            one.candidate.table.quoted(),
-            quote(&one.candidate.name)
-        );
+        let _ = writeln!(out, "{};", drop_of(one));
     }
     out
 }
@@ -256,4 +307,31 @@ fn watch(advice: &Advice) -> String {
         out.push_str(&comment(&format!("  {}", digest.text)));
     }
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tools_for_large_tables_get_names_and_clauses() {
+        let statement = "ALTER TABLE `shop`.`order line` ADD INDEX `i` (`a`, `b`), ALGORITHM=INPLACE, LOCK=NONE";
+        let lines = large_table(statement);
+        assert_eq!(
+            lines[1],
+            "  gh-ost --database=shop --table=order line --alter='ADD INDEX i (a, b)' --execute"
+        );
+        assert!(
+            large_table("alter table t add index i (a)")[2].ends_with("D=DATABASE,t=t --execute")
+        );
+        for other in [
+            "ANALYZE TABLE t",
+            "",
+            "ALTER TABLE",
+            "ALTER TABLE `t",
+            "alter tablé",
+        ] {
+            assert!(large_table(other).is_empty(), "{other}");
+        }
+    }
 }

@@ -12,6 +12,7 @@ use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
 use crate::cause::Cause;
 use crate::copy::{Built, DataCopy};
 use crate::observe::{Change, Deadline, Executable, Observed, refusal};
+use crate::plan::Plan;
 use crate::statement::Kind;
 use crate::work::Work;
 
@@ -114,6 +115,9 @@ pub struct Effect {
     pub before: Work,
     /// Mean work with the set.
     pub after: Work,
+    /// How the server executes it with the set; none where it does not say.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub plan: Option<Plan>,
 }
 
 /// What counting says.
@@ -235,6 +239,7 @@ pub fn screen(
                 digest: digest.observed.info.digest.clone(),
                 before: digest.base,
                 after: digest.now,
+                plan: plan(screen.copy, digest)?,
             });
         }
         if after > before * SLOWER + 1.0 {
@@ -625,6 +630,14 @@ fn uses(copy: &mut DataCopy, digest: &Judging<'_>, table: &TableName, index: &st
         }
     }
     Ok(false)
+}
+
+/// How the server executes the first sample.
+fn plan(copy: &mut DataCopy, digest: &Judging<'_>) -> Result<Option<Plan>> {
+    let Some(one) = digest.executables.first() else {
+        return Ok(None);
+    };
+    Ok(refusal(copy.plan(&one.database, &one.sql))?.ok())
 }
 
 /// Mean work of the samples; none where none could be counted.

@@ -5,15 +5,16 @@ use std::fmt;
 use niagara_stats::Estimate;
 
 use crate::advice::{Advice, Caution, Finding, StatisticsAdvice, TableAdvice};
-use crate::candidate::{DropReason, KeptReason, NotTriedReason, Purpose};
-use crate::catalog::ValueKind;
+use crate::candidate::{Candidate, DropReason, KeptReason, NotTried, NotTriedReason, Purpose};
+use crate::catalog::{ValueKind, parts_in_words};
 use crate::cause::Cause;
+use crate::plan::Access;
 use crate::proof::Proof;
 use crate::screen::{Fate, Screened};
 use crate::statement::NotUnderstood;
 
 /// A number for people: three digits, thousands apart.
-pub(crate) fn number(value: f64) -> String {
+pub fn number(value: f64) -> String {
     if value.abs() < 10.0 && value.fract().abs() > 0.05 {
         return format!("{value:.1}");
     }
@@ -32,7 +33,7 @@ pub(crate) fn number(value: f64) -> String {
 }
 
 /// A share for people.
-pub(crate) fn percent(share: f64) -> String {
+pub fn percent(share: f64) -> String {
     match share {
         share if share > 0.985 && share < 1.0 => {
             format!("{:.1} %", (share * 1000.0).floor() / 10.0)
@@ -43,7 +44,7 @@ pub(crate) fn percent(share: f64) -> String {
 }
 
 /// Bytes for people.
-pub(crate) fn bytes(bytes: u64) -> String {
+pub fn bytes(bytes: u64) -> String {
     match bytes {
         bytes if bytes >= 10 << 30 => format!("{} GB", bytes >> 30),
         bytes if bytes >= 1 << 20 => format!("{:.1} MB", bytes as f64 / f64::from(1 << 20)),
@@ -195,7 +196,7 @@ impl fmt::Display for Cause {
 }
 
 /// What the application may change, where it is the one to change something; none where an index is the remedy.
-pub(crate) fn application_remedy(cause: &Cause) -> Option<String> {
+pub fn application_remedy(cause: &Cause) -> Option<String> {
     match cause {
         Cause::Conversion {
             column, from, to, ..
@@ -237,6 +238,35 @@ pub(crate) fn application_remedy(cause: &Cause) -> Option<String> {
         | Cause::TemporaryTable { .. }
         | Cause::StaleStatistics { .. }
         | Cause::ReadsEverything { .. } => None,
+    }
+}
+
+impl fmt::Display for Access {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Scan => "whole table",
+            Self::IndexScan => "whole index",
+            Self::Range => "range of an index",
+            Self::Lookup => "lookup by index",
+            Self::UniqueLookup => "one row by a unique index",
+            Self::Merge => "several indexes merged",
+            Self::Words => "full-text index",
+            Self::Other => "otherwise",
+        })
+    }
+}
+
+/// `shop.customer(email)`.
+impl fmt::Display for Candidate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.table, parts_in_words(&self.parts))
+    }
+}
+
+/// `shop.customer(email)`.
+impl fmt::Display for NotTried {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.table, parts_in_words(&self.parts))
     }
 }
 
@@ -343,6 +373,10 @@ impl fmt::Display for Caution {
                 "{} of the set are proven together with the others, not alone: a longer --budget leaves each out in turn.",
                 counted(*indexes as u64, "index")
             ),
+            Self::PoorReplay { verdict } => write!(
+                f,
+                "The duels are not of the captured traffic alone: {verdict}. Take the data from the capture's beginning."
+            ),
             Self::ProofFailed { error } => write!(f, "The set is not proven: no duels could be had: {error}"),
             Self::OutOfTime => f.write_str("The budget ended before every candidate was judged: a longer --budget judges the rest."),
             Self::ShortCapture { seconds } => write!(
@@ -371,7 +405,7 @@ impl fmt::Display for Caution {
 }
 
 /// A time for people.
-pub(crate) fn span(seconds: f64) -> String {
+pub fn span(seconds: f64) -> String {
     match seconds {
         seconds if seconds >= 7200.0 => format!("{:.0} hours", seconds / 3600.0),
         seconds if seconds >= 120.0 => format!("{:.0} minutes", seconds / 60.0),
@@ -405,7 +439,7 @@ impl fmt::Display for TableAdvice {
 }
 
 /// `1 index`, `3 indexes`.
-pub(crate) fn counted(count: u64, one: &str) -> String {
+pub fn counted(count: u64, one: &str) -> String {
     match (count, one) {
         (1, _) => format!("1 {one}"),
         (count, "index") => format!("{count} indexes"),

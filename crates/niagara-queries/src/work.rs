@@ -29,8 +29,6 @@ const EXTRA: [&str; 5] = [
     "Sort_rows",
 ];
 const PAGES: &str = "Innodb_buffer_pool_read_requests";
-/// Of MariaDB only.
-const SENT: &str = "Rows_sent";
 const PAGES_WRITTEN: &str = "Innodb_buffer_pool_write_requests";
 
 /// Work of one execution, or of many.
@@ -95,7 +93,7 @@ impl Mul<f64> for Work {
 pub struct Counted {
     /// The work.
     pub work: Work,
-    /// Rows that it sent, where the server counts them.
+    /// Rows that it sent; none of one that was ended.
     pub rows_sent: Option<f64>,
     /// The server ended it, for it took too long: the work up to then.
     pub was_cut: bool,
@@ -109,26 +107,7 @@ const TOO_LONG: [u16; 3] = [1969, 3024, 1317];
 pub struct Counter {
     query: String,
     /// What reading the counters itself counts.
-    own: Reading,
-}
-
-/// What the counters say.
-#[derive(Debug, Clone, Copy, Default)]
-struct Reading {
-    work: Work,
-    rows_sent: Option<f64>,
-}
-
-impl Reading {
-    fn since(self, before: Reading) -> Reading {
-        Reading {
-            work: self.work - before.work,
-            rows_sent: self
-                .rows_sent
-                .zip(before.rows_sent)
-                .map(|(now, before)| now - before),
-        }
-    }
+    own: Work,
 }
 
 impl Counter {
@@ -140,7 +119,7 @@ impl Counter {
         let names: Vec<String> = READS
             .iter()
             .chain(&EXTRA)
-            .chain(&[PAGES, PAGES_WRITTEN, SENT])
+            .chain(&[PAGES, PAGES_WRITTEN])
             .map(|name| format!("'{name}'"))
             .collect();
         let mut counter = Self {
@@ -148,12 +127,12 @@ impl Counter {
                 "SHOW SESSION STATUS WHERE Variable_name IN ({})",
                 names.join(", ")
             ),
-            own: Reading::default(),
+            own: Work::default(),
         };
         // The first reading opens what later ones find open.
         counter.read(admin)?;
         let before = counter.read(admin)?;
-        counter.own = counter.read(admin)?.since(before);
+        counter.own = counter.read(admin)? - before;
         Ok(counter)
     }
 
@@ -163,19 +142,18 @@ impl Counter {
     /// The server refuses the statement, or does not answer.
     pub fn count(&self, admin: &mut Admin, sql: &str) -> Result<Counted, LoadError> {
         let before = self.read(admin)?;
-        let was_cut = match admin.run(sql.as_bytes()) {
-            Ok(()) => false,
+        let rows_sent = match admin.count(sql.as_bytes()) {
+            Ok(rows) => Some(rows as f64),
             Err(error)
                 if error
                     .server_code()
                     .is_some_and(|code| TOO_LONG.contains(&code)) =>
             {
-                true
+                None
             }
             Err(error) => return Err(error),
         };
-        let counted = self.read(admin)?.since(before).since(self.own);
-        let work = counted.work;
+        let work = self.read(admin)? - before - self.own;
         Ok(Counted {
             work: Work {
                 rows: work.rows.max(0.0),
@@ -183,14 +161,13 @@ impl Counter {
                 extra: work.extra.max(0.0),
                 pages_written: work.pages_written.max(0.0),
             },
-            rows_sent: counted.rows_sent.filter(|_| !was_cut),
-            was_cut,
+            rows_sent,
+            was_cut: rows_sent.is_none(),
         })
     }
 
-    fn read(&self, admin: &mut Admin) -> Result<Reading, LoadError> {
-        let mut reading = Reading::default();
-        let work = &mut reading.work;
+    fn read(&self, admin: &mut Admin) -> Result<Work, LoadError> {
+        let mut work = Work::default();
         for row in admin.rows(&self.query)? {
             let [Some(name), Some(value)] = &row[..] else {
                 continue;
@@ -201,10 +178,9 @@ impl Counter {
                 name if EXTRA.contains(&name) => work.extra += value,
                 PAGES => work.pages += value,
                 PAGES_WRITTEN => work.pages_written += value,
-                SENT => reading.rows_sent = Some(value),
                 _ => {}
             }
         }
-        Ok(reading)
+        Ok(work)
     }
 }

@@ -36,6 +36,10 @@ fn indexes_are_built_and_dropped(name: &str) -> Result<()> {
         "{}",
         words::headline(&well)
     );
+    // Each product is in eight warehouses.
+    let mut digests = well.digests.iter();
+    let by_sku = digests.find(|one| one.text.contains("from stock where sku"));
+    assert_eq!(by_sku.and_then(|one| one.rows_returned), Some(8.0));
     let good = well.screened.work_before;
     shop.drop_indexes(&INDEXES)?;
     let advice = shop.advise(&capture)?;

@@ -3,7 +3,8 @@
 mod common;
 
 use anyhow::Result;
-use common::{INDEXES, Shop, shop_statements};
+use common::schemas::{LEDGER, REPORTS};
+use common::{INDEXES, SHOP, Schema, Shop, shop_statements};
 use niagara_queries::{Advice, Fate, report, schema, words};
 
 /// Servers of both families.
@@ -120,15 +121,22 @@ fn mysql_gets_all_indexes_back() -> Result<()> {
     all_and_none(MYSQL)
 }
 
-/// Each index gone alone.
-fn one_by_one(server: &str) -> Result<()> {
-    let shop = Shop::start(server)?;
-    let capture = shop.capture("shop", &shop_statements())?;
-    let good = shop.advise(&capture)?.screened.work_before;
-    for index in INDEXES {
+/// Nothing where no index is gone; then all gone, and each gone alone.
+fn one_by_one(server: &str, schema: &Schema) -> Result<()> {
+    let shop = Shop::with(server, schema)?;
+    let capture = shop.capture("shop", &(schema.statements)())?;
+    let well = shop.advise(&capture)?;
+    assert_eq!(well.screened.chosen().count(), 0, "{}", describe(&well));
+    let good = well.screened.work_before;
+    let alone = schema.indexes.chunks(1);
+    for gone in std::iter::once(schema.indexes).chain(alone) {
         shop.restore_indexes()?;
-        shop.drop_indexes(&[index])?;
-        check_restored(&shop.advise(&capture)?, good, index.1);
+        shop.drop_indexes(gone)?;
+        let title = match gone {
+            [(_, only, _)] => only,
+            _ => "all indexes",
+        };
+        check_restored(&shop.advise(&capture)?, good, title);
     }
     Ok(())
 }
@@ -136,13 +144,25 @@ fn one_by_one(server: &str) -> Result<()> {
 #[test]
 #[ignore = "minutes; make test-queries"]
 fn mariadb_gets_each_index_back() -> Result<()> {
-    one_by_one(MARIADB)
+    one_by_one(MARIADB, &SHOP)
 }
 
 #[test]
 #[ignore = "minutes; make test-queries"]
 fn mysql_gets_each_index_back() -> Result<()> {
-    one_by_one(MYSQL)
+    one_by_one(MYSQL, &SHOP)
+}
+
+#[test]
+#[ignore = "minutes; make test-queries"]
+fn reports_get_each_index_back() -> Result<()> {
+    one_by_one(MARIADB, &REPORTS)
+}
+
+#[test]
+#[ignore = "minutes; make test-queries"]
+fn a_ledger_gets_each_index_back() -> Result<()> {
+    one_by_one(MARIADB, &LEDGER)
 }
 
 #[test]

@@ -8,7 +8,7 @@ use niagara_store::{
     SameAnswers, Summary,
 };
 
-use crate::handover::is_unchecked;
+use crate::handover::{is_unchecked, may_deploy};
 use crate::number;
 use crate::number::capital;
 use crate::wording::{Standing, checks_told};
@@ -119,7 +119,7 @@ impl<'a> Found<'a> {
                 ..found
             },
             Summary::Compare(_) => Self {
-                hands_over: false,
+                hands_over: may_deploy(summary),
                 ..found
             },
             Summary::Sweep(_) => return None,
@@ -224,7 +224,10 @@ impl<'a> Found<'a> {
         if !self.hands_over {
             return "Take the same changes back and restart.".to_owned();
         }
-        let files = "Remove the same files and restart; deploy/README.md has the commands.";
+        let files = match is_live(deployment) {
+            true => "deploy/README.md has the statements that take it back.",
+            false => "Remove the same files and restart; deploy/README.md has the commands.",
+        };
         match &deployment.built {
             None => files.to_owned(),
             Some(built) => format!(
@@ -430,8 +433,34 @@ fn of_application(deployment: &Deployment, socket: &str) -> Option<String> {
 fn then(deployment: &Deployment) -> &'static str {
     match deployment.instead_of {
         Some(_) => "then its data, dumped and loaded, and a test of every application",
+        None if is_live(deployment) => "the server continues to run",
         None => "then one restart of the server",
     }
+}
+
+/// Whether it is applied to a running server: statements alone.
+fn is_live(deployment: &Deployment) -> bool {
+    let has_statements = !deployment.schema.is_empty() || !deployment.rewrites.is_empty();
+    let Deployment {
+        config,
+        environment,
+        malloc,
+        server_cpus,
+        built,
+        engine,
+        ..
+    } = deployment;
+    let is_plain = config.is_empty() && environment.is_empty() && malloc.is_none();
+    let is_as_started = server_cpus.is_none()
+        && deployment.nice.is_none()
+        && deployment.scheduling.is_none()
+        && !deployment.huge_text;
+    has_statements
+        && is_plain
+        && is_as_started
+        && built.is_none()
+        && engine.is_none()
+        && !touches_host(deployment)
 }
 
 /// What has to be put where; `named`: each variable with its value, for there is no file that has them.
@@ -481,6 +510,18 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
         parts.push(format!(
             "{} by hand",
             number::count(deployment.steps.len(), "step")
+        ));
+    }
+    if !deployment.schema.is_empty() {
+        parts.push(format!(
+            "{} that change tables (schema.sql)",
+            number::count(deployment.schema.len(), "statement")
+        ));
+    }
+    if !deployment.rewrites.is_empty() {
+        parts.push(format!(
+            "{} of the application in other words (statements.sql)",
+            number::count(deployment.rewrites.len(), "statement")
         ));
     }
     if let Some(built) = &deployment.built {

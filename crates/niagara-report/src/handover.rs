@@ -7,7 +7,10 @@ use niagara_store::Summary;
 pub fn may_deploy(summary: &Summary) -> bool {
     match summary {
         Summary::Tune(_) | Summary::Ladder(_) | Summary::Matrix(_) => true,
-        Summary::Compare(_) | Summary::Sweep(_) => false,
+        // A changed statement that was proven is the application's to take over; anything else is `tune`'s to hand over.
+        Summary::Compare(compare) => (compare.header.deployment.as_ref())
+            .is_some_and(|deployment| !deployment.rewrites.is_empty()),
+        Summary::Sweep(_) => false,
     }
 }
 

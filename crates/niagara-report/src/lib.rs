@@ -53,6 +53,16 @@ pub fn html(report: &Report) -> String {
     render::page(&build::report(report))
 }
 
+/// What queries need, as Markdown.
+pub fn advice_markdown(advice: &niagara_queries::Advice) -> String {
+    render::markdown(&build::advice(advice))
+}
+
+/// What queries need, as one page: no network, no other file.
+pub fn advice_html(advice: &niagara_queries::Advice) -> String {
+    render::page(&build::advice(advice))
+}
+
 /// A study as annotations of GitHub Actions; `failed` names the condition at which its command fails, where it holds.
 pub fn github(report: &Report, failed: Option<&str>) -> String {
     render::github(&build::report(report), failed)

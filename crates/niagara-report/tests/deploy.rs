@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use niagara_report::{DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere};
 use niagara_store::{
-    DeployBuild, DeployMalloc, DeployStart, Deployment, FinalCheck, Overridden, Releases,
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, FinalCheck, Overridden,
+    Releases,
 };
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -616,4 +617,92 @@ fn a_server_of_its_own_place_has_its_own_steps() {
         text.contains("sudo mysql ") && text.contains("/etc/mysql/mysql.conf.d"),
         "{text}"
     );
+}
+
+#[test]
+fn changed_tables_and_statements_are_files() {
+    let rewrite = |digest: &str, rule: Option<[&str; 2]>| DeployRewrite {
+        digest: digest.to_owned(),
+        before: "SELECT a FROM t WHERE b + 0 = ?1".to_owned(),
+        statement: "SELECT a FROM t WHERE b = ?1".to_owned(),
+        rule: rule.map(|[pattern, replacement]| [pattern.to_owned(), replacement.to_owned()]),
+    };
+    let input = DeployInput {
+        server: "mariadb-10.11".into(),
+        variant: Deployment {
+            family: "mariadb".into(),
+            transport: "tcp".into(),
+            schema: vec![
+                "ALTER TABLE `shop`.`t` ADD INDEX `i` (`a`), ALGORITHM=INPLACE, LOCK=NONE".into(),
+            ],
+            schema_undo: vec!["ALTER TABLE `shop`.`t` DROP INDEX `i`".into()],
+            rewrites: vec![
+                rewrite("0123456789abcdef", Some(["^a = ('x')$", r"b = \1"])),
+                rewrite("fedcba9876543210", None),
+            ],
+            ..Deployment::default()
+        },
+        rungs: vec![rung(
+            "indexes for the captured statements",
+            "× 3.0 [2.8, 3.2], proven, n = 8",
+            "They take 176 KB.",
+            &[],
+        )],
+        evidence: "proven".into(),
+        ..DeployInput::default()
+    };
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    let names: Vec<&str> = files.keys().map(String::as_str).collect();
+    assert_eq!(
+        names,
+        [
+            "README.md",
+            "proxysql.sql",
+            "schema.sql",
+            "statements.sql",
+            "undo.sql"
+        ]
+    );
+    let has = |file: &str, expected: &str| {
+        assert!(
+            files[file].contains(expected),
+            "{expected}: {}",
+            files[file]
+        );
+    };
+    has(
+        "schema.sql",
+        "\nALTER TABLE `shop`.`t` ADD INDEX `i` (`a`), ALGORITHM=INPLACE, LOCK=NONE;\n",
+    );
+    has(
+        "schema.sql",
+        "-- indexes for the captured statements: × 3.0 [2.8, 3.2], proven, n = 8.\n-- They take 176 KB.\n",
+    );
+    has(
+        "schema.sql",
+        "--   gh-ost --database=shop --table=t --alter='ADD INDEX i (a)' --execute",
+    );
+    has("undo.sql", "\nALTER TABLE `shop`.`t` DROP INDEX `i`;\n");
+    has(
+        "statements.sql",
+        "--   SELECT a FROM t WHERE b + 0 = ?1\nSELECT a FROM t WHERE b = ?1;\n",
+    );
+    has(
+        "proxysql.sql",
+        r"1, '^a = (''x'')$', 'CASELESS', 'b = \1', 0, 'niagara 0123456789abcdef' FROM mysql_query_rules;",
+    );
+    has(
+        "proxysql.sql",
+        "No rule: ProxySQL refers to nine literals at most.",
+    );
+    has("README.md", "sudo mariadb DATABASE < schema.sql");
+    has("README.md", "sudo mariadb DATABASE < undo.sql");
+    has("README.md", "-P 6032 -u admin -p < proxysql.sql");
+    for (file, text) in &files {
+        let of_sql = |line: &str| line.is_empty() || line.starts_with("-- ") || line.ends_with(';');
+        assert!(
+            !file.ends_with(".sql") || text.lines().all(of_sql),
+            "{file}: {text}"
+        );
+    }
 }

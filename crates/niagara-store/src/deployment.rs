@@ -56,6 +56,15 @@ pub struct Deployment {
     /// What is to be done by hand beside the files, in order: commands or sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
+    /// Statements that change the tables, in order, without their delimiters.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schema: Vec<String>,
+    /// Statements that take those back, in order; empty where nothing is known of that.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub schema_undo: Vec<String>,
+    /// Statements that are sent in place of the application's.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rewrites: Vec<DeployRewrite>,
     /// What the application needs, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub application: Vec<String>,
@@ -87,6 +96,21 @@ pub struct Deployment {
     /// Changes of the variant that no lever makes, so that nothing is known of what they risk: `innodb_io_capacity=2000`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub own_changes: Vec<String>,
+}
+
+/// A statement that is sent in place of the application's.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeployRewrite {
+    /// The digest's number.
+    pub digest: String,
+    /// The application's statement, `?1` for its first literal.
+    pub before: String,
+    /// What is sent in its place, with the same numbers.
+    pub statement: String,
+    /// What matches the application's statement, as a regular expression, and what takes its place there; none where a proxy
+    /// cannot do that.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<[String; 2]>,
 }
 
 /// What a variable's value follows.

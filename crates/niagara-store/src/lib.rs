@@ -29,8 +29,8 @@ pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
 pub use build_note::{BuildCheck, BuildNote, FinalCheck};
 pub use deployment::{
-    DeployBuild, DeployMalloc, DeployStart, Deployment, Follows, Overridden, TargetMachine,
-    TargetSize, TargetValue,
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, Overridden,
+    TargetMachine, TargetSize, TargetValue,
 };
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};

@@ -3,8 +3,10 @@
 mod common;
 
 use std::fs;
+use std::path::{Path, PathBuf};
 
 use common::shop::{niagara, shop, text};
+use niagara_store::{Store, Summary};
 use serde_json::Value;
 
 #[test]
@@ -99,6 +101,34 @@ fn advice_goes_from_log_to_index() {
     let undo = fs::read_to_string(folder.path().join("niagara-advice/shop/deploy/undo.sql"))
         .expect("written");
     assert!(undo.contains("DROP INDEX `idx_email`"), "{undo}");
+    check_report(&folder.path().join("niagara-advice/shop"));
+}
+
+/// The page and the Markdown have what the set does to a statement, and nothing of what people typed.
+fn check_report(folder: &Path) {
+    let read = |name: &str| fs::read_to_string(folder.join(name)).expect("written");
+    let (markdown, page) = (read("report.md"), read("report.html"));
+    for expected in [
+        "- What takes the time: ",
+        "- How sure: Rows and pages are counted on a copy",
+        "| shop.customer(email) | ",
+        "| Rows read | 3,001 | 1.9 |",
+        "| customer | whole table |",
+        "| customer | lookup by index | `idx_email` | email | 1 |",
+    ] {
+        assert!(markdown.contains(expected), "{expected}: {markdown}");
+    }
+    for expected in [
+        "Work before and after: ",
+        "Rows read: 3,001 before, 1.9 after",
+        "Plan with the set",
+        "lookup by index",
+    ] {
+        assert!(page.contains(expected), "{expected}");
+    }
+    for text in [markdown, page] {
+        assert!(!text.contains("@example.org"), "no literal");
+    }
 }
 
 #[test]
@@ -145,6 +175,146 @@ fn duels_decide_what_is_handed_over() {
     let fate = &json["screened"]["judged"][0]["fate"]["code"];
     assert_eq!(fate == "chosen", is_proven, "{fate}");
     assert!(out.lines().count() < 45, "one screen: {out}");
+}
+
+#[test]
+#[ignore = "minutes; make test-queries"]
+fn a_tuning_hands_over_its_indexes() {
+    let statements: Vec<(String, u64, u64)> = (0..750)
+        .flat_map(|i| {
+            let by_email = format!(
+                "SELECT id FROM customer WHERE email = 'u{}@example.org'",
+                i * 4 + 1
+            );
+            let customer = i % 700;
+            let by_customer =
+                format!("SELECT id, total FROM orders WHERE customer_id = {customer}");
+            let rows = if (1..=200).contains(&customer) { 5 } else { 4 };
+            [(by_email, 3000, 1), (by_customer, 3000, rows)]
+        })
+        .collect();
+    let folder = shop(&statements);
+    let tuned = niagara(
+        folder.path(),
+        &[
+            "tune",
+            "mariadb-10.11",
+            "--workload",
+            "./shop.capture",
+            "--data",
+            "shop.sql",
+            "--allow",
+            "schema",
+            "--only",
+            "capture-indexes",
+            "--budget",
+            "4m",
+            "--no-profile",
+            "--out",
+            "study",
+        ],
+    );
+    assert!(tuned.status.success(), "{}", text(&tuned.stderr));
+    let store = Store::open_read_only(&folder.path().join("study/results.db")).expect("results");
+    let Some(Summary::Tune(summary)) = store.summary().expect("readable") else {
+        panic!("a tuning");
+    };
+    // How many duels the time was enough for is the machine's to say; what is handed over follows from them.
+    let read = |name: &str| fs::read_to_string(folder.path().join("study/deploy").join(name));
+    assert_eq!(
+        read("schema.sql").is_ok(),
+        summary.header.deployment.is_some()
+    );
+    let Some(deployment) = &summary.header.deployment else {
+        return;
+    };
+    assert_eq!(
+        (deployment.schema.len(), deployment.schema_undo.len()),
+        (2, 2)
+    );
+    let schema = read("schema.sql").expect("written");
+    for expected in [
+        "\nALTER TABLE `shop`.`customer` ADD INDEX `idx_email` (`email`), ALGORITHM=INPLACE, LOCK=NONE;\n",
+        "-- indexes for the captured statements: × ",
+        "Building them took ",
+        "--   gh-ost --database=shop --table=orders ",
+    ] {
+        assert!(schema.contains(expected), "{expected}: {schema}");
+    }
+    let undo = read("undo.sql").expect("written");
+    assert!(undo.contains("DROP INDEX `idx_email`;"), "{undo}");
+    let readme = read("README.md").expect("written");
+    assert!(readme.contains("DATABASE < schema.sql"), "{readme}");
+}
+
+/// A dump without secondary indexes.
+fn without_indexes(dump: &str) -> String {
+    let mut out = String::new();
+    let mut table: Option<Vec<&str>> = None;
+    for line in dump.lines() {
+        match &mut table {
+            None if line.starts_with("CREATE TABLE") => table = Some(vec![line]),
+            None => out += &format!("{line}\n"),
+            Some(lines) if line.starts_with(')') => {
+                let (head, body) = lines.split_first().expect("the first line");
+                let is_kept = |line: &&str| {
+                    let word = line.split_whitespace().next();
+                    !matches!(word, Some("KEY" | "UNIQUE" | "FULLTEXT"))
+                };
+                let kept = body.iter().copied().filter(is_kept);
+                let kept: Vec<&str> = kept.map(|line| line.trim_end_matches(',')).collect();
+                out += &format!("{head}\n{}\n{line}\n", kept.join(",\n"));
+                table = None;
+            }
+            Some(lines) => lines.push(line),
+        }
+    }
+    out
+}
+
+#[test]
+#[ignore = "make test-recommendations makes the captures; make test-queries"]
+fn applications_get_their_indexes_back() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/recommendations/captures");
+    let root = std::env::var_os("NIAGARA_CAPTURES").map_or(root, PathBuf::from);
+    for application in ["wordpress", "mediawiki"] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let dump = root.join(application).join("data.sql");
+        // A blob of a dump may be no text.
+        let Ok(dump) = fs::read(&dump) else {
+            eprintln!("{} is not there: make test-recommendations", dump.display());
+            continue;
+        };
+        let dump = String::from_utf8_lossy(&dump).into_owned();
+        let capture = root.join(application).join("traffic.capture");
+        let capture = capture.display().to_string();
+        let work = |name: &str, dump: &str| {
+            fs::write(folder.path().join(name), dump).expect("written");
+            let arguments = [
+                "advise",
+                "--capture",
+                &capture,
+                "--data",
+                name,
+                "--no-duels",
+                "--json",
+            ];
+            let advised = niagara(folder.path(), &arguments);
+            assert!(advised.status.success(), "{}", text(&advised.stderr));
+            let json: Value = serde_json::from_slice(&advised.stdout).expect("JSON");
+            let of = |name: &str| json["screened"][name].as_f64().expect("a number");
+            (of("work_before"), of("work_after"))
+        };
+        let (good, _) = work("own.sql", &dump);
+        let (before, after) = work("none.sql", &without_indexes(&dump));
+        eprintln!(
+            "{application}: work {good:.0} with its own indexes, {before:.0} without, {after:.0} with the set"
+        );
+        assert!(
+            before <= 1.1 * good || after <= good + 0.1 * (before - good),
+            "{application}"
+        );
+    }
 }
 
 #[test]

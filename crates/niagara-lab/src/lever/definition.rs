@@ -330,6 +330,8 @@ pub struct Deploy {
     pub note: Option<String>,
     /// Whom the note is for.
     pub note_for: NoteFor,
+    /// Statements that take back those of `sql`, in the same order.
+    pub undo: Vec<String>,
 }
 
 /// Whom the note of a lever's deployment is for, which decides where it is told.

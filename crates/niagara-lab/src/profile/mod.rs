@@ -10,6 +10,7 @@ mod growth;
 mod locks;
 mod short;
 mod stage;
+mod statements;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -213,6 +214,7 @@ pub fn profile(
     }
     plain.tell(&mut found);
     assemble::limits(&mut found, &here, &variant.levers)?;
+    found.statements = statements::heavy(bench, variant);
     Ok(found)
 }
 

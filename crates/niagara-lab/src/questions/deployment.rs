@@ -1,17 +1,21 @@
 //! What installing a ladder's final variant takes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
+use niagara_capture::rewrite::{numbered, proxy_rule};
+use niagara_capture::samples;
+use niagara_capture::sql::Digest;
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{
     Catalog, Family, Install, Runtime, Scheduling, TransportKind, environment, file_digest, is_flag,
 };
-use niagara_store::{DeployBuild, DeployMalloc, Deployment, Releases};
+use niagara_store::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 
+use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, NoteFor, Risk, load};
 use crate::questions::deploy_difference::difference;
 use crate::variants::candidate::Candidate;
@@ -138,12 +142,10 @@ pub(crate) fn deployment(
             .map(|part| (part.name.clone(), part.sets.clone()))
             .collect(),
         host_steps: notes(levers(), NoteFor::Host),
-        steps: [
-            by_hand,
-            statements(variant),
-            notes(levers(), NoteFor::Server),
-        ]
-        .concat(),
+        steps: [by_hand, notes(levers(), NoteFor::Server)].concat(),
+        schema: schema(variant),
+        schema_undo: schema_undo(variant, levers()),
+        rewrites: Vec::new(),
         application: notes(levers(), NoteFor::Application),
         remarks: notes(levers(), NoteFor::Reader),
         machine: machine.to_owned(),
@@ -159,17 +161,54 @@ pub(crate) fn deployment(
     })
 }
 
-/// The statements that change the variant's data, a step each.
-fn statements(variant: &Variant) -> Vec<String> {
+/// The statements that change the variant's data.
+fn schema(variant: &Variant) -> Vec<String> {
     let statements = variant.sql.iter();
     statements
-        .map(|statement| {
-            format!(
-                "execute, in the application's database: {};",
-                statement.text.trim_end_matches(';')
-            )
-        })
+        .map(|statement| statement.text.trim_end_matches(';').to_owned())
         .collect()
+}
+
+/// What takes them back, the last one first; nothing where some of them are not the levers'.
+fn schema_undo<'a>(variant: &Variant, levers: impl Iterator<Item = &'a Lever>) -> Vec<String> {
+    let undo = levers.flat_map(|lever| lever.deploy().undo.iter().rev());
+    let undo: Vec<String> = undo.cloned().collect();
+    match undo.len() == variant.sql.len() {
+        true => undo,
+        false => Vec::new(),
+    }
+}
+
+/// What is sent in place of captured statements, with rules for a proxy.
+///
+/// # Errors
+/// The capture cannot be read.
+pub(crate) fn rewrites(bench: &Workbench, variant: &Variant) -> Result<Vec<DeployRewrite>> {
+    let capture = bench.load().workload.capture();
+    let Some(capture) = capture.filter(|_| !variant.rewrite.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let info = niagara_capture::info::info(capture.path())?;
+    let mut all = Vec::new();
+    for rewrite in &variant.rewrite {
+        let wanted = rewrite.digest.trim().to_lowercase();
+        let mut digests = info.digests.iter();
+        let Some(digest) = digests.find(|one| one.digest.starts_with(&wanted)) else {
+            continue;
+        };
+        let number = Digest(u64::from_str_radix(&digest.digest, 16)?);
+        let samples = samples(capture.path(), &HashMap::from([(number, 1)]))?;
+        let sample = samples.get(&number).and_then(|samples| samples.first());
+        let text = sample.map(|sample| sample.text.as_slice());
+        let rule = text.and_then(|text| proxy_rule(text, &rewrite.statement));
+        all.push(DeployRewrite {
+            digest: digest.digest.clone(),
+            before: text.map_or_else(|| digest.text.clone(), numbered),
+            statement: rewrite.statement.trim().trim_end_matches(';').to_owned(),
+            rule: rule.map(|rule| [rule.pattern, rule.replacement]),
+        });
+    }
+    Ok(all)
 }
 
 /// Titles by what they risk, those that risk nothing left out.

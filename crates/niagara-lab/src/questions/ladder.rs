@@ -13,7 +13,7 @@ use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
-use crate::questions::deployment::{Part, deployment};
+use crate::questions::deployment::{Part, deployment, rewrites};
 use crate::questions::failure_words::{shortened, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
@@ -563,7 +563,7 @@ impl LadderState<'_> {
             .collect();
         let machine = self.inventory.machine()?;
         let start = bench.start(&self.best.server);
-        deployment(
+        let found = deployment(
             [
                 bench.install_of(&self.best)?,
                 bench.install_of(&self.options.start)?,
@@ -572,8 +572,11 @@ impl LadderState<'_> {
             &parts,
             &machine,
             start,
-        )
-        .map(Some)
+        )?;
+        Ok(Some(Deployment {
+            rewrites: rewrites(bench, &self.best)?,
+            ..found
+        }))
     }
 }
 

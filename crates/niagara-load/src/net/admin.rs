@@ -77,8 +77,16 @@ impl Admin {
     /// # Errors
     /// As [`rows`](Admin::rows).
     pub fn run(&mut self, sql: &[u8]) -> Result<(), LoadError> {
+        self.count(sql).map(|_| ())
+    }
+
+    /// The same; how many rows came or were changed.
+    ///
+    /// # Errors
+    /// As [`rows`](Admin::rows).
+    pub fn count(&mut self, sql: &[u8]) -> Result<u64, LoadError> {
         self.statements += 1;
-        let done = self.session.execute(sql);
+        let done = self.session.count(sql);
         done.map_err(|error| {
             let beginning = &sql[..sql.len().min(200)];
             self.failed(&String::from_utf8_lossy(beginning), error)

@@ -267,7 +267,7 @@ impl Session {
         payload.extend_from_slice(rows);
         self.out.clear();
         command::write_packets(&mut self.out, 0, &payload);
-        self.run()
+        self.run().map(|_| ())
     }
 
     /// Changes the bound on every single command.
@@ -371,12 +371,17 @@ impl Session {
 
     /// Runs a statement in text form and discards what it returns.
     pub(crate) fn execute(&mut self, sql: &[u8]) -> Result<(), SessionError> {
+        self.count(sql).map(|_| ())
+    }
+
+    /// The same; how many rows came or were changed.
+    pub(crate) fn count(&mut self, sql: &[u8]) -> Result<u64, SessionError> {
         command::query(&mut self.out, sql);
         self.run()
     }
 
-    /// Sends the command in the buffer and discards what it returns.
-    fn run(&mut self) -> Result<(), SessionError> {
+    /// Sends the command in the buffer and discards what it returns; the rows that came or were changed.
+    fn run(&mut self) -> Result<u64, SessionError> {
         let deadline = Instant::now() + self.timeout;
         self.stream.write_before(deadline, &self.out)?;
         let mut reader = ResponseReader::new(self.capabilities);
@@ -386,7 +391,7 @@ impl Session {
             let count = self.stream.read_before(deadline, &mut buffer)?;
             match reader.feed(&buffer[..count])? {
                 Progress::More => {}
-                Progress::Done => return Ok(()),
+                Progress::Done => return Ok(reader.rows()),
                 Progress::Failed => return Err(SessionError::Server(reader.error()?)),
             }
         }

@@ -2,6 +2,8 @@
 //! slow log.
 #![allow(dead_code)]
 
+pub mod schemas;
+
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -34,7 +36,7 @@ pub const TABLES: [&str; 7] = [
 ];
 
 /// Secondary indexes that enforce nothing: table, name, clause that makes it again.
-pub const INDEXES: [(&str, &str, &str); 8] = [
+pub const INDEXES: [PlantedIndex; 8] = [
     (
         "product",
         "by_category",
@@ -112,27 +114,63 @@ fn rows() -> Vec<String> {
     ]
 }
 
-/// A server with the schema, in a place of its own.
+/// Table, name, and the clause that makes it again, of a secondary index that enforces nothing.
+pub type PlantedIndex = (&'static str, &'static str, &'static str);
+
+/// Tables with rows, their secondary indexes, and statements that need them.
+pub struct Schema {
+    pub tables: &'static [&'static str],
+    pub rows: fn() -> Vec<String>,
+    pub indexes: &'static [PlantedIndex],
+    pub statements: fn() -> Vec<String>,
+}
+
+/// Warehouses, products, stock, customers, purchases: composite keys.
+pub const SHOP: Schema = Schema {
+    tables: &TABLES,
+    rows,
+    indexes: &INDEXES,
+    statements: shop_statements,
+};
+
+/// A server with a schema, in a place of its own.
 pub struct Shop {
+    indexes: &'static [PlantedIndex],
     pub server: RunningServer,
     pub install: Install,
     pub folder: tempfile::TempDir,
 }
 
 impl Shop {
-    /// Starts a server of the catalogue and loads the schema.
+    /// Starts a server of the catalogue and loads the shop's schema.
     pub fn start(name: &str) -> Result<Shop> {
-        let shop = Shop::empty(name)?;
+        Shop::with(name, &SHOP)
+    }
+
+    /// Starts a server of the catalogue and loads a schema.
+    pub fn with(name: &str, schema: &Schema) -> Result<Shop> {
+        let shop = Shop {
+            indexes: schema.indexes,
+            ..Shop::empty(name)?
+        };
         let mut admin = shop.admin()?;
-        for statement in TABLES {
+        for statement in schema.tables {
             admin.run(statement.as_bytes())?;
         }
-        for statement in rows() {
+        for statement in (schema.rows)() {
             admin.run(statement.as_bytes())?;
         }
-        let tables = "digit, warehouse, product, stock, customer, purchase, purchase_line";
-        admin.run(format!("ANALYZE TABLE {tables}").as_bytes())?;
+        for table in shop.tables()? {
+            admin.run(format!("ANALYZE TABLE {table}").as_bytes())?;
+        }
         Ok(shop)
+    }
+
+    fn tables(&self) -> Result<Vec<String>> {
+        let rows = self.server.query(
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = 'shop'",
+        )?;
+        Ok(rows.into_iter().map(|mut row| row.remove(0)).collect())
     }
 
     /// Starts one, of the catalogue or by its path, with an empty database `shop`.
@@ -176,6 +214,7 @@ impl Shop {
         )?;
         server.query("CREATE DATABASE shop CHARACTER SET utf8mb4")?;
         Ok(Shop {
+            indexes: &INDEXES,
             server,
             install,
             folder,
@@ -259,7 +298,7 @@ impl Shop {
     }
 
     /// Drops some of the schema's indexes.
-    pub fn drop_indexes(&self, indexes: &[(&str, &str, &str)]) -> Result<()> {
+    pub fn drop_indexes(&self, indexes: &[PlantedIndex]) -> Result<()> {
         for (table, name, _) in indexes {
             self.server
                 .query(&format!("ALTER TABLE shop.{table} DROP INDEX {name}"))?;
@@ -282,7 +321,7 @@ impl Shop {
         }
         let has =
             |table: &str, name: &str| there.iter().any(|row| row[0] == table && row[1] == name);
-        for (table, name, add) in INDEXES {
+        for &(table, name, add) in self.indexes {
             if !has(table, name) {
                 self.server
                     .query(&format!("ALTER TABLE shop.{table} {add}"))?;
@@ -292,7 +331,7 @@ impl Shop {
             true => "NOT IGNORED",
             false => "VISIBLE",
         };
-        for (table, name, _) in INDEXES {
+        for (table, name, _) in self.indexes {
             self.server.query(&format!(
                 "ALTER TABLE shop.{table} ALTER INDEX {name} {hidden}"
             ))?;

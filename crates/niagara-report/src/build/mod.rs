@@ -1,5 +1,6 @@
 //! Documents from results: what all kinds of study have here, what one kind has in a file of its own.
 
+mod advice;
 mod compare;
 mod controls;
 mod earned;
@@ -21,6 +22,7 @@ use crate::applying::{HEADING, applying, applying_in_short};
 use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
 use crate::{Report, Sides, chart, number, profile, wording};
 
+pub(crate) use advice::advice;
 pub(crate) use intervals::interval_estimate;
 use intervals::{interval_over, three_digits};
 pub(crate) use ladder::headline as ladder_headline;

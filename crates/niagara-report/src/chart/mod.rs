@@ -9,6 +9,7 @@ mod row_chart;
 mod sweep;
 mod throughput;
 mod waterfall;
+mod work;
 
 pub(crate) use cells::cells;
 pub(crate) use comparison::comparison;
@@ -19,3 +20,4 @@ pub(crate) use row_chart::{Mark, Row, domain, interval, row_chart};
 pub(crate) use sweep::sweep;
 pub(crate) use throughput::throughput;
 pub(crate) use waterfall::waterfall;
+pub(crate) use work::{Row as WorkRow, work};

@@ -4,6 +4,7 @@ mod elsewhere;
 mod option_file;
 mod plugins;
 mod readme;
+mod statements;
 mod unit;
 
 use std::path::Path;
@@ -82,6 +83,15 @@ impl DeployInput {
                     ..DeployRung::default()
                 };
                 vec![(confirmed.title.clone(), rung)]
+            }
+            Summary::Compare(compare) if !variant.rewrites.is_empty() => {
+                let found = &compare.comparison;
+                let rung = DeployRung {
+                    title: found.b.clone(),
+                    effect: claim_effect(found),
+                    ..DeployRung::default()
+                };
+                vec![(found.b.clone(), rung)]
             }
             Summary::Compare(_) | Summary::Sweep(_) => return None,
         };
@@ -296,6 +306,10 @@ pub fn deploy_files() -> impl Iterator<Item = &'static str> {
         RECIPE,
         ARCHIVE,
         TEXT_LIBRARY,
+        statements::SCHEMA,
+        statements::UNDO,
+        statements::PROXYSQL,
+        statements::STATEMENTS,
     ];
     files.into_iter().chain(elsewhere::FILES)
 }
@@ -325,6 +339,7 @@ pub fn deploy(input: &DeployInput) -> Vec<(String, String)> {
     let mut files = vec![(README.to_owned(), readme::readme(input))];
     files.extend(option_file::option_file(input).map(|text| (option_file::NAME.to_owned(), text)));
     files.extend(unit::unit(input).map(|text| (unit::NAME.to_owned(), text)));
+    files.extend(statements::files(input));
     let built = input.variant.built.as_ref();
     files.extend(built.map(|built| (RECIPE.to_owned(), built.recipe.clone())));
     files

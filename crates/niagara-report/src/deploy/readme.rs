@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::{
     ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE,
-    option_file, plugins, unit,
+    option_file, plugins, statements, unit,
 };
 use crate::wording::checks_told;
 
@@ -209,6 +209,7 @@ impl Sections {
         for text in input.variant.host_steps.iter().chain(&input.variant.steps) {
             self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
         }
+        self.tables(input, &mut step);
         if let Some(malloc) = &input.variant.malloc {
             self.line(format!("{} The malloc ({}):", step.next(), malloc.name));
             // A library whose package no lever knows is told in words.
@@ -469,13 +470,51 @@ impl Sections {
         self.line(format!("   {}", without_the_build(input)));
     }
 
+    /// The step that changes tables.
+    fn tables(&mut self, input: &DeployInput, step: &mut Numbers) {
+        if input.variant.schema.is_empty() {
+            return;
+        }
+        self.line(format!(
+            "{} The tables. schema.sql has a statement a line, with the commands of gh-ost and pt-online-schema-change for large live \
+             tables. DATABASE is the application's:",
+            step.next()
+        ));
+        self.code(&[format!(
+            "sudo {} DATABASE < {}",
+            input.client(),
+            statements::SCHEMA
+        )]);
+        self.line("   EXPLAIN then shows the new indexes; the digests' rows examined fall.");
+    }
+
+    /// What the application sends otherwise.
+    fn rewrites(&mut self, input: &DeployInput) {
+        if input.variant.rewrites.is_empty() {
+            return;
+        }
+        self.line(format!(
+            "{} has the changed statements; change them in the application.",
+            statements::STATEMENTS
+        ));
+        if input.variant.rewrites.iter().any(|one| one.rule.is_some()) {
+            self.line(format!(
+                "Until then ProxySQL can rewrite them: `mysql -h 127.0.0.1 -P 6032 -u admin -p < {}`. The file says how to undo it.",
+                statements::PROXYSQL
+            ));
+        }
+        self.line("");
+    }
+
     fn application(&mut self, input: &DeployInput) {
         let notes = &input.variant.application;
         let is_by_socket = input.variant.transport == "unix";
-        if notes.is_empty() && !is_by_socket {
+        let has_rewrites = !input.variant.rewrites.is_empty();
+        if notes.is_empty() && !is_by_socket && !has_rewrites {
             return;
         }
         self.line("## In the application\n");
+        self.rewrites(input);
         for note in notes {
             self.line(format!("{note}\n"));
         }
@@ -649,7 +688,15 @@ impl Sections {
                 "\nRemove what reserves the huge pages from /etc/sysctl.d, too, or they are reserved again when the machine starts.",
             );
         }
-        if !input.variant.host_steps.is_empty() || !input.variant.steps.is_empty() {
+        if !input.variant.schema_undo.is_empty() {
+            self.line(format!(
+                "\nThe tables: `sudo {} DATABASE < {}`.",
+                input.client(),
+                statements::UNDO
+            ));
+        }
+        let by_hand = !input.variant.schema.is_empty() && input.variant.schema_undo.is_empty();
+        if by_hand || !input.variant.host_steps.is_empty() || !input.variant.steps.is_empty() {
             self.line("\nWhat the steps above did beside these files is to be undone by hand.");
         }
     }

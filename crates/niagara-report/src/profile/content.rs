@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use niagara_profile::Profile;
 use niagara_profile::result::{FunctionShare, LayerShare, Locks};
+use niagara_profile::{HeavyStatement, Profile};
 
 use super::figures::small;
 use super::{Content, difference};
@@ -35,10 +35,81 @@ pub fn headline(profiles: &[Profile]) -> String {
             a.variant,
             difference::because(a, b)
         ),
-        [one, ..] => format!("What limits {} now: {}", one.variant, limit(one)),
+        [one, ..] => {
+            let statements = match spent_by(&one.statements) {
+                Some(statements) => format!(", spent by {statements}"),
+                None => String::new(),
+            };
+            format!(
+                "What limits {} now: {}{statements}",
+                one.variant,
+                limit(one)
+            )
+        }
         [] => String::new(),
     }
 }
+
+/// Statements that read far more than they return, in a few words.
+pub(super) fn spent_by(statements: &[HeavyStatement]) -> Option<String> {
+    let first = statements.first()?;
+    let share: f64 = statements.iter().map(|one| one.share).sum();
+    let digest: String = first.digest.chars().take(8).collect();
+    let rows = format!(
+        "{} rows for {} returned",
+        grouped(first.rows_examined),
+        small(first.rows_returned)
+    );
+    let share = percent(share);
+    Some(match statements.len() {
+        1 => format!("one statement ({digest}, {share} of the captured time), which reads {rows}"),
+        many => format!(
+            "{many} statements ({share} of the captured time); the first, {digest}, reads {rows}"
+        ),
+    })
+}
+
+/// What the capture says of these statements.
+fn statements(profiles: &[Profile]) -> Content {
+    let mut section = Content {
+        title: "Statements that read far more than they return".to_owned(),
+        columns: [
+            "Digest",
+            "of the time",
+            "rows read",
+            "rows returned",
+            "statement",
+        ]
+        .map(str::to_owned)
+        .to_vec(),
+        words: 1,
+        ..Content::default()
+    };
+    // Both sides of two profiles have the same capture.
+    let seen = profiles
+        .iter()
+        .find(|profile| !profile.statements.is_empty());
+    let seen = seen.into_iter().flat_map(|profile| &profile.statements);
+    section.rows = seen
+        .map(|one| {
+            vec![
+                one.digest.chars().take(8).collect(),
+                percent(one.share),
+                grouped(one.rows_examined),
+                small(one.rows_returned),
+                one.text.clone(),
+            ]
+        })
+        .collect();
+    if !section.rows.is_empty() {
+        section.notes.push(ADVISE.to_owned());
+    }
+    section
+}
+
+/// What comes before hardware where statements limit.
+pub(super) const ADVISE: &str =
+    "Indexes and statements come first: `niagara advise` counts what they need.";
 
 /// What the shares of a profile's limits are shares of. Without a view of the waiting, the CPU time is all that is known;
 /// where the kernel shows nothing of itself either, the server's own code.
@@ -59,6 +130,7 @@ pub(super) fn sections(profiles: &[Profile]) -> Vec<Content> {
         all.push(difference::section(a, b));
     }
     all.extend([
+        statements(profiles),
         time(profiles),
         layers(profiles),
         syscalls(profiles),

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use niagara_profile::{FoundLimit, Profile, StoredProfile};
 use niagara_stats::Estimate;
-use niagara_store::{Reason, Store, StoreError, Summary};
+use niagara_store::{Finding, Reason, Store, StoreError, Summary};
 
 use super::Content;
-use super::content::{limits, missing, time, whole};
+use super::content::{limits, missing, spent_by, time, whole};
 use crate::number::capital;
 use crate::number::{self, percent};
 
@@ -20,6 +20,8 @@ pub struct DiagnosedProfile {
     pub profile: Profile,
     /// What the study knows of levers, by identifier.
     levers: BTreeMap<String, Known>,
+    /// What counting found of the captured statements, where no change of theirs is part of what was profiled.
+    queries: Option<Finding>,
 }
 
 /// What a tuning knows of a lever that addresses what limits.
@@ -47,12 +49,32 @@ fn known_levers(summary: Option<&Summary>) -> BTreeMap<String, Known> {
     tried.chain(not_tried).collect()
 }
 
+/// What counting said of the captured statements, unless an index for them is part of the final variant.
+fn queries_left(summary: Option<&Summary>) -> Option<Finding> {
+    let Some(Summary::Tune(tune)) = summary else {
+        return None;
+    };
+    if tune.rungs.iter().any(|rung| rung.risk == SCHEMA) {
+        return None;
+    }
+    let mut warnings = tune.header.warnings.iter().map(|warning| &warning.finding);
+    let found = warnings.find(|finding| matches!(finding, Finding::QueriesFirst { .. }));
+    found.cloned()
+}
+
+/// The risk of levers that change tables or indexes.
+const SCHEMA: &str = "schema";
+/// What the levers of builds begin with.
+const BUILD: &str = "build-";
+
 /// The profiles that are kept, in the order in which they were taken.
 ///
 /// # Errors
 /// The results cannot be read.
 pub fn diagnosed_profiles(store: &Store) -> niagara_store::Result<Vec<DiagnosedProfile>> {
-    let levers = known_levers(store.summary()?.as_ref());
+    let summary = store.summary()?;
+    let levers = known_levers(summary.as_ref());
+    let queries = queries_left(summary.as_ref());
     let read = |kept: niagara_store::ProfileRecord| {
         let stored: StoredProfile =
             serde_json::from_value(kept.content).map_err(|error| StoreError::Nonsense {
@@ -64,6 +86,7 @@ pub fn diagnosed_profiles(store: &Store) -> niagara_store::Result<Vec<DiagnosedP
             subject: kept.subject,
             profile: stored.into(),
             levers: levers.clone(),
+            queries: queries.clone(),
         })
     };
     store.profiles()?.into_iter().map(read).collect()
@@ -132,6 +155,16 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
             capital(&levers(&unnatural))
         );
     }
+    let named = || {
+        let named = natural.iter().map(|limit| {
+            let share = percent(limit.share);
+            format!("{} ({share} of the time)", limit.title)
+        });
+        named.collect::<Vec<_>>().join(", ")
+    };
+    if let (false, Some(statements)) = (natural.is_empty(), statements(seen)) {
+        return format!("{}. {statements}.", named());
+    }
     // Who has not seen both what runs and what is waited for does not know what else there is.
     let all_seen = profile.cpu.is_some() && profile.time.is_some();
     match (natural.is_empty(), &profile.time) {
@@ -141,25 +174,56 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
         }
         (false, _) if !verbose => {
             let left = levers(&natural);
-            let left = match left.starts_with(STILL_TO_TRY) {
-                true => format!(" {}.", capital(&left)),
-                false => String::new(),
-            };
-            let named = natural.iter().map(|limit| {
-                let share = percent(limit.share);
-                format!("{} ({share} of the time)", limit.title)
-            });
-            let named = named.collect::<Vec<_>>().join(", ");
-            format!("{named}, that is, hardware.{left}")
+            match (left.starts_with(STILL_TO_TRY), left_to_try(seen)) {
+                (true, _) => format!("{}. {}.", named(), capital(&left)),
+                (false, Some(others)) => format!("{}; {others}.", named()),
+                (false, None) => format!("{}, that is, hardware.", named()),
+            }
         }
-        (false, _) => format!(
-            "{}. That is hardware: no lock, memory allocation or cache within the server holds it up. {}.",
-            list(&natural),
-            capital(&levers(&natural))
-        ),
+        (false, _) => {
+            let left = levers(&natural);
+            let is_all = !left.starts_with(STILL_TO_TRY) && left_to_try(seen).is_none();
+            let hardware = match is_all {
+                true => "That is hardware: no",
+                false => "No",
+            };
+            format!(
+                "{}. {hardware} lock, memory allocation or cache within the server holds it up. {}.",
+                list(&natural),
+                capital(&left)
+            )
+        }
         (true, Some(_)) => "nothing that was observed stands out.".to_owned(),
         (true, None) => "it could not be seen here.".to_owned(),
     }
+}
+
+/// The statements that the time is spent by, where they read far more than they return: by counting, else by the capture itself.
+fn statements(seen: &DiagnosedProfile) -> Option<String> {
+    if let Some(finding) = &seen.queries {
+        return Some(finding.to_string());
+    }
+    let spent = spent_by(&seen.profile.statements)?;
+    Some(format!(
+        "It is spent by {spent}: look at the statements first (niagara advise)"
+    ))
+}
+
+/// What a tuning left out that may help still.
+fn left_to_try(seen: &DiagnosedProfile) -> Option<&'static str> {
+    let is_build_by_name = |id: &str, reason: &Reason| {
+        id.starts_with(BUILD) && matches!(reason, Reason::OnlyByName { .. })
+    };
+    let has = |is_left: &dyn Fn(&str, &Reason) -> bool| {
+        seen.levers.iter().any(|(id, known)| match known {
+            Known::NotTried(reason) => is_left(id, reason),
+            Known::Tried(_) => false,
+        })
+    };
+    if has(&|_, reason| *reason == Reason::NotRequested) {
+        return Some("levers are left to try (--only or --without left them out)");
+    }
+    has(&is_build_by_name).then_some("builds are left to try (--with-builds)")
 }
 
 /// Before levers of which a study knows nothing.
@@ -215,6 +279,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use niagara_profile::HeavyStatement;
     use niagara_profile::result::{Cpu, ThreadTime};
 
     fn limit(title: &str, natural: bool, share: f64, levers: &[&str]) -> FoundLimit {
@@ -243,6 +308,7 @@ mod tests {
                 ..Profile::default()
             },
             levers: BTreeMap::new(),
+            queries: None,
         }
     }
 
@@ -296,7 +362,7 @@ mod tests {
             limits_in_short(&[healthy], true),
             [
                 "What limits the final variant now: CPU (70 % of the time in which queries are answered), network (31 % of \
-                 the time in which queries are answered). That is hardware: no lock, memory allocation or \
+                 the time in which queries are answered). No lock, memory allocation or \
                  cache within the server holds it up. Levers that address it, where they apply: transport=unix."
             ]
         );
@@ -312,6 +378,52 @@ mod tests {
         let sections = sections_in_short(&ill);
         assert_eq!(sections[0].title, "What limits the final variant now");
         assert!(sections[0].notes[0].starts_with("Table locks"));
+    }
+
+    #[test]
+    fn hardware_is_what_remains() {
+        let said =
+            |seen: &DiagnosedProfile| limits_in_short(std::slice::from_ref(seen), false).remove(0);
+        let mut busy = seen(vec![limit("CPU", true, 0.9, &[])]);
+        assert!(said(&busy).ends_with("CPU (90 % of the time), that is, hardware."));
+        let by_name = Reason::OnlyByName {
+            lever: "build-lto".to_owned(),
+        };
+        busy.levers = BTreeMap::from([("build-lto".to_owned(), Known::NotTried(by_name))]);
+        assert!(said(&busy).ends_with("builds are left to try (--with-builds)."));
+        let left_out = Known::NotTried(Reason::NotRequested);
+        busy.levers.insert("spin-off".to_owned(), left_out);
+        assert!(said(&busy).contains("levers are left to try"));
+        busy.profile.statements = vec![HeavyStatement {
+            digest: "0123456789abcdef".to_owned(),
+            text: "select a from t where b = ?".to_owned(),
+            share: 0.68,
+            rows_examined: 9000.0,
+            rows_returned: 1.0,
+        }];
+        let words = said(&busy);
+        assert!(
+            words.contains(
+                "one statement (01234567, 68 % of the captured time), which reads 9\u{2009}000 rows"
+            ) && words.contains("niagara advise")
+                && !words.contains("hardware"),
+            "{words}"
+        );
+        busy.queries = Some(Finding::QueriesFirst {
+            share: 0.7,
+            of_time: true,
+            digests: 1,
+            digest: "0123456789abcdef".to_owned(),
+            rows_examined: 9000.0,
+            rows_returned: 1.0,
+            indexes: 1,
+            saved: 0.9,
+        });
+        assert!(
+            said(&busy).contains("an index comes first"),
+            "{}",
+            said(&busy)
+        );
     }
 
     #[test]

@@ -12,6 +12,7 @@ use niagara_capture::file::CaptureReader;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{Data, Origin};
 use niagara_queries::{Advice, Limits, report, schema};
+use niagara_report::{advice_html, advice_markdown};
 use niagara_server::{Cache, Cancel, Cancelled, sweep_stale};
 
 use self::prove::{ProofRun, in_database};
@@ -94,7 +95,7 @@ pub fn run(mut args: AdviseArgs) -> Result<ExitCode> {
     let folder = write(&args, &advice)?;
     match args.json {
         true => say!("{}", serde_json::to_string_pretty(&advice)?),
-        false => say_text!("{}", report::text(&advice, folder.as_deref())),
+        false => say_text!("{}", report::text(&advice, Some(&folder))),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -167,14 +168,16 @@ fn folder(args: &AdviseArgs) -> PathBuf {
     args.out.clone().unwrap_or_else(default)
 }
 
-/// Writes the files; their folder, where there is something to hand over.
-fn write(args: &AdviseArgs, advice: &Advice) -> Result<Option<String>> {
+/// Writes the files; their folder.
+fn write(args: &AdviseArgs, advice: &Advice) -> Result<String> {
     let folder = folder(args);
     let deploy = folder.join("deploy");
     std::fs::create_dir_all(&deploy)
         .with_context(|| format!("cannot make {}", deploy.display()))?;
     let json = serde_json::to_string_pretty(advice)?;
     whole_file::write(&folder.join("advice.json"), &json)?;
+    whole_file::write(&folder.join("report.html"), &advice_html(advice))?;
+    whole_file::write(&folder.join("report.md"), &advice_markdown(advice))?;
     let nothing = schema::is_empty(advice);
     for (file, text) in schema::files(advice) {
         let path = deploy.join(file);
@@ -188,5 +191,5 @@ fn write(args: &AdviseArgs, advice: &Advice) -> Result<Option<String>> {
         }
         whole_file::write(&path, &text)?;
     }
-    Ok((!nothing).then(|| folder.display().to_string()))
+    Ok(folder.display().to_string())
 }

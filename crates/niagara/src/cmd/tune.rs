@@ -290,11 +290,16 @@ fn lever_of(advice: &Advice, cache: &Cache) -> Result<Option<WorkFolder>> {
         .iter()
         .map(|(_, _, statement)| serde_json::to_string(statement));
     let statements: Vec<String> = statements.collect::<Result<_, _>>()?;
+    let undo = schema::set_undo(advice);
+    let undo = undo.iter().map(serde_json::to_string);
+    let undo: Vec<String> = undo.collect::<Result<_, _>>()?;
     let text = format!(
         "title = \"indexes for the captured statements\"\ntheme = \"tables and indexes\"\nrisk = \"schema\"\n\
-         promise = \"high\"\nwhy = \"Counting on a copy of the data has chosen these indexes for the statements of the capture.\"\n\
-         source = \"niagara advise\"\n[change]\nsql = [\n  {}\n]\n",
-        statements.join(",\n  ")
+         promise = \"high\"\nwhy = {}\n\
+         source = \"niagara advise\"\n[change]\nsql = [\n  {}\n]\n[deploy]\nundo = [\n  {}\n]\n",
+        serde_json::to_string(&schema::set_in_words(advice))?,
+        statements.join(",\n  "),
+        undo.join(",\n  ")
     );
     let folder = cache.work_folder("levers")?;
     let path = folder.path().join(format!("{INDEXES}.toml"));

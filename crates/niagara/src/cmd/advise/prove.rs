@@ -205,6 +205,9 @@ fn trial(found: &Comparison) -> Trial {
         other_answers: replay.map_or_else(Vec::new, |replay| {
             replay.answers.iter().map(ToString::to_string).collect()
         }),
+        poor_replay: replay
+            .filter(|replay| !replay.is_good)
+            .map(|replay| replay.verdict.clone()),
     }
 }
 
