@@ -54,7 +54,7 @@ impl Access {
     }
 
     /// Whether it reads from one end to the other.
-    pub fn is_scan(self) -> bool {
+    pub(crate) fn is_scan(self) -> bool {
         matches!(self, Self::Scan | Self::IndexScan)
     }
 }
