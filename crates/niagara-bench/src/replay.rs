@@ -230,6 +230,7 @@ fn imported(log: &Path) -> Result<PathBuf> {
         replace: true,
         clients: Vec::new(),
         counted: None,
+        stored: None,
     };
     import(&job, &AtomicBool::new(false), |_| {})?;
     Ok(output)
