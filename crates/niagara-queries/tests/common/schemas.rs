@@ -13,7 +13,11 @@ pub const REPORTS: Schema = Schema {
     ],
     rows: report_rows,
     indexes: &[
-        ("brand_product", "by_brand", "ADD INDEX by_brand (brand, name)"),
+        (
+            "brand_product",
+            "by_brand",
+            "ADD INDEX by_brand (brand, name)",
+        ),
         ("sale", "by_day", "ADD INDEX by_day (day, shop, amount)"),
         (
             "sale",
