@@ -111,6 +111,7 @@ impl Room {
             replace: true,
             clients: Vec::new(),
             counted: None,
+            stored: None,
         };
         import(&order, &AtomicBool::new(false), |_| {}).expect("a log");
     }

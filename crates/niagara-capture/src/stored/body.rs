@@ -159,7 +159,7 @@ impl<'t> Parser<'t> {
     }
 
     /// Past the semicolon that ends what begins here; the text before it.
-    fn to_end(&mut self) -> &'t [u8] {
+    fn rest_of_statement(&mut self) -> &'t [u8] {
         let from = self.at;
         while self.here().is_some_and(|token| !token.is_sign(b';')) {
             self.at += 1;
@@ -231,7 +231,7 @@ impl<'t> Parser<'t> {
                 self.takes("atomic");
             }
             let inner = self.list();
-            self.to_end();
+            self.rest_of_statement();
             nodes.push(Node::Block(inner));
         } else if is_block("if") {
             self.at += 1;
@@ -250,31 +250,31 @@ impl<'t> Parser<'t> {
                     .extend(tokens(head, self.body.mode).first().and_then(Token::name));
             }
             let inner = self.list();
-            self.to_end();
+            self.rest_of_statement();
             nodes.push(Node::Loop(inner));
         } else if is_block("repeat") {
             self.at += 1;
             let inner = self.list();
-            let condition = self.to_end();
+            let condition = self.rest_of_statement();
             nodes.extend(inner.iter().cloned());
             nodes.push(Node::Silent(condition.to_vec()));
             nodes.push(Node::Loop(inner));
         } else if is_block("declare") {
             self.declaration(nodes);
         } else if is_block("return") {
-            nodes.push(Node::Silent(self.to_end().to_vec()));
+            nodes.push(Node::Silent(self.rest_of_statement().to_vec()));
             nodes.push(Node::Return);
         } else if is_block("leave") {
-            self.to_end();
+            self.rest_of_statement();
             nodes.push(Node::Leave);
         } else if is_block("iterate") {
-            self.to_end();
+            self.rest_of_statement();
             nodes.push(Node::Iterate);
         } else if token.is_any(&["open", "fetch", "close"]) {
-            self.to_end();
+            self.rest_of_statement();
             nodes.push(Node::Open);
         } else {
-            let text = self.to_end();
+            let text = self.rest_of_statement();
             if !is_block("set") {
                 nodes.push(self.logged(text.to_vec(), true));
                 return;
@@ -332,7 +332,7 @@ impl<'t> Parser<'t> {
             true => branches.push(self.list()),
             false => branches.push(Vec::new()),
         }
-        self.to_end();
+        self.rest_of_statement();
         nodes.push(Node::Choice(branches));
     }
 
@@ -342,7 +342,7 @@ impl<'t> Parser<'t> {
         let exits = !self.takes("continue");
         if exits && !self.takes("exit") && !self.takes("undo") || !self.takes("handler") {
             self.at = from;
-            let text = self.to_end();
+            let text = self.rest_of_statement();
             let tokens = tokens(text, self.body.mode);
             let is_cursor = tokens
                 .get(2..4)

@@ -880,6 +880,7 @@ fn capture(folder: &Path, name: &str, sessions: u64) {
         replace: true,
         clients: Vec::new(),
         counted: None,
+        stored: None,
     };
     import(&order, &AtomicBool::new(false), |_| {}).expect("a log that can be read");
 }

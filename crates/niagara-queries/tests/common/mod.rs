@@ -268,6 +268,7 @@ impl Shop {
                 replace: true,
                 clients: Vec::new(),
                 counted: None,
+                stored: None,
             },
             &AtomicBool::new(false),
             |_| {},
