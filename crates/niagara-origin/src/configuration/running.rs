@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
-use niagara_load::{Admin, Transport};
+use niagara_load::{Admin, LoadError, Transport};
 
 use super::option_file::Place;
 use super::running_malloc::malloc_of;
@@ -53,10 +53,17 @@ pub fn running_config(
     };
     let rows = match admin.rows(&asked) {
         Ok(rows) => rows,
-        Err(error) => bail!(
-            "the server at {address} does not say where its settings come from: {error}\n\
-             remedy: MariaDB says it from 10.1 on, MySQL from 8.0 on with the performance schema; else name its option file by --config"
-        ),
+        Err(error) => {
+            // The statement says nothing to whoever asked.
+            let said = match &error {
+                LoadError::Query { code, message, .. } => format!("error {code}: {message}"),
+                other => other.to_string(),
+            };
+            bail!(
+                "the server at {address}, {version}, does not say where its settings come from ({said})\n\
+                 remedy: MariaDB says it from 10.1 on, MySQL from 8.0 on with the performance schema; else name its option file by --config"
+            )
+        }
     };
     let settings = rows.into_iter().filter_map(|row| {
         let mut cells = row.into_iter();

@@ -23,6 +23,8 @@ use super::system_tables;
 use super::unreadable::unreadable;
 use crate::configuration::same_value;
 
+/// Bytes of a dump up to which the usual redo log is large enough; compressed ones are some ten times as large when they are loaded.
+const SMALL_DUMP: u64 = 16 << 20;
 /// Files at the top of a data directory that are the original's alone.
 const ITS_OWN: [&str; 12] = [
     "auto.cnf",
@@ -240,16 +242,30 @@ fn fill(
         // What triggers and routines of a dump are made by is not asked for.
         set("log_bin_trust_function_creators", "ON"),
     ]);
-    if making.install.family.is_mariadb() {
-        fast.extend([set("loose_innodb_log_file_size", "1G")]);
-    } else {
-        fast.extend([set("loose_innodb_redo_log_capacity", "1G")]);
+    // A redo log is as large in every image and clone as it was once: a small dump has no use for it.
+    if bytes_of(&source.path)? > SMALL_DUMP {
+        let redo_log = match making.install.family.is_mariadb() {
+            true => "loose_innodb_log_file_size",
+            false => "loose_innodb_redo_log_capacity",
+        };
+        fast.extend([set(redo_log, "1G")]);
     }
     let server = making.launch(&fast)?;
     without.extend(load(&server, making.install, source, cancel, tell)?);
     tell("statistics of the tables");
     settle(&server)?;
     Ok(server)
+}
+
+/// Bytes of a dump: of a file, or of the files in a folder.
+fn bytes_of(path: &Path) -> Result<u64> {
+    if path.is_dir() {
+        let files = files_below(path)?;
+        return Ok(files.iter().map(|(_, metadata)| metadata.len()).sum());
+    }
+    let metadata = std::fs::metadata(path);
+    let metadata = metadata.with_context(|| format!("cannot read {}", path.display()))?;
+    Ok(metadata.len())
 }
 
 fn check_room(work: &Path, needed: u64) -> Result<()> {
