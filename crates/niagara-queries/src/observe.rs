@@ -181,9 +181,7 @@ pub fn observe(
     deadline: Deadline,
     tell: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Vec<Observed>> {
-    let reads = |digest: &&DigestInfo| matches!(digest.class, Class::Read | Class::Write);
-    let all: Vec<&DigestInfo> = info.digests.iter().filter(reads).collect();
-    let matters = those_that_matter(&all, selection);
+    let (all, matters) = statements(info, selection);
     let mut left = matters.iter().filter(|matters| **matters).count();
     let wanted: HashMap<Digest, usize> = (all.iter().enumerate())
         .map(|(place, digest)| (number(digest), if matters[place] { SAMPLES } else { 1 }))
@@ -223,9 +221,7 @@ pub fn plans(
     selection: Selection,
 ) -> Result<Vec<PlannedDigest>> {
     let catalog = copy.catalog()?;
-    let reads = |digest: &&DigestInfo| matches!(digest.class, Class::Read | Class::Write);
-    let all: Vec<&DigestInfo> = info.digests.iter().filter(reads).collect();
-    let matters = those_that_matter(&all, selection);
+    let (all, matters) = statements(info, selection);
     let matters: Vec<&DigestInfo> = (all.into_iter().zip(matters))
         .filter_map(|(digest, matters)| matters.then_some(digest))
         .collect();
@@ -245,6 +241,14 @@ pub fn plans(
         }));
     }
     Ok(planned)
+}
+
+/// The digests that read or write rows, and whether each matters.
+fn statements(info: &Info, selection: Selection) -> (Vec<&DigestInfo>, Vec<bool>) {
+    let reads = |digest: &&DigestInfo| matches!(digest.class, Class::Read | Class::Write);
+    let all: Vec<&DigestInfo> = info.digests.iter().filter(reads).collect();
+    let matters = those_that_matter(&all, selection);
+    (all, matters)
 }
 
 /// The number of a digest.

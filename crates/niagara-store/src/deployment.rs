@@ -169,7 +169,7 @@ impl TargetMachine {
 }
 
 impl Deployment {
-    /// With the values of this machine in place of those that were measured, where they follow what is told of it.
+    /// The same with values for another machine: each value that follows its CPUs or its memory is worked out anew.
     pub fn for_machine(mut self, machine: &TargetMachine) -> Self {
         for size in &mut self.sizes {
             let Some(at) = machine.size(size.follows) else {

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use niagara_origin::pack::{PACK_ENDING, Unpacked, unpack};
+use niagara_origin::pack::{PACK_ENDING, PackFolder, unpack};
 use niagara_server::{Cache, Catalog};
 
 use crate::load_args::{LoadArgs, WorkloadArg};
@@ -21,7 +21,7 @@ pub fn is_pack(word: &str) -> bool {
 ///
 /// # Errors
 /// Two packs are named, or it cannot be unpacked.
-pub fn adopt(load: &mut LoadArgs, origin: &mut OriginArgs) -> Result<Option<Unpacked>> {
+pub fn adopt(load: &mut LoadArgs, origin: &mut OriginArgs) -> Result<Option<PackFolder>> {
     let of_load = match load.workload() {
         WorkloadArg::File(path) if is_pack(&path.to_string_lossy()) => Some(path),
         _ => None,
@@ -43,7 +43,7 @@ pub fn adopt(load: &mut LoadArgs, origin: &mut OriginArgs) -> Result<Option<Unpa
 pub fn adopt_capture(
     capture: &mut Option<PathBuf>,
     origin: &mut OriginArgs,
-) -> Result<Option<Unpacked>> {
+) -> Result<Option<PackFolder>> {
     let of_capture = capture
         .clone()
         .filter(|path| is_pack(&path.to_string_lossy()));
@@ -72,7 +72,7 @@ fn named(of_load: Option<PathBuf>, origin: &OriginArgs) -> Result<Option<PathBuf
 ///
 /// # Errors
 /// It cannot be unpacked.
-pub fn take(path: &Path, origin: &mut OriginArgs) -> Result<Unpacked> {
+pub fn take(path: &Path, origin: &mut OriginArgs) -> Result<PackFolder> {
     let cache = Cache::open()?;
     let pack = unpack(path, &cache, &mut |text| tell!("{text}"))?;
     origin.packed_config = Some(pack.config()?);
@@ -90,7 +90,7 @@ pub fn take(path: &Path, origin: &mut OriginArgs) -> Result<Unpacked> {
 ///
 /// # Errors
 /// The catalogue has no server of the pack's family and series.
-pub fn server(named: Option<&str>, pack: Option<&Unpacked>) -> Result<String> {
+pub fn server(named: Option<&str>, pack: Option<&PackFolder>) -> Result<String> {
     let pack = match (named, pack) {
         (Some(named), _) if !is_pack(named) => return Ok(named.to_owned()),
         (_, None) => return Ok(DEFAULT_SERVER.to_owned()),

@@ -12,7 +12,7 @@ use niagara_store::{CompareSummary, Store, Summary, Upgrade, UpgradeObstacle};
 const EXECUTIONS: u64 = 60;
 
 /// What a move from one release to the next breaks.
-struct Planted {
+struct Incompatibilities {
     /// The server: a name of the catalogue, or a folder of `scripts/fetch-test-servers`.
     from: &'static str,
     to: &'static str,
@@ -116,7 +116,7 @@ fn log(is_mariadb: bool, statements: &[&str]) -> String {
     text
 }
 
-fn upgraded(planted: &Planted) -> (Upgrade, String) {
+fn upgraded(planted: &Incompatibilities) -> (Upgrade, String) {
     let place = Place::new();
     let folder = place.folder.path();
     let write = |name: &str, text: &str| std::fs::write(folder.join(name), text).expect("a file");
@@ -172,7 +172,7 @@ fn upgraded(planted: &Planted) -> (Upgrade, String) {
     (upgrade.expect("two releases"), stdout)
 }
 
-fn check(planted: &Planted) {
+fn check(planted: &Incompatibilities) {
     let (found, screen) = upgraded(planted);
     assert!(!found.is_safe() && found.is_whole, "{found:?}");
     let mut failing = Vec::new();
@@ -218,7 +218,7 @@ fn check(planted: &Planted) {
 #[test]
 #[ignore = "needs fetched servers"]
 fn mysql_5_7_to_8_0() {
-    check(&Planted {
+    check(&Incompatibilities {
         from: "mysql-5.7.22",
         to: "mysql-8.0.31",
         is_mariadb: false,
@@ -250,7 +250,7 @@ fn mysql_5_7_to_8_0() {
 #[test]
 #[ignore = "needs fetched servers"]
 fn mysql_8_0_to_9_7() {
-    check(&Planted {
+    check(&Incompatibilities {
         from: "mysql-8.0.31",
         to: "mysql-9.7",
         is_mariadb: false,
@@ -280,7 +280,7 @@ fn mysql_8_0_to_9_7() {
 #[test]
 #[ignore = "needs fetched servers"]
 fn mariadb_10_5_to_10_11() {
-    check(&Planted {
+    check(&Incompatibilities {
         from: "mariadb-10.5",
         to: "mariadb-10.11",
         is_mariadb: true,
@@ -305,7 +305,7 @@ fn mariadb_10_5_to_10_11() {
 #[test]
 #[ignore = "needs fetched servers"]
 fn mariadb_10_11_to_11_8() {
-    check(&Planted {
+    check(&Incompatibilities {
         from: "mariadb-10.11",
         to: "mariadb-11.8",
         is_mariadb: true,

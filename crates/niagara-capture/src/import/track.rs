@@ -17,7 +17,7 @@ use crate::log::{Command, Entry, LogKind, LogReader};
 use crate::pcap::PcapReader;
 use crate::session::{Clock, Known, Login, Sessions};
 use crate::sql::{Class, Effect, RoutineMark, SqlMode, effect_of, guess};
-use crate::stored::{Followed, Follower, Seen, StoredCode, Suspects};
+use crate::stored::{FollowOutcome, Follower, Seen, StoredCode, Suspects};
 
 /// The session of entries that name none.
 pub(super) const NO_SESSION: u64 = u64::MAX;
@@ -270,9 +270,9 @@ impl Tracker {
             return Ok(vec![held]);
         };
         let (inner, clients) = match inner.see(thread, held, &seen, marked) {
-            Followed::Inner(inner) => (inner, Vec::new()),
-            Followed::Clients(clients) => (Vec::new(), clients),
-            Followed::Failed(inner, held) => (inner, vec![held]),
+            FollowOutcome::Inner(inner) => (inner, Vec::new()),
+            FollowOutcome::Clients(clients) => (Vec::new(), clients),
+            FollowOutcome::Failed(inner, held) => (inner, vec![held]),
         };
         drop_inner(&inner, dropped);
         Ok(clients)

@@ -25,15 +25,15 @@ pub(super) struct Trigger {
 
 /// Things of a name, each with its database; an empty one where that is not known.
 #[derive(Debug, Clone)]
-struct Named<T>(HashMap<Vec<u8>, Vec<(Vec<u8>, T)>>);
+struct NameMap<T>(HashMap<Vec<u8>, Vec<(Vec<u8>, T)>>);
 
-impl<T> Default for Named<T> {
+impl<T> Default for NameMap<T> {
     fn default() -> Self {
-        Named(HashMap::new())
+        NameMap(HashMap::new())
     }
 }
 
-impl<T> Named<T> {
+impl<T> NameMap<T> {
     fn add(&mut self, database: &[u8], name: Vec<u8>, thing: T) {
         let things = self.0.entry(name).or_default();
         things.push((database.to_ascii_lowercase(), thing));
@@ -52,10 +52,10 @@ impl<T> Named<T> {
 /// Stored functions, triggers and views, as a dump has them.
 #[derive(Debug, Clone, Default)]
 pub struct StoredCode {
-    functions: Named<Arc<Body>>,
-    triggers: Named<Trigger>,
+    functions: NameMap<Arc<Body>>,
+    triggers: NameMap<Trigger>,
     /// The statements of views.
-    views: Named<Arc<Vec<u8>>>,
+    views: NameMap<Arc<Vec<u8>>>,
     /// The database and the mode in which the dump's next statement is meant.
     database: Vec<u8>,
     mode: SqlMode,

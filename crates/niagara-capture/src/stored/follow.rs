@@ -28,7 +28,7 @@ struct Session<H> {
 
 /// What is known of statements.
 #[derive(Debug)]
-pub(crate) enum Followed<H> {
+pub(crate) enum FollowOutcome<H> {
     /// These are those of stored code.
     Inner(Vec<H>),
     /// These are a client's, and the last one may be.
@@ -101,34 +101,40 @@ impl<H> Follower<H> {
     }
 
     /// The session's next statement. `marked`: it shows that stored code has executed it.
-    pub fn see(&mut self, thread: u64, statement: H, seen: &Seen, marked: bool) -> Followed<H> {
+    pub fn see(
+        &mut self,
+        thread: u64,
+        statement: H,
+        seen: &Seen,
+        marked: bool,
+    ) -> FollowOutcome<H> {
         let Some(session) = self.sessions.get_mut(&thread) else {
-            return Followed::Clients(vec![statement]);
+            return FollowOutcome::Clients(vec![statement]);
         };
         let at = session.program.step(&session.at, seen);
         if !at.is_empty() && session.waiting.len() < MAX_WAITING {
             session.at = at;
             session.waiting.push(statement);
             if !session.program.may_end(&session.at) {
-                return Followed::Inner(Vec::new());
+                return FollowOutcome::Inner(Vec::new());
             }
             session.has_ended = true;
             let inner = std::mem::take(&mut session.waiting);
             if !session.program.may_go_on(&session.at) {
                 self.sessions.remove(&thread);
             }
-            return Followed::Inner(inner);
+            return FollowOutcome::Inner(inner);
         }
         if marked {
             // Of code that is not known.
-            return Followed::Inner(vec![statement]);
+            return FollowOutcome::Inner(vec![statement]);
         }
         let (mut waiting, failed) = self.end(thread);
         match failed {
-            true => Followed::Failed(waiting, statement),
+            true => FollowOutcome::Failed(waiting, statement),
             false => {
                 waiting.push(statement);
-                Followed::Clients(waiting)
+                FollowOutcome::Clients(waiting)
             }
         }
     }

@@ -14,5 +14,5 @@ mod token;
 
 pub(crate) use body::Seen;
 pub use code::StoredCode;
-pub(crate) use follow::{Followed, Follower};
+pub(crate) use follow::{FollowOutcome, Follower};
 pub(crate) use suspects::{Suspects, may_call};

@@ -17,11 +17,10 @@ use crate::variants::variant::Variant;
 /// How long a server may think about one plan: some execute subqueries for it.
 const LONGEST: Duration = Duration::from_secs(10);
 
-/// The statements that `b` plans otherwise than `a`, those with the largest share first: found once for a study, beside its budget. None
-/// where the load is no capture.
+/// The statements that `b` plans otherwise than `a`, the largest share first. They are found once for a study, beside its budget.
 ///
 /// # Errors
-/// A server does not start; the capture cannot be read; stopped.
+/// The load is no capture, or it cannot be read; a server does not start; stopped.
 pub(crate) fn changed_plans(
     bench: &Workbench,
     study: &mut Study,

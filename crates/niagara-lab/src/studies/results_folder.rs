@@ -156,7 +156,7 @@ fn begin(path: &Path) -> ResultsFolder {
     }
 }
 
-/// Whether nothing was measured for what a store holds: a study that could not begin is in nobody's way.
+/// Whether a store holds no measurement. Such a study could not begin, and another may take its folder.
 ///
 /// # Errors
 /// It cannot be read.

@@ -13,7 +13,7 @@ pub use dump::{Dump, DumpLimits, DumpState, dump_program};
 pub use manifest::{
     LeftOut, MANIFEST_FORMAT, MachineFacts, Manifest, Member, PackedDatabase, ServerFacts,
 };
-pub use reader::{Unpacked, manifest_of, unpack};
+pub use reader::{PackFolder, manifest_of, unpack};
 pub use sizes::{DatabaseSize, database_sizes};
 pub use writer::PackWriter;
 

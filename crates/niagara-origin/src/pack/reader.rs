@@ -19,13 +19,13 @@ const MAX_MANIFEST: u64 = 16 << 20;
 
 /// A pack in the cache.
 #[derive(Debug, Clone)]
-pub struct Unpacked {
+pub struct PackFolder {
     /// What it says of itself.
     pub manifest: Manifest,
     folder: PathBuf,
 }
 
-impl Unpacked {
+impl PackFolder {
     /// Where its files are.
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -121,7 +121,7 @@ fn read_manifest(path: &Path) -> Result<(Manifest, String)> {
 ///
 /// # Errors
 /// It is no whole pack, or there is no room.
-pub fn unpack(path: &Path, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<Unpacked> {
+pub fn unpack(path: &Path, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<PackFolder> {
     let (manifest, digest) = read_manifest(path)?;
     let packs = cache.root().join("packs");
     let folder = packs.join(&digest);
@@ -147,7 +147,7 @@ pub fn unpack(path: &Path, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<
         )?;
         place.rename(&folder)?;
     }
-    Ok(Unpacked { manifest, folder })
+    Ok(PackFolder { manifest, folder })
 }
 
 fn take_members(
@@ -184,7 +184,7 @@ fn take_member(
     member: &Member,
     place: &Path,
 ) -> Result<()> {
-    let mut content = Hashed {
+    let mut content = HashingReader {
         entry,
         hash: Sha256::new(),
     };
@@ -211,12 +211,12 @@ fn take_member(
 }
 
 /// The content of a member on its way out of the pack.
-struct Hashed<'a, 'b> {
+struct HashingReader<'a, 'b> {
     entry: &'a mut Entry<'b, BufReader<File>>,
     hash: Sha256,
 }
 
-impl Read for Hashed<'_, '_> {
+impl Read for HashingReader<'_, '_> {
     fn read(&mut self, room: &mut [u8]) -> io::Result<usize> {
         let read = self.entry.read(room)?;
         self.hash.update(&room[..read]);

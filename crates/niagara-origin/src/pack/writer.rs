@@ -64,7 +64,7 @@ impl PackWriter {
         self.file
             .write_all(header(name, 0)?.as_bytes())
             .with_context(|| cannot(&self.path))?;
-        let mut content = Hashed {
+        let mut content = HashingWriter {
             file: &mut self.file,
             hash: Sha256::new(),
             bytes: 0,
@@ -159,13 +159,13 @@ fn header(name: &str, bytes: u64) -> io::Result<Header> {
 }
 
 /// The content of a member on its way into the file.
-struct Hashed<'a> {
+struct HashingWriter<'a> {
     file: &'a mut File,
     hash: Sha256,
     bytes: u64,
 }
 
-impl Write for Hashed<'_> {
+impl Write for HashingWriter<'_> {
     fn write(&mut self, piece: &[u8]) -> io::Result<usize> {
         let written = self.file.write(piece)?;
         self.hash.update(&piece[..written]);

@@ -24,7 +24,7 @@ pub(super) fn sections(upgrade: &Upgrade) -> Vec<Section> {
     tables.into_iter().flatten().map(Section::from).collect()
 }
 
-/// A table with these rows, of which one screen leaves the digest out where room is short; none without rows.
+/// A table with these rows; none without rows. One screen leaves the digest out where room is short.
 fn filled(mut table: Table, rows: Vec<Vec<String>>) -> Option<Table> {
     table.spare = vec![0];
     table.rows = rows;

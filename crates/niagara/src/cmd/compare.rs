@@ -86,8 +86,8 @@ pub struct CompareArgs {
     /// How the result is printed: text, json, github, openmetrics
     ///
     /// github: annotations of GitHub Actions. openmetrics: text as Prometheus reads it.
-    #[arg(long, value_enum, default_value_t = Printed::Text, hide_possible_values = true, conflicts_with_all = ["json", "before"])]
-    pub format: Printed,
+    #[arg(long, value_enum, default_value_t = CompareFormat::Text, hide_possible_values = true, conflicts_with_all = ["json", "before"])]
+    pub format: CompareFormat,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]
@@ -115,14 +115,14 @@ pub enum ProtocolArg {
 
 /// How a result is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Printed {
+pub enum CompareFormat {
     Text,
     Json,
     Github,
     Openmetrics,
 }
 
-impl Printed {
+impl CompareFormat {
     /// What is shown, where the command fails for this reason.
     fn shown(self, args: &StudyArgs, failed: Option<FailIf>) -> Shown {
         match self {

@@ -307,7 +307,7 @@ fn lever_of(advice: &Advice, cache: &Cache) -> Result<Option<WorkFolder>> {
     Ok(Some(folder))
 }
 
-/// What the arguments ask; `named` is told the levers that they name, and keeps those that are known.
+/// What the arguments ask. `named` keeps those of the levers they name that are known by now.
 ///
 /// # Errors
 /// A lever that does not exist; a load that means nothing.
