@@ -472,9 +472,9 @@ mod tests {
 
     #[test]
     fn a_server_that_a_runner_left_behind_ends_with_its_folder() {
-        use std::io::Read;
         use std::os::unix::process::ExitStatusExt;
-        use std::process::{Command, Stdio};
+
+        use crate::process::waiting_shell::waiting_shell;
 
         let temporary = tempfile::tempdir().expect("a temporary folder");
         let cache = Cache::at(&temporary.path().join("cache")).expect("a cache");
@@ -483,21 +483,8 @@ mod tests {
         let held = cache.work_folder("suite").expect("a folder");
         fs::create_dir(&left).expect("made");
         fs::write(work.join("suite-999999-00000000.lock"), "").expect("written");
-        // A shell of that name that waits for a line, with the folder among its words.
         let program = temporary.path().join("mysqld");
-        fs::copy("/bin/sh", &program).expect("copied");
-        let start = |folder: &Path| {
-            let mut command = Command::new(&program);
-            command
-                .args(["-c", "echo up; read line"])
-                .arg(folder.join("var"));
-            command.stdin(Stdio::piped()).stdout(Stdio::piped());
-            let mut child = command.spawn().expect("it starts");
-            let mut said = [0; 3];
-            let mut stdout = child.stdout.take().expect("piped");
-            stdout.read_exact(&mut said).expect("it says so");
-            child
-        };
+        let start = |folder: &Path| waiting_shell(&program, &folder.join("var"));
         let (mut orphan, mut other) = (start(&left), start(held.path()));
         assert_eq!(sweep_left(&work), 1);
         assert!(!left.exists() && held.path().exists());

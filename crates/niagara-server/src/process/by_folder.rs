@@ -78,11 +78,10 @@ impl Drop for EndServersNaming<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io::Read;
     use std::os::unix::process::ExitStatusExt;
-    use std::process::{Command, Stdio};
 
     use super::*;
+    use crate::process::waiting_shell::waiting_shell;
 
     #[test]
     fn servers_are_known_by_their_names() {
@@ -109,22 +108,7 @@ mod tests {
     fn only_the_servers_that_name_the_folder_end() {
         let [folder, other, programs] =
             [(); 3].map(|()| tempfile::tempdir().expect("a temporary folder"));
-        // A shell that waits for a line, under this name and with this folder among its words.
-        let start = |name: &str, named: &Path| {
-            let program = programs.path().join(name);
-            if !program.exists() {
-                fs::copy("/bin/sh", &program).expect("copied");
-            }
-            let mut command = Command::new(program);
-            command.args(["-c", "echo up; read line"]).arg(named);
-            command.stdin(Stdio::piped()).stdout(Stdio::piped());
-            let mut child = command.spawn().expect("it starts");
-            // Its words can be read once it runs, which is a little after it was started.
-            let mut said = [0; 3];
-            let mut stdout = child.stdout.take().expect("piped");
-            stdout.read_exact(&mut said).expect("it says so");
-            child
-        };
+        let start = |name: &str, named: &Path| waiting_shell(&programs.path().join(name), named);
         let mut server = start("mysqld", folder.path());
         let mut stays = [
             start("mysqld", other.path()),

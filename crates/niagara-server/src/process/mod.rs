@@ -9,4 +9,6 @@ pub(crate) mod listener;
 pub(crate) mod run_delay;
 pub(crate) mod spawn;
 pub(crate) mod usage;
+#[cfg(test)]
+pub(crate) mod waiting_shell;
 pub(crate) mod watcher;
