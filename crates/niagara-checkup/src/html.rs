@@ -64,7 +64,8 @@ fn finding(line: &Line) -> Markup {
             dt { strong { (words::level(line.level)) } " " (line.text) }
             dd {
                 p { (line.why) " " span.small { "(" (line.evidence) ")" } }
-                pre { code { (line.proof.0) } }
+                @if let Some(remedy) = &line.remedy { p { "To fix it: " (words::remedy(remedy)) } }
+                pre { code { (line.proof) } }
             }
         }
     }

@@ -16,6 +16,7 @@ mod proof;
 mod read;
 mod redo;
 mod release;
+mod remedy;
 mod report;
 mod rule;
 mod rules;

@@ -1,8 +1,9 @@
 //! How each finding is proven with Niagara: a command that measures or counts it, on copies and never on this server.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 
 use crate::finding::Finding;
+use crate::remedy::safe_value;
 
 /// Traffic, data and settings in one file.
 const PACK: &str = "shop.niagara";
@@ -37,37 +38,8 @@ pub(crate) enum Proof {
     Watch,
 }
 
-/// A command in two forms.
-#[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Command {
-    /// What tells it from others.
-    pub verb: String,
-    /// What it shares with others; see [`options`].
-    pub has_options: bool,
-}
-
-/// A whole command in JSON.
-#[derive(Debug, Clone)]
-pub(crate) struct Whole(pub String);
-
-impl Serialize for Whole {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
-    }
-}
-
-impl Command {
-    /// As it is typed.
-    pub(crate) fn whole(&self, ground: &Ground) -> String {
-        match self.has_options {
-            true => format!("{} {}", self.verb, options(ground)),
-            false => self.verb.clone(),
-        }
-    }
-}
-
 /// The options of commands that start copies of the server.
-pub(crate) fn options(ground: &Ground) -> String {
+fn options(ground: &Ground) -> String {
     match ground.server.contains('/') {
         true => format!("--server {} --pack {PACK}", quoted(&ground.server)),
         false => format!("--pack {PACK}"),
@@ -109,33 +81,24 @@ fn quoted(word: &str) -> String {
 }
 
 impl Proof {
-    /// The command.
-    pub(crate) fn command(&self, ground: &Ground) -> Command {
-        let (verb, has_options) = match self {
-            Self::Compare(change) => (format!("niagara compare base {}", quoted(change)), true),
-            Self::CompareEngines => (
-                format!(
-                    "niagara compare engine=MyISAM engine=InnoDB --server {} --workload oltp_read_write",
-                    quoted(&ground.server)
-                ),
-                false,
+    /// The command, as it is typed.
+    pub(crate) fn command(&self, ground: &Ground) -> String {
+        let options = options(ground);
+        match self {
+            Self::Compare(change) => format!("niagara compare base {} {options}", quoted(change)),
+            Self::CompareEngines => format!(
+                "niagara compare engine=MyISAM engine=InnoDB --server {} --workload oltp_read_write",
+                quoted(&ground.server)
             ),
-            Self::Advise => ("niagara advise".to_owned(), true),
-            Self::Profile => ("niagara profile base".to_owned(), true),
-            Self::Capture => (capture(ground), false),
-            Self::Upgrade(newest) => (
-                format!(
-                    "niagara compare {} {newest} --pack {PACK}",
-                    quoted(&ground.server)
-                ),
-                false,
+            Self::Advise => format!("niagara advise {options}"),
+            Self::Profile => format!("niagara profile base {options}"),
+            Self::Capture => capture(ground),
+            Self::Upgrade(newest) => format!(
+                "niagara compare {} {newest} --pack {PACK}",
+                quoted(&ground.server)
             ),
-            Self::Watch => (
-                format!("niagara checkup {} --for 10m", quoted(&ground.address)),
-                false,
-            ),
-        };
-        Command { verb, has_options }
+            Self::Watch => format!("niagara checkup {} --for 10m", quoted(&ground.address)),
+        }
     }
 }
 
@@ -144,12 +107,7 @@ pub(crate) fn proof(finding: &Finding) -> Proof {
     let compare = |change: &str| Proof::Compare(change.to_owned());
     match finding {
         Finding::DurabilityOff { variable, .. } => {
-            let safe = match variable.as_str() {
-                "innodb_checksum_algorithm" => "crc32",
-                "innodb_doublewrite" | "innodb_log_checksums" => "ON",
-                _ => "1",
-            };
-            compare(&format!("cfg.{variable}={safe}"))
+            compare(&format!("cfg.{variable}={}", safe_value(variable)))
         }
         Finding::ReleaseEnded { series } | Finding::ReleaseEndedUpstream { series, .. } => {
             Proof::Upgrade(series.newest.clone())
@@ -197,7 +155,7 @@ mod tests {
         };
         let command = Proof::Compare("redo-log-large".to_owned()).command(&ground);
         assert_eq!(
-            command.whole(&ground),
+            command,
             "niagara compare base redo-log-large --pack shop.niagara"
         );
         assert_eq!(

@@ -9,19 +9,16 @@ use crate::facts::{Facts, Host, Server, Statements};
 use crate::finding::{Finding, Level};
 use crate::gap::Gap;
 use crate::levers::{LeverFact, levers as lever_facts};
-use crate::proof::{Command, Ground, Whole, proof};
+use crate::proof::{Ground, proof};
 use crate::release::Releases;
+use crate::remedy::{Remedy, remedy};
 use crate::rule::Rules;
 use crate::rules::findings;
 use crate::words;
 
-/// The format of the JSON.
-const FORMAT: &str = "niagara.checkup/1";
-
 /// What a checkup says.
 #[derive(Debug, Serialize)]
 pub struct Checkup {
-    format: &'static str,
     /// The address as the user may write it.
     pub(crate) address: String,
     /// What the server is.
@@ -58,10 +55,11 @@ pub(crate) struct Line {
     /// Levers that change it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub levers: Vec<String>,
+    /// What to change, once it is proven.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<Remedy>,
     /// The command that proves it.
-    pub proof: Whole,
-    #[serde(skip)]
-    pub command: Command,
+    pub proof: String,
 }
 
 /// What the facts say.
@@ -74,20 +72,18 @@ pub fn checkup(facts: Facts, levers: &[Lever], servers: &[String]) -> Result<Che
     let found = findings(&facts, &rules, &Releases::built_in()?, levers);
     let lines = found.into_iter().map(|finding| {
         let rule = rules.of(&finding);
-        let command = proof(&finding).command(&ground);
         Line {
             level: rule.level,
             text: words::finding(&finding),
             why: rule.why.split_whitespace().collect::<Vec<_>>().join(" "),
             evidence: rule.source.to_owned(),
             levers: rule.levers.to_vec(),
-            proof: Whole(command.whole(&ground)),
-            command,
+            remedy: remedy(&finding, &facts),
+            proof: proof(&finding).command(&ground),
             finding,
         }
     });
     Ok(Checkup {
-        format: FORMAT,
         findings: lines.collect(),
         time: busy(&facts),
         levers: lever_facts(&facts, levers),

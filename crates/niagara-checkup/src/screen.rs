@@ -7,7 +7,7 @@ use niagara_report::number::{grouped, percent};
 use niagara_report::{ink, wrapped};
 
 use crate::finding::Level;
-use crate::proof::{options, pack, tune};
+use crate::proof::{pack, tune};
 use crate::report::Checkup;
 use crate::words;
 
@@ -15,8 +15,6 @@ use crate::words;
 const DIGESTS: usize = 4;
 /// Width of the word for the level.
 const WORD: usize = 8;
-/// What stands for the options that all commands share.
-const SHARED: &str = "…";
 
 /// How it is shown.
 #[derive(Debug, Clone, Copy)]
@@ -86,8 +84,16 @@ fn findings(out: &mut String, checkup: &Checkup, look: Look) {
         let word = format!("{:<WORD$}", words::level(line.level));
         let lead = style.force_styling(look.colour).apply_to(word).to_string();
         let _ = writeln!(out, "{}", wrapped(&lead, &line.text, look.width));
-        let shared = if line.command.has_options { " …" } else { "" };
-        let _ = writeln!(out, "{indent}→ {}{shared}", line.command.verb);
+        if let Some(remedy) = &line.remedy {
+            let lead = format!("{indent}fix:   ");
+            let _ = writeln!(
+                out,
+                "{}",
+                wrapped(&lead, &words::remedy(remedy), look.width)
+            );
+        }
+        // A command is copied as it stands, so it is never broken.
+        let _ = writeln!(out, "{indent}prove: {}", line.proof);
     }
     let _ = writeln!(out);
 }
@@ -115,16 +121,9 @@ fn statements(out: &mut String, checkup: &Checkup, look: Look) {
 }
 
 fn proof(out: &mut String, checkup: &Checkup, look: Look) {
-    let uses = checkup.findings.iter().any(|line| line.command.has_options);
-    let shared = match uses {
-        true => format!(" ({SHARED} stands for {})", options(&checkup.ground)),
-        false => String::new(),
-    };
-    let how = format!(
-        "No line promises a gain. To prove one: make a pack on the server's machine, run its command{shared} on another; \
-         tune tries all settings."
-    );
-    let _ = writeln!(out, "\n{}", wrapped("", &how, look.width));
+    let how = "No line promises a gain. To prove one: make a pack on the server's machine, run its command on another; \
+               tune tries all settings.";
+    let _ = writeln!(out, "\n{}", wrapped("", how, look.width));
     let _ = writeln!(out, "  {}", pack(&checkup.ground));
     let _ = writeln!(out, "  {}", tune(&checkup.ground));
 }

@@ -10,6 +10,7 @@ use crate::facts::{Activity, Digest, Host, ReadsSource, Server};
 use crate::finding::{Finding, Level, StoppedChannel, StoppedPart};
 use crate::gap::{Gap, GapCause, MissingPart};
 use crate::levers::{LeverFact, LeverState};
+use crate::remedy::Remedy;
 
 /// Names of a list that are shown.
 const NAMES: usize = 3;
@@ -277,6 +278,24 @@ fn stopped_channel(channel: &StoppedChannel) -> String {
         number => format!(" (error {number}, see SHOW REPLICA STATUS)"),
     };
     format!("{part} {}{error}", channel.source)
+}
+
+/// What to change.
+pub(crate) fn remedy(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::OptionFile { lines } => {
+            format!("{} in the option file, and a restart", lines.join(", "))
+        }
+        Remedy::Statements { statements } => {
+            let first = statements.iter().take(NAMES).cloned();
+            let more = statements.len().saturating_sub(NAMES);
+            let more = (more > 0).then(|| format!("and {more} more (--json has all)"));
+            first.chain(more).collect::<Vec<_>>().join(" ")
+        }
+        Remedy::Upgrade { series } => {
+            format!("an upgrade, to {series} or another series with fixes")
+        }
+    }
 }
 
 /// Whether a finding is bad, as one word.

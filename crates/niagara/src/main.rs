@@ -18,6 +18,7 @@ mod counting;
 mod doctor;
 mod fail_if;
 mod interrupt;
+mod json;
 mod live;
 mod load_args;
 mod ordinary_user;

@@ -103,6 +103,32 @@ fn meanwhile<T>(work: &[&(dyn Fn(&AtomicBool) + Sync)], whole: impl FnOnce() -> 
     })
 }
 
+/// The remedies of all findings by code. Statements are executed, and settings are variables of this server.
+fn take_remedies(existing: &Existing, found: &Value) -> BTreeSet<String> {
+    let texts = |list: &Value| -> Vec<String> {
+        let list = list.as_array().into_iter().flatten();
+        list.filter_map(|one| one.as_str().map(str::to_owned))
+            .collect()
+    };
+    let mut taken = BTreeSet::new();
+    for one in findings(found) {
+        let remedy = &one["remedy"];
+        for statement in texts(&remedy["statements"]) {
+            existing.server.query(&statement).expect(&statement);
+        }
+        for line in texts(&remedy["lines"]) {
+            let (name, value) = line.split_once('=').expect("a value");
+            assert!(!value.is_empty(), "{line}");
+            let asked = format!("SELECT @@global.{name}");
+            existing.server.query(&asked).expect(&asked);
+        }
+        if !remedy.is_null() {
+            taken.insert(one["code"].as_str().expect("a code").to_owned());
+        }
+    }
+    taken
+}
+
 const SICK_TABLES: [&str; 7] = [
     "CREATE DATABASE shop",
     "CREATE TABLE shop.big (id INT PRIMARY KEY, note VARCHAR(999), old INT, INDEX old (old), INDEX a (note(9)), INDEX ab (note(9), old)) ENGINE = InnoDB",
@@ -256,6 +282,29 @@ fn planted_states_of_mariadb_are_found() {
         page.contains("max_connections") && !page.contains("<script"),
         "{page}"
     );
+    assert!(
+        page.contains("ALTER TABLE `shop`.`isam` ENGINE=InnoDB;"),
+        "{page}"
+    );
+    let taken = take_remedies(&existing, &found);
+    for code in [
+        "connections-refused",
+        "duplicate-indexes",
+        "durability-off",
+        "engine-not-crash-safe",
+        "logins-failed",
+        "pool-too-small",
+        "query-cache-on",
+        "redo-too-small",
+        "statements-not-recorded",
+        "unused-indexes",
+    ] {
+        assert!(taken.contains(code), "{code}: {found:#}");
+    }
+    let later = checkup(&existing, "1s");
+    for code in ["duplicate-indexes", "engine-not-crash-safe"] {
+        assert!(!codes(&later).contains(code), "{code}: {later:#}");
+    }
 }
 
 #[test]
@@ -328,6 +377,15 @@ fn planted_states_of_mysql_are_found() {
     let statements = &finding(&found, "statements-read-much")["digests"];
     let text = statements[0]["text"].as_str().expect("a text");
     assert!(text.contains("LIKE ?") && !text.contains("%y"), "{text}");
+    let taken = take_remedies(&existing, &found);
+    for code in [
+        "clients-lost",
+        "statistics-stale",
+        "threads-not-cached",
+        "unused-indexes",
+    ] {
+        assert!(taken.contains(code), "{code}: {found:#}");
+    }
     assert_eq!(found["time"]["measured_by"], "sum");
 }
 

@@ -16,6 +16,7 @@ use niagara_server::{Catalog, ServerDescription, listening_servers};
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::connect::connect_within;
 use crate::cmd::capture::stop_flag;
+use crate::json::{self, Document};
 use crate::origin::at_address;
 use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::{EXIT_CODES, duration};
@@ -104,7 +105,7 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
         whole_file::write(path, &html(&checkup, env!("CARGO_PKG_VERSION")))?;
     }
     match args.json {
-        true => say!("{}", serde_json::to_string_pretty(&checkup)?),
+        true => json::print(Document::Checkup, &checkup)?,
         false => {
             let look = Look {
                 colour: colour_on_stdout(),
