@@ -113,7 +113,7 @@ def advised(bench, seed):
     start = time.monotonic()
     installed = json.loads(
         subprocess.run([bench.args.niagara, "server", "list", "--json"], capture_output=True, check=True).stdout
-    )
+    )["items"]
     server = next(one["installed"] for one in installed if one["name"] == bench.args.server)
     try:
         settings, text = advice.advise(
@@ -131,7 +131,7 @@ def advised(bench, seed):
 def tuned(bench, seed, folder, knobs_only):
     """Niagara's own tuning; with `knobs_only`, of variables alone, as the others."""
     args = bench.args
-    known = json.loads(subprocess.run([args.niagara, "levers", "--json"], capture_output=True, check=True).stdout)
+    known = json.loads(subprocess.run([args.niagara, "levers", "--json"], capture_output=True, check=True).stdout)["items"]
     command = [
         args.niagara, "tune", args.server, "--workload", bench.workload, *bench.load, "--budget",
         f"{args.minutes * 60:.0f}s", "--seed", str(seed), "--no-profile", "--out", str(folder), "--json",

@@ -8,6 +8,7 @@ use niagara_report::{ink, number};
 use niagara_server::machine::{Fingerprint, MachineState, Tools};
 use serde::Serialize;
 
+use crate::json::Document;
 use crate::ordinary_user::what_root_would_add;
 
 /// Share of the CPUs taken by others that slices are still kept with.
@@ -44,6 +45,7 @@ pub fn doctor(
     let checks = checks(fingerprint, now, tools);
     if json {
         let all = serde_json::json!({
+            "format": Document::Doctor.format(),
             "machine": fingerprint,
             "now": now,
             "tools": tools,

@@ -182,8 +182,10 @@ levers = ["transport=unix"]
 fn remove_builds_of(place: &Place, tree: &Path) {
     let (code, stdout, stderr) = run(&mut place.niagara(&["server", "build", "list", "--json"]));
     assert_eq!(code, Some(0), "{stderr}");
-    let builds: Vec<serde_json::Value> = serde_json::from_str(&stdout).expect("a list");
-    let of_tree = builds
+    let builds: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    let of_tree = builds["items"]
+        .as_array()
+        .expect("a list")
         .iter()
         .filter(|build| build["source"].as_str() == tree.to_str());
     for key in of_tree.filter_map(|build| build["key"].as_str()) {

@@ -8,8 +8,8 @@ use super::set_up::{self, Fact, Part};
 use crate::document::Table;
 use crate::{Report, Sides, number};
 
-/// Counted up when a field of the JSON changes its meaning or disappears.
-const FORMAT: u32 = 1;
+/// What the JSON is, with a number that is counted up when a field changes its meaning or disappears.
+const FORMAT: &str = "niagara.side-by-side/1";
 /// Error probability of the difference between what the studies decided by, and again of all other differences together.
 const ALPHA: f64 = 0.05;
 
@@ -17,7 +17,7 @@ const ALPHA: f64 = 0.05;
 #[derive(Debug, Clone, Serialize)]
 pub struct SideBySide {
     /// Version of this document.
-    format: u32,
+    format: &'static str,
     /// The first and the second study.
     pub studies: [StudyInShort; 2],
     /// The sentence that a reader takes home.

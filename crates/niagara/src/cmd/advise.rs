@@ -18,6 +18,7 @@ use niagara_server::{Cache, Cancel, Cancelled, sweep_stale};
 use self::prove::{ProofRun, in_database};
 use crate::counting::{QueryCount, QueryFindings};
 use crate::interrupt::on_ctrl_c;
+use crate::json::{self, Document};
 use crate::origin::origin;
 use crate::pack;
 use crate::progress::Terminal;
@@ -94,7 +95,7 @@ pub fn run(mut args: AdviseArgs) -> Result<ExitCode> {
     })?;
     let folder = write(&args, &advice)?;
     match args.json {
-        true => say!("{}", serde_json::to_string_pretty(&advice)?),
+        true => json::print(Document::Advice, &advice)?,
         false => say_text!("{}", report::text(&advice, Some(&folder))),
     }
     Ok(ExitCode::SUCCESS)
@@ -174,7 +175,7 @@ fn write(args: &AdviseArgs, advice: &Advice) -> Result<String> {
     let deploy = folder.join("deploy");
     std::fs::create_dir_all(&deploy)
         .with_context(|| format!("cannot make {}", deploy.display()))?;
-    let json = serde_json::to_string_pretty(advice)?;
+    let json = json::text(Document::Advice, advice)?;
     whole_file::write(&folder.join("advice.json"), &json)?;
     whole_file::write(&folder.join("report.html"), &advice_html(advice))?;
     whole_file::write(&folder.join("report.md"), &advice_markdown(advice))?;

@@ -9,6 +9,8 @@ use niagara_report::number;
 use niagara_stats::{Estimate, IntervalEstimate};
 use serde_json::json;
 
+use crate::json::{Document, print};
+
 /// Stretches that an interval rests on at the least.
 const FEWEST: usize = 3;
 /// Digests that are shown.
@@ -57,8 +59,8 @@ pub(crate) fn run(before: &Path, after: &Path, alpha: f64, as_json: bool) -> Res
             .iter()
             .map(|row| json!({ "digest": row.pair, "mean_duration_after_over_before": row.ratio }))
             .collect();
-        let all = json!({ "format": "niagara.before-after/1", "observational": true, "alpha": alpha, "digests": digests });
-        say!("{}", serde_json::to_string_pretty(&all)?);
+        let all = json!({ "observational": true, "alpha": alpha, "digests": digests });
+        print(Document::BeforeAfter, &all)?;
         return Ok(ExitCode::SUCCESS);
     }
     say(&rows, alpha);

@@ -19,6 +19,7 @@ use serde::Serialize;
 use crate::args::{BuildArgs, BuildVerb};
 use crate::clock::clock;
 use crate::interrupt::on_ctrl_c;
+use crate::json::{self, Document};
 use crate::progress::Terminal;
 
 pub fn run(
@@ -180,7 +181,7 @@ fn make(inventory: &Inventory, args: &BuildArgs, fleet: Option<&FleetOptions>) -
     terminal.finish();
     let (built, on_nodes) = built?;
     if args.json {
-        say!("{}", serde_json::to_string_pretty(&Line::of(&built.build))?);
+        json::print(Document::Build, &Line::of(&built.build))?;
         return Ok(ExitCode::SUCCESS);
     }
     let record = &built.build.record;
@@ -308,7 +309,7 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
         let values = lines.iter().map(serde_json::to_value);
         let all = values.chain(broken.iter().map(serde_json::to_value));
         let all: Vec<serde_json::Value> = all.collect::<Result<_, _>>()?;
-        say!("{}", serde_json::to_string_pretty(&all)?);
+        json::print_list(Document::Builds, &all)?;
         return Ok(());
     }
     for line in &lines {

@@ -22,6 +22,7 @@ use self::verdict::{Verdict, earlier, not_refuted};
 use crate::args::{CheckArgs, PartArg};
 use crate::clock::clock;
 use crate::interrupt;
+use crate::json::{self, Document};
 use crate::progress::{colour_on_stdout, living_line};
 
 /// Without a terminal, a line at most this often.
@@ -58,7 +59,7 @@ pub fn run(inventory: &Inventory, args: &CheckArgs) -> Result<ExitCode> {
     let record = record?;
     let verdict = Verdict::of(&record, &options.parts);
     if args.json {
-        say!("{}", serde_json::to_string_pretty(&record)?);
+        json::print(Document::Check, &record)?;
     } else {
         conclude(&verdict, &record, &options.parts);
     }

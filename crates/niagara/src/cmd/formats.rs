@@ -10,6 +10,8 @@ use niagara_server::ServerDescription;
 use niagara_store::SCHEMA;
 use serde_json::Value;
 
+use crate::json::Document;
+
 /// Every format that is read or written, on one page of Markdown.
 ///
 /// # Errors
@@ -64,13 +66,25 @@ pub fn page() -> Result<String> {
          ## niagara report --format json\n\n\
          The study's summary, as it stands in the table `summary` of results.db, with `headline` (one sentence), `all_warnings` (those of \
          the summary, `warnings`, and those that follow from it: what a reader is told before the figures) and, of a study on nodes, \
-         `nodes_held`. Of two studies it is one object: `format` \
-         (counted up when a field changes its meaning), `studies`, `headline`, `warnings`, `set_up` (each fact with its two values and \
+         `nodes_held`. Of two studies it is one object: `studies`, `headline`, `warnings`, `set_up` (each fact with its two values and \
          whether they differ), `total`, `beside` and `parts` (each with both estimates, their difference and whether it excludes 1), \
          `only_in`, `alpha` and `family`. An estimate is an object of `ratio`, `low` and `high`; `null` is unbounded.\n",
         SCHEMA.trim(),
         columns.join(", ")
     );
+    page.push_str(
+        "\n## What --json prints\n\n\
+         One object, whose first field is `format`; its number is counted up when a field changes its meaning. \
+         A list stands in `items`.\n\n| format | command |\n| --- | --- |\n",
+    );
+    for document in Document::ALL {
+        let _ = writeln!(
+            page,
+            "| `{}` | `{}` |",
+            document.format(),
+            document.command()
+        );
+    }
     // Writing to a string cannot fail.
     let _ = write!(
         page,
@@ -114,6 +128,7 @@ mod tests {
             "CREATE TABLE duel",
             "`server_cpu_seconds`",
             "`only_in`",
+            "| `niagara.checkup/1` | `niagara checkup --json` |",
             "## Capture files",
             "| lengths | a varint for each place of the template |",
         ] {

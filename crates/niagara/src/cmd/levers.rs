@@ -11,6 +11,7 @@ use niagara_store::Reason;
 use serde::Serialize;
 
 use crate::args::{Cli, LeversArgs, LoadArgs};
+use crate::json::{self, Document};
 use crate::progress::Terminal;
 
 /// Bytes of data that levers are shown for: more than the default buffer pool holds, so that those for larger data are shown, too.
@@ -85,7 +86,7 @@ pub fn run(args: LeversArgs) -> Result<ExitCode> {
         .map(|lever| row(lever, &context))
         .collect();
     if args.json {
-        say!("{}", serde_json::to_string_pretty(&rows)?);
+        json::print_list(Document::Levers, &rows)?;
     } else if args.show.is_some() {
         rows.iter().for_each(show);
     } else {

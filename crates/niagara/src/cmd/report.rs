@@ -21,6 +21,7 @@ use serde::Serialize;
 use crate::cmd::build_elsewhere::build_elsewhere;
 use crate::cmd::{profile, side_by_side};
 use crate::fail_if::FailIf;
+use crate::json::{self, Document};
 use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::{Format, StudyArgs};
 use crate::whole_file::write;
@@ -380,9 +381,6 @@ impl Shown {
     }
 }
 
-/// The name and version of the document that `--json` prints.
-const FORMAT: &str = "niagara.report/1";
-
 /// A warning with its code and fields, and in words.
 #[derive(Serialize)]
 struct WarningInWords {
@@ -402,9 +400,7 @@ impl From<Warning> for WarningInWords {
 
 /// The summary as other programs read it.
 #[derive(Serialize)]
-struct Document<'a> {
-    /// What this document is, with the version of its form.
-    format: &'static str,
+struct Study<'a> {
     /// The one sentence that a reader takes home.
     headline: String,
     #[serde(flatten)]
@@ -428,8 +424,7 @@ fn called() -> String {
 /// The summary on standard output, and where the files are.
 pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Shown) -> Result<()> {
     if shown == Shown::Json {
-        let document = Document {
-            format: FORMAT,
+        let study = Study {
             headline: niagara_report::headline(summary),
             summary,
             all_warnings: niagara_report::warnings(summary)
@@ -438,7 +433,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
                 .collect(),
             nodes_held: store.node_account()?,
         };
-        say!("{}", serde_json::to_string_pretty(&document)?);
+        json::print(Document::Report, &study)?;
         return Ok(());
     }
     if let Shown::Github(failed) = shown {

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use crate::args::{ServerArgs, ServerVerb};
 use crate::cmd::fleet::nodes_of;
+use crate::json::{self, Document};
 
 pub fn run(args: ServerArgs) -> Result<ExitCode> {
     let fleet = match &args.verb {
@@ -111,7 +112,7 @@ fn lines(inventory: &Inventory) -> Result<Vec<Line>> {
 fn list(inventory: &Inventory, json: bool) -> Result<()> {
     let lines = lines(inventory)?;
     if json {
-        say!("{}", serde_json::to_string_pretty(&lines)?);
+        json::print_list(Document::Servers, &lines)?;
         return Ok(());
     }
     let mut all = 0;

@@ -11,6 +11,8 @@ use niagara_lab::study_file::{Known, StudyFile, read_study, schema};
 use niagara_server::Catalog;
 use niagara_toml::{FileError, Mistake};
 
+use crate::json::{self, Document};
+
 /// What to do about a file that cannot be read.
 const READABLE: &str = "name a file such as studies/t2000-ladder.toml";
 
@@ -85,7 +87,7 @@ fn check(
         }
     }
     if json {
-        say!("{}", serde_json::to_string_pretty(&mistakes)?);
+        json::print_list(Document::Mistakes, &mistakes)?;
     } else {
         for mistake in &mistakes {
             tell!("{mistake}");

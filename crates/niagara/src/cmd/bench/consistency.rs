@@ -8,6 +8,7 @@ use niagara_lab::{Event, Load, Observer};
 use niagara_load::{Conditions, Finding, check_tpcc};
 
 use super::target::Target;
+use crate::json::{self, Document};
 use crate::progress::Terminal;
 
 /// What the conditions say after a run; none for workloads without any.
@@ -45,7 +46,7 @@ pub fn report(target: &Target, load: &Load, json: bool) -> Result<ExitCode> {
         );
     };
     if json {
-        say!("{}", serde_json::to_string_pretty(&findings)?);
+        json::print_list(Document::Conditions, &findings)?;
     } else {
         for finding in &findings {
             say!("{}", line(finding));

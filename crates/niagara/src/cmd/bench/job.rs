@@ -13,6 +13,7 @@ use super::args::BenchArgs;
 use super::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::exit_code;
+use crate::json::{self, Document};
 use crate::progress::Terminal;
 use crate::steps;
 
@@ -80,7 +81,7 @@ pub fn measure(
             seconds: done.steps.iter().map(|step| step.seconds).sum(),
             steps: &done.steps,
         };
-        say!("{}", serde_json::to_string_pretty(&result)?);
+        json::print(Document::Job, &result)?;
         return Ok(code);
     }
     say!("{title}");

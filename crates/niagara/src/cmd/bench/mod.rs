@@ -42,6 +42,7 @@ use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained
 use self::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::json::{self, Document};
 use crate::pack;
 use crate::progress::colour_on_stdout;
 
@@ -203,7 +204,7 @@ fn measure(
     };
     driver.disconnect();
     if args.output.json {
-        say!("{}", serde_json::to_string_pretty(&result)?);
+        json::print(Document::Bench, &result)?;
     } else if args.output.openmetrics {
         say_text!("{}", openmetrics::text(&result));
     } else {

@@ -19,6 +19,7 @@ use super::args::{ImportArgs, NewFile, ReadingArgs};
 use super::stop_flag::{interrupted, stop_flag};
 use super::summary;
 use crate::clock::clock;
+use crate::json::{self, Document};
 use crate::progress::living_line;
 
 /// Without a terminal, a line at most this often.
@@ -35,7 +36,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     match make(&args.logs, &args.output, &args.reading, &asked, &stop) {
         Ok(summary) => {
             if args.json {
-                say!("{}", serde_json::to_string_pretty(&summary)?);
+                json::print(Document::CaptureImport, &summary)?;
             } else {
                 summary::say_summary(&args.output.output, &summary);
             }

@@ -13,6 +13,8 @@ use super::args::{InfoArgs, SortArg};
 use super::statement;
 use super::summary::{say_dropped, span};
 
+use crate::json::{self, Document};
+
 /// Longest text of a digest in the table, in characters.
 const TEXT: usize = 100;
 
@@ -23,7 +25,7 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
         return statement::run(args, &info, number);
     }
     if args.json {
-        say!("{}", serde_json::to_string_pretty(&info)?);
+        json::print(Document::CaptureInfo, &info)?;
         return Ok(ExitCode::SUCCESS);
     }
     say_head(&info);

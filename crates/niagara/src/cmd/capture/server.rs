@@ -18,6 +18,7 @@ use super::stop_flag::{interrupted, stop_flag};
 use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::target::Target;
+use crate::json::{self, Document};
 
 /// What the names of logs begin with that nobody has named.
 pub const LOG_NAME: &str = "niagara-capture-";
@@ -77,7 +78,7 @@ pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
     let advice = niagara_capture::server::advise(&mut connection, &file.display().to_string())
         .map_err(refused)?;
     if args.json {
-        say!("{}", serde_json::to_string_pretty(&advice)?);
+        json::print(Document::CaptureAdvice, &advice)?;
     } else {
         say_advice(&advice);
         say!(

@@ -12,6 +12,8 @@ use serde::Serialize;
 use super::args::InfoArgs;
 use super::info::{known, one_line, per_row};
 
+use crate::json::{self, Document};
+
 /// The longest bar of the histogram, in characters.
 const BAR: u64 = 40;
 /// Digests that are named where several begin so.
@@ -49,7 +51,7 @@ pub fn run(args: &InfoArgs, info: &Info, number: &str) -> Result<ExitCode> {
             detail: &detail,
             samples,
         };
-        say!("{}", serde_json::to_string_pretty(&shown)?);
+        json::print(Document::CaptureStatement, &shown)?;
         return Ok(ExitCode::SUCCESS);
     }
     say_figures(&detail);

@@ -11,21 +11,20 @@ use niagara_report::{
 use niagara_store::{ProfileRecord, Store};
 use serde::Serialize;
 
+use crate::json;
 use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::Format;
 use crate::whole_file::write;
 
 /// What the results of a profile call themselves.
 pub const KIND: &str = "profile";
-/// The version of the JSON document.
-const FORMAT: u32 = 1;
 /// What stands for a profile in the names of its files.
 const MARKS: [&str; 2] = ["a", "b"];
 
 /// What is printed and kept as JSON.
 #[derive(Serialize)]
 struct Document<'a> {
-    format: u32,
+    format: &'static str,
     niagara: &'a str,
     command: &'a str,
     headline: String,
@@ -63,7 +62,7 @@ pub fn report(store: &Store, folder: &Path, format: Format) -> Result<()> {
     }
     let json = || {
         serde_json::to_string_pretty(&Document {
-            format: FORMAT,
+            format: json::Document::Profile.format(),
             niagara: &study.niagara_version,
             command: &study.command,
             headline: profile_headline(&profiles),

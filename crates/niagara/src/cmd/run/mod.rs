@@ -17,6 +17,7 @@ use crate::args::{RunArgs, SizeArg};
 use crate::cmd::run::plan::RunPlan;
 use crate::cmd::session::{OpenSession, known};
 use crate::cmd::study::read;
+use crate::json::{self, Document};
 use crate::progress::Terminal;
 use crate::shared_args::Where;
 
@@ -69,7 +70,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         let catalog = Catalog::load(&args.study.servers)?;
         let plan = plan_of(&study, so_far.as_ref(), &Cache::open()?, &catalog);
         if args.study.json {
-            say!("{}", serde_json::to_string_pretty(&plan)?);
+            json::print(Document::Plan, &plan)?;
         } else {
             say!("{}", plan.text());
             plan.nodes_text()
