@@ -75,6 +75,21 @@ fn texts(trace: &Trace, unit: usize) -> Vec<String> {
 }
 
 #[test]
+fn a_session_whose_database_nothing_says_is_in_the_loads() {
+    let mut unknown = Log::new();
+    unknown.add(1, "", 0, 10, "SELECT a FROM t WHERE id = 7");
+    let trace = unknown.compile(CommitOrder::Normal);
+    assert_eq!(trace.database(0, "shop"), Some("shop"));
+    assert_eq!(trace.database(0, ""), None);
+    assert!(trace.database_names().is_empty());
+    let mut known = Log::new();
+    known.add(1, "shop", 0, 10, "SELECT a FROM t WHERE id = 7");
+    let trace = known.compile(CommitOrder::Normal);
+    assert_eq!(trace.database(0, "other"), Some("shop"));
+    assert_eq!(trace.database_names(), ["shop"]);
+}
+
+#[test]
 fn transactions_and_sessions_are_kept() {
     let mut log = Log::new();
     log.add(1, "shop", 0, 10, "BEGIN")
@@ -140,7 +155,7 @@ fn a_database_that_changes_is_chosen() {
         .add(1, "stock", 100, 10, "SELECT b FROM u")
         .add(1, "", 200, 10, "SELECT b FROM u");
     let trace = log.compile(CommitOrder::Normal);
-    assert_eq!(trace.text(trace.databases[0]), b"shop");
+    assert_eq!(trace.database(0, ""), Some("shop"));
     let chosen: Vec<usize> = (0..trace.units.len())
         .filter(|&unit| trace.steps[trace.units[unit].range()][0].action == Action::Database)
         .collect();

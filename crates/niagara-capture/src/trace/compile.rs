@@ -10,7 +10,7 @@ use super::order::{CommitOrder, put_in_order};
 use super::part::TracePart;
 use super::segments::{in_flight, most};
 use super::times::{Known, Seconds, spread};
-use super::types::{Action, Facts, NONE, Step, Texts, Trace, TraceDigest, Unit};
+use super::types::{Action, Facts, NONE, Step, Texts, Trace, TraceDigest, UNKNOWN, Unit};
 use super::units::{Kept, Units};
 use crate::client::{ClientFlags, ClientSettings, ClientsOfUser, settings_of};
 use crate::error::CaptureError;
@@ -62,9 +62,10 @@ pub fn compile(path: &Path, options: CompileOptions) -> Result<Trace, CaptureErr
     let databases = units
         .databases
         .iter()
-        .map(|id| match id.0 {
-            0 => NONE,
-            _ => reading
+        .map(|id| match id {
+            None => UNKNOWN,
+            Some(NameId(0)) => NONE,
+            Some(id) => reading
                 .texts
                 .add(names.get(id.0 as usize).map_or(&b""[..], Vec::as_slice)),
         })

@@ -9,6 +9,8 @@ use crate::sql::{Class, Digest};
 
 /// No such number, in fields of 32 bits.
 pub const NONE: u32 = u32::MAX;
+/// A database that the capture does not know.
+pub(super) const UNKNOWN: u32 = u32::MAX - 1;
 
 /// What a step sends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -140,8 +142,9 @@ pub struct Trace {
     pub digests: Vec<TraceDigest>,
     /// How many sessions.
     pub sessions: u32,
-    /// The database that each session has when it logs in: a place in the texts, [`NONE`] for none.
-    pub databases: Vec<u32>,
+    /// The database that each session has when it logs in: a place in the texts, [`NONE`] for none, [`UNKNOWN`] where the capture
+    /// does not know.
+    pub(super) databases: Vec<u32>,
     /// What each session's client negotiates at its login: a place in `clients`.
     pub client_of: Vec<u32>,
     /// What clients negotiate.
@@ -159,6 +162,15 @@ impl Trace {
         let place = self.client_of.get(session as usize);
         let settings = place.and_then(|&place| self.clients.get(place as usize));
         settings.copied().unwrap_or_default()
+    }
+
+    /// The database of a session's login; `load` is the one that the load is in, which is taken where the capture knows none.
+    pub fn database<'s>(&'s self, session: u32, load: &'s str) -> Option<&'s str> {
+        match self.databases.get(session as usize).copied() {
+            None | Some(NONE) => None,
+            Some(UNKNOWN) => (!load.is_empty()).then_some(load),
+            Some(place) => std::str::from_utf8(self.text(place)).ok(),
+        }
     }
 
     /// The text of a step, or the name of a database.
@@ -188,7 +200,9 @@ impl Trace {
             .iter()
             .copied()
             .chain(chosen.map(|step| step.text));
-        let mut places: Vec<u32> = places.filter(|&place| place != NONE).collect();
+        let mut places: Vec<u32> = places
+            .filter(|place| ![NONE, UNKNOWN].contains(place))
+            .collect();
         places.sort_unstable();
         places.dedup();
         let name = |&place: &u32| String::from_utf8_lossy(self.text(place)).into_owned();

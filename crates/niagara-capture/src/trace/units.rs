@@ -41,8 +41,9 @@ struct Session {
 pub(super) struct Units {
     sessions: HashMap<u64, Session>,
     pub done: Vec<Draft>,
-    /// By session, in the order of their first events: the database of the login, by name.
-    pub databases: Vec<NameId>,
+    /// By session, in the order of their first events: the database of the login, by name; `None` where the session began before
+    /// the capture, or its source has no logins, and nothing says its database.
+    pub databases: Vec<Option<NameId>>,
     /// As `databases`: the user, and what the client has said at its login.
     pub clients: Vec<(NameId, NameId)>,
     pub left_out: LeftOut,
@@ -54,7 +55,8 @@ impl Units {
         let next = self.sessions.len() as u32;
         let (databases, clients) = (&mut self.databases, &mut self.clients);
         let session = self.sessions.entry(event.session).or_insert_with(|| {
-            databases.push(event.database);
+            let is_known = event.kind == EventKind::Connect || event.database != NameId(0);
+            databases.push(is_known.then_some(event.database));
             clients.push((event.user, event.client));
             Session {
                 number: next,

@@ -190,10 +190,7 @@ impl Passing<'_> {
     }
 
     fn connect(&self, session: u32) -> Result<Session, LoadError> {
-        let database = match self.trace.databases[session as usize] {
-            NONE => None,
-            place => std::str::from_utf8(self.trace.text(place)).ok(),
-        };
+        let database = self.trace.database(session, &self.endpoint.database);
         let client = self.trace.client(session);
         Session::connect_as_client(self.endpoint, database, client, CONNECT_TIMEOUT)
             .map_err(|error| error.at(self.endpoint))

@@ -80,11 +80,8 @@ impl<'s> Side<'s> {
             return Ok(None);
         };
         let trace = &self.setup.trace;
-        let database = match trace.databases[session as usize] {
-            NONE => None,
-            place => std::str::from_utf8(trace.text(place)).ok(),
-        };
         let server = &self.servers[session as usize % self.servers.len()];
+        let database = trace.database(session, &server.database);
         let opened = open(server, database, trace.client(session), timeout);
         let slot = &mut self.slots[place as usize];
         let (state, watched) = match opened {
