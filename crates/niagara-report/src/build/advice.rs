@@ -386,15 +386,16 @@ fn statement(advice: &Advice, digest: &DigestAdvice) -> Section {
                     caption: "An execution: grey before, blue with the set.".to_owned(),
                 })
             }))
-            .with_at(Depth::Text, Block::Table(work_table(effect)));
+            .with_at(Depth::Text, Block::Table(work_table(digest, effect)));
     }
     let after = effect.and_then(|effect| effect.plan.as_ref());
     let title = match after {
         Some(_) => "Plan before",
         None => "Plan",
     };
-    section = section.with_some(digest.plan.as_ref().and_then(|of| plan(title, of)));
-    section.with_some(after.and_then(|of| plan("Plan with the set", of)))
+    let name = short(digest);
+    section = section.with_some(digest.plan.as_ref().and_then(|of| plan(title, name, of)));
+    section.with_some(after.and_then(|of| plan("Plan with the set", name, of)))
 }
 
 fn facts(advice: &Advice, digest: &DigestAdvice) -> Vec<(String, String)> {
@@ -451,9 +452,9 @@ fn work_rows(effect: &Effect) -> Vec<chart::WorkRow> {
     .collect()
 }
 
-fn work_table(effect: &Effect) -> Table {
+fn work_table(digest: &DigestAdvice, effect: &Effect) -> Table {
     let mut table = Table::new(
-        "",
+        format!("Work of statement {}", short(digest)),
         &[("Work", false), ("Before", true), ("With the set", true)],
     );
     let rows = work_rows(effect).into_iter();
@@ -464,9 +465,10 @@ fn work_table(effect: &Effect) -> Table {
 }
 
 /// A plan as a table; none of a plan without tables.
-fn plan(title: &str, plan: &Plan) -> Option<Block> {
+fn plan(title: &str, digest: &str, plan: &Plan) -> Option<Block> {
     let mut table = Table::of(
-        title,
+        // A page has many plans: each region of it needs a name of its own.
+        format!("{title}, statement {digest}"),
         &[
             (title, Column::Words),
             ("Access", Column::Words),
