@@ -19,14 +19,16 @@ impl Trial {
     }
 }
 
+/// So many levers, or fewer, are asked about one by one, the best first.
+const SMALL_GROUP: usize = 3;
 /// Share of the error probability that is kept for asking once more about levers that were dropped, where time is left.
 pub const AGAIN_SHARE: f64 = 0.2;
 
 /// The way from what a screening promoted to what is handed over.
 ///
 /// The first lever is tried alone against the start: it is what the application changes, such as the transport, or else the best one.
-/// All others together are tried on top of it. A group that is shown to help is halved, the less likely half first: the whole with it
-/// against the whole without it. One that is not shown to help is dropped.
+/// All others together are tried on top of it; up to three are tried one by one, the best first. A group that is shown to help is
+/// halved, the less likely half first: the whole with it against the whole without it. One that is not shown to help is dropped.
 ///
 /// A lever is kept by a question of its own, or by one more after it was dropped. With `(1 - AGAIN_SHARE) alpha / levers` and
 /// `AGAIN_SHARE alpha / levers` for them the probability that any lever is kept that does nothing is at most `alpha`; questions about
@@ -73,7 +75,10 @@ impl Selection {
         if open.is_empty() {
             return None;
         }
-        let levers = if !self.is_group_tried {
+        let levers = if self.focus.is_empty() && open.len() <= SMALL_GROUP {
+            // A question for a group pays where it spares several others. Of few the best is worth asking about at once.
+            open[..1].to_vec()
+        } else if !self.is_group_tried {
             open
         } else {
             let focus = match self.focus.is_empty() {
@@ -240,11 +245,18 @@ mod tests {
 
     #[test]
     fn undecided_levers_stay_open() {
-        let mut selection = Selection::new(&[0, 1, 2], 0);
+        let mut selection = Selection::new(&[0, 1, 2, 3, 4], 0);
         selection.answer(true);
         selection.answer(true);
         assert_eq!(selection.kept(), [0]);
-        assert_eq!(selection.open(), [1, 2]);
+        assert_eq!(selection.open(), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn few_levers_are_asked_about_one_by_one() {
+        let (selection, asked) = decided(&[4, 2, 7, 1], 4, &[4, 7]);
+        assert_eq!(selection.kept(), [4, 7]);
+        assert_eq!(asked, [vec![4], vec![2], vec![7], vec![1]]);
     }
 
     #[test]

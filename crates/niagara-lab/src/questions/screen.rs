@@ -53,19 +53,20 @@ pub(crate) struct ScreenOptions {
     pub seed: u64,
 }
 
-/// Share of the budget that the screening takes at most where rungs can have claims of their own behind the total.
+/// Share of the budget that the screening takes at most: what it finds is handed over only with duels of its own.
 pub(crate) const MAX_SCREENING: f64 = 0.5;
+/// Share of the budget that the screening has at least, where the total's duels leave it: fewer find too little to prove.
+pub(crate) const MIN_SCREENING: f64 = 1.0 / 3.0;
 
-/// Seconds of the budget at which a screening that found something ends. It leaves room for the total's duels, and for the first
-/// look at a rung's claim if the rest of its own share does: what no claim fits in is better screened. `judging`: seconds of a
-/// duel that judges, with what is to spare.
-pub(crate) fn screening_until(budget: f64, judging: f64, total: usize, rung: usize) -> f64 {
-    let shared = MAX_SCREENING * budget;
+/// Seconds of the budget at which a screening that found something ends. It leaves room for the total's duels, and between both
+/// shares for the first looks at the claims of two rungs: the first lever alone, and all others on top of it. `judging`: seconds of
+/// a duel that judges, with what is to spare; `proof`: the duels of these looks and of the total's first one.
+pub(crate) fn screening_until(budget: f64, judging: f64, total: usize, proof: usize) -> f64 {
+    let until_proof = budget - proof as f64 * judging;
     let until_total = budget - total as f64 * judging;
-    match until_total - shared >= rung as f64 * judging {
-        true => shared,
-        false => until_total,
-    }
+    until_proof
+        .clamp(MIN_SCREENING * budget, MAX_SCREENING * budget)
+        .min(until_total)
 }
 
 /// The time of a screening, told again before every duel: what the total needs behind it depends on what duels take here.
@@ -77,8 +78,8 @@ pub(crate) struct ScreenTime {
     pub judging_couples: u32,
     /// Duels of the total that have to fit behind it: once something is worth promoting, and in any case.
     pub total_duels: [usize; 2],
-    /// Duels of the first look at a rung's claim.
-    pub rung_duels: usize,
+    /// Duels of the first looks at two rungs' claims and at the total.
+    pub proof_duels: usize,
     /// Room for duels that take longer than planned.
     pub spare: f64,
 }
@@ -89,7 +90,7 @@ impl ScreenTime {
         let duel = study.duel_seconds(self.judging_couples) * self.spare;
         let [total, fewest] = self.total_duels;
         [
-            screening_until(self.budget_seconds, duel, total, self.rung_duels),
+            screening_until(self.budget_seconds, duel, total, self.proof_duels),
             self.budget_seconds - fewest as f64 * duel,
         ]
     }

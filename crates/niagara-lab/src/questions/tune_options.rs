@@ -87,7 +87,8 @@ impl TuneOptions {
                 TOTAL_DUELS.max(self.fewest_total_duels()),
                 self.fewest_total_duels(),
             ],
-            rung_duels: fewest_duels(&two_rungs_errors(self.alpha)) + self.fewest_total_duels(),
+            proof_duels: 2 * fewest_duels(&two_rungs_errors(self.alpha))
+                + self.fewest_total_duels(),
             spare: SPARE_TIME,
         }
     }

@@ -193,6 +193,22 @@ fn levers_that_help_are_handed_over() {
 }
 
 #[test]
+fn a_short_tuning_finds_the_best_of_few_others() {
+    let effects = [0.08, 0.05, 0.03, 0.0];
+    let mut plans = Plans::default();
+    let mut found = [0usize; 4];
+    for run in 0..RUNS {
+        let mut bench = Bench::new(9_000 + run as u64, 0.02, &effects, 24);
+        for lever in tuned(&mut bench, &mut plans).kept {
+            found[lever] += 1;
+        }
+    }
+    let [socket, best, _, idle] = found.map(|count| count as f64 / RUNS as f64);
+    assert!(socket > 0.95 && best > 0.8, "{socket} {best}");
+    assert!(idle <= at_most(ALPHA, RUNS), "{idle}");
+}
+
+#[test]
 fn totals_after_a_selection_cover() {
     let mut plans = Plans::default();
     let plan = ErrorBudget::one_sided(ALPHA, TOTAL).plan(TOTAL);
