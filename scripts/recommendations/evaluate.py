@@ -34,7 +34,8 @@ COMPETITORS, SHARE = 2, 0.3
 # Set-up and checks come on top of the budgets; a command that takes longer has failed.
 MOST_SECONDS = 2400
 OLTP = ["--table-size", "50000"]
-# The captures are short: slices of a second, as for other loads that write, would leave few in a duel.
+READING = ["oltp_read_only", "oltp_point_select"]
+# Slices of a second, as loads that write have them otherwise, would leave few duels in budgets of minutes, and captures are short.
 SLICES = ["--slice", "200ms", "--couples", "12"]
 # They start from a clone that is loaded with the trace's beginning, which takes longer.
 CAPTURES_NEED = 1.5
@@ -65,7 +66,8 @@ class Case:
 
 def load(server: str, workload: str, threads: int) -> tuple:
     scale = TPCC if workload == "tpcc" else OLTP
-    return f"{workload}-{server}", workload, server, ["--workload", workload, "--threads", str(threads), *scale], threads
+    slices = [] if workload in READING else SLICES
+    return f"{workload}-{server}", workload, server, ["--workload", workload, "--threads", str(threads), *scale, *slices], threads
 
 
 LOADS = [
