@@ -20,7 +20,7 @@ pub mod study_file;
 mod variants;
 
 pub use asking::choose_builds::BuildAhead;
-pub use asking::choose_levers::{Keep, TuneQuestion};
+pub use asking::choose_levers::{Application, Keep, TuneQuestion};
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, MatrixQuestion};
 pub use asking::load_by_name::load_of;

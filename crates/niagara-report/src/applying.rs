@@ -254,6 +254,7 @@ impl<'a> Found<'a> {
             ("unix", _) if self.rungs.iter().any(took_the_socket) => {
                 ", over loopback TCP at the start"
             }
+            ("unix-before", _) => ", over the Unix socket",
             _ => "",
         };
         let start = match &deployment.start {

@@ -47,7 +47,7 @@ pub struct Deployment {
     pub scheduling: Option<String>,
     /// What must be prepared for huge pages; also lifts the limit on locked memory.
     pub huge_pages: Option<String>,
-    /// `tcp` or `unix`.
+    /// `tcp`; `unix` where the application has to use the socket; `unix-before` where it did so at the start.
     pub transport: String,
     /// Server variables and environment variables that each lever of the variant sets, by the lever's identifier.
     pub sets: BTreeMap<String, Vec<String>>,

@@ -42,6 +42,8 @@ pub enum Reason {
     },
     /// The application runs on another host than the server.
     RemoteApplication,
+    /// The application connects through the Unix socket already.
+    ApplicationOnSocket,
     /// The lever's own words on this family of servers.
     NotForServer {
         /// From `[elsewhere]` of its file.

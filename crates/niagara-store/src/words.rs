@@ -146,6 +146,7 @@ impl Reason {
             Self::OnlyByName { .. } => "tried only when asked for by name",
             Self::RiskNotAllowed { .. } => "riskier than allowed",
             Self::RemoteApplication => "the application runs on another host",
+            Self::ApplicationOnSocket => "the application uses the Unix socket already",
             Self::NotForServer { .. }
             | Self::NotForFamily { .. }
             | Self::NotForVersion { .. }
@@ -221,6 +222,9 @@ impl Display for Detail<'_> {
                 write!(f, "risk {risk}: not tried without --allow {risk}")
             }
             Reason::RemoteApplication => f.write_str("the application runs on another host"),
+            Reason::ApplicationOnSocket => {
+                f.write_str("the application uses the Unix socket already (--app socket)")
+            }
             Reason::NotForServer { because } => f.write_str(because),
             Reason::NotForFamily { family } => write!(f, "its [when] does not name {family}"),
             Reason::NotForVersion {

@@ -10,6 +10,19 @@ use crate::variants::candidate::Candidate;
 /// The factor whose levels are servers built from source.
 pub(crate) const BUILDS: &str = "build";
 
+/// Where the application is, and how it connects today.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Application {
+    /// On the server's machine, over TCP: it may take the Unix socket.
+    #[default]
+    Local,
+    /// On the server's machine, through the Unix socket.
+    Socket,
+    /// On another machine.
+    Remote,
+}
+
 /// Which promoted levers a tuning hands over.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -26,8 +39,8 @@ pub enum Keep {
 pub struct TuneQuestion {
     /// Risks that are accepted besides those that always are.
     pub allow: Vec<Risk>,
-    /// Whether the application runs on the server's machine.
-    pub app_local: bool,
+    /// Where the application is.
+    pub app: Application,
     /// These levers alone, by their ids; all where empty.
     pub only: Vec<String>,
     /// Levers that are tried only when named, by their ids.
@@ -117,7 +130,8 @@ impl TuneQuestion {
     }
 
     fn permit(&self, levers: &[Lever], context: &mut Context) {
-        context.app_local &= self.app_local;
+        context.app_local &= self.app != Application::Remote;
+        context.app_on_socket |= self.app == Application::Socket;
         context.allowed = self.allow.iter().copied().collect();
         context.named = self.only.iter().chain(&self.also).cloned().collect();
         if self.with_builds {

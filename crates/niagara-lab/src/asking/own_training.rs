@@ -189,7 +189,7 @@ mod tests {
     use niagara_load::{FileWorkload, WorkloadFile};
 
     use super::*;
-    use crate::asking::choose_levers::Keep;
+    use crate::asking::choose_levers::{Application, Keep};
 
     const SHOP: &str = include_str!("../../../../docs/examples/shop.toml");
 
@@ -254,7 +254,7 @@ mod tests {
         let levers = crate::lever::load(&[folder.path().to_path_buf()]).expect("valid");
         let none = TuneQuestion {
             allow: Vec::new(),
-            app_local: true,
+            app: Application::Local,
             only: Vec::new(),
             also: Vec::new(),
             without: Vec::new(),

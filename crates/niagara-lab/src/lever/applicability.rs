@@ -127,6 +127,9 @@ impl Lever {
         if self.local_only() && !context.app_local {
             return Err(Reason::RemoteApplication);
         }
+        if self.sets_socket() && context.app_on_socket {
+            return Err(Reason::ApplicationOnSocket);
+        }
         Ok(())
     }
 
@@ -449,6 +452,12 @@ mod tests {
         assert_eq!(
             lever.applicability(&context).expect_err("remote"),
             Reason::RemoteApplication
+        );
+        context.app_local = true;
+        context.app_on_socket = true;
+        assert_eq!(
+            lever.applicability(&context).expect_err("on the socket"),
+            Reason::ApplicationOnSocket
         );
     }
 

@@ -41,6 +41,8 @@ pub struct Context {
     pub writes: bool,
     /// The application runs on the server's host.
     pub app_local: bool,
+    /// It connects through the Unix socket already.
+    pub app_on_socket: bool,
     /// Risks the user allows beyond `none` and `memory`.
     pub allowed: BTreeSet<Risk>,
     /// Ids of levers the user named; levers marked `try = "named"` apply only then.
@@ -68,6 +70,7 @@ impl Context {
             not_buildable: None,
             writes: false,
             app_local: true,
+            app_on_socket: false,
             allowed: BTreeSet::new(),
             named: BTreeSet::new(),
         }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_server::Family;
+use niagara_server::{Family, TransportKind};
 use niagara_toml::At;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -170,6 +170,11 @@ impl Lever {
     /// Of no use to an application on another host.
     pub(crate) fn local_only(&self) -> bool {
         self.template.local_only()
+    }
+
+    /// Whether it has the application connect through the Unix socket.
+    pub(crate) fn sets_socket(&self) -> bool {
+        self.template.transport == Some(TransportKind::Unix)
     }
 
     /// How it is written on the command line: `malloc=jemalloc`, or its id.

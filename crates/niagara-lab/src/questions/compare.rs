@@ -17,7 +17,7 @@ use crate::questions::build_note::{Noted, build_notes, wrong_build};
 use crate::questions::changed_plans::changed_plans;
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
-use crate::questions::deployment::{Part, deployment, rewrites};
+use crate::questions::deployment::{Part, deployment, of_transport, rewrites};
 use crate::questions::failure_words::{shortened, why_unmeasured};
 use crate::questions::identical_first::identical_duels;
 use crate::questions::rate::{RateChoice, find_rate};
@@ -159,7 +159,7 @@ impl<'a> CompareRun<'a> {
         Ok(Some(Deployment {
             instead_of: (a.server != b.server).then(|| a.server.clone()),
             rewrites: rewrites(self.bench, b)?,
-            ..told
+            ..of_transport(told, a)
         }))
     }
 

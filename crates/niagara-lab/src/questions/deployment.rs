@@ -161,6 +161,17 @@ pub(crate) fn deployment(
     })
 }
 
+/// The same where applications come from `before`: those that use the Unix socket already have nothing to change.
+pub(crate) fn of_transport(found: Deployment, before: &Variant) -> Deployment {
+    match before.runtime.transport {
+        TransportKind::Unix if found.transport == "unix" => Deployment {
+            transport: "unix-before".to_owned(),
+            ..found
+        },
+        _ => found,
+    }
+}
+
 /// The statements that change the variant's data.
 fn schema(variant: &Variant) -> Vec<String> {
     let statements = variant.sql.iter();

@@ -13,7 +13,7 @@ use crate::duels::spec::{DuelSettings, Protocol};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
-use crate::questions::deployment::{Part, deployment, rewrites};
+use crate::questions::deployment::{Part, deployment, of_transport, rewrites};
 use crate::questions::failure_words::{shortened, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
@@ -575,7 +575,7 @@ impl LadderState<'_> {
         )?;
         Ok(Some(Deployment {
             rewrites: rewrites(bench, &self.best)?,
-            ..found
+            ..of_transport(found, &self.options.start)
         }))
     }
 }

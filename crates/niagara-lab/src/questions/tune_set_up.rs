@@ -10,7 +10,7 @@ use niagara_stats::Components;
 use niagara_store::{NextStep, NotTried, Reason, TargetSize};
 
 use crate::asking::choose_builds::{BuildField, BuildTime};
-use crate::asking::choose_levers::{BUILDS, TuneQuestion};
+use crate::asking::choose_levers::{Application, BUILDS, TuneQuestion};
 use crate::asking::own_training::train_on_own;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::{Workbench, looks_like_path};
@@ -353,7 +353,7 @@ impl TuneSetUp {
             noise: self.noise,
             keep: tune.keep,
             guard: tune.guard,
-            remote_application: !tune.app_local || inventory.client.is_some(),
+            remote_application: tune.app == Application::Remote || inventory.client.is_some(),
             next: self.next.clone(),
             target_sizes: self.target_sizes.clone(),
         })

@@ -16,7 +16,7 @@ use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::build_note::{Noted, build_notes, not_recommended};
 use crate::questions::comparison::comparison;
-use crate::questions::deployment::{Part, deployment};
+use crate::questions::deployment::{Part, deployment, of_transport};
 use crate::questions::failure_words::shortened;
 use crate::questions::final_check::failed_checks;
 use crate::questions::recommendation::{conclusion, next_step, recommendation};
@@ -626,7 +626,7 @@ impl TuneResult {
             &options.machine,
             bench.start(&self.last.server),
         )
-        .map(|found| Some(self.sized(found, options)))
+        .map(|found| Some(self.sized(of_transport(found, &options.base), options)))
     }
 
     /// With the values that the machine has to have which it goes to.

@@ -228,7 +228,7 @@ fn identity(study: &StudyDescription) -> Result<Value> {
         "server": study.server,
         "load": study.first_load(),
         "allow": tune.allow,
-        "app": if tune.app_local { "Local" } else { "Remote" },
+        "app": tune.app,
         "only": tune.only,
         "also": tune.also,
         "without": tune.without,
@@ -326,7 +326,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::asking::choose_levers::{Keep, TuneQuestion};
+    use crate::asking::choose_levers::{Application, Keep, TuneQuestion};
     use crate::asking::level_sets::MatrixQuestion;
     use crate::duels::spec::Load;
     use crate::questions::rate::RateChoice;
@@ -342,7 +342,7 @@ mod tests {
         };
         let tune = Question::Tune(TuneQuestion {
             allow: Vec::new(),
-            app_local: true,
+            app: Application::Local,
             only: Vec::new(),
             also: Vec::new(),
             without: Vec::new(),

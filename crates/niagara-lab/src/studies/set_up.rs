@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
 use niagara_origin::configuration::StartConfiguration;
-use niagara_server::Cancel;
+use niagara_server::{Cancel, TransportKind};
 use niagara_store::ORIGIN;
 
-use crate::asking::question::StudyDescription;
+use crate::asking::choose_levers::Application;
+use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipe::VariantRecipe;
 use crate::asking::resolve::resolve_or_reason;
 use crate::duels::data_notes::DataNotes;
@@ -58,6 +59,11 @@ impl<'a> SetUp<'a> {
         };
         let mut bench = set_up.bench(study.first_load());
         set_up.base = bench.base(&server, observer)?;
+        if let Question::Tune(tune) = &study.question
+            && tune.app == Application::Socket
+        {
+            set_up.base.runtime.transport = TransportKind::Unix;
+        }
         set_up.starts.clone_from(bench.starts());
         Ok(set_up)
     }

@@ -8,7 +8,7 @@ use niagara_server::{Cache, Catalog, Family};
 use niagara_store::TailGuard;
 
 use super::*;
-use crate::asking::choose_levers::{Keep, TuneQuestion};
+use crate::asking::choose_levers::{Application, Keep, TuneQuestion};
 use crate::lever::Context;
 
 /// One compilation of a server, BOLT with its training, another training.
@@ -63,7 +63,7 @@ impl Place {
     fn question() -> TuneQuestion {
         TuneQuestion {
             allow: Vec::new(),
-            app_local: true,
+            app: Application::Local,
             only: Vec::new(),
             also: Vec::new(),
             without: Vec::new(),

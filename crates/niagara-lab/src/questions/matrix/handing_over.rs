@@ -9,7 +9,7 @@ use super::{Combination, MatrixRun};
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, check_build};
 use crate::questions::confirmation::is_proven;
-use crate::questions::deployment::{Part, deployment};
+use crate::questions::deployment::{Part, deployment, of_transport};
 use crate::questions::final_check::{check_final, touches_recovery};
 use crate::questions::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
 use crate::studies::observer::Observer;
@@ -169,6 +169,6 @@ impl<'a> MatrixRun<'a> {
             &options.machine,
             start,
         )
-        .map(Some)
+        .map(|found| Some(of_transport(found, before)))
     }
 }
