@@ -74,7 +74,7 @@ pub struct CompareArgs {
     /// How A and B meet: duel, pair or trimmed
     ///
     /// duel: both alive, load alternating. pair: one after the other, order by coin. trimmed (2008): five runs each, best and
-    /// worst dropped, no interval.
+    /// worst dropped, no interval, no verdict.
     #[arg(long, value_enum, default_value_t = ProtocolArg::Duel, hide_short_help = true)]
     pub protocol: ProtocolArg,
     /// Exit with 3 if B is so much slower by the goal: slower>2%, maybe-slower>2%
