@@ -453,6 +453,8 @@ fn trimmed_series_are_refused_where_the_time_cannot_hold_them() {
         "remedy: --budget 3m",
     ];
     refused(&slow, &words);
+    let pipeline = [&trimmed[..], &["--fail-if", "slower>2%"]].concat();
+    refused(&pipeline, &["--fail-if goes by an interval", "remedy: "]);
     let by_cpu = [&trimmed[..], &["--goal", "cpu"]].concat();
     refused(
         &by_cpu,

@@ -214,6 +214,10 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
             "{} is a job, and jobs are compared by pairs\nremedy: leave out --protocol",
             load.workload.name()
         ),
+        Protocol::Trimmed if !args.fail_if.is_empty() => bail!(
+            "--fail-if goes by an interval, and --protocol trimmed has none\n\
+             remedy: leave out one of them"
+        ),
         protocol => protocol,
     };
     args.judge.check_job(&load)?;
