@@ -3,7 +3,7 @@
 use niagara_server::{Catalog, CpuSeconds};
 use serde::{Deserialize, Serialize};
 
-use crate::experience::{Experience, UNEVEN};
+use crate::experience::{COMPILE, CompilerFigure, Experience, on_cpus, slowness};
 use crate::patch::changed_files;
 use crate::recipe::{Lto, Recipe};
 use crate::shipped_patches::patch_text;
@@ -31,7 +31,8 @@ pub enum Forecast {
     There,
     /// About this many seconds.
     Seconds(f64),
-    /// Nothing like it was built here; by the CPU time that it took on another machine it takes about so many seconds.
+    /// Nothing like it was built here; by the CPU time that it took on another machine it takes about so many seconds, as far as other
+    /// builds tell how fast this machine is.
     Elsewhere(f64),
     /// Nothing like it was built here before.
     Unknown,
@@ -74,6 +75,8 @@ struct Forecaster<'a> {
     today: &'a dyn Today,
     /// CPU seconds that compiling the server once took on another machine, by compiler.
     elsewhere: CpuSeconds,
+    /// How many times as long as by such figures builds took here.
+    slowness: f64,
     /// The servers that will have been made before the next one, as they stand in keys.
     servers: Vec<Recipe>,
     /// Likewise the profiles, by the recipes of what counts for them.
@@ -139,16 +142,7 @@ impl Forecaster<'_> {
     /// What configuring and compiling `recipe` once takes, the server or what counts for its profile.
     fn compiling(&self, kind: BuildKind, recipe: &Recipe) -> Forecast {
         let configure = self.experience.typical(kind, recipe, "configure");
-        let whole = |recipe: &Recipe| {
-            let here = self.experience.typical(kind, recipe, "compile");
-            match (here, cpu_elsewhere(self.elsewhere, kind, recipe)) {
-                (Some(seconds), _) => Forecast::Seconds(seconds),
-                (None, Some(cpu)) => {
-                    Forecast::Elsewhere(cpu / self.experience.jobs() as f64 * UNEVEN)
-                }
-                (None, None) => Forecast::Unknown,
-            }
-        };
+        let whole = |recipe: &Recipe| self.compiling_whole(kind, recipe);
         // ccache has no objects that count.
         let served = match kind {
             BuildKind::Server => self.served_by(recipe),
@@ -159,6 +153,23 @@ impl Forecaster<'_> {
             None => whole(recipe),
         };
         compile.and(configure.unwrap_or_default())
+    }
+
+    /// What compiling all files of `recipe` takes: as long as with the same compiler here; else what the catalogue says of that compiler,
+    /// as fast as this machine is; else, of a compiler that it says nothing of, what is known of another.
+    fn compiling_whole(&self, kind: BuildKind, recipe: &Recipe) -> Forecast {
+        let elsewhere =
+            |cpu: f64| Forecast::Elsewhere(on_cpus(cpu, self.experience.jobs()) * self.slowness);
+        if let Some(seconds) = self.experience.compiled_alike(kind, recipe) {
+            return Forecast::Seconds(seconds);
+        }
+        if let Some(cpu) = CompilerFigure::of(kind, recipe).cpu_seconds(self.elsewhere) {
+            return elsewhere(cpu);
+        }
+        if let Some(seconds) = self.experience.typical(kind, recipe, COMPILE) {
+            return Forecast::Seconds(seconds);
+        }
+        cpu_of_another_compiler(self.elsewhere, kind, recipe).map_or(Forecast::Unknown, elsewhere)
     }
 
     /// A recipe of which ccache has, or will have, most objects of `recipe`, where no build like it tells more, and the part of
@@ -295,20 +306,16 @@ fn cpu_seconds_elsewhere(catalog: &Catalog, server: &str) -> CpuSeconds {
     build.map(|build| build.cpu_seconds).unwrap_or_default()
 }
 
-/// Those of the compiler that `recipe` names; of another one where nothing is known of it.
-fn cpu_elsewhere(known: CpuSeconds, kind: BuildKind, recipe: &Recipe) -> Option<f64> {
-    let CpuSeconds {
-        gcc,
-        clang,
-        clang_by_profile,
-    } = known;
-    let by_profile = kind == BuildKind::Server && recipe.pgo.is_some();
-    let of = match (recipe.compiler.is_gcc(), by_profile) {
-        (true, _) => gcc.or(clang),
-        (false, false) => clang.or(gcc).or(clang_by_profile),
-        (false, true) => clang_by_profile.or(clang).or(gcc),
+/// Those of a compiler other than that of `recipe`, the most alike of which anything is known.
+fn cpu_of_another_compiler(known: CpuSeconds, kind: BuildKind, recipe: &Recipe) -> Option<f64> {
+    use CompilerFigure::{Clang, ClangByProfile, Gcc};
+    let by_likeness = match CompilerFigure::of(kind, recipe) {
+        Gcc => [Clang, ClangByProfile],
+        Clang => [Gcc, ClangByProfile],
+        ClangByProfile => [Clang, Gcc],
     };
-    of.map(f64::from)
+    let mut figures = by_likeness.into_iter();
+    figures.find_map(|figure| figure.cpu_seconds(known))
 }
 
 impl BuildStore {
@@ -316,10 +323,16 @@ impl BuildStore {
     /// the name that builds are [kept under](crate::kept_as).
     pub fn forecasts(&self, catalog: &Catalog, server: &str, recipes: &[&Recipe]) -> Vec<Forecast> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let experience = Experience::of(self, server, jobs);
+        let known = |server: &str| cpu_seconds_elsewhere(catalog, server);
+        // What another server's builds took tells how fast the machine is, where there is none of this one.
+        let of_all = || slowness(&self.finished(), &known, jobs);
+        let slowness = slowness(experience.records(), &known, jobs).or_else(of_all);
         let mut forecaster = Forecaster {
-            experience: Experience::of(self, server, jobs),
+            experience,
             today: &Here::of(self.cache(), catalog, server),
-            elsewhere: cpu_seconds_elsewhere(catalog, server),
+            elsewhere: known(server),
+            slowness: slowness.unwrap_or(1.0),
             servers: Vec::new(),
             profiles: Vec::new(),
             instrumented: Vec::new(),
@@ -333,6 +346,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::experience::UNEVEN;
     use crate::training::Training;
 
     /// A finished build: what was asked for, seconds and CPU seconds of its compilation, and the hour it was begun.
@@ -376,6 +390,7 @@ mod tests {
             experience,
             today,
             elsewhere: CpuSeconds::default(),
+            slowness: 1.0,
             servers: Vec::new(),
             profiles: Vec::new(),
             instrumented: Vec::new(),
@@ -476,6 +491,7 @@ mod tests {
                 clang: Some(2000),
                 clang_by_profile: Some(1000),
             },
+            slowness: 1.0,
             servers: Vec::new(),
             profiles: Vec::new(),
             instrumented: Vec::new(),
@@ -496,10 +512,79 @@ mod tests {
         for server in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
             for recipe in [asked(&[]), clang.clone()] {
                 let known = cpu_seconds_elsewhere(&catalog, server);
-                let seconds = cpu_elsewhere(known, BuildKind::Server, &recipe);
-                assert!(seconds >= Some(1000.0), "{server}");
+                let figure = CompilerFigure::of(BuildKind::Server, &recipe);
+                assert!(figure.cpu_seconds(known) >= Some(1000.0), "{server}");
             }
         }
+    }
+
+    /// What the catalogue says of MariaDB 10.11.
+    const CATALOGUE: CpuSeconds = CpuSeconds {
+        gcc: Some(2946),
+        clang: Some(1600),
+        clang_by_profile: Some(1000),
+    };
+
+    /// What `recipe` takes on 2 CPUs after these builds, by that catalogue.
+    fn by_catalogue(records: &[BuildRecord], recipe: &[(&str, &str)]) -> Forecast {
+        let mut forecaster = Forecaster {
+            experience: Experience::with(records.to_vec(), true, 2),
+            today: &Unchanged,
+            elsewhere: CATALOGUE,
+            slowness: slowness(records, &|_| CATALOGUE, 2).unwrap_or(1.0),
+            servers: Vec::new(),
+            profiles: Vec::new(),
+            instrumented: Vec::new(),
+        };
+        forecaster.forecasts(&[&asked(recipe)])[0]
+    }
+
+    fn assert_near(forecast: Forecast, expected: f64) {
+        let seconds = forecast.seconds().expect("known");
+        assert!((seconds - expected).abs() < 0.5, "{forecast:?} {expected}");
+    }
+
+    /// A build by gcc takes three times as long as one by clang with a profile, which used to be its forecast.
+    #[test]
+    fn builds_by_another_compiler_tell_only_the_machines_speed() {
+        let by_profile = [("compiler", "clang"), ("pgo", "oltp_insert")];
+        let first = built(&by_profile, 600.0, Some(1200.0), 1);
+        // 600 s rather than the 550 s that 1,000 s of CPU time make on two CPUs.
+        let slower = 600.0 / 550.0;
+        let gcc = by_catalogue(std::slice::from_ref(&first), &[]);
+        assert_near(gcc, 2946.0 / 2.0 * 1.1 * slower + 10.0);
+        assert!(matches!(gcc, Forecast::Elsewhere(_)), "{gcc:?}");
+        // By the same compiler without a profile it is another figure, too.
+        let clang = by_catalogue(std::slice::from_ref(&first), &[by_profile[0]]);
+        assert_near(clang, 1600.0 / 2.0 * 1.1 * slower + 10.0);
+        // Its own figure, however long ago, goes before one of the catalogue.
+        let second = built(&[], 1700.0, None, 2);
+        let later = built(&by_profile, 620.0, None, 3);
+        let all = [second, first, later];
+        let other_flags = by_catalogue(&all, &[("flags", "-O3")]);
+        assert_eq!(other_flags, Forecast::Seconds(1710.0));
+        let thin = asked(&[by_profile[0], by_profile[1], ("lto", "thin")]);
+        let experience = Experience::with(all.to_vec(), true, 2);
+        let alike = experience.compiled_alike(BuildKind::Server, &thin);
+        assert_eq!(alike, Some(620.0));
+    }
+
+    #[test]
+    fn a_machines_speed_is_the_median_of_whole_builds() {
+        let of = |records: &[BuildRecord]| slowness(records, &|_| CATALOGUE, 2);
+        assert_eq!(of(&[]), None);
+        let once = 2946.0 / 2.0 * 1.1;
+        // Patches and links tell what ccache left to do.
+        let patched = built(&[PATCHED], 90.0, None, 1);
+        let linked = built(&[("static_libraries", "jemalloc")], 60.0, None, 2);
+        assert_eq!(of(&[patched.clone(), linked.clone()]), None);
+        let [fast, slow, slower] = [(0.9, 3), (1.5, 4), (2.0, 5)]
+            .map(|(times, hour)| built(&[("flags", "-O3")], once * times, None, hour));
+        let found = of(&[patched, linked, slower, fast, slow]).expect("three builds");
+        assert!((found - 1.5).abs() < 1e-9, "{found}");
+        // A server that the catalogue says nothing of.
+        let own = [built(&[], 1700.0, None, 6)];
+        assert_eq!(slowness(&own, &|_| CpuSeconds::default(), 2), None);
     }
 
     #[test]

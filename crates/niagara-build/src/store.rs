@@ -310,6 +310,13 @@ impl BuildStore {
         Ok(found)
     }
 
+    /// The records of all finished builds; none of a store that cannot be read.
+    pub(crate) fn finished(&self) -> Vec<BuildRecord> {
+        let builds = self.list().unwrap_or_default().into_iter();
+        let finished = builds.filter(|build| build.finished);
+        finished.map(|build| build.record).collect()
+    }
+
     /// Bytes of all source trees.
     pub fn source_bytes(&self) -> u64 {
         Disk::of(&sources(&self.cache)).taken()

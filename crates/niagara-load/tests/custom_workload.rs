@@ -229,6 +229,47 @@ fn a_report_is_a_job_of_eleven_steps() {
     assert!(error.expect_err("refused").to_string().contains("a job"));
 }
 
+/// As published: two appends, then nine scans of the work table alone, two of them three times each.
+#[test]
+fn the_published_reporting_job_repeats_two_of_its_nine_scans() {
+    let text = include_str!("../../../studies/workloads/reporting-job-2009.toml");
+    let timed = |begin: &str| -> Vec<&str> {
+        let statements = text.lines().filter_map(|line| line.split_once("sql = \""));
+        let statements = statements.map(|(_, statement)| statement);
+        statements.filter(|one| one.starts_with(begin)).collect()
+    };
+    assert_eq!(timed("INSERT INTO work SELECT").len(), 2);
+    let scans = timed("SELECT");
+    assert_eq!(scans.len(), 9);
+    assert!(
+        scans.iter().all(|scan| scan.contains(" FROM work")),
+        "{scans:?}"
+    );
+    let distinct: std::collections::BTreeSet<&str> = scans.iter().copied().collect();
+    let times = distinct
+        .iter()
+        .map(|one| scans.iter().filter(|scan| *scan == one).count());
+    let mut times: Vec<usize> = times.collect();
+    times.sort_unstable();
+    assert_eq!(times, [1, 1, 1, 3, 3]);
+
+    let server = Server::start();
+    let job = with(spec(text), "rows", "5000").expect("a number of its file");
+    prepare_tables(&server.unix(), &job, &TableOptions::default(), &mut |_| {}).expect("tables");
+    let cancel = std::sync::atomic::AtomicBool::new(false);
+    let done = run_job(&server.unix(), &job, &cancel, &mut |_, _, _| {}).expect("a job");
+    assert!(done.complete);
+    let names: Vec<&str> = done.steps.iter().map(|step| step.name.as_str()).collect();
+    assert_eq!(names.len(), 11, "{names:?}");
+    assert_eq!(
+        names[3..6]
+            .iter()
+            .filter(|name| name.starts_with("sum of a column"))
+            .count(),
+        3
+    );
+}
+
 /// The third step waits for a table that somebody else has locked.
 fn a_statement_in_flight_is_ended(server: &Server, spec: &WorkloadSpec) {
     use std::sync::atomic::{AtomicBool, Ordering};

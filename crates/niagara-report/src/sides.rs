@@ -73,7 +73,12 @@ impl Ratios {
 impl Sides {
     /// Of the comparison that carries the headline: `None` where there is none, or none of its duels is stored.
     pub fn of(report: &Report) -> Option<Sides> {
-        let comparison = report.summary.as_ref()?.comparison()?;
+        let summary = report.summary.as_ref()?;
+        // Medians beside the means of the protocol of 2008 would be another protocol's.
+        if summary.runs().is_some() {
+            return None;
+        }
+        let comparison = summary.comparison()?;
         let duels = report.main_duels();
         let first_is_start = matches!(report.summary, Some(Summary::Tune(_)));
         let names = match first_is_start {

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use niagara_store::{
     BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Finding, Goal, NotTried, Reason,
-    Releases, Rung, Searched, StudyHeader, Summary, Together, TuneSummary, Warning,
+    Releases, Rung, Searched, SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning,
 };
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
@@ -143,10 +143,12 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     if let Some(failure) = failed(&compare.comparison, &load) {
         return failure;
     }
+    if compare.header.protocol == "trimmed" {
+        return series_headline(compare, &load);
+    }
     let (found, duels) = found(&compare.comparison);
     let duels = match compare.header.protocol.as_str() {
         "pair" => duels.replace("fresh duel", "pair"),
-        "trimmed" => "one series of runs each".to_owned(),
         _ => duels,
     };
     let judgement = compare.comparison.judged();
@@ -185,6 +187,22 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
             unseen(&compare.comparison.goal.figure(estimate))
         ),
         None => format!("{b} and {a} are not judged yet for {load}: {found} so far ({duels})"),
+    }
+}
+
+/// What the protocol of 2008 came to: two means, which decide nothing.
+fn series_headline(compare: &CompareSummary, load: &str) -> String {
+    let Comparison { a, b, .. } = &compare.comparison;
+    match compare.runs.as_ref().map(SeriesOfRuns::means) {
+        Some([of_a, of_b]) => format!(
+            "{b} did {} transactions/s and {a} {} for {load}: means of the middle three of five runs each, \
+             without an interval and so without a verdict",
+            number::rate(of_b),
+            number::rate(of_a)
+        ),
+        None => {
+            format!("{b} and {a} are not compared yet for {load}: the series of runs did not end")
+        }
     }
 }
 

@@ -5,7 +5,8 @@ mod fixture;
 use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Failure, Finding, Releases, Summary, Warning,
+    BuildCheck, BuildNote, CompareSummary, Failure, Finding, Releases, SeriesOfRuns, Summary,
+    Warning,
 };
 
 /// The short form, as it is printed at the end of a study whose slices are gone.
@@ -675,6 +676,55 @@ fn a_lever_of_the_search_alone_is_told_in_its_step_and_not_as_screened() {
         row.contains("innodb_io_capacity=100") && row.contains("proven, n = 8"),
         "{row}"
     );
+}
+
+/// Medians, a ratio or a verdict beside the means of the protocol of 2008 would be another protocol's.
+#[test]
+fn trimmed_series_show_runs_and_means_alone() {
+    let mut compare = fixture::compare();
+    compare.header.protocol = "trimmed".into();
+    compare.header.warnings = vec![Finding::TrimmedProtocol.into()];
+    compare.comparison.throughput.verdict = None;
+    compare.comparison.tps = [777.0, 888.0];
+    compare.runs = Some(SeriesOfRuns {
+        tps: [
+            vec![100.0, 140.0, 120.0, 111.0, 132.0],
+            vec![210.0, 150.0, 160.0, 170.0, 183.0],
+        ],
+    });
+    let summary = Summary::Compare(Box::new(compare.clone()));
+    let stored = report(&summary);
+    let texts = [
+        terminal(&summary, false, 160),
+        ending(&summary, 160, true),
+        markdown(&stored),
+        html(&stored),
+    ];
+    for text in &texts {
+        // The means of 111, 120, 132 and of 160, 170, 183.
+        for word in ["mean of the middle three", "run 5", "210", "121", "171"] {
+            assert!(text.contains(word), "{word}: {text}");
+        }
+        for word in [
+            "777",
+            "× 1",
+            "1.0012",
+            "not judged",
+            "undetected",
+            "α =",
+            "no interval)",
+        ] {
+            assert!(!text.contains(word), "{word}: {text}");
+        }
+    }
+    let metrics = niagara_report::openmetrics(&stored).expect("a comparison");
+    assert!(metrics.contains("run=\"5\"} 183"), "{metrics}");
+    assert!(!metrics.contains("niagara_gain"), "{metrics}");
+    assert!(!metrics.contains("niagara_verdict"), "{metrics}");
+    // Stopped before the last run.
+    compare.runs = None;
+    let stopped = niagara_report::headline(&Summary::Compare(Box::new(compare)));
+    assert!(stopped.contains("are not compared yet"), "{stopped}");
 }
 
 #[test]

@@ -61,7 +61,7 @@ pub use study_summary::{
 };
 pub use summary::{
     CompareSummary, Comparison, FailedSide, NotTried, OnNodes, Rung, Screened, Searched,
-    SearchedRange, Summary, TailEffect, Together, TuneSummary,
+    SearchedRange, SeriesOfRuns, Summary, TailEffect, Together, TuneSummary,
 };
 pub use upgrade::{
     ChangedDefault, ChangedPlan, LostSetting, PlanOutline, TableRead, Upgrade, UpgradeObstacle,

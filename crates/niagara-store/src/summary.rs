@@ -276,6 +276,23 @@ pub struct CompareSummary {
     /// Of captured traffic on servers of different releases: what moving to B's would break.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub upgrade: Option<Upgrade>,
+    /// By the protocol of 2008: its runs, which are all that it has. Nothing of the comparison is judged then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub runs: Option<SeriesOfRuns>,
+}
+
+/// The runs of the protocol of 2008: five of A, then five of B, each after a fresh start.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SeriesOfRuns {
+    /// Transactions per second of A's runs and of B's, in their order.
+    pub tps: [Vec<f64>; 2],
+}
+
+impl SeriesOfRuns {
+    /// The mean of A's runs and of B's without the best and the worst of each.
+    pub fn means(&self) -> [f64; 2] {
+        self.tps.each_ref().map(|runs| niagara_stats::trimmed(runs))
+    }
 }
 
 /// The last word of a study: the newest one stored counts.
@@ -331,6 +348,14 @@ impl Summary {
     /// Whether the study came to its end.
     pub fn is_complete(&self) -> bool {
         self.header().complete
+    }
+
+    /// The runs of the protocol of 2008; `None` by every other one.
+    pub fn runs(&self) -> Option<&SeriesOfRuns> {
+        match self {
+            Self::Compare(compare) => compare.runs.as_ref(),
+            Self::Tune(_) | Self::Ladder(_) | Self::Matrix(_) | Self::Sweep(_) => None,
+        }
     }
 
     /// The comparison that carries the headline; `None` of a sweep, and before there is one.

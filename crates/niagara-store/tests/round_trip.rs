@@ -135,6 +135,7 @@ fn summary(duels: usize) -> Summary {
         },
         threads: 32,
         upgrade: None,
+        runs: None,
         comparison: comparison(
             duels,
             Estimate::from_log(0.0, f64::NEG_INFINITY, f64::INFINITY),

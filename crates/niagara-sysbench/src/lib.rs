@@ -21,6 +21,7 @@ mod report;
 mod script;
 mod servers;
 mod settings;
+mod successor;
 mod tables;
 mod tally;
 mod values;
@@ -41,6 +42,7 @@ use failure::Failure;
 use job::Job;
 use log::{Log, print, remark};
 use settings::Settings;
+use successor::{OLD_TEST, successor};
 
 /// What `--version` says: the sysbench whose command line this is. Programs compare it.
 const VERSION_LINE: &str = "sysbench 1.0.20";
@@ -99,6 +101,9 @@ fn dispatch(words: &[String], on_interrupt: OnInterrupt<'_>) -> Result<ExitCode,
         before.say(*level, remark);
     }
     log.notice(&format!("{VERSION}\n"));
+    if line.test.as_deref() == Some(OLD_TEST) {
+        return Err(refusal_of_old_test(words));
+    }
     let kind = match test(line.test.as_deref(), log)? {
         Test::Own(kind) => kind,
         Test::Script(path) => {
@@ -172,16 +177,6 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
              remedy: run the test of sysbench itself (package sysbench); for files fio is another choice"
         )));
     }
-    if name == "oltp" {
-        return Err(Failure::usage(
-            "Cannot find benchmark 'oltp': no such built-in test, file or module\n\
-             'oltp' is a test of sysbench 0.4: its successors have other names and options\n\
-             remedy: oltp_read_write, or oltp_read_only for --oltp-read-only=on, or oltp_point_select for \
-             --oltp-test-mode=simple; --oltp-table-size is --table-size, --num-threads is --threads, --max-time is --time, \
-             --max-requests is --events"
-                .to_owned(),
-        ));
-    }
     let sysbench = |name: &str| name.parse::<SysbenchTest>().ok();
     if let Some(kind) = sysbench(name) {
         let Some(script) = changed_script(name, &find_module, &is_shipped) else {
@@ -210,6 +205,26 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
         return Ok(Test::Own(kind));
     }
     Ok(Test::Script(name.to_owned()))
+}
+
+/// The test of sysbench 0.4 is refused rather than translated: the tables that its `prepare` left do not serve its successors.
+fn refusal_of_old_test(words: &[String]) -> Failure {
+    let failure =
+        Failure::usage("Cannot find benchmark 'oltp': no such built-in test, file or module");
+    let Some(new) = successor(words) else {
+        return failure
+            .and("'oltp' is a test of sysbench 0.4, and this mode of it has no successor")
+            .and("remedy: a script with the statements, as oltp_common.lua has them: niagara sysbench ./SCRIPT.lua run");
+    };
+    let failure = failure.and(format!(
+        "'oltp' is a test of sysbench 0.4: its successor is {}, whose tables are other ones (prepare them first)",
+        new.test
+    ));
+    let failure = match new.without.is_empty() {
+        true => failure,
+        false => failure.and(format!("without a successor: {}", new.without.join(" "))),
+    };
+    failure.and(format!("remedy: {}", new.command))
 }
 
 /// What sysbench's scripts have in common, which they require.

@@ -86,6 +86,28 @@ fn cpu_time_per_transaction_is_judged_and_throughput_stands_beside() {
     assert!(stdout.contains("Server CPU per transaction"), "{stdout}");
 }
 
+/// By the protocol of 2008: five runs of each, the mean of the middle three, nothing that is judged.
+#[test]
+fn trimmed_series_end_with_runs_and_means() {
+    let place = Place::new();
+    let (compare, stdout) = compared(&place, &["--protocol", "trimmed", "--slice", "200ms"]);
+    assert_eq!(compare.comparison.throughput.verdict, None);
+    let runs = compare.runs.expect("the runs");
+    for (tps, mean) in runs.tps.iter().zip(runs.means()) {
+        assert_eq!(tps.len(), 5, "{tps:?}");
+        let worst = tps.iter().copied().fold(f64::INFINITY, f64::min);
+        let best = tps.iter().copied().fold(0.0, f64::max);
+        let middle = (tps.iter().sum::<f64>() - worst - best) / 3.0;
+        assert!((mean - middle).abs() < 1e-9 * mean, "{mean} {tps:?}");
+    }
+    for word in ["run 5", "mean of the middle three", "without a verdict"] {
+        assert!(stdout.contains(word), "{word}: {stdout}");
+    }
+    for word in ["undetected", "not judged", "× 1", "× 0"] {
+        assert!(!stdout.contains(word), "{word}: {stdout}");
+    }
+}
+
 #[test]
 fn a_rate_without_a_latency_is_refused_with_the_remedy() {
     let place = Place::new();

@@ -425,8 +425,8 @@ fn a_comparison_without_a_duel_is_no_verdict() {
         "compare",
         "base",
         "cfg.innodb_io_capacity=400",
-        "--protocol",
-        "trimmed",
+        "--max-duels",
+        "1",
         "--budget",
         "1s",
         "--table-size",
@@ -435,6 +435,30 @@ fn a_comparison_without_a_duel_is_no_verdict() {
     refused(
         &words,
         &["no duel was measured", "remedy: a longer --budget"],
+    );
+}
+
+#[test]
+fn trimmed_series_are_refused_where_the_time_cannot_hold_them() {
+    let trimmed = ["compare", "base", "base", "--protocol", "trimmed"];
+    let slow = [
+        &trimmed[..],
+        &["--budget", "1m", "--slice", "10s", "--warm-up", "3s"],
+    ]
+    .concat();
+    // Ten times a start of 1 s, a warm-up of 3 s and a run of 10 s.
+    let words = [
+        "a budget of 1 min is too short for the protocol `trimmed`",
+        "ten runs take about 2 min 2",
+        "remedy: --budget 3m",
+    ];
+    refused(&slow, &words);
+    let pipeline = [&trimmed[..], &["--fail-if", "slower>2%"]].concat();
+    refused(&pipeline, &["--fail-if goes by an interval", "remedy: "]);
+    let by_cpu = [&trimmed[..], &["--goal", "cpu"]].concat();
+    refused(
+        &by_cpu,
+        &["compares throughput alone", "remedy: leave out the goal"],
     );
 }
 

@@ -77,6 +77,23 @@ fn sees_waiting(profile: &Value) -> bool {
     false
 }
 
+#[test]
+fn allocations_alone_are_printed_with_their_call_sites() {
+    let place = Place::new();
+    let mut command = place.niagara(&["profile", "base", "--views", "allocations"]);
+    command.args(["--threads", "4", "--table-size", "1000"]);
+    command.args(["--workload", "oltp_point_select", "--seconds", "2s"]);
+    command.args(["--slice", "250ms", "--warm-up", "500ms", "--no-symbols"]);
+    command.arg("--out").arg(place.out());
+    let (code, stdout, stderr) = run(&mut command);
+    assert_eq!(code, Some(0), "{stdout}{stderr}");
+    for word in ["Allocations", "pairs per query", "allocations and"] {
+        assert!(stdout.contains(word), "{word}\n{stdout}");
+    }
+    // The functions of a call site, the one that asked the allocator first.
+    assert!(stdout.contains(" ← "), "{stdout}");
+}
+
 /// As an application that connects for each page: threads without a connection wait in the server's cache of threads.
 #[test]
 fn threads_in_the_cache_are_idle() {

@@ -970,13 +970,30 @@ fn an_event_that_does_not_end_does_not_hold_up_the_report() {
 }
 
 #[test]
-fn the_test_of_sysbench_0_4_names_its_successors() {
+fn sysbench_0_4_test_is_refused_with_its_successor() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_niagara"));
-    command.args(["sysbench", "--test=oltp", "--oltp-table-size=1000", "run"]);
+    command.args([
+        "sysbench",
+        "--test=oltp",
+        "--oltp-table-size=1000",
+        "--oltp-read-only=on",
+    ]);
+    command.args([
+        "--num-threads=4",
+        "--max-requests=0",
+        "--max-time=60",
+        "--oltp-table-name=t",
+        "run",
+    ]);
     let (code, stdout, stderr) = run(&mut command);
     assert_eq!(code, Some(1), "{stdout}{stderr}");
-    let said = format!("{stdout}{stderr}");
-    assert!(said.contains("--oltp-table-size is --table-size"), "{said}");
+    for said in [
+        "its successor is oltp_read_only",
+        "without a successor: --oltp-table-name=t",
+        "remedy: niagara sysbench oltp_read_only --table-size=1000 --threads=4 --events=0 --time=60 run",
+    ] {
+        assert!(stderr.contains(said), "{said}\n{stdout}{stderr}");
+    }
 }
 
 #[test]

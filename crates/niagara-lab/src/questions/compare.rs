@@ -5,12 +5,13 @@ use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
 use niagara_store::{
     About, ChangedPlan, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels,
-    Phase, Reason, SameAnswers, StudyHeader, Summary, Upgrade, Warning,
+    Phase, Reason, SameAnswers, SeriesOfRuns, StudyHeader, Summary, Upgrade, Warning, number,
 };
 
 use crate::asking::question::StudyDescription;
 use crate::client_host::ClientHost;
 use crate::duels::duel_plan::{expected_sd, unit_seconds};
+use crate::duels::score::throughput;
 use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, wrong_build};
@@ -191,10 +192,31 @@ impl<'a> CompareRun<'a> {
             });
         }
         if options.protocol == Protocol::Trimmed {
+            // It never has an interval, whatever the time.
+            findings.retain(|finding| !matches!(finding, Finding::TooFewDuels { .. }));
             findings.push(Finding::TrimmedProtocol);
         }
         let own = self.warnings.iter().cloned();
         findings.into_iter().map(Warning::from).chain(own).collect()
+    }
+
+    /// By the protocol of 2008 its runs, once all of them were made.
+    fn runs(&self, study: &Study, outcome: &TestOutcome) -> Result<Option<SeriesOfRuns>> {
+        let mut scored = outcome.duels.iter().filter(|duel| duel.score.is_some());
+        let series = scored.next();
+        let Some(series) = series.filter(|_| self.options.protocol == Protocol::Trimmed) else {
+            return Ok(None);
+        };
+        let slices = study.store().slices(None)?;
+        let of = |side: u8| {
+            let own = slices
+                .iter()
+                .filter(|slice| (slice.duel, slice.side) == (series.seq, side));
+            own.map(throughput).collect()
+        };
+        Ok(Some(SeriesOfRuns {
+            tps: [of(0), of(1)],
+        }))
     }
 
     /// What `outcome` comes to, as it is kept and reported.
@@ -202,6 +224,10 @@ impl<'a> CompareRun<'a> {
         let (options, bench) = (&self.options, self.bench);
         let mut comparison = comparison(study, &self.test(), outcome)?;
         take_answers(&mut comparison, self.answers.as_ref());
+        if options.protocol == Protocol::Trimmed {
+            // Two means without an interval decide nothing.
+            comparison.throughput.verdict = None;
+        }
         if let (Some(replay), Some(identical)) = (&mut comparison.replay, &self.identical) {
             replay.take_identical(identical);
         }
@@ -243,6 +269,7 @@ impl<'a> CompareRun<'a> {
             },
             threads: bench.load().threads,
             upgrade: self.upgrade(&comparison)?,
+            runs: self.runs(study, outcome)?,
             comparison,
         })))
     }
@@ -321,6 +348,36 @@ impl Measuring for CompareRun<'_> {
         let outcome = self.outcome.as_ref().ok_or(Cancelled)?;
         self.summary(study, outcome, complete).map(Found::Summary)
     }
+}
+
+/// Whether the protocol of 2008 can answer `question`, where it is asked for: its ten runs make one figure, or none.
+///
+/// # Errors
+/// The time does not hold them, or another figure than throughput decides.
+pub(crate) fn check_trimmed(question: &StudyDescription) -> Result<()> {
+    if question.protocol != Protocol::Trimmed {
+        return Ok(());
+    }
+    if question.goal != Goal::Throughput {
+        bail!(
+            "goal {}: the protocol `trimmed` compares throughput alone\n\
+             remedy: leave out the goal, or the protocol: duels judge any",
+            question.goal
+        );
+    }
+    let settings = question.duel_settings();
+    let needed = unit_seconds(Protocol::Trimmed, &settings, settings.couples);
+    let budget = question.budget.as_secs_f64();
+    if budget < needed {
+        bail!(
+            "a budget of {} is too short for the protocol `trimmed`: its ten runs take about {}\n\
+             remedy: --budget {}m (`budget` in a study file), or shorter runs (--slice, --warm-up)",
+            number::duration(budget),
+            number::duration(needed),
+            (needed / 60.0).ceil()
+        );
+    }
+    Ok(())
 }
 
 /// What the comparison of `question` is about to do with duels of this many couples.

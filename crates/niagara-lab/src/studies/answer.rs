@@ -7,7 +7,7 @@ use niagara_server::Cancelled;
 use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipes_of::recipes_of;
 use crate::questions::combinations::combinations;
-use crate::questions::compare::CompareRun;
+use crate::questions::compare::{CompareRun, check_trimmed};
 use crate::questions::identical::NoiseRun;
 use crate::questions::ladder::LadderRun;
 use crate::questions::matrix::{MatrixPart, MatrixRun};
@@ -40,13 +40,14 @@ pub struct Answer {
 /// a stop is asked for, which is no error: what was found until then comes back.
 ///
 /// # Errors
-/// A results folder that holds something else; what cannot be set up; nothing that could be measured; results that cannot
+/// A time too short for the protocol of 2008; a results folder that holds something else; what cannot be set up; nothing that could be measured; results that cannot
 /// be written; a stop before there was anything to tell.
 pub fn answer(
     question: &StudyDescription,
     session: &Session<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Answer> {
+    check_trimmed(question)?;
     let opening = Opening::choose(question, session)?;
     // Before servers are fetched and data loaded, which takes minutes.
     can_be_written(opening.folder())?;

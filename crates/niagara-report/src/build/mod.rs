@@ -67,7 +67,7 @@ pub(crate) fn report(report: &Report) -> Document {
 /// What a summary says; with the `report` that it is from, also what its duels show.
 pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Report>) -> Document {
     let header = summary.header();
-    let comparison = summary.comparison();
+    let comparison = judged_comparison(summary);
     let own = match summary {
         Summary::Tune(tune) => tune::own(tune, sides),
         Summary::Compare(compare) => compare::own(compare, sides),
@@ -125,6 +125,12 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
         version: env!("CARGO_PKG_VERSION").to_owned(),
         source: "from the results of this study alone",
     }
+}
+
+/// The comparison of a study, where it is judged: not by the protocol of 2008, which has runs alone.
+fn judged_comparison(summary: &Summary) -> Option<&Comparison> {
+    let comparison = summary.comparison();
+    comparison.filter(|_| summary.runs().is_none())
 }
 
 /// A study without a result: the machine's noise, or one that was stopped.
@@ -273,7 +279,7 @@ fn facts_in_short(summary: &Summary) -> Vec<(String, String)> {
 
 fn method_facts(summary: &Summary) -> Vec<(String, String)> {
     let header = summary.header();
-    let comparison = summary.comparison();
+    let comparison = judged_comparison(summary);
     let is_tune = matches!(summary, Summary::Tune(_));
     let mut facts = wording::builds(&header.builds);
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));
@@ -297,7 +303,9 @@ fn method_facts(summary: &Summary) -> Vec<(String, String)> {
     if let Some(estimate) = cautioned.and_then(|found| found.unadjusted) {
         fact("throughput as measured", number::estimate(&estimate));
     }
-    fact("error probability", error_probability(summary, header));
+    if summary.runs().is_none() {
+        fact("error probability", error_probability(summary, header));
+    }
     fact("server", header.server_version.clone());
     fact("seed", header.seed.to_string());
     facts

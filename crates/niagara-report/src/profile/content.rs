@@ -519,7 +519,8 @@ fn allocations(profiles: &[Profile]) -> Content {
                 longer would save. Those with the most pairs first."
             .to_owned(),
         columns: named(profiles, "Functions", &["pairs per query", "calls per query", "bytes per query", "share"]),
-        long: true,
+        // Who asked for nothing else wants it on the terminal, too.
+        long: profiles.iter().any(shows_more_than_allocations),
         ..Content::default()
     };
     let all: Vec<_> = profiles
@@ -577,6 +578,15 @@ fn allocations(profiles: &[Profile]) -> Content {
         }
     }
     section
+}
+
+/// Whether another view was taken as well.
+fn shows_more_than_allocations(profile: &Profile) -> bool {
+    profile.cpu.is_some()
+        || profile.time.is_some()
+        || profile.off_cpu.is_some()
+        || profile.syscalls.is_some()
+        || profile.locks.is_some()
 }
 
 fn functions(profiles: &[Profile]) -> Content {
@@ -875,6 +885,36 @@ mod tests {
         assert!(notes.contains("until a commit is durable"), "{notes}");
         assert!(notes.contains("whole time"), "{notes}");
         assert!(time(&[Profile::default()]).notes.is_empty());
+    }
+
+    #[test]
+    fn allocations_alone_are_shown_on_the_terminal() {
+        let site = niagara_profile::result::AllocationSite {
+            functions: vec!["my_malloc".to_owned(), "open_ticket".to_owned()],
+            calls_per_query: 1.5,
+            bytes_per_query: 320.0,
+            pairs_per_query: 1.25,
+            share: 1.0,
+        };
+        let alone = Profile {
+            allocations: Some(niagara_profile::result::Allocations {
+                sites: vec![site],
+                ..niagara_profile::result::Allocations::default()
+            }),
+            ..Profile::default()
+        };
+        let on_terminal =
+            |profile: &Profile| crate::profile_text(std::slice::from_ref(profile), false, 100);
+        let shown = on_terminal(&alone);
+        for word in ["my_malloc ← open_ticket", "1.25", "1.50", "320"] {
+            assert!(shown.contains(word), "{word}\n{shown}");
+        }
+        let among_others = Profile {
+            locks: Some(Locks::default()),
+            ..alone
+        };
+        let shown = on_terminal(&among_others);
+        assert!(!shown.contains("my_malloc"), "{shown}");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::{Comparison, Summary};
+use niagara_store::{Comparison, SeriesOfRuns, Summary};
 
 use crate::wording;
 
@@ -49,6 +49,9 @@ impl OpenMetrics {
 /// What a comparison came to; none of a study without one.
 pub(crate) fn text(summary: &Summary) -> Option<String> {
     let comparison = summary.comparison()?;
+    if let Some(runs) = summary.runs() {
+        return Some(runs_text([&comparison.a, &comparison.b], runs));
+    }
     let mut out = OpenMetrics::default();
     let goal = comparison.goal.to_string();
     let judged = comparison.judged();
@@ -96,6 +99,32 @@ pub(crate) fn text(summary: &Summary) -> Option<String> {
     let warnings = wording::warnings(summary).len();
     out.sample("niagara_warnings", &sides, warnings as f64);
     Some(out.finish())
+}
+
+/// What the protocol of 2008 came to: its runs and their means.
+fn runs_text(variants: [&str; 2], runs: &SeriesOfRuns) -> String {
+    let mut out = OpenMetrics::default();
+    out.family(
+        "niagara_run_transactions_per_second",
+        "Throughput of each run.",
+    );
+    let sides = ["a", "b"].into_iter().zip(variants);
+    for ((side, variant), tps) in sides.clone().zip(&runs.tps) {
+        for (run, tps) in tps.iter().enumerate() {
+            let run = (run + 1).to_string();
+            let labels = [("side", side), ("variant", variant), ("run", run.as_str())];
+            out.sample("niagara_run_transactions_per_second", &labels, *tps);
+        }
+    }
+    out.family(
+        "niagara_transactions_per_second",
+        "Mean of the middle three runs of a variant.",
+    );
+    for ((side, variant), mean) in sides.zip(runs.means()) {
+        let labels = [("side", side), ("variant", variant)];
+        out.sample("niagara_transactions_per_second", &labels, mean);
+    }
+    out.finish()
 }
 
 /// All verdicts, by their names in labels.

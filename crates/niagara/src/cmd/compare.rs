@@ -74,7 +74,7 @@ pub struct CompareArgs {
     /// How A and B meet: duel, pair or trimmed
     ///
     /// duel: both alive, load alternating. pair: one after the other, order by coin. trimmed (2008): five runs each, best and
-    /// worst dropped, no interval.
+    /// worst dropped, no interval, no verdict.
     #[arg(long, value_enum, default_value_t = ProtocolArg::Duel, hide_short_help = true)]
     pub protocol: ProtocolArg,
     /// Exit with 3 if B is so much slower by the goal: slower>2%, maybe-slower>2%
@@ -213,6 +213,10 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         Protocol::Trimmed if is_job => bail!(
             "{} is a job, and jobs are compared by pairs\nremedy: leave out --protocol",
             load.workload.name()
+        ),
+        Protocol::Trimmed if !args.fail_if.is_empty() => bail!(
+            "--fail-if goes by an interval, and --protocol trimmed has none\n\
+             remedy: leave out one of them"
         ),
         protocol => protocol,
     };

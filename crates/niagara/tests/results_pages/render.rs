@@ -75,7 +75,7 @@ pub fn overview(records: &[Record]) -> String {
          - Clients and server on CPUs of their own: `placement=apart` takes three CPUs.\n\
          - A load from [another machine](../two-machines.md) over a real network.\n\
          - More than two threads that run at the same time.\n\
-         - The parts of an own build in duels, `studies/own-build-parts.toml`.\n\
+         - The [studies](../studies.md) `own-build-parts.toml`, `compiler-pairs.toml`, `compiler-versions.toml`, `inlined-functions.toml`, `reporting-job-published.toml`.\n\
          - A build without unused parts, `build=clang-pgo-lto-lean`.\n\
          - Servers outside of Debian's archive, such as Oracle's binaries of MySQL.\n",
     );

@@ -753,6 +753,7 @@ fn told(study: &Study, test: &SequentialTest<'_>, running: &RunningTest<'_>) -> 
         },
         threads: 1,
         upgrade: None,
+        runs: None,
         comparison: comparison(study, test, &outcome)?,
     })))
 }

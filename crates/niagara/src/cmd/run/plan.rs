@@ -367,6 +367,11 @@ fn fewest_duels(study: &StudyDescription, questions: usize) -> usize {
 }
 
 impl RunPlan {
+    /// Whether the time holds not even one duel (pair, series).
+    fn is_too_short(&self) -> bool {
+        self.time.is_some_and(|time| time.duels_in_budget == 0)
+    }
+
     fn builds_text(&self) -> String {
         if self.builds.is_empty() {
             return "  nothing to build".to_owned();
@@ -486,6 +491,9 @@ impl RunPlan {
                 effect * 100.0,
                 self.noise
             ),
+            None if self.protocol == "trimmed" && self.is_too_short() => {
+                "  the time is too short for its ten runs: a longer --budget".to_owned()
+            }
             None if self.protocol == "trimmed" => {
                 "  no interval and no verdict: the protocol of 2008".to_owned()
             }
