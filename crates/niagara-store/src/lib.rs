@@ -55,8 +55,8 @@ pub use replay::{
 pub use same_answers::{Difference, DifferingDigest, SameAnswers, StatementError};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
-    About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
-    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, RatioAt,
+    About, Axis, Bound, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary,
+    Law, MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, RatioAt,
     ResourceCounters, RoundRatio, RungOutcome, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 pub use summary::{

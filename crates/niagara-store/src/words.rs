@@ -5,10 +5,10 @@ use std::fmt::{Display, Formatter, Result};
 
 use crate::number;
 use crate::{
-    AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, BuildCheck, Conclusion, Control,
-    DifferingDigest, DropReason, Failure, Finding, Goal, Machine, NextStep, Obstacle, Others,
-    PointFailure, Reason, Recommendation, Setting, Setup, TakenEvidence, Upgrade, UpgradeObstacle,
-    Warning,
+    AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
+    Conclusion, Control, DifferingDigest, DropReason, Failure, Finding, Goal, Machine, NextStep,
+    Obstacle, Others, PointFailure, Reason, Recommendation, Setting, Setup, TakenEvidence, Upgrade,
+    UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -1042,6 +1042,76 @@ impl Display for Finding {
             }
         }
     }
+}
+
+impl Display for Breakdown {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let cpus = format!(
+            "server {}, load generator {}, others {}, idle {}",
+            whole(self.server),
+            whole(self.client),
+            whole(self.other),
+            whole(self.idle)
+        );
+        let stalled = format!(
+            "nobody can run for want of the disk in {} of the time (CPUs: {cpus})",
+            whole(self.stalled())
+        );
+        match self.bound {
+            Bound::Cpu => write!(f, "the CPUs are used up: {cpus}{}", self.queue()),
+            Bound::Client => write!(
+                f,
+                "the CPUs, and the load generator takes as much of them as the server: {cpus}{}",
+                self.queue()
+            ),
+            Bound::RowLocks => write!(
+                f,
+                "row locks: connections wait for them in {} of their time, {:.2} waits a transaction (CPUs: {cpus})",
+                whole(self.row_locks.unwrap_or(0.0)),
+                self.row_lock_waits.unwrap_or(0.0)
+            ),
+            Bound::Log => write!(
+                f,
+                "the log: {:.2} syncs a transaction; {stalled}",
+                self.log_syncs.unwrap_or(0.0)
+            ),
+            Bound::Disk => write!(f, "the disk: {stalled}"),
+            Bound::Connections => write!(
+                f,
+                "the connections: {} cannot keep {} CPUs busy (CPUs: {cpus})",
+                self.threads, self.cpus
+            ),
+            Bound::Waits => write!(
+                f,
+                "waits that are neither CPU nor row locks nor the disk (the network, locks inside of the server): {} of the \
+                 connections' time, {:.1} context switches a transaction (CPUs: {cpus})",
+                whole(self.elsewhere),
+                self.switches.iter().sum::<f64>()
+            ),
+        }
+    }
+}
+
+impl Breakdown {
+    /// How long connections wait for a CPU, and for row locks beside that where it is long.
+    fn queue(&self) -> String {
+        let mut queue = self.run_queue.map_or(String::new(), |share| {
+            format!(
+                "; in {} of their time connections have a thread that is ready and waits for one",
+                whole(share)
+            )
+        });
+        let locks = self.row_locks.unwrap_or(0.0);
+        if locks >= Self::MANY_ROW_LOCKS {
+            queue.push_str(&format!(", in {} they wait for row locks", whole(locks)));
+        }
+        queue
+    }
+}
+
+/// `12 %`, of a share.
+fn whole(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// ` of part 2`, or nothing.
