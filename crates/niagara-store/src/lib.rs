@@ -3,6 +3,7 @@
 mod all_time;
 mod best_combination;
 mod build_note;
+mod check;
 mod deployment;
 mod error;
 mod event;
@@ -28,6 +29,7 @@ mod words;
 pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
 pub use build_note::{BuildCheck, BuildNote, FinalCheck};
+pub use check::{CheckFigure, CheckPart, Counted};
 pub use deployment::{
     DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, Overridden,
     TargetMachine, TargetSize, TargetValue,

@@ -6,9 +6,9 @@ use std::fmt::{Display, Formatter, Result};
 use crate::number;
 use crate::{
     AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
-    Conclusion, Control, DifferingDigest, DropReason, Failure, Finding, Goal, Machine, NextStep,
-    Obstacle, Others, PointFailure, Reason, Recommendation, Setting, Setup, TakenEvidence, Upgrade,
-    UpgradeObstacle, Warning,
+    CheckFigure, CheckPart, Conclusion, Control, Counted, DifferingDigest, DropReason, Failure,
+    Finding, Goal, Machine, NextStep, Obstacle, Others, PointFailure, Reason, Recommendation,
+    Setting, Setup, TakenEvidence, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -1040,6 +1040,55 @@ impl Display for Finding {
                 });
                 write!(f, "Slower on B: {}.", told.collect::<Vec<_>>().join("; "))
             }
+        }
+    }
+}
+
+impl CheckPart {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Crash => "crash recovery",
+            Self::Answers => "same answers",
+            Self::Suite => "regression suite",
+        }
+    }
+}
+
+impl Display for CheckFigure {
+    /// `8123 acknowledged commits`.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let [one, many] = match self.code {
+            Counted::AcknowledgedCommits => ["acknowledged commit", "acknowledged commits"],
+            Counted::UnansweredCommits => ["commit without an answer", "commits without an answer"],
+            Counted::UncommittedTransactions => {
+                ["transaction not committed", "transactions not committed"]
+            }
+            Counted::Kills => ["kill", "kills"],
+            Counted::RestartMilliseconds => ["ms of restarts"; 2],
+            Counted::Statements => ["statement", "statements"],
+            Counted::WholeTables => ["whole table", "whole tables"],
+            Counted::Engines => ["engine", "engines"],
+            Counted::DifferentAnswers => ["different answer", "different answers"],
+            Counted::CrashingStatements => [
+                "statement left out that crashes the server compared with",
+                "statements left out that crash the server compared with",
+            ],
+            Counted::OtherWarnings => [
+                "same answer with other warnings",
+                "same answers with other warnings",
+            ],
+            Counted::TestsPassed => ["test passed", "tests passed"],
+            Counted::TestsFailed => ["test failed", "tests failed"],
+            Counted::TestsSkipped => ["test skipped", "tests skipped"],
+            Counted::ServersStarted => [
+                "server started from the binary",
+                "servers started from the binary",
+            ],
+        };
+        match self.value {
+            1 => write!(f, "1 {one}"),
+            value => write!(f, "{value} {many}"),
         }
     }
 }

@@ -30,7 +30,7 @@ use self::output::Verdict;
 use self::own_tests::{OwnTests, own_tests};
 use self::runner::{Run, Runner};
 use super::judge::{objection, recommends_nothing};
-use super::outcome::{LeftOut, Part, PartReport};
+use super::outcome::{Counted, LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
 
 /// The lists that are built in, by the server's name in the catalogue.
@@ -179,10 +179,10 @@ pub fn regression_suite(
             run.output.display()
         );
     }
-    report.figure("tests passed", passed as u64);
-    report.figure("tests failed", faults);
-    report.figure("tests skipped", skipped.len() as u64);
-    report.figure("servers started from the binary", run.servers as u64);
+    report.figure(Counted::TestsPassed, passed as u64);
+    report.figure(Counted::TestsFailed, faults);
+    report.figure(Counted::TestsSkipped, skipped.len() as u64);
+    report.figure(Counted::ServersStarted, run.servers as u64);
     for (test, why) in skipped {
         report.left_out.push(LeftOut { what: test, why });
     }
