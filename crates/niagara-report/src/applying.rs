@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use niagara_stats::Verdict;
 use niagara_store::{
-    BuildCheck, BuildNote, Comparison, DeployBuild, Deployment, FinalCheck, Finding, Rung,
-    SameAnswers, Summary,
+    BuildNote, Comparison, DeployBuild, Deployment, Finding, Rung, SameAnswers, Summary,
 };
 
 use crate::handover::{is_unchecked, may_deploy};
 use crate::number;
 use crate::number::capital;
-use crate::wording::{Standing, checks_told};
+use crate::wording::{CheckInWords, Standing, checks_told};
 
 /// The heading above these lines, in every form of the report.
 pub const HEADING: &str = "What it costs to apply, and what it risks";
@@ -50,24 +49,13 @@ pub(crate) fn conditions_of(summary: &Summary) -> Option<String> {
 }
 
 /// What was checked of what is handed over: a built server itself, and the variant that it is part of.
-pub(crate) fn checks_of(summary: &Summary) -> Vec<FinalCheck> {
+pub(crate) fn checks_of(summary: &Summary) -> Vec<CheckInWords> {
     let checks = &summary.header().checks;
     let note = BuildNote::of_what_is_handed_over(&summary.header().builds);
     let note = note.filter(|_| !checks.is_empty());
-    let of_build = note.map(|note| {
-        let (passed, words) = match &note.check {
-            BuildCheck::Passed(figures) => (Some(true), figures),
-            BuildCheck::Failed(finding) => (Some(false), finding),
-            BuildCheck::Unknown(command) => (None, command),
-        };
-        FinalCheck {
-            part: "the build".to_owned(),
-            passed,
-            words: words.clone(),
-            broken: false,
-        }
-    });
-    of_build.into_iter().chain(checks.iter().cloned()).collect()
+    let of_build = note.map(|note| CheckInWords::from(&note.check));
+    let checks = checks.iter().map(CheckInWords::from);
+    of_build.into_iter().chain(checks).collect()
 }
 
 /// What a study came to, as far as it can be applied.
@@ -75,7 +63,7 @@ struct Found<'a> {
     deployment: Option<&'a Deployment>,
     /// The comparison that it rests on.
     proof: Option<&'a Comparison>,
-    checks: Vec<FinalCheck>,
+    checks: Vec<CheckInWords>,
     /// Levers with their risks, for results whose deployment did not keep them.
     rungs: &'a [Rung],
     /// Where it holds, in words: the workload.
@@ -207,7 +195,7 @@ impl<'a> Found<'a> {
 
     /// Parts that passed by name alone; of the others, what was found.
     fn checked_in_short(&self) -> Option<String> {
-        let passed = |check: &FinalCheck| check.passed == Some(true);
+        let passed = |check: &CheckInWords| check.passed == Some(true);
         if self.checks.is_empty() || !self.checks.iter().all(passed) {
             return self.checked();
         }

@@ -41,7 +41,7 @@ pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort};
 pub use sides::Sides;
 
-pub use wording::warnings;
+pub use wording::{CheckInWords, warnings};
 
 /// A study as Markdown.
 pub fn markdown(report: &Report) -> String {

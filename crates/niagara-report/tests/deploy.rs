@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use niagara_report::{DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere};
+use niagara_report::{
+    CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
+};
 use niagara_store::{
-    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, FinalCheck, Overridden,
-    Releases,
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Overridden, Releases,
 };
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
@@ -62,15 +63,14 @@ fn everything() -> DeployInput {
     }
 }
 
-fn check(part: &str, passed: Option<bool>) -> FinalCheck {
-    FinalCheck {
+fn check(part: &str, passed: Option<bool>) -> CheckInWords {
+    CheckInWords {
         part: part.into(),
         passed,
         words: match passed {
             Some(_) => "2143 statements".into(),
             None => "no room for a copy".into(),
         },
-        broken: false,
     }
 }
 

@@ -28,8 +28,11 @@ mod words;
 
 pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
-pub use build_note::{BuildCheck, BuildNote, FinalCheck};
-pub use check::{CheckFigure, CheckPart, Counted};
+pub use build_note::BuildNote;
+pub use check::{
+    BuildCheck, CheckFigure, CheckLimit, CheckOutcome, CheckPart, CheckedSize, Counted, FinalCheck,
+    PartFault, PartFigures, UndoneCheck,
+};
 pub use deployment::{
     DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, Overridden,
     TargetMachine, TargetSize, TargetValue,

@@ -6,9 +6,10 @@ use std::fmt::{Display, Formatter, Result};
 use crate::number;
 use crate::{
     AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
-    CheckFigure, CheckPart, Conclusion, Control, Counted, DifferingDigest, DropReason, Failure,
-    Finding, Goal, Machine, NextStep, Obstacle, Others, PointFailure, Reason, Recommendation,
-    Setting, Setup, TakenEvidence, Upgrade, UpgradeObstacle, Warning,
+    CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Counted,
+    DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal, Machine, NextStep, Obstacle,
+    Others, PartFault, PointFailure, Reason, Recommendation, Setting, Setup, TakenEvidence,
+    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -413,10 +414,10 @@ impl Display for Detail<'_> {
                 minutes(*budget),
                 minutes(budget * 4.0)
             ),
-            Reason::FailedCheck { finding, server } => {
+            Reason::FailedCheck { fault, server } => {
                 f.write_str("its server failed the check of its correctness")?;
-                if let Some(finding) = finding {
-                    write!(f, ": {finding}")?;
+                if let Some(fault) = fault {
+                    write!(f, ": {fault}")?;
                 }
                 write!(f, " (niagara server check {server})")
             }
@@ -424,9 +425,10 @@ impl Display for Detail<'_> {
                 f,
                 "the correctness of its server is unknown: {}; run `niagara server check {server}`, and once that \
                  passes, tune again into another folder (--out)",
-                undone
-                    .as_deref()
-                    .unwrap_or("not every part of its check was done")
+                undone.as_ref().map_or_else(
+                    || "not every part of its check was done".to_owned(),
+                    UndoneCheck::to_string
+                )
             ),
             Reason::NotToday { because } => f.write_str(because),
             Reason::NotAvailable { error } => f.write_str(error),
@@ -840,40 +842,35 @@ impl Display for Finding {
                     true => format!("the {of}'s"),
                     false => format!("{of}'s"),
                 };
-                match check {
-                    BuildCheck::Failed(finding) => write!(
-                        f,
-                        "{whose} own build is not correct and therefore not recommended: {finding}"
-                    ),
-                    BuildCheck::Unknown(command) => write!(
-                        f,
-                        "{whose} own build is not known to be correct and therefore not recommended yet: {command}"
-                    ),
-                    BuildCheck::Passed(figures) => {
-                        write!(f, "{whose} own build passed its check: {figures}")
+                let standing = match check {
+                    BuildCheck::Failed(_) => "is not correct and therefore not recommended",
+                    BuildCheck::Unknown { .. } => {
+                        "is not known to be correct and therefore not recommended yet"
                     }
-                }
+                    BuildCheck::Passed { .. } => "passed its check",
+                };
+                write!(f, "{whose} own build {standing}: {check}")
             }
             Self::BuildNotChecked { error } => write!(
                 f,
                 "the final variant's own build could not be checked, and is therefore not handed over; the same command \
                  tries again: {error}"
             ),
-            Self::CheckFailed { part, finding } => write!(
+            Self::CheckFailed(check) => write!(
                 f,
-                "the final variant failed a check ({part}) and is therefore not recommended: {finding}"
+                "the final variant failed a check ({}) and is therefore not recommended: {}",
+                check.title(),
+                check.detail()
             ),
-            Self::CheckNotDone {
-                part,
-                reason,
-                broken,
-            } => write!(
+            Self::CheckNotDone(check) => write!(
                 f,
-                "the final variant could not be checked ({part}){}: {reason}",
-                match broken {
+                "the final variant could not be checked ({}){}: {}",
+                check.title(),
+                match check.is_broken() {
                     true => ", and is therefore not handed over; the same command tries again",
                     false => "",
-                }
+                },
+                check.detail()
             ),
             Self::OtherAnswers { differences } => write!(
                 f,
@@ -1089,6 +1086,123 @@ impl Display for CheckFigure {
         match self.value {
             1 => write!(f, "1 {one}"),
             value => write!(f, "{value} {many}"),
+        }
+    }
+}
+
+/// `8123 acknowledged commits, 4 kills`.
+fn counted(figures: &[CheckFigure]) -> String {
+    let told = figures.iter().map(CheckFigure::to_string);
+    told.collect::<Vec<_>>().join(", ")
+}
+
+impl Display for PartFault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}: {}", self.part.title(), self.finding)
+    }
+}
+
+impl Display for UndoneCheck {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Error { error } => f.write_str(error),
+            Self::NotTried => f.write_str("no other build could be checked here"),
+            Self::Part { part, reason } => write!(f, "{}: {reason}", part.title()),
+        }
+    }
+}
+
+impl Display for BuildCheck {
+    /// What was counted, what was found, or what is to be done.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Passed { parts } => {
+                let told = parts
+                    .iter()
+                    .map(|one| format!("{}: {}", one.part.title(), counted(&one.figures)));
+                f.write_str(&told.collect::<Vec<_>>().join("; "))
+            }
+            Self::Failed(fault) => fault.fmt(f),
+            Self::Unknown { undone, server } => {
+                if let Some(undone) = undone {
+                    write!(f, "{undone}; ")?;
+                }
+                write!(f, "niagara server check {server}")
+            }
+        }
+    }
+}
+
+impl FinalCheck {
+    /// What was checked.
+    pub fn title(&self) -> String {
+        let part = self.part.title();
+        match &self.outcome {
+            CheckOutcome::NoTransactions { engine } => format!("{part} of tables in {engine}"),
+            _ => part.to_owned(),
+        }
+    }
+
+    /// How it ended, in a word.
+    pub fn ending(&self) -> &'static str {
+        match self.passed() {
+            Some(true) => "passed",
+            Some(false) => "FAILED",
+            None => "not done",
+        }
+    }
+
+    /// What was counted, what was found, or why it could not be done; then where it was not of the variant exactly as it is.
+    pub fn detail(&self) -> String {
+        let told = std::iter::once(self.outcome.to_string());
+        let told = told.chain(self.limits.iter().map(CheckLimit::to_string));
+        told.collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Display for CheckOutcome {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Passed { figures } => f.write_str(&counted(figures)),
+            Self::Failed { finding: text }
+            | Self::Skipped { reason: text }
+            | Self::Broken { error: text } => f.write_str(text),
+            Self::NoTransactions { engine } => write!(
+                f,
+                "{engine} has no transactions: ROLLBACK takes nothing back, and what is written when the server or the machine dies \
+                 may be lost, or be there by half"
+            ),
+        }
+    }
+}
+
+impl Display for CheckLimit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NoQuestions { asked, engine } => write!(
+                f,
+                "asked of tables in {asked}, as there are no questions for those in {engine}"
+            ),
+            Self::StartsEngine { engine, start } => write!(
+                f,
+                "asked of tables in {engine} on both servers, the start has its own in {start}"
+            ),
+            Self::ProcessKilled => f.write_str("the process was killed, not the machine"),
+            Self::Durable { without } => write!(
+                f,
+                "without {}, which gives durability up",
+                without.join(", ")
+            ),
+            Self::Sizes { sizes } => {
+                let told = sizes
+                    .iter()
+                    .map(|one| format!("{} = {} instead of {}", one.variable, one.value, one.own));
+                write!(f, "with {}", told.collect::<Vec<_>>().join(", "))
+            }
+            Self::Transactional { used, engine } => write!(
+                f,
+                "with tables in {used}, as those in {engine} have no transactions"
+            ),
         }
     }
 }

@@ -93,7 +93,7 @@ impl Earlier {
         };
         let confirmed = summary.confirmed.filter(is_judged);
         // What was proven stays proven, and is not spent on again: its check alone is made up for.
-        let is_unknown = |note: &BuildNote| matches!(note.check, BuildCheck::Unknown(_));
+        let is_unknown = |note: &BuildNote| matches!(note.check, BuildCheck::Unknown { .. });
         let lacks_a_check = !FinalCheck::may_be_handed_over(&summary.header.checks)
             || summary.header.builds.iter().any(is_unknown);
         let is_unchecked = !summary.header.complete
