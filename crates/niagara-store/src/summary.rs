@@ -98,7 +98,7 @@ impl Comparison {
     /// not what was captured.
     pub fn may_be_recommended(&self) -> bool {
         let replay = self.replay.as_ref();
-        replay.is_none_or(|replay| replay.is_good && replay.answers.is_empty())
+        replay.is_none_or(|replay| replay.verdict.is_good() && replay.answers.is_empty())
     }
 
     /// The judgement that decides: on the goal.

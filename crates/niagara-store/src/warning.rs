@@ -1,5 +1,6 @@
 //! Facts that a reader must know before believing the figures: codes and fields. Their English is in `words.rs`.
 
+use niagara_capture::fidelity::Shortcoming;
 use niagara_stats::{AllTime, Estimate};
 use serde::{Deserialize, Serialize};
 
@@ -454,8 +455,8 @@ pub enum Finding {
     ProvenUnchecked,
     /// The replay is not good enough to decide by.
     ReplayUnfit {
-        /// Why.
-        verdict: String,
+        /// What speaks against a verdict by it.
+        shortcomings: Vec<Shortcoming>,
     },
     /// B answers the replayed capture otherwise than A.
     ReplayAnswers {

@@ -3,13 +3,15 @@
 use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter, Result};
 
+use niagara_capture::fidelity::ReplayVerdict;
+
 use crate::number;
 use crate::{
     AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
-    CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Counted,
-    DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal, Machine, NextStep, Obstacle,
-    Others, PartFault, PointFailure, Reason, Recommendation, Setting, Setup, TakenEvidence,
-    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
+    CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Counted, Difference,
+    DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal, IdenticalDuels, Machine,
+    NextStep, Obstacle, Others, PartFault, PointFailure, Reason, Recommendation, ReplaySummary,
+    SameAnswers, Setting, Setup, TakenEvidence, UndoneCheck, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -56,6 +58,82 @@ impl Display for AnswerDifference {
             ),
             Self::Content(found) => found.fmt(f),
         }
+    }
+}
+
+impl ReplaySummary {
+    /// What was replayed beside what was captured, what was compared, and what A showed against itself, a line each.
+    pub fn facts(&self) -> Vec<String> {
+        let mut facts = self.fidelity.facts();
+        facts.extend(self.same_answers.iter().flat_map(SameAnswers::facts));
+        if let Some(IdenticalDuels {
+            duels,
+            ratio: Some(e),
+            ..
+        }) = &self.identical
+        {
+            let shown = three_digits(e);
+            facts.push(format!(
+                "A against itself on the capture, {duels} duels: {shown} (99 %)"
+            ));
+        }
+        facts
+    }
+}
+
+impl SameAnswers {
+    /// What was compared and what was not, a line each.
+    pub fn facts(&self) -> Vec<String> {
+        if let Some(failure) = &self.failure {
+            return vec![format!("answers were not compared by content: {failure}")];
+        }
+        let part = match self.transactions < self.of_transactions {
+            true => format!(
+                " (the first {:.0} % of the transactions, as far as the time went)",
+                self.transactions as f64 / self.of_transactions.max(1) as f64 * 100.0
+            ),
+            false => String::new(),
+        };
+        let mut facts = vec![format!(
+            "answers, one transaction at a time on equal data{part}: {} statements compared by content, {} by errors and \
+             rows; {} not, whose answers vary or speak of the server",
+            self.by_content, self.by_rows, self.not_compared
+        )];
+        let open = self.differing.iter();
+        facts.extend(
+            open.filter(|digest| digest.what == Difference::Open)
+                .map(|digest| {
+                    format!(
+                        "{}: the statement leaves the order or the choice of its rows open, and no answer is wrong",
+                        digest.words()
+                    )
+                }),
+        );
+        facts
+    }
+}
+
+impl Display for DifferingDigest {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(&self.words())
+    }
+}
+
+impl DifferingDigest {
+    fn words(&self) -> String {
+        let what = match self.what {
+            Difference::Open => "rows in another order, or others",
+            Difference::Contents => "other contents",
+            Difference::Rows => "another number of rows",
+            Difference::Errors => "other errors",
+        };
+        let error = self.error.as_ref().map_or(String::new(), |error| {
+            format!(": error {} ({})", error.code, error.message)
+        });
+        format!(
+            "{} {}: {what} in {} of {} executions on equal data{error}",
+            self.digest, self.text, self.differing, self.executions
+        )
     }
 }
 
@@ -1016,7 +1094,10 @@ impl Display for Finding {
             Self::ProvenUnchecked => f.write_str(
                 "The proven gain is not checked yet: deploy/ is written once the study is continued.",
             ),
-            Self::ReplayUnfit { verdict } => write!(f, "Replay: {verdict}."),
+            Self::ReplayUnfit { shortcomings } => {
+                let shortcomings = shortcomings.clone();
+                write!(f, "Replay: {}.", ReplayVerdict::Poor { shortcomings })
+            }
             Self::ReplayAnswers { answers } => write!(
                 f,
                 "B gives other answers than A, so that it cannot be recommended, whatever its speed: {}.",
