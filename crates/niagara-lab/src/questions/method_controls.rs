@@ -78,10 +78,7 @@ pub(crate) fn measure_controls(
     options: &ControlOptions<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Measured> {
-    // A study that was begun before there were controls has none: its duels follow each other without them.
-    let wanted = study.recall_or(&checkpoint::controls(), || {
-        Ok(options.wanted && !study.is_resumed())
-    })?;
+    let wanted = study.recall_or(&checkpoint::controls(), || Ok(options.wanted))?;
     let mut measured = Measured {
         controls: Vec::new(),
         interrupted: false,

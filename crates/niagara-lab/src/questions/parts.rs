@@ -50,7 +50,6 @@ pub(crate) struct Earlier {
     /// The confirmation that counts.
     pub confirmed: Option<Confirmed>,
     /// Whether that one proved its combination, and the part ended before that was checked.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unchecked: bool,
     /// The other ones.
     pub other_confirmations: Vec<Confirmed>,

@@ -349,13 +349,6 @@ fn what_was_proven_and_not_checked_is_checked_by_the_next_part() {
     let left = of(Some(Verdict::Faster), checked, vec![built], false);
     assert!(!left.is_unchecked && left.checks.len() == 1);
     assert!(!of(Some(Verdict::Undetected), &[], Vec::new(), false).is_unchecked);
-    // Results of before this was kept.
-    let old = serde_json::to_value(Earlier::default()).expect("JSON");
-    assert!(old.get("is_unchecked").is_none());
-    assert_eq!(
-        serde_json::from_value::<Earlier>(old).expect("readable"),
-        Earlier::default()
-    );
 }
 
 fn here(kernel: &str) -> HostIdentity {
