@@ -667,7 +667,7 @@ mod tests {
             "w": 36.0, "critical": 36, "predictive_power": 1.0, "next_look": null, "alpha": 0.05,
         });
         let content = json!({
-            "a": "a", "b": "b", "throughput": judged,
+            "a": "a", "b": "b", "goal": "throughput", "throughput": judged,
             "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
             "tps": [1.0, 1.4], "dropped": [0, 0], "couples": 1,
         });

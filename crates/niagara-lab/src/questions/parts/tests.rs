@@ -56,7 +56,7 @@ fn comparison(ratio: f64, duels: usize, verdict: Option<Verdict>) -> Comparison 
         "alpha": 0.05,
     });
     serde_json::from_value(json!({
-        "a": "a", "b": "b", "throughput": judged,
+        "a": "a", "b": "b", "goal": "throughput", "throughput": judged,
         "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
         "tps": [1.0, 1.0], "dropped": [0, 0], "couples": 1,
     }))
