@@ -494,11 +494,9 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     if touches_host(deployment) {
         parts.push("settings of the host".to_owned());
     }
-    if !deployment.steps.is_empty() {
-        parts.push(format!(
-            "{} by hand",
-            number::count(deployment.steps.len(), "step")
-        ));
+    let by_hand = deployment.steps_by_hand().len();
+    if by_hand > 0 {
+        parts.push(format!("{} by hand", number::count(by_hand, "step")));
     }
     if !deployment.schema.is_empty() {
         parts.push(format!(

@@ -34,8 +34,8 @@ pub use check::{
     PartFault, PartFigures, UndoneCheck,
 };
 pub use deployment::{
-    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, Overridden,
-    TargetMachine, TargetSize, TargetValue,
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, HeldBack,
+    Overridden, StrongerSetting, TargetMachine, TargetSize, TargetValue,
 };
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};

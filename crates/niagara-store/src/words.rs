@@ -8,10 +8,11 @@ use niagara_capture::fidelity::ReplayVerdict;
 use crate::number;
 use crate::{
     AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
-    CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Counted, Difference,
-    DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal, IdenticalDuels, Machine,
-    NextStep, Obstacle, Others, PartFault, PointFailure, Reason, Recommendation, ReplaySummary,
-    SameAnswers, Setting, Setup, TakenEvidence, UndoneCheck, Upgrade, UpgradeObstacle, Warning,
+    CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Counted, Deployment,
+    Difference, DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal, HeldBack,
+    IdenticalDuels, Machine, NextStep, Obstacle, Others, PartFault, PointFailure, Reason,
+    Recommendation, ReplaySummary, SameAnswers, Setting, Setup, StrongerSetting, TakenEvidence,
+    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -1119,6 +1120,61 @@ impl Display for Finding {
                 write!(f, "Slower on B: {}.", told.collect::<Vec<_>>().join("; "))
             }
         }
+    }
+}
+
+impl Display for HeldBack {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::SizedByServer {
+                variable,
+                value,
+                place,
+            } => write!(
+                f,
+                "{variable} stays what the server makes of the whole machine (innodb_dedicated_server, {place}): here two servers \
+                 shared one, and {value} was not compared with that"
+            ),
+            Self::NotLowered {
+                variable,
+                value,
+                yours,
+                place,
+            } => write!(
+                f,
+                "{variable} stays {yours} ({place}): {value} was the most that was tried here, and a lower value than yours was not \
+                 compared with yours"
+            ),
+        }
+    }
+}
+
+impl Display for StrongerSetting {
+    /// What is to be done about it.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Persisted { variable, value } => write!(
+                f,
+                "`{variable}` was SET PERSIST, which is read after every option file. Before the restart, in the server:\n\
+                 ```sql\nRESET PERSIST {variable};\n```\n\
+                 (To undo: `SET PERSIST {variable} = {value}`.)"
+            ),
+            Self::CommandLine { variable, value } => write!(
+                f,
+                "`--{}={value}` is on the server's command line, which overrides every option file: take it off there (its systemd \
+                 unit, its container's arguments, mysqld_safe).",
+                variable.replace('_', "-")
+            ),
+        }
+    }
+}
+
+impl Deployment {
+    /// What is to be done by hand beside the files and the host's settings, in order.
+    pub fn steps_by_hand(&self) -> Vec<String> {
+        let stronger = self.start.iter().flat_map(|start| &start.stronger);
+        let stronger = stronger.map(StrongerSetting::to_string);
+        stronger.chain(self.steps.iter().cloned()).collect()
     }
 }
 

@@ -97,11 +97,11 @@ pub(crate) fn deployment(
     let mut environment = environment(install, runtime)?;
     // The user's own library takes the place of the one in the private folder.
     environment.remove("LD_PRELOAD");
-    let (mut config, start, by_hand) = match start {
-        None => (variant.config.clone(), None, Vec::new()),
+    let (mut config, start) = match start {
+        None => (variant.config.clone(), None),
         Some(start) => {
             let found = difference(start, &variant.config);
-            (found.config, Some(found.start), found.steps)
+            (found.config, Some(found.start))
         }
     };
     if runtime.lock_memory {
@@ -142,7 +142,7 @@ pub(crate) fn deployment(
             .map(|part| (part.name.clone(), part.sets.clone()))
             .collect(),
         host_steps: notes(levers(), NoteFor::Host),
-        steps: [by_hand, notes(levers(), NoteFor::Server)].concat(),
+        steps: notes(levers(), NoteFor::Server),
         schema: schema(variant),
         schema_undo: schema_undo(variant, levers()),
         rewrites: Vec::new(),
