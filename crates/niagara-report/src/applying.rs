@@ -64,7 +64,7 @@ struct Found<'a> {
     /// The comparison that it rests on.
     proof: Option<&'a Comparison>,
     checks: Vec<CheckInWords>,
-    /// Levers with their risks, for results whose deployment did not keep them.
+    /// Levers of a tuning.
     rungs: &'a [Rung],
     /// Where it holds, in words: the workload.
     workload: String,
@@ -282,15 +282,7 @@ impl<'a> Found<'a> {
 
     /// What the levers risk, those with a risk by name; `in_short`: of a built server only what holds for every one.
     fn risk(&self, deployment: &Deployment, in_short: bool) -> String {
-        let of_rungs = || {
-            let mut risks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-            for rung in self.rungs {
-                let titles = risks.entry(rung.risk.clone()).or_default();
-                titles.push(rung.screened.title.clone());
-            }
-            risks
-        };
-        let risks = deployment.risks.clone().unwrap_or_else(of_rungs);
+        let risks = &deployment.risks;
         let mut told: Vec<String> = MEANINGS
             .iter()
             .filter_map(|(word, meaning)| {
@@ -598,10 +590,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_to_be_safe_is_not_called_safe() {
-        let mut deployment = Deployment {
-            risks: Some(BTreeMap::new()),
-            ..Deployment::default()
-        };
+        let mut deployment = Deployment::default();
         let told = |deployment: &Deployment| found(true).risk(deployment, false);
         assert_eq!(
             told(&deployment),
@@ -631,10 +620,7 @@ mod tests {
             older.contains("this one, 10.11.18-MariaDB, misses what 10.11.19-MariaDB-0+deb12u1 has fixed already"),
             "{older}"
         );
-        deployment.risks = Some(BTreeMap::from([(
-            "durability".into(),
-            vec!["no doublewrite".into()],
-        )]));
+        deployment.risks = BTreeMap::from([("durability".into(), vec!["no doublewrite".into()])]);
         let risky = told(&deployment);
         assert!(
             risky.starts_with("A crash may lose or damage data (no doublewrite)")

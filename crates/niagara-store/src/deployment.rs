@@ -88,8 +88,8 @@ pub struct Deployment {
     pub instead_of: Option<String>,
     /// Titles of its levers by what they risk (`memory`, `durability`, `security`, `system`), those that risk nothing left
     /// out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub risks: Option<BTreeMap<String, Vec<String>>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub risks: BTreeMap<String, Vec<String>>,
     /// What whoever installs its levers has to know, a few words each: `long statements may hold others up`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<String>,

@@ -152,7 +152,7 @@ pub(crate) fn deployment(
         built: built(install, before, variant)?,
         engine: variant.engine.clone(),
         instead_of: None,
-        risks: Some(risks(levers())),
+        risks: risks(levers()),
         cautions: cautions(levers()),
         own_changes: parts
             .iter()
@@ -484,7 +484,6 @@ mod tests {
                     ),
                 ]),
                 machine: "a machine".into(),
-                risks: Some(BTreeMap::new()),
                 ..Deployment::default()
             }
         );
@@ -531,7 +530,7 @@ mod tests {
         assert_eq!(part.own_changes, ["max_connections=9"]);
         let told = deployment([&install(); 2], &own, &[part], "", None).expect("complete");
         assert_eq!(told.own_changes, ["max_connections=9"]);
-        let risks = told.risks.expect("kept");
+        let risks = told.risks;
         assert!(
             risks.len() == 1 && risks.contains_key("durability"),
             "{risks:?}"
