@@ -1,5 +1,7 @@
 //! What one part of a check found.
 
+use std::path::PathBuf;
+
 pub use niagara_store::{CheckFigure, CheckPart as Part, Counted};
 use serde::{Deserialize, Serialize};
 
@@ -50,6 +52,8 @@ pub struct PartReport {
     pub left_out: Vec<LeftOut>,
     /// Worth knowing, but no fault of the server.
     pub notes: Vec<String>,
+    /// Where the logs are that it speaks of; none where it speaks of none.
+    pub logs: Option<PathBuf>,
     /// Seconds it took.
     pub seconds: f64,
     /// Seed of its random choices; 0 where it makes none.
@@ -70,6 +74,7 @@ impl PartReport {
             findings: Vec::new(),
             left_out: Vec::new(),
             notes: Vec::new(),
+            logs: None,
             seconds: 0.0,
             seed,
             whole: true,

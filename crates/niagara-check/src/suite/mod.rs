@@ -112,6 +112,7 @@ pub fn regression_suite(
     let unheard = judge_run(&run, ours, tests, &mut report)?;
     let mut failed: Vec<String> = run.with(Verdict::Failed);
     failed.extend(unheard.iter().cloned());
+    let has_failed = !failed.is_empty();
     let (mut all_failed, mut faults) = (failed.len(), 0);
     // Runs what failed again, in a folder of its own, and takes out what passes then.
     let again = |failed: &mut Vec<String>, tests: &[String], runner: &Runner<'_>, folder: &str| {
@@ -186,6 +187,8 @@ pub fn regression_suite(
     for (test, why) in skipped {
         report.left_out.push(LeftOut { what: test, why });
     }
+    let is_silent = !has_failed && report.findings.is_empty() && report.notes.is_empty();
+    report.logs = (!is_silent).then_some(logs.0);
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
 }

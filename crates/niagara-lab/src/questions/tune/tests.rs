@@ -306,6 +306,7 @@ fn failed(bench: &Workbench, variant: &Variant) -> CheckRecord {
         findings: vec!["main.select".to_owned()],
         left_out: Vec::new(),
         notes: Vec::new(),
+        logs: None,
         seconds: 0.0,
         seed: 0,
         whole: true,
