@@ -7,6 +7,7 @@ use niagara_store::{
     BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Finding, Goal, NotTried, Reason,
     Releases, Rung, Searched, StudyHeader, Summary, Together, TuneSummary, Warning,
 };
+use serde::Serialize;
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
 use crate::handover::is_unchecked;
@@ -839,7 +840,7 @@ pub(crate) fn noise(sd_duel: f64, screening: bool) -> String {
 }
 
 /// A check of what is handed over, in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct CheckInWords {
     /// What was checked: `same answers`.
     pub part: String,
