@@ -10,6 +10,7 @@ pub mod client;
 pub mod dropped;
 mod error;
 mod export;
+pub mod fidelity;
 pub mod file;
 mod filter;
 mod import;

@@ -149,11 +149,12 @@ pub fn check(
             },
             Part::Suite => suite(cache, catalog, subject, &options.suite, cancel, watch),
         };
-        let report =
-            report.with_context(|| format!("the part `{which}` of the check could not be done"))?;
+        let report = report.with_context(|| {
+            format!("the part `{}` of the check could not be done", which.name())
+        })?;
         if report.outcome == Outcome::Failed {
             let room = Room::of(cache).check();
-            room.with_context(|| format!("what the part `{which}` found is not kept"))?;
+            room.with_context(|| format!("what the part `{}` found is not kept", which.name()))?;
         }
         binaries.are_still(subject)?;
         part(&report);

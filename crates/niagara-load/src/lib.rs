@@ -60,7 +60,7 @@ pub use engine::options::{
     CoalescingChoice, DriverOptions, IgnoredErrors, Retry, RunOptions, SliceOptions,
 };
 pub use engine::pacing::{Pacing, Phase, Schedule};
-pub use engine::replay::fidelity::Fidelity;
+pub use engine::replay::fidelity::fidelity;
 pub use engine::replay::tally::{DigestTally, Tally as ReplayTally};
 pub use engine::stats::{
     Fairness, GENERATOR_BUSY, GeneratorLimit, SliceStats, StatementStats, TypeStats,

@@ -7,8 +7,8 @@ use mysql::prelude::Queryable;
 use niagara_capture::log::ReadOptions;
 use niagara_capture::{Import, import};
 use niagara_load::{
-    CaptureWorkload, Driver, DriverOptions, Fidelity, IoChoice, LoadGenerator, SliceOptions,
-    Sysbench, SysbenchTest, TableOptions, WorkloadSpec, cleanup, prepare_tables,
+    CaptureWorkload, Driver, DriverOptions, IoChoice, LoadGenerator, SliceOptions, Sysbench,
+    SysbenchTest, TableOptions, WorkloadSpec, cleanup, fidelity, prepare_tables,
 };
 use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
@@ -135,7 +135,7 @@ fn what_was_captured_is_replayed() {
                 counted.count
             );
         }
-        let fidelity = Fidelity::of(&trace, &tally, None);
+        let fidelity = fidelity(&trace, &tally, None);
         println!("{io}: {slices} segments, {fidelity:?}");
         assert!(fidelity.is_good(), "{}", fidelity.verdict());
         let (captured, rows) = fidelity.rows.expect("a slow log has rows");

@@ -81,11 +81,9 @@ pub struct FoundLimit {
     pub share: f64,
     /// Levers that address it, as they are written in a variant.
     pub levers: Vec<String>,
-    /// Their identifiers, in the same order; none of older results.
-    #[serde(default)]
+    /// Their identifiers, in the same order.
     pub lever_ids: Vec<String>,
-    /// What each of them risks, in the same order: `durability`; empty where it is nothing but memory. None of older results.
-    #[serde(default)]
+    /// What each of them risks, in the same order: `durability`; empty where it is nothing but memory.
     pub lever_risks: Vec<String>,
 }
 
@@ -318,12 +316,15 @@ mod tests {
             found.levers_with_risks(),
             ["log-flush=os (risk: durability)", "redo-log-large"]
         );
-        // Of older results nobody knows them.
-        let old = FoundLimit {
+        // Nobody looked them up.
+        let unknown = FoundLimit {
             lever_risks: Vec::new(),
             ..found
         };
-        assert_eq!(old.levers_with_risks(), ["log-flush=os", "redo-log-large"]);
+        assert_eq!(
+            unknown.levers_with_risks(),
+            ["log-flush=os", "redo-log-large"]
+        );
     }
 
     #[test]

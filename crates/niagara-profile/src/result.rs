@@ -136,8 +136,7 @@ pub struct Cpu {
     pub inferred_share: Option<f64>,
     /// Share of stacks whose first frame was not reached.
     pub truncated_share: f64,
-    /// The kernel's part was not seen: all of this is of the server's own code alone; unknown of older results.
-    #[serde(default)]
+    /// The kernel's part was not seen: all of this is of the server's own code alone.
     pub user_only: bool,
 }
 
@@ -174,11 +173,9 @@ pub struct FunctionShare {
 pub struct Waiting {
     /// Threads that ran under the load, and how many were observed at a time.
     pub threads: (usize, usize),
-    /// Those of them that serve no connection, and are left out; none of older results.
-    #[serde(default)]
+    /// Those of them that serve no connection, and are left out.
     pub background: usize,
-    /// How many threads had their turn; of older results nothing is known.
-    #[serde(default)]
+    /// How many threads had their turn.
     pub had_turn: usize,
     /// Waits per query.
     pub waits_per_query: f64,
@@ -245,12 +242,8 @@ pub struct Allocations {
     /// Share of allocations that the same thread frees before its next statement arrives, of those whose end was seen.
     pub paired_share: f64,
     /// Share of allocations of which nobody saw whether they were freed in time: their thread made too many others meanwhile.
-    /// None of older results, which took them for not freed.
-    #[serde(default)]
     pub unknown_share: f64,
-    /// Share of the observed allocations whose stack could not be copied, so that nobody knows who made them; none of older
-    /// results.
-    #[serde(default)]
+    /// Share of the observed allocations whose stack could not be copied, so that nobody knows who made them.
     pub stackless_share: f64,
     /// Where they are made, those with the most pairs first.
     pub sites: Vec<AllocationSite>,
@@ -286,7 +279,6 @@ pub struct Cost {
     /// Upper end.
     pub high: f64,
     /// CPU time of the server per query with the view over the same without, and the ends of its 95 % interval.
-    #[serde(default)]
     pub cpu: Option<[f64; 3]>,
 }
 

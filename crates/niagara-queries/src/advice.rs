@@ -5,6 +5,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use niagara_capture::fidelity::Shortcoming;
 use niagara_capture::info::{Info, info};
 use niagara_server::{Install, RunningServer};
 use serde::Serialize;
@@ -206,8 +207,8 @@ pub enum Caution {
     },
     /// The set is proven by a replay that is not like the capture.
     PoorReplay {
-        /// What the replay says of itself.
-        verdict: String,
+        /// What speaks against a verdict by it.
+        shortcomings: Vec<Shortcoming>,
     },
     /// No duels could be had.
     ProofFailed {

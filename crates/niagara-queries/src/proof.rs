@@ -1,5 +1,6 @@
 //! What duels on the capture show of a set of indexes, and what follows for each: one that is not shown to pay is not handed over.
 
+use niagara_capture::fidelity::Shortcoming;
 use niagara_stats::{Estimate, Verdict};
 use serde::Serialize;
 
@@ -21,9 +22,9 @@ pub struct Trial {
     pub duels: usize,
     /// Statements that were answered otherwise, in words.
     pub other_answers: Vec<String>,
-    /// Why the replay is not good enough to decide by, in words; none where it is.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub poor_replay: Option<String>,
+    /// Why the replay is not good enough to decide by; empty where it is.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub poor_replay: Vec<Shortcoming>,
 }
 
 impl Trial {
@@ -127,9 +128,9 @@ impl Advice {
             self.cautions
                 .push(Caution::ProvenTogether { indexes: untried });
         }
-        if let (true, Some(verdict)) = (proof.set.pays(), &proof.set.poor_replay) {
-            let verdict = verdict.clone();
-            self.cautions.push(Caution::PoorReplay { verdict });
+        if proof.set.pays() && !proof.set.poor_replay.is_empty() {
+            let shortcomings = proof.set.poor_replay.clone();
+            self.cautions.push(Caution::PoorReplay { shortcomings });
         }
         self.proof = Some(proof);
     }
@@ -153,7 +154,7 @@ mod tests {
             p99: None,
             duels: 8,
             other_answers: Vec::new(),
-            poor_replay: None,
+            poor_replay: Vec::new(),
         }
     }
 

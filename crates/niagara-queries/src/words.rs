@@ -373,10 +373,15 @@ impl fmt::Display for Caution {
                 "{} of the set are proven together with the others, not alone: a longer --budget leaves each out in turn.",
                 counted(*indexes as u64, "index")
             ),
-            Self::PoorReplay { verdict } => write!(
-                f,
-                "The duels are not of the captured traffic alone: {verdict}. Take the data from the capture's beginning."
-            ),
+            Self::PoorReplay { shortcomings } => {
+                let told: Vec<String> = shortcomings.iter().map(ToString::to_string).collect();
+                write!(
+                    f,
+                    "The duels are not of the captured traffic alone: the replay is not good enough to decide by: {}. Take the data \
+                     from the capture's beginning.",
+                    told.join("; ")
+                )
+            }
             Self::ProofFailed { error } => write!(f, "The set is not proven: no duels could be had: {error}"),
             Self::OutOfTime => f.write_str("The budget ended before every candidate was judged: a longer --budget judges the rest."),
             Self::ShortCapture { seconds } => write!(

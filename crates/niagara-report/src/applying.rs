@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 
 use niagara_stats::Verdict;
 use niagara_store::{
-    BuildCheck, BuildNote, Comparison, DeployBuild, Deployment, FinalCheck, Finding, Rung,
-    SameAnswers, Summary,
+    BuildNote, Comparison, DeployBuild, Deployment, Finding, Rung, SameAnswers, Summary,
 };
 
 use crate::handover::{is_unchecked, may_deploy};
 use crate::number;
 use crate::number::capital;
-use crate::wording::{Standing, checks_told};
+use crate::wording::{CheckInWords, Standing, checks_told};
 
 /// The heading above these lines, in every form of the report.
 pub const HEADING: &str = "What it costs to apply, and what it risks";
@@ -50,24 +49,13 @@ pub(crate) fn conditions_of(summary: &Summary) -> Option<String> {
 }
 
 /// What was checked of what is handed over: a built server itself, and the variant that it is part of.
-pub(crate) fn checks_of(summary: &Summary) -> Vec<FinalCheck> {
+pub(crate) fn checks_of(summary: &Summary) -> Vec<CheckInWords> {
     let checks = &summary.header().checks;
     let note = BuildNote::of_what_is_handed_over(&summary.header().builds);
     let note = note.filter(|_| !checks.is_empty());
-    let of_build = note.map(|note| {
-        let (passed, words) = match &note.check {
-            BuildCheck::Passed(figures) => (Some(true), figures),
-            BuildCheck::Failed(finding) => (Some(false), finding),
-            BuildCheck::Unknown(command) => (None, command),
-        };
-        FinalCheck {
-            part: "the build".to_owned(),
-            passed,
-            words: words.clone(),
-            broken: false,
-        }
-    });
-    of_build.into_iter().chain(checks.iter().cloned()).collect()
+    let of_build = note.map(|note| CheckInWords::from(&note.check));
+    let checks = checks.iter().map(CheckInWords::from);
+    of_build.into_iter().chain(checks).collect()
 }
 
 /// What a study came to, as far as it can be applied.
@@ -75,8 +63,8 @@ struct Found<'a> {
     deployment: Option<&'a Deployment>,
     /// The comparison that it rests on.
     proof: Option<&'a Comparison>,
-    checks: Vec<FinalCheck>,
-    /// Levers with their risks, for results whose deployment did not keep them.
+    checks: Vec<CheckInWords>,
+    /// Levers of a tuning.
     rungs: &'a [Rung],
     /// Where it holds, in words: the workload.
     workload: String,
@@ -207,7 +195,7 @@ impl<'a> Found<'a> {
 
     /// Parts that passed by name alone; of the others, what was found.
     fn checked_in_short(&self) -> Option<String> {
-        let passed = |check: &FinalCheck| check.passed == Some(true);
+        let passed = |check: &CheckInWords| check.passed == Some(true);
         if self.checks.is_empty() || !self.checks.iter().all(passed) {
             return self.checked();
         }
@@ -295,15 +283,7 @@ impl<'a> Found<'a> {
 
     /// What the levers risk, those with a risk by name; `in_short`: of a built server only what holds for every one.
     fn risk(&self, deployment: &Deployment, in_short: bool) -> String {
-        let of_rungs = || {
-            let mut risks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-            for rung in self.rungs {
-                let titles = risks.entry(rung.risk.clone()).or_default();
-                titles.push(rung.screened.title.clone());
-            }
-            risks
-        };
-        let risks = deployment.risks.clone().unwrap_or_else(of_rungs);
+        let risks = &deployment.risks;
         let mut told: Vec<String> = MEANINGS
             .iter()
             .filter_map(|(word, meaning)| {
@@ -507,11 +487,9 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     if touches_host(deployment) {
         parts.push("settings of the host".to_owned());
     }
-    if !deployment.steps.is_empty() {
-        parts.push(format!(
-            "{} by hand",
-            number::count(deployment.steps.len(), "step")
-        ));
+    let by_hand = deployment.steps_by_hand().len();
+    if by_hand > 0 {
+        parts.push(format!("{} by hand", number::count(by_hand, "step")));
     }
     if !deployment.schema.is_empty() {
         parts.push(format!(
@@ -613,10 +591,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_to_be_safe_is_not_called_safe() {
-        let mut deployment = Deployment {
-            risks: Some(BTreeMap::new()),
-            ..Deployment::default()
-        };
+        let mut deployment = Deployment::default();
         let told = |deployment: &Deployment| found(true).risk(deployment, false);
         assert_eq!(
             told(&deployment),
@@ -646,10 +621,7 @@ mod tests {
             older.contains("this one, 10.11.18-MariaDB, misses what 10.11.19-MariaDB-0+deb12u1 has fixed already"),
             "{older}"
         );
-        deployment.risks = Some(BTreeMap::from([(
-            "durability".into(),
-            vec!["no doublewrite".into()],
-        )]));
+        deployment.risks = BTreeMap::from([("durability".into(), vec!["no doublewrite".into()])]);
         let risky = told(&deployment);
         assert!(
             risky.starts_with("A crash may lose or damage data (no doublewrite)")

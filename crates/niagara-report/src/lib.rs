@@ -10,6 +10,7 @@ mod document;
 mod flat;
 mod handover;
 mod headline;
+mod in_words;
 pub mod ink;
 mod interval_bar;
 mod ladder;
@@ -31,6 +32,7 @@ pub use deploy::{
 };
 pub use handover::may_deploy;
 pub use headline::headline;
+pub use in_words::{BoundInWords, InWords, ReplayInWords};
 pub use node_account::node_account_lines;
 pub use profile::{
     DiagnosedProfile, Graph, diagnosed_profiles, headline as profile_headline, limits_in_short,
@@ -41,7 +43,7 @@ pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort};
 pub use sides::Sides;
 
-pub use wording::warnings;
+pub use wording::{CheckInWords, warnings};
 
 /// A study as Markdown.
 pub fn markdown(report: &Report) -> String {

@@ -12,10 +12,10 @@ const MAX_UNDETECTED: usize = 10;
 /// The tables of a replay: what was replayed, and every digest; none of a comparison without one.
 pub(crate) fn tables(replay: &ReplaySummary) -> Vec<Table> {
     let mut fidelity = Table::new("The replay beside the capture", &[("", false)]);
-    fidelity.rows = replay.facts.iter().map(|fact| vec![fact.clone()]).collect();
+    fidelity.rows = replay.facts().into_iter().map(|fact| vec![fact]).collect();
     fidelity
         .notes
-        .push(format!("{}.", sentence(&replay.verdict)));
+        .push(format!("{}.", number::capital(&replay.verdict.to_string())));
     let mut digests = Table::new(
         "By digest",
         &[
@@ -74,20 +74,12 @@ fn note(replay: &ReplaySummary, shown: usize) -> String {
     )
 }
 
-fn sentence(text: &str) -> String {
-    let mut letters = text.chars();
-    match letters.next() {
-        Some(first) => first.to_uppercase().collect::<String>() + letters.as_str(),
-        None => String::new(),
-    }
-}
-
 /// What a reader must know before believing the rest.
 pub(crate) fn warnings(replay: &ReplaySummary) -> Vec<Finding> {
     let mut all = Vec::new();
-    if !replay.is_good {
+    if !replay.verdict.is_good() {
         all.push(Finding::ReplayUnfit {
-            verdict: replay.verdict.clone(),
+            shortcomings: replay.verdict.shortcomings().to_vec(),
         });
     }
     if !replay.answers.is_empty() {

@@ -7,6 +7,7 @@ use niagara_store::{
     BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Finding, Goal, NotTried, Reason,
     Releases, Rung, Searched, SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning,
 };
+use serde::Serialize;
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
 use crate::handover::is_unchecked;
@@ -730,10 +731,11 @@ pub fn builds(builds: &[BuildNote]) -> Vec<(String, String)> {
                 format!("{}; {how}", build.trained_on.join(", ")),
             ));
         }
-        let check = match &build.check {
-            BuildCheck::Passed(figures) => format!("passed the check ({figures})"),
-            BuildCheck::Failed(finding) => format!("FAILED the check: {finding}"),
-            BuildCheck::Unknown(command) => format!("not checked: {command}"),
+        let check = &build.check;
+        let check = match check {
+            BuildCheck::Passed { .. } => format!("passed the check ({check})"),
+            BuildCheck::Failed(_) => format!("FAILED the check: {check}"),
+            BuildCheck::Unknown { .. } => format!("not checked: {check}"),
         };
         lines.push(("correctness".to_owned(), check));
     }
@@ -855,8 +857,43 @@ pub(crate) fn noise(sd_duel: f64, screening: bool) -> String {
     )
 }
 
+/// A check of what is handed over, in words.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CheckInWords {
+    /// What was checked: `same answers`.
+    pub part: String,
+    /// Whether it passed; `None` where it could not be done.
+    pub passed: Option<bool>,
+    /// What it counted, what it found, or why it could not be done.
+    pub words: String,
+}
+
+impl From<&FinalCheck> for CheckInWords {
+    fn from(check: &FinalCheck) -> Self {
+        Self {
+            part: check.title(),
+            passed: check.passed(),
+            words: check.detail(),
+        }
+    }
+}
+
+impl From<&BuildCheck> for CheckInWords {
+    fn from(check: &BuildCheck) -> Self {
+        Self {
+            part: "the build".to_owned(),
+            passed: match check {
+                BuildCheck::Passed { .. } => Some(true),
+                BuildCheck::Failed(_) => Some(false),
+                BuildCheck::Unknown { .. } => None,
+            },
+            words: check.to_string(),
+        }
+    }
+}
+
 /// What a final variant was checked for, and what came of it; `None` where it was not checked.
-pub(crate) fn checks_told(checks: &[FinalCheck]) -> Option<String> {
+pub(crate) fn checks_told(checks: &[CheckInWords]) -> Option<String> {
     let told = checks.iter().map(|check| {
         let result = match check.passed {
             Some(true) => "passed",

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use niagara_report::{DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere};
+use niagara_report::{
+    CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
+};
 use niagara_store::{
-    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, FinalCheck, Overridden,
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, HeldBack, Overridden,
     Releases,
 };
 
@@ -62,15 +64,14 @@ fn everything() -> DeployInput {
     }
 }
 
-fn check(part: &str, passed: Option<bool>) -> FinalCheck {
-    FinalCheck {
+fn check(part: &str, passed: Option<bool>) -> CheckInWords {
+    CheckInWords {
         part: part.into(),
         passed,
         words: match passed {
             Some(_) => "2143 statements".into(),
             None => "no room for a copy".into(),
         },
-        broken: false,
     }
 }
 
@@ -165,9 +166,13 @@ fn a_difference_against_the_users_file_names_the_lines_that_it_overrides() {
                     },
                 )]),
                 restated: vec!["table_open_cache".into()],
-                held_back: vec![
-                    "innodb_buffer_pool_size stays 64G (/etc/mysql/my.cnf line 9)".into(),
-                ],
+                held_back: vec![HeldBack::NotLowered {
+                    variable: "innodb_buffer_pool_size".into(),
+                    value: "9G".into(),
+                    yours: "64G".into(),
+                    place: "/etc/mysql/my.cnf line 9".into(),
+                }],
+                stronger: Vec::new(),
                 file: Some("/etc/mysql/conf.d/zz-niagara.cnf".into()),
                 included_by: None,
             }),

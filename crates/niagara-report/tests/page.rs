@@ -78,9 +78,9 @@ fn a_tuned_server() {
         config: BTreeMap::from([("thread_handling".into(), "pool-of-threads".into())]),
         transport: "unix".into(),
         machine: "Intel Xeon (Skylake) @ 2.20GHz, 2 CPUs".into(),
+        risks: BTreeMap::from([("memory".into(), vec!["Thread pool".into()])]),
         ..Deployment::default()
     });
-    tune.rungs[2].risk = "memory".into();
     let page = page("tune", &Summary::Tune(Box::new(tune)), 12, 0.2716);
     // What a manager reads first comes first.
     let order = [

@@ -4,9 +4,9 @@ mod fixture;
 
 use niagara_report::{DeployInput, Report, View, deploy, headline, html, markdown, warnings};
 use niagara_store::{
-    Alternative, AlternativeReason, Benefit, Deployment, DropReason, DroppedLever, Finding,
-    Follows, Goal, NextStep, Obstacle, Others, Recommendation, Setup, Summary, TargetSize,
-    TargetValue, TuneSummary,
+    Alternative, AlternativeReason, Benefit, CheckOutcome, CheckPart, Deployment, DropReason,
+    DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others, Recommendation,
+    Setup, Summary, TargetSize, TargetValue, TuneSummary,
 };
 
 fn setting() -> Setup {
@@ -176,10 +176,13 @@ fn warnings_are_told_worst_first() {
     tune.header.warnings = vec![
         Finding::BeyondBudget { duels: 1 }.into(),
         Finding::StrongestOnly.into(),
-        Finding::CheckFailed {
-            part: "recovery".to_owned(),
-            finding: "a row is missing".to_owned(),
-        }
+        Finding::CheckFailed(FinalCheck {
+            part: CheckPart::Crash,
+            outcome: CheckOutcome::Failed {
+                finding: "a row is missing".to_owned(),
+            },
+            limits: Vec::new(),
+        })
         .into(),
     ];
     let told = warnings(&Summary::Tune(Box::new(tune)));

@@ -2,7 +2,7 @@
 
 mod fixture;
 
-use niagara_report::{Report, headline, html, markdown};
+use niagara_report::{InWords, Report, headline, html, markdown};
 use niagara_stats::Verdict;
 use niagara_store::{
     Cell, CellOutcome, Confirmed, Control, FailedSide, Failure, MatrixSummary, MatrixWorkload,
@@ -49,6 +49,24 @@ fn a_sweep_of_three_sets_each_beside_the_first_and_the_one_before() {
             "threads fairness prints the same deviation, not divided by the mean. Means and 95 % intervals",
         ],
     );
+}
+
+#[test]
+fn programs_have_codes_and_words() {
+    let sweep = Summary::Sweep(Box::new(fixture::sweep_of_three()));
+    let json = serde_json::to_value(&sweep).expect("JSON");
+    let curve = &json["curves"][0];
+    assert_eq!(curve["points"][0]["breakdown"]["bound"], "cpu");
+    assert_eq!(curve["knee"]["held_back_by"], "cpu");
+    let found = InWords::of(&sweep).expect("bounds");
+    assert_eq!(found.bounds.len(), 15);
+    let first = &found.bounds[0];
+    assert_eq!((first.curve.as_str(), first.threads), ("packaged", 1));
+    assert!(
+        first.text.starts_with("the CPUs are used up: server 37 %"),
+        "{first:?}"
+    );
+    assert!(found.checks.is_empty() && found.replay.is_none());
 }
 
 #[test]

@@ -5,8 +5,8 @@ mod fixture;
 use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Failure, Finding, Releases, SeriesOfRuns, Summary,
-    Warning,
+    BuildCheck, BuildNote, CheckFigure, CheckOutcome, CheckPart, CompareSummary, Counted, Failure,
+    Finding, PartFault, PartFigures, Releases, SeriesOfRuns, Summary, Warning,
 };
 
 /// The short form, as it is printed at the end of a study whose slices are gone.
@@ -158,7 +158,9 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
 
     // One that failed has its own reason.
     tune.header.checks = checks;
-    tune.header.checks[0].passed = Some(false);
+    tune.header.checks[0].outcome = CheckOutcome::Failed {
+        finding: "SELECT 1".to_owned(),
+    };
     let failed = at_the_end_without_deploy(&of(&tune));
     assert!(!failed.contains("not checked yet"), "{failed}");
 }
@@ -188,13 +190,15 @@ fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
         check,
     };
     let figures = "crash recovery: 13 kills; regression suite: 904 tests passed";
+    let passed = BuildCheck::Passed {
+        parts: vec![
+            counted(CheckPart::Crash, Counted::Kills, 13),
+            counted(CheckPart::Suite, Counted::TestsPassed, 904),
+        ],
+    };
     tune.header.builds = vec![
-        note("A", "gcc", BuildCheck::Failed("main.select".to_owned())),
-        note(
-            "final variant",
-            one_line,
-            BuildCheck::Passed(figures.to_owned()),
-        ),
+        note("A", "gcc", failed()),
+        note("final variant", one_line, passed),
     ];
     let summary = Summary::Tune(tune);
     let screen = at_the_end_without_deploy(&summary);
@@ -208,6 +212,22 @@ fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
         let told = format!("The build: passed ({figures}); same answers: passed (");
         assert!(text.contains(&told), "{text}");
     }
+}
+
+/// What a part of a check counted.
+fn counted(part: CheckPart, code: Counted, value: u64) -> PartFigures {
+    PartFigures {
+        part,
+        figures: vec![CheckFigure { code, value }],
+    }
+}
+
+/// A build whose own tests fail.
+fn failed() -> BuildCheck {
+    BuildCheck::Failed(PartFault {
+        part: CheckPart::Suite,
+        finding: "main.select".to_owned(),
+    })
 }
 
 fn at_the_end_without_deploy(summary: &Summary) -> String {
@@ -307,7 +327,13 @@ fn every_form_tells_what_a_build_was_trained_on_and_whether_it_is_correct() {
         trained_on: vec!["oltp_read_only".into()],
         measured_on_training: true,
         releases: None,
-        check: BuildCheck::Passed("crash recovery: 22291 acknowledged commits".into()),
+        check: BuildCheck::Passed {
+            parts: vec![counted(
+                CheckPart::Crash,
+                Counted::AcknowledgedCommits,
+                22291,
+            )],
+        },
     }];
     let of = |compare: &CompareSummary| Summary::Compare(Box::new(compare.clone()));
     let screen = terminal(&of(&compare), false, 160);
@@ -320,7 +346,7 @@ fn every_form_tells_what_a_build_was_trained_on_and_whether_it_is_correct() {
         assert!(screen.contains(words), "{words}:\n{screen}");
     }
     compare.header.builds[0].measured_on_training = false;
-    compare.header.builds[0].check = BuildCheck::Failed("regression suite: main.select".into());
+    compare.header.builds[0].check = failed();
     let screen = terminal(&of(&compare), false, 160);
     assert!(screen.contains("is none of these"), "{screen}");
     assert!(
@@ -345,7 +371,9 @@ fn an_older_release_is_said_in_the_first_lines_of_every_form() {
             built: release.into(),
             beside: Some("10.11.19-MariaDB-0+deb12u1".into()),
         }),
-        check: BuildCheck::Passed("10 kills".into()),
+        check: BuildCheck::Passed {
+            parts: vec![counted(CheckPart::Crash, Counted::Kills, 10)],
+        },
     };
     let words =
         "older release (10.11.9-MariaDB) than the server compared with it (10.11.19-MariaDB";

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Releases;
+use crate::{BuildCheck, Releases};
 
 /// A server that was built from source and measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,43 +33,5 @@ impl BuildNote {
         notes
             .iter()
             .find(|note| [Self::FINAL, Self::BEST].contains(&note.of.as_str()))
-    }
-}
-
-/// What `niagara server check` says of a built server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "outcome", content = "says", rename_all = "kebab-case")]
-pub enum BuildCheck {
-    /// Every part of the check was passed; what was counted, one line.
-    Passed(String),
-    /// Something is wrong with it; the first finding.
-    Failed(String),
-    /// Not every part was checked; the command that does.
-    Unknown(String),
-}
-
-/// A check of a final variant before it is handed over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FinalCheck {
-    /// `same answers`, `crash recovery`.
-    pub part: String,
-    /// Whether it passed; `None` where it could not be done.
-    pub passed: Option<bool>,
-    /// What it counted, what it found, or why it could not be done.
-    pub words: String,
-    /// It could not be done for an error, which may pass: nothing is handed over by it, and it is tried again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub broken: bool,
-}
-
-impl FinalCheck {
-    /// Whether none of them was broken by an error: a study is not over while one was, and the same command tries it again.
-    pub fn none_broken(checks: &[FinalCheck]) -> bool {
-        !checks.iter().any(|check| check.broken)
-    }
-
-    /// Whether what these checks are of may be handed over, as far as they could be done.
-    pub fn may_be_handed_over(checks: &[FinalCheck]) -> bool {
-        !checks.is_empty() && FinalCheck::none_broken(checks)
     }
 }

@@ -53,7 +53,7 @@ pub struct Deployment {
     pub sets: BTreeMap<String, Vec<String>>,
     /// Settings of the host, in order: commands or sentences.
     pub host_steps: Vec<String>,
-    /// What is to be done by hand beside the files, in order: commands or sentences.
+    /// What levers ask to be done by hand beside the files, in order: commands or sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
     /// Statements that change the tables, in order, without their delimiters.
@@ -88,8 +88,8 @@ pub struct Deployment {
     pub instead_of: Option<String>,
     /// Titles of its levers by what they risk (`memory`, `durability`, `security`, `system`), those that risk nothing left
     /// out.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub risks: Option<BTreeMap<String, Vec<String>>>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub risks: BTreeMap<String, Vec<String>>,
     /// What whoever installs its levers has to know, a few words each: `long statements may hold others up`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub cautions: Vec<String>,
@@ -227,12 +227,61 @@ pub struct DeployStart {
     /// Variables that are handed over as they are, for what set them does not outlast a restart.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub restated: Vec<String>,
-    /// What is not handed over although the final variant has it, a sentence each.
-    pub held_back: Vec<String>,
+    /// What is not handed over although the final variant has it.
+    pub held_back: Vec<HeldBack>,
+    /// What overrides every option file, and is to be taken away by hand.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stronger: Vec<StrongerSetting>,
     /// Where the option file has to be so that it is read after what it overrides; none where that is not known.
     pub file: Option<PathBuf>,
     /// The option file that has to include it at its end, where none of its folders does.
     pub included_by: Option<PathBuf>,
+}
+
+/// A variable of the final variant that is not handed over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum HeldBack {
+    /// The server sizes it by the whole machine, of which it had a part here.
+    SizedByServer {
+        /// The variable.
+        variable: String,
+        /// What the final variant has.
+        value: String,
+        /// Where innodb_dedicated_server is set.
+        place: String,
+    },
+    /// The user's value is higher than any that was tried here.
+    NotLowered {
+        /// The variable.
+        variable: String,
+        /// What the final variant has.
+        value: String,
+        /// The user's value.
+        yours: String,
+        /// Where that is set.
+        place: String,
+    },
+}
+
+/// A setting of the user's that overrides every option file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum StrongerSetting {
+    /// By SET PERSIST.
+    Persisted {
+        /// The variable.
+        variable: String,
+        /// Its value as SQL takes it.
+        value: String,
+    },
+    /// On the server's command line.
+    CommandLine {
+        /// The variable.
+        variable: String,
+        /// Its value.
+        value: String,
+    },
 }
 
 /// A setting that is overridden.

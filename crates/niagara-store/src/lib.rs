@@ -3,6 +3,7 @@
 mod all_time;
 mod best_combination;
 mod build_note;
+mod check;
 mod deployment;
 mod error;
 mod event;
@@ -27,10 +28,14 @@ mod words;
 
 pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
-pub use build_note::{BuildCheck, BuildNote, FinalCheck};
+pub use build_note::BuildNote;
+pub use check::{
+    BuildCheck, CheckFigure, CheckLimit, CheckOutcome, CheckPart, CheckedSize, Counted, FinalCheck,
+    PartFault, PartFigures, UndoneCheck,
+};
 pub use deployment::{
-    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, Overridden,
-    TargetMachine, TargetSize, TargetValue,
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, HeldBack,
+    Overridden, StrongerSetting, TargetMachine, TargetSize, TargetValue,
 };
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
@@ -55,8 +60,8 @@ pub use replay::{
 pub use same_answers::{Difference, DifferingDigest, SameAnswers, StatementError};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
-    About, Axis, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
-    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, RatioAt,
+    About, Axis, Bound, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary,
+    Law, MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, RatioAt,
     ResourceCounters, RoundRatio, RungOutcome, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 pub use summary::{

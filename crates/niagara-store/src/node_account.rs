@@ -69,6 +69,5 @@ pub struct NodeAccount {
     /// Attempts that were lost after they had begun: node and reason.
     pub losses: Vec<(String, String)>,
     /// Workers that were on a machine on which another one worked, and what followed.
-    #[serde(default)]
     pub on_one_machine: Vec<(String, String)>,
 }

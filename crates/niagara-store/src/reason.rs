@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{PartFault, UndoneCheck};
+
 /// The machine that a requirement is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -272,15 +274,15 @@ pub enum Reason {
     },
     /// The built server failed the check of its correctness.
     FailedCheck {
-        /// The first finding, where it is known.
-        finding: Option<String>,
+        /// What was found first; `None` where it is not told.
+        fault: Option<PartFault>,
         /// The server's binary.
         server: String,
     },
     /// The correctness of the built server is unknown.
     Unchecked {
-        /// The part that could not be done, and why.
-        undone: Option<String>,
+        /// Why it was not checked wholly, where that is known.
+        undone: Option<UndoneCheck>,
         /// The server's binary.
         server: String,
     },

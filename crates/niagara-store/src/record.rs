@@ -112,15 +112,13 @@ pub struct DuelRecord {
     /// ln(throughput of B / throughput of A), couples weighted by and adjusted for the CPU time that others took; `None`
     /// unless scored.
     pub score: Option<f64>,
-    /// The same of the couples as they were measured; `None` of results from before there was a difference.
-    #[serde(default)]
+    /// The same of the couples as they were measured.
     pub raw_score: Option<f64>,
     /// The same for server CPU time per transaction.
     pub cpu_score: Option<f64>,
     /// The same for the median and the 95th percentile of transaction latency.
     pub latency_scores: Option<[f64; 2]>,
     /// The same for the 99th percentile.
-    #[serde(default)]
     pub p99_score: Option<f64>,
     /// Couples run, and couples dropped as disturbed because of A's slice and of B's slice.
     pub couples: u32,
@@ -167,11 +165,9 @@ pub struct SliceRecord {
     /// Share of the machine's CPU time stolen by the hypervisor during the slice, 0 to 1.
     pub steal: f64,
     /// Share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during the slice.
-    #[serde(default)]
     pub taken: f64,
     /// CPU time of the load generator's busiest loop as a share of the time under load: at 1 it is a whole CPU, and what
     /// was measured is the generator's.
-    #[serde(default)]
     pub generator_busy: f64,
     /// Whether the slice is of no use, so that its couple is dropped.
     pub disturbed: bool,

@@ -1,5 +1,6 @@
 //! What replays of a capture did: kept with every duel, and put together in a comparison.
 
+use niagara_capture::fidelity::{Fidelity, ReplayVerdict, Shortcoming};
 use niagara_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
@@ -8,12 +9,8 @@ use crate::same_answers::{DifferingDigest, SameAnswers};
 /// What a replay did on one side of a duel.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct ReplayRecord {
-    /// One line: whether it is good enough to decide by, and why not.
-    pub verdict: String,
-    /// Whether it is.
-    pub is_good: bool,
-    /// What was replayed beside what was captured, a line each.
-    pub facts: Vec<String>,
+    /// What was replayed beside what was captured.
+    pub fidelity: Fidelity,
     /// The trace only reads, so that every answer is the same each time.
     pub only_reads: bool,
     /// By digest, those first that took most of the captured time.
@@ -28,7 +25,6 @@ pub struct DigestRecord {
     /// The statement without literals, cut where it is long.
     pub text: String,
     /// Its answer varies from run to run: NOW, UUID, RAND.
-    #[serde(default)]
     pub volatile: bool,
     /// Executions.
     pub count: u64,
@@ -45,12 +41,10 @@ pub struct DigestRecord {
 /// What the duels of a comparison say of its replay.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ReplaySummary {
-    /// One line: whether it is good enough to decide by, and why not.
-    pub verdict: String,
-    /// Whether it is.
-    pub is_good: bool,
-    /// What was replayed beside what was captured, a line each: of A in the last duel.
-    pub facts: Vec<String>,
+    /// Whether it is good enough to decide by: of a side that is not, where there is one, else of A in the last duel.
+    pub verdict: ReplayVerdict,
+    /// What was replayed beside what was captured: of A in the last duel.
+    pub fidelity: Fidelity,
     /// Digests whose answers differ between A and B, each once.
     pub answers: Vec<AnswerDifference>,
     /// What A showed against itself on the capture; none where there was no time for it.
@@ -122,19 +116,14 @@ impl ReplaySummary {
         let Some(ratio) = &identical.ratio else {
             return;
         };
-        let words = format!(
-            "A against itself on the capture, {} duels: × {:.3} [{:.3}, {:.3}] (99 %)",
-            identical.duels, ratio.ratio, ratio.low, ratio.high
-        );
         if identical.differ {
-            let reason = format!("{words}, though both are the same");
-            self.verdict = match self.is_good {
-                true => format!("the replay is not good enough to decide by: {reason}"),
-                false => format!("{}; {reason}", self.verdict),
-            };
-            self.is_good = false;
+            self.verdict.object(Shortcoming::DiffersFromItself {
+                duels: identical.duels,
+                ratio: ratio.ratio,
+                low: ratio.low,
+                high: ratio.high,
+            });
         }
-        self.facts.push(words);
         self.identical = Some(identical.clone());
     }
 
@@ -148,7 +137,6 @@ impl ReplaySummary {
         });
         let found = by_content.into_iter().map(AnswerDifference::Content);
         self.answers.extend(found);
-        self.facts.extend(answers.facts());
         self.same_answers = Some(answers.clone());
     }
 }
@@ -199,9 +187,10 @@ mod tests {
     #[test]
     fn identical_servers_that_differ_take_the_verdict_away() {
         let mut summary = ReplaySummary {
-            verdict: "the replay is good enough to decide by".into(),
-            is_good: true,
-            facts: Vec::new(),
+            verdict: ReplayVerdict::Good {
+                cautions: Vec::new(),
+            },
+            fidelity: Fidelity::default(),
             answers: Vec::new(),
             identical: None,
             same_answers: None,
@@ -215,9 +204,25 @@ mod tests {
             differ: false,
         };
         summary.take_identical(&identical);
-        assert!(summary.is_good && summary.facts[0].contains("A against itself"));
+        let facts = summary.facts();
+        let last = facts.last().expect("facts");
+        assert!(
+            summary.verdict.is_good() && last.contains("A against itself on the capture, 3 duels"),
+            "{facts:?}"
+        );
         identical.differ = true;
         summary.take_identical(&identical);
-        assert!(!summary.is_good && summary.verdict.contains("though both are the same"));
+        let verdict = summary.verdict.to_string();
+        assert!(
+            !summary.verdict.is_good() && verdict.contains("though both are the same"),
+            "{verdict}"
+        );
+        let json = serde_json::to_value(&summary).expect("JSON");
+        assert_eq!(
+            json["verdict"]["shortcomings"][0]["code"],
+            "differs-from-itself"
+        );
+        let read: ReplaySummary = serde_json::from_value(json).expect("readable");
+        assert_eq!(read, summary);
     }
 }

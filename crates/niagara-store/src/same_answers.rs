@@ -77,60 +77,6 @@ impl SameAnswers {
         let wrong = self.differing.iter();
         wrong.filter(|digest| digest.what != Difference::Open)
     }
-
-    /// What was compared and what was not, a line each.
-    pub fn facts(&self) -> Vec<String> {
-        if let Some(failure) = &self.failure {
-            return vec![format!("answers were not compared by content: {failure}")];
-        }
-        let part = match self.transactions < self.of_transactions {
-            true => format!(
-                " (the first {:.0} % of the transactions, as far as the time went)",
-                self.transactions as f64 / self.of_transactions.max(1) as f64 * 100.0
-            ),
-            false => String::new(),
-        };
-        let mut facts = vec![format!(
-            "answers, one transaction at a time on equal data{part}: {} statements compared by content, {} by errors and \
-             rows; {} not, whose answers vary or speak of the server",
-            self.by_content, self.by_rows, self.not_compared
-        )];
-        let open = self.differing.iter();
-        facts.extend(
-            open.filter(|digest| digest.what == Difference::Open)
-                .map(|digest| {
-                    format!(
-                        "{}: the statement leaves the order or the choice of its rows open, and no answer is wrong",
-                        digest.words()
-                    )
-                }),
-        );
-        facts
-    }
-}
-
-impl std::fmt::Display for DifferingDigest {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.words())
-    }
-}
-
-impl DifferingDigest {
-    pub(crate) fn words(&self) -> String {
-        let what = match self.what {
-            Difference::Open => "rows in another order, or others",
-            Difference::Contents => "other contents",
-            Difference::Rows => "another number of rows",
-            Difference::Errors => "other errors",
-        };
-        let error = self.error.as_ref().map_or(String::new(), |error| {
-            format!(": error {} ({})", error.code, error.message)
-        });
-        format!(
-            "{} {}: {what} in {} of {} executions on equal data{error}",
-            self.digest, self.text, self.differing, self.executions
-        )
-    }
 }
 
 #[cfg(test)]

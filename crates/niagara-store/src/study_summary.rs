@@ -397,13 +397,35 @@ pub struct Knee {
     pub best_threads: u32,
     /// The share that counts as "as good as the best": 0.02.
     pub within: f64,
-    /// What holds it back there, in a sentence.
-    pub held_back_by: Option<String>,
+    /// What holds it back there; the point's breakdown has the figures.
+    pub held_back_by: Option<Bound>,
+}
+
+/// What holds a server back at a thread count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Bound {
+    /// The CPUs.
+    Cpu,
+    /// The CPUs, of which the load generator takes as much as the server.
+    Client,
+    /// Row locks, while a CPU idles.
+    RowLocks,
+    /// The log: its syncs wait for the disk.
+    Log,
+    /// The disk.
+    Disk,
+    /// Too few connections to keep the CPUs busy.
+    Connections,
+    /// Waits that no counter names: the network, locks inside of the server.
+    Waits,
 }
 
 /// Where the time of a thread count goes, by the kernel's and the server's counters.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Breakdown {
+    /// Connections.
+    pub threads: u32,
     /// Online CPUs.
     pub cpus: u32,
     /// Share of the machine's CPU time in the server.
@@ -438,10 +460,18 @@ pub struct Breakdown {
     pub io_pressure: Option<f64>,
     /// Share of the time in which some task waited for a CPU.
     pub cpu_pressure: Option<f64>,
-    /// What holds it back: `cpu`, `client`, `row-locks`, `log`, `disk`, `waits`, `connections`.
-    pub bound: String,
-    /// The same in a sentence.
-    pub sentence: String,
+    /// What holds it back.
+    pub bound: Bound,
+}
+
+impl Breakdown {
+    /// A share of the connections' time in row locks that is worth naming.
+    pub const MANY_ROW_LOCKS: f64 = 0.25;
+
+    /// Share of the time in which nothing could run for want of the disk.
+    pub(crate) fn stalled(&self) -> f64 {
+        self.io_pressure.unwrap_or(self.iowait)
+    }
 }
 
 /// The counters of one side of a start, over its counted slices.
@@ -493,4 +523,64 @@ where
         Ok((number, value))
     });
     numbers.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bounds_have_a_code_and_words() {
+        let mut breakdown = Breakdown {
+            threads: 2,
+            cpus: 8,
+            server: 0.5,
+            client: 0.25,
+            other: 0.05,
+            idle: 0.2,
+            iowait: 0.1,
+            on_cpu: 0.3,
+            run_queue: Some(0.4),
+            row_locks: Some(0.3),
+            elsewhere: 0.35,
+            cpu_us: 100.0,
+            switches: [2.0, 0.5],
+            row_lock_waits: Some(0.9),
+            deadlocks: None,
+            log_syncs: Some(0.75),
+            io_pressure: None,
+            cpu_pressure: None,
+            bound: Bound::Cpu,
+        };
+        let cpus = "server 50 %, load generator 25 %, others 5 %, idle 20 %";
+        for (bound, code, words) in [
+            (Bound::Cpu, "cpu", "used up"),
+            (Bound::Cpu, "cpu", "; in 40 % of their time"),
+            (Bound::Cpu, "cpu", ", in 30 % they wait for row locks"),
+            (Bound::Client, "client", "as much of them as the server"),
+            (
+                Bound::RowLocks,
+                "row-locks",
+                "in 30 % of their time, 0.90 waits",
+            ),
+            (Bound::Log, "log", "0.75 syncs a transaction"),
+            (Bound::Disk, "disk", "in 10 % of the time"),
+            (
+                Bound::Connections,
+                "connections",
+                "2 cannot keep 8 CPUs busy",
+            ),
+            (
+                Bound::Waits,
+                "waits",
+                "35 % of the connections' time, 2.5 context switches",
+            ),
+        ] {
+            breakdown.bound = bound;
+            let said = breakdown.to_string();
+            assert!(said.contains(words) && said.contains(cpus), "{said}");
+            let json = serde_json::to_value(&breakdown).expect("JSON");
+            assert_eq!(json["bound"], code);
+        }
+    }
 }

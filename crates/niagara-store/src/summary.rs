@@ -17,7 +17,6 @@ pub struct Comparison {
     /// Label of B.
     pub b: String,
     /// What was judged.
-    #[serde(default)]
     pub goal: Goal,
     /// Transactions per second that arrived on either side; `None` under closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -29,7 +28,6 @@ pub struct Comparison {
     pub throughput: Judgement,
     /// Throughput of the couples as they were measured, neither weighted by nor adjusted for the CPU time that others
     /// took.
-    #[serde(default)]
     pub unadjusted: Option<Estimate>,
     /// Throughput of all transactions over all time under load, standstills included, beside the median over slices that is judged;
     /// `None` where transactions arrive at a fixed rate, of single jobs, or of too few duels.
@@ -42,11 +40,9 @@ pub struct Comparison {
     /// 95th percentile of latency, B over A, under closed load.
     pub latency_p95: Option<Estimate>,
     /// 99th percentile of latency, B over A, under closed load.
-    #[serde(default)]
     pub latency_p99: Option<Estimate>,
     /// Mean share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during A's and
     /// during B's slices.
-    #[serde(default)]
     pub taken: Option<[f64; 2]>,
     /// The machines that its duels were run on, where nodes of a cluster ran them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -98,7 +94,7 @@ impl Comparison {
     /// not what was captured.
     pub fn may_be_recommended(&self) -> bool {
         let replay = self.replay.as_ref();
-        replay.is_none_or(|replay| replay.is_good && replay.answers.is_empty())
+        replay.is_none_or(|replay| replay.verdict.is_good() && replay.answers.is_empty())
     }
 
     /// The judgement that decides: on the goal.
@@ -237,7 +233,6 @@ pub struct TuneSummary {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub conclusion: Option<Conclusion>,
     /// How much worse a tail of latency may become.
-    #[serde(default)]
     pub guard: TailGuard,
     /// Promising levers that did not earn their place.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -250,7 +245,6 @@ pub struct TuneSummary {
     /// Levers measured and not kept.
     pub not_helped: Vec<Screened>,
     /// Pairs of levers that act on each other, as far as that stands out of the screening's noise.
-    #[serde(default)]
     pub together: Vec<Together>,
     /// What came of the search over the ranges of numeric levers, where there was time for one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

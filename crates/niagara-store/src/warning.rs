@@ -1,11 +1,12 @@
 //! Facts that a reader must know before believing the figures: codes and fields. Their English is in `words.rs`.
 
+use niagara_capture::fidelity::Shortcoming;
 use niagara_stats::{AllTime, Estimate};
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    AnswerDifference, BuildCheck, DifferingDigest, DigestComparison, Failure, Goal, Reason,
-    Releases,
+    AnswerDifference, BuildCheck, DifferingDigest, DigestComparison, Failure, FinalCheck, Goal,
+    Reason, Releases,
 };
 
 /// A control of the method.
@@ -348,21 +349,9 @@ pub enum Finding {
         error: String,
     },
     /// The final variant failed a check.
-    CheckFailed {
-        /// The check.
-        part: String,
-        /// What it found.
-        finding: String,
-    },
+    CheckFailed(FinalCheck),
     /// A check of the final variant was not done.
-    CheckNotDone {
-        /// The check.
-        part: String,
-        /// Why.
-        reason: String,
-        /// Whether an error kept it from being done, so that it is tried again.
-        broken: bool,
-    },
+    CheckNotDone(FinalCheck),
     /// The final variant answers the capture otherwise than the start.
     OtherAnswers {
         /// The digests that differ.
@@ -466,8 +455,8 @@ pub enum Finding {
     ProvenUnchecked,
     /// The replay is not good enough to decide by.
     ReplayUnfit {
-        /// Why.
-        verdict: String,
+        /// What speaks against a verdict by it.
+        shortcomings: Vec<Shortcoming>,
     },
     /// B answers the replayed capture otherwise than A.
     ReplayAnswers {

@@ -3,12 +3,16 @@
 use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter, Result};
 
+use niagara_capture::fidelity::ReplayVerdict;
+
 use crate::number;
 use crate::{
-    AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, BuildCheck, Conclusion, Control,
-    DifferingDigest, DropReason, Failure, Finding, Goal, Machine, NextStep, Obstacle, Others,
-    PointFailure, Reason, Recommendation, Setting, Setup, TakenEvidence, Upgrade, UpgradeObstacle,
-    Warning,
+    AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
+    CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Counted, Deployment,
+    Difference, DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal, HeldBack,
+    IdenticalDuels, Machine, NextStep, Obstacle, Others, PartFault, PointFailure, Reason,
+    Recommendation, ReplaySummary, SameAnswers, Setting, Setup, StrongerSetting, TakenEvidence,
+    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -55,6 +59,82 @@ impl Display for AnswerDifference {
             ),
             Self::Content(found) => found.fmt(f),
         }
+    }
+}
+
+impl ReplaySummary {
+    /// What was replayed beside what was captured, what was compared, and what A showed against itself, a line each.
+    pub fn facts(&self) -> Vec<String> {
+        let mut facts = self.fidelity.facts();
+        facts.extend(self.same_answers.iter().flat_map(SameAnswers::facts));
+        if let Some(IdenticalDuels {
+            duels,
+            ratio: Some(e),
+            ..
+        }) = &self.identical
+        {
+            let shown = three_digits(e);
+            facts.push(format!(
+                "A against itself on the capture, {duels} duels: {shown} (99 %)"
+            ));
+        }
+        facts
+    }
+}
+
+impl SameAnswers {
+    /// What was compared and what was not, a line each.
+    pub fn facts(&self) -> Vec<String> {
+        if let Some(failure) = &self.failure {
+            return vec![format!("answers were not compared by content: {failure}")];
+        }
+        let part = match self.transactions < self.of_transactions {
+            true => format!(
+                " (the first {:.0} % of the transactions, as far as the time went)",
+                self.transactions as f64 / self.of_transactions.max(1) as f64 * 100.0
+            ),
+            false => String::new(),
+        };
+        let mut facts = vec![format!(
+            "answers, one transaction at a time on equal data{part}: {} statements compared by content, {} by errors and \
+             rows; {} not, whose answers vary or speak of the server",
+            self.by_content, self.by_rows, self.not_compared
+        )];
+        let open = self.differing.iter();
+        facts.extend(
+            open.filter(|digest| digest.what == Difference::Open)
+                .map(|digest| {
+                    format!(
+                        "{}: the statement leaves the order or the choice of its rows open, and no answer is wrong",
+                        digest.words()
+                    )
+                }),
+        );
+        facts
+    }
+}
+
+impl Display for DifferingDigest {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(&self.words())
+    }
+}
+
+impl DifferingDigest {
+    fn words(&self) -> String {
+        let what = match self.what {
+            Difference::Open => "rows in another order, or others",
+            Difference::Contents => "other contents",
+            Difference::Rows => "another number of rows",
+            Difference::Errors => "other errors",
+        };
+        let error = self.error.as_ref().map_or(String::new(), |error| {
+            format!(": error {} ({})", error.code, error.message)
+        });
+        format!(
+            "{} {}: {what} in {} of {} executions on equal data{error}",
+            self.digest, self.text, self.differing, self.executions
+        )
     }
 }
 
@@ -417,10 +497,10 @@ impl Display for Detail<'_> {
                 minutes(*budget),
                 minutes(budget * 4.0)
             ),
-            Reason::FailedCheck { finding, server } => {
+            Reason::FailedCheck { fault, server } => {
                 f.write_str("its server failed the check of its correctness")?;
-                if let Some(finding) = finding {
-                    write!(f, ": {finding}")?;
+                if let Some(fault) = fault {
+                    write!(f, ": {fault}")?;
                 }
                 write!(f, " (niagara server check {server})")
             }
@@ -428,9 +508,10 @@ impl Display for Detail<'_> {
                 f,
                 "the correctness of its server is unknown: {}; run `niagara server check {server}`, and once that \
                  passes, tune again into another folder (--out)",
-                undone
-                    .as_deref()
-                    .unwrap_or("not every part of its check was done")
+                undone.as_ref().map_or_else(
+                    || "not every part of its check was done".to_owned(),
+                    UndoneCheck::to_string
+                )
             ),
             Reason::NotToday { because } => f.write_str(because),
             Reason::NotAvailable { error } => f.write_str(error),
@@ -844,40 +925,35 @@ impl Display for Finding {
                     true => format!("the {of}'s"),
                     false => format!("{of}'s"),
                 };
-                match check {
-                    BuildCheck::Failed(finding) => write!(
-                        f,
-                        "{whose} own build is not correct and therefore not recommended: {finding}"
-                    ),
-                    BuildCheck::Unknown(command) => write!(
-                        f,
-                        "{whose} own build is not known to be correct and therefore not recommended yet: {command}"
-                    ),
-                    BuildCheck::Passed(figures) => {
-                        write!(f, "{whose} own build passed its check: {figures}")
+                let standing = match check {
+                    BuildCheck::Failed(_) => "is not correct and therefore not recommended",
+                    BuildCheck::Unknown { .. } => {
+                        "is not known to be correct and therefore not recommended yet"
                     }
-                }
+                    BuildCheck::Passed { .. } => "passed its check",
+                };
+                write!(f, "{whose} own build {standing}: {check}")
             }
             Self::BuildNotChecked { error } => write!(
                 f,
                 "the final variant's own build could not be checked, and is therefore not handed over; the same command \
                  tries again: {error}"
             ),
-            Self::CheckFailed { part, finding } => write!(
+            Self::CheckFailed(check) => write!(
                 f,
-                "the final variant failed a check ({part}) and is therefore not recommended: {finding}"
+                "the final variant failed a check ({}) and is therefore not recommended: {}",
+                check.title(),
+                check.detail()
             ),
-            Self::CheckNotDone {
-                part,
-                reason,
-                broken,
-            } => write!(
+            Self::CheckNotDone(check) => write!(
                 f,
-                "the final variant could not be checked ({part}){}: {reason}",
-                match broken {
+                "the final variant could not be checked ({}){}: {}",
+                check.title(),
+                match check.is_broken() {
                     true => ", and is therefore not handed over; the same command tries again",
                     false => "",
-                }
+                },
+                check.detail()
             ),
             Self::OtherAnswers { differences } => write!(
                 f,
@@ -1023,7 +1099,10 @@ impl Display for Finding {
             Self::ProvenUnchecked => f.write_str(
                 "The proven gain is not checked yet: deploy/ is written once the study is continued.",
             ),
-            Self::ReplayUnfit { verdict } => write!(f, "Replay: {verdict}."),
+            Self::ReplayUnfit { shortcomings } => {
+                let shortcomings = shortcomings.clone();
+                write!(f, "Replay: {}.", ReplayVerdict::Poor { shortcomings })
+            }
             Self::ReplayAnswers { answers } => write!(
                 f,
                 "B gives other answers than A, so that it cannot be recommended, whatever its speed: {}.",
@@ -1046,6 +1125,297 @@ impl Display for Finding {
             }
         }
     }
+}
+
+impl Display for HeldBack {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::SizedByServer {
+                variable,
+                value,
+                place,
+            } => write!(
+                f,
+                "{variable} stays what the server makes of the whole machine (innodb_dedicated_server, {place}): here two servers \
+                 shared one, and {value} was not compared with that"
+            ),
+            Self::NotLowered {
+                variable,
+                value,
+                yours,
+                place,
+            } => write!(
+                f,
+                "{variable} stays {yours} ({place}): {value} was the most that was tried here, and a lower value than yours was not \
+                 compared with yours"
+            ),
+        }
+    }
+}
+
+impl Display for StrongerSetting {
+    /// What is to be done about it.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Persisted { variable, value } => write!(
+                f,
+                "`{variable}` was SET PERSIST, which is read after every option file. Before the restart, in the server:\n\
+                 ```sql\nRESET PERSIST {variable};\n```\n\
+                 (To undo: `SET PERSIST {variable} = {value}`.)"
+            ),
+            Self::CommandLine { variable, value } => write!(
+                f,
+                "`--{}={value}` is on the server's command line, which overrides every option file: take it off there (its systemd \
+                 unit, its container's arguments, mysqld_safe).",
+                variable.replace('_', "-")
+            ),
+        }
+    }
+}
+
+impl Deployment {
+    /// What is to be done by hand beside the files and the host's settings, in order.
+    pub fn steps_by_hand(&self) -> Vec<String> {
+        let stronger = self.start.iter().flat_map(|start| &start.stronger);
+        let stronger = stronger.map(StrongerSetting::to_string);
+        stronger.chain(self.steps.iter().cloned()).collect()
+    }
+}
+
+impl CheckPart {
+    /// For people.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Crash => "crash recovery",
+            Self::Answers => "same answers",
+            Self::Suite => "regression suite",
+        }
+    }
+}
+
+impl Display for CheckFigure {
+    /// `8123 acknowledged commits`.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let [one, many] = match self.code {
+            Counted::AcknowledgedCommits => ["acknowledged commit", "acknowledged commits"],
+            Counted::UnansweredCommits => ["commit without an answer", "commits without an answer"],
+            Counted::UncommittedTransactions => {
+                ["transaction not committed", "transactions not committed"]
+            }
+            Counted::Kills => ["kill", "kills"],
+            Counted::RestartMilliseconds => ["ms of restarts"; 2],
+            Counted::Statements => ["statement", "statements"],
+            Counted::WholeTables => ["whole table", "whole tables"],
+            Counted::Engines => ["engine", "engines"],
+            Counted::DifferentAnswers => ["different answer", "different answers"],
+            Counted::CrashingStatements => [
+                "statement left out that crashes the server compared with",
+                "statements left out that crash the server compared with",
+            ],
+            Counted::OtherWarnings => [
+                "same answer with other warnings",
+                "same answers with other warnings",
+            ],
+            Counted::TestsPassed => ["test passed", "tests passed"],
+            Counted::TestsFailed => ["test failed", "tests failed"],
+            Counted::TestsSkipped => ["test skipped", "tests skipped"],
+            Counted::ServersStarted => [
+                "server started from the binary",
+                "servers started from the binary",
+            ],
+        };
+        match self.value {
+            1 => write!(f, "1 {one}"),
+            value => write!(f, "{value} {many}"),
+        }
+    }
+}
+
+/// `8123 acknowledged commits, 4 kills`.
+fn counted(figures: &[CheckFigure]) -> String {
+    let told = figures.iter().map(CheckFigure::to_string);
+    told.collect::<Vec<_>>().join(", ")
+}
+
+impl Display for PartFault {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}: {}", self.part.title(), self.finding)
+    }
+}
+
+impl Display for UndoneCheck {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Error { error } => f.write_str(error),
+            Self::NotTried => f.write_str("no other build could be checked here"),
+            Self::Part { part, reason } => write!(f, "{}: {reason}", part.title()),
+        }
+    }
+}
+
+impl Display for BuildCheck {
+    /// What was counted, what was found, or what is to be done.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Passed { parts } => {
+                let told = parts
+                    .iter()
+                    .map(|one| format!("{}: {}", one.part.title(), counted(&one.figures)));
+                f.write_str(&told.collect::<Vec<_>>().join("; "))
+            }
+            Self::Failed(fault) => fault.fmt(f),
+            Self::Unknown { undone, server } => {
+                if let Some(undone) = undone {
+                    write!(f, "{undone}; ")?;
+                }
+                write!(f, "niagara server check {server}")
+            }
+        }
+    }
+}
+
+impl FinalCheck {
+    /// What was checked.
+    pub fn title(&self) -> String {
+        let part = self.part.title();
+        match &self.outcome {
+            CheckOutcome::NoTransactions { engine } => format!("{part} of tables in {engine}"),
+            _ => part.to_owned(),
+        }
+    }
+
+    /// How it ended, in a word.
+    pub fn ending(&self) -> &'static str {
+        match self.passed() {
+            Some(true) => "passed",
+            Some(false) => "FAILED",
+            None => "not done",
+        }
+    }
+
+    /// What was counted, what was found, or why it could not be done; then where it was not of the variant exactly as it is.
+    pub fn detail(&self) -> String {
+        let told = std::iter::once(self.outcome.to_string());
+        let told = told.chain(self.limits.iter().map(CheckLimit::to_string));
+        told.collect::<Vec<_>>().join("; ")
+    }
+}
+
+impl Display for CheckOutcome {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::Passed { figures } => f.write_str(&counted(figures)),
+            Self::Failed { finding: text }
+            | Self::Skipped { reason: text }
+            | Self::Broken { error: text } => f.write_str(text),
+            Self::NoTransactions { engine } => write!(
+                f,
+                "{engine} has no transactions: ROLLBACK takes nothing back, and what is written when the server or the machine dies \
+                 may be lost, or be there by half"
+            ),
+        }
+    }
+}
+
+impl Display for CheckLimit {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        match self {
+            Self::NoQuestions { asked, engine } => write!(
+                f,
+                "asked of tables in {asked}, as there are no questions for those in {engine}"
+            ),
+            Self::StartsEngine { engine, start } => write!(
+                f,
+                "asked of tables in {engine} on both servers, the start has its own in {start}"
+            ),
+            Self::ProcessKilled => f.write_str("the process was killed, not the machine"),
+            Self::Durable { without } => write!(
+                f,
+                "without {}, which gives durability up",
+                without.join(", ")
+            ),
+            Self::Sizes { sizes } => {
+                let told = sizes
+                    .iter()
+                    .map(|one| format!("{} = {} instead of {}", one.variable, one.value, one.own));
+                write!(f, "with {}", told.collect::<Vec<_>>().join(", "))
+            }
+            Self::Transactional { used, engine } => write!(
+                f,
+                "with tables in {used}, as those in {engine} have no transactions"
+            ),
+        }
+    }
+}
+
+impl Display for Breakdown {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let cpus = format!(
+            "server {}, load generator {}, others {}, idle {}",
+            whole(self.server),
+            whole(self.client),
+            whole(self.other),
+            whole(self.idle)
+        );
+        let stalled = format!(
+            "nobody can run for want of the disk in {} of the time (CPUs: {cpus})",
+            whole(self.stalled())
+        );
+        match self.bound {
+            Bound::Cpu => write!(f, "the CPUs are used up: {cpus}{}", self.queue()),
+            Bound::Client => write!(
+                f,
+                "the CPUs, and the load generator takes as much of them as the server: {cpus}{}",
+                self.queue()
+            ),
+            Bound::RowLocks => write!(
+                f,
+                "row locks: connections wait for them in {} of their time, {:.2} waits a transaction (CPUs: {cpus})",
+                whole(self.row_locks.unwrap_or(0.0)),
+                self.row_lock_waits.unwrap_or(0.0)
+            ),
+            Bound::Log => write!(
+                f,
+                "the log: {:.2} syncs a transaction; {stalled}",
+                self.log_syncs.unwrap_or(0.0)
+            ),
+            Bound::Disk => write!(f, "the disk: {stalled}"),
+            Bound::Connections => write!(
+                f,
+                "the connections: {} cannot keep {} CPUs busy (CPUs: {cpus})",
+                self.threads, self.cpus
+            ),
+            Bound::Waits => write!(
+                f,
+                "waits that are neither CPU nor row locks nor the disk (the network, locks inside of the server): {} of the \
+                 connections' time, {:.1} context switches a transaction (CPUs: {cpus})",
+                whole(self.elsewhere),
+                self.switches.iter().sum::<f64>()
+            ),
+        }
+    }
+}
+
+impl Breakdown {
+    /// How long connections wait for a CPU, and for row locks beside that where it is long.
+    fn queue(&self) -> String {
+        let mut queue = self.run_queue.map_or(String::new(), |share| {
+            format!(
+                "; in {} of their time connections have a thread that is ready and waits for one",
+                whole(share)
+            )
+        });
+        let locks = self.row_locks.unwrap_or(0.0);
+        if locks >= Self::MANY_ROW_LOCKS {
+            queue.push_str(&format!(", in {} they wait for row locks", whole(locks)));
+        }
+        queue
+    }
+}
+
+/// `12 %`, of a share.
+fn whole(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
 }
 
 /// ` of part 2`, or nothing.

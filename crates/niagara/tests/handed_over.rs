@@ -7,7 +7,7 @@ use std::process::Command;
 
 use common::{Place, item_workload, run};
 use niagara_stats::Verdict;
-use niagara_store::{Control, FinalCheck, MethodControl, Store, Summary};
+use niagara_store::{CheckPart, Control, FinalCheck, MethodControl, Store, Summary};
 
 /// Every statement sleeps where the server has a certain setting, which changes nothing else: a gain that no machine hides.
 const SLOW: &str = "IF(@@global.max_error_count = 65, SLEEP(0.01), 0)";
@@ -69,11 +69,11 @@ fn controls_are_there(controls: &[MethodControl]) {
     }
 }
 
-fn is_checked(checks: &[FinalCheck], parts: &[&str]) {
-    let passed: Vec<&str> = checks
+fn is_checked(checks: &[FinalCheck], parts: &[CheckPart]) {
+    let passed: Vec<CheckPart> = checks
         .iter()
-        .filter(|check| check.passed == Some(true))
-        .map(|check| check.part.as_str())
+        .filter(|check| check.passed() == Some(true))
+        .map(|check| check.part)
         .collect();
     assert_eq!(passed, parts, "{checks:?}");
 }
@@ -108,7 +108,10 @@ fn what_a_ladder_proved_is_checked_and_handed_over() {
     assert_eq!(total.judged().verdict, Some(Verdict::Faster));
     controls_are_there(&ladder.controls);
     // One of its variables is of a lever that touches flushing: so it was killed, too.
-    is_checked(&ladder.header.checks, &["same answers", "crash recovery"]);
+    is_checked(
+        &ladder.header.checks,
+        &[CheckPart::Answers, CheckPart::Crash],
+    );
     assert!(options.contains("max_error_count = 64"), "{options}");
     assert!(options.contains("# no sleep: × "), "{options}");
     assert!(stdout.contains("negative control"), "{stdout}");
@@ -170,7 +173,7 @@ fn the_best_combination_of_a_matrix_is_checked_and_handed_over() {
         panic!("a matrix");
     };
     assert_eq!(matrix.controls, [], "switched off in the file");
-    is_checked(&matrix.header.checks, &["same answers"]);
+    is_checked(&matrix.header.checks, &[CheckPart::Answers]);
     let confirmed = matrix.confirmed.as_ref().expect("confirmed");
     assert_eq!(confirmed.comparison.judged().verdict, Some(Verdict::Faster));
     assert!(options.contains("max_error_count = 64"), "{options}");
@@ -211,7 +214,7 @@ fn a_built_server_is_handed_over_and_runs_on_another_path() {
     let Summary::Ladder(ladder) = summary else {
         panic!("a ladder");
     };
-    is_checked(&ladder.header.checks, &["same answers"]);
+    is_checked(&ladder.header.checks, &[CheckPart::Answers]);
     // The build's own check: crashes, answers, its regression tests.
     let flat: Vec<&str> = stdout.split_whitespace().collect();
     let checked = "Checked The build, same answers: passed.";

@@ -251,6 +251,7 @@ fn a_built_server_that_failed_a_check_since_is_not_handed_over_again() {
         findings: vec!["an acknowledged commit is lost".into()],
         left_out: Vec::new(),
         notes: Vec::new(),
+        logs: None,
         seconds: 40.0,
         seed: 1,
         whole: true,

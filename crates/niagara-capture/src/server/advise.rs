@@ -1,5 +1,6 @@
 //! What a capture would set, cost and miss, said before anything is changed.
 
+use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
@@ -21,15 +22,102 @@ pub struct Advice {
     /// The changes, with reasons.
     pub changes: Vec<Change>,
     /// What a capture misses all the same.
-    pub misses: Vec<String>,
+    pub misses: Vec<InWords<Miss>>,
     /// What else should be known.
-    pub notes: Vec<String>,
+    pub notes: Vec<InWords<Note>>,
     /// What `start` does to the user's own logs, which somebody has to agree to.
-    pub needs_yes: Vec<String>,
+    pub needs_yes: Vec<InWords<Agreement>>,
     /// What of the server's `sql_mode` an import of the log has to be told; empty for nothing.
     pub sql_mode: String,
     /// The privileges of the account do not suffice.
     pub may_not_set: bool,
+}
+
+/// A code with its fields, and the same in words.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct InWords<T> {
+    /// The code and its fields.
+    #[serde(flatten)]
+    pub what: T,
+    /// For people.
+    pub text: String,
+}
+
+impl<T: Display> From<T> for InWords<T> {
+    fn from(what: T) -> Self {
+        Self {
+            text: what.to_string(),
+            what,
+        }
+    }
+}
+
+impl<T> Display for InWords<T> {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// What a capture misses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Miss {
+    /// Sessions that are connected already.
+    ConnectedSessions,
+    /// Logins, and ends of sessions.
+    Logins,
+    /// Statements with a syntax error, and which were prepared.
+    SyntaxErrors,
+}
+
+/// What should be known of a server before a capture.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Note {
+    /// Sessions that are connected.
+    Sessions {
+        /// How many, this one among them.
+        connected: u64,
+    },
+    /// What a second of the log would be.
+    Rate {
+        /// Statements a second that the server has answered in the mean since its start.
+        statements: f64,
+    },
+    /// The space that is free where the log goes, as this machine sees it.
+    FreeSpace {
+        /// Bytes.
+        bytes: u64,
+        /// The folder.
+        folder: PathBuf,
+    },
+    /// The slow log is on already.
+    SlowLogOn {
+        /// Where it goes.
+        goes_to: String,
+    },
+    /// The general log is on.
+    GeneralLogOn,
+}
+
+/// What a capture does to the user's own logs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum Agreement {
+    /// Connections that are opened during it go on filling the slow log after its end.
+    ConnectionsKeep {
+        /// The settings that they keep.
+        settings: String,
+        /// Where the slow log goes.
+        goes_to: String,
+    },
+    /// The general log goes to a file in place of a table meanwhile.
+    GeneralLogToFile {
+        /// `log_output` before.
+        log_output: String,
+        /// The file, which stays.
+        file: PathBuf,
+    },
 }
 
 /// What to set on a server so that `file` has every statement. Changes nothing.
@@ -45,24 +133,22 @@ pub fn advise(connection: &mut dyn Connection, file: &str) -> Result<Advice, Str
     notes.extend(disk(file));
     notes.extend(standing(&product));
     let may_not_set = !may_set(connection)?;
-    let mut needs_yes = Vec::new();
-    needs_yes.extend(Outlasting::of(&product, &wanted.changes).and_then(|kept| kept.warning()));
-    needs_yes.extend(general_log_elsewhere(&product, &wanted.changes).map(|file| {
-        format!(
-            "the general log is on and log_output is {}: for the time of the capture it goes to the file {}, which stays there, \
-             instead",
-            product.variable("log_output").unwrap_or("?"),
-            file.display()
-        )
-    }));
+    let kept = Outlasting::of(&product, &wanted.changes);
+    let kept = kept.and_then(|kept| kept.to_agree());
+    let moved = general_log_elsewhere(&product, &wanted.changes);
+    let moved = moved.map(|file| Agreement::GeneralLogToFile {
+        log_output: product.variable("log_output").unwrap_or("?").to_owned(),
+        file,
+    });
+    let needs_yes = kept.into_iter().chain(moved);
     Ok(Advice {
         version: product.version.clone(),
         set: wanted.changes.iter().map(Change::set).collect(),
         undo: wanted.changes.iter().rev().map(Change::unset).collect(),
         changes: wanted.changes,
-        misses: wanted.misses,
-        notes,
-        needs_yes,
+        misses: wanted.misses.into_iter().map(InWords::from).collect(),
+        notes: notes.into_iter().map(InWords::from).collect(),
+        needs_yes: needs_yes.map(InWords::from).collect(),
         sql_mode: mode_to_tell(&product),
         may_not_set,
     })
@@ -77,34 +163,29 @@ fn status(connection: &mut dyn Connection, name: &str) -> Result<Option<f64>, St
         .and_then(|value| value.parse().ok()))
 }
 
-fn sessions(connection: &mut dyn Connection) -> Result<String, String> {
+fn sessions(connection: &mut dyn Connection) -> Result<Note, String> {
     let connected = status(connection, "Threads_connected")?.unwrap_or(0.0);
-    Ok(format!(
-        "{connected:.0} sessions are connected now, this one among them"
-    ))
+    Ok(Note::Sessions {
+        connected: connected as u64,
+    })
 }
 
 /// What a second of the log would be, by what the server has answered since its start.
-fn rate(connection: &mut dyn Connection) -> Result<String, String> {
+fn rate(connection: &mut dyn Connection) -> Result<Note, String> {
     let questions = status(connection, "Questions")?.unwrap_or(0.0);
     let uptime = status(connection, "Uptime")?.unwrap_or(1.0).max(1.0);
-    Ok(format!(
-        "the server answers {:.1} statements a second in the mean since its start; each is one write of the log, its text and \
-         some 300 bytes, so some {:.0} kB a second without the texts",
-        questions / uptime,
-        questions / uptime * 0.3
-    ))
+    Ok(Note::Rate {
+        statements: questions / uptime,
+    })
 }
 
 /// The space that is free where the log goes, if the folder can be seen from here.
-fn disk(file: &str) -> Option<String> {
+fn disk(file: &str) -> Option<Note> {
     let folder = Path::new(file).parent()?;
-    let free = free_bytes(folder)?;
-    Some(format!(
-        "{:.1} GB are free in {} as this machine sees it",
-        free as f64 / 1e9,
-        folder.display()
-    ))
+    Some(Note::FreeSpace {
+        bytes: free_bytes(folder)?,
+        folder: folder.to_path_buf(),
+    })
 }
 
 /// Bytes that are free in a folder, if it can be seen.
@@ -113,19 +194,16 @@ pub(super) fn free_bytes(folder: &Path) -> Option<u64> {
     Some(stat.blocks_available() * stat.fragment_size())
 }
 
-fn standing(product: &Product) -> Vec<String> {
+fn standing(product: &Product) -> Vec<Note> {
     let mut notes = Vec::new();
     if product.variable("slow_query_log") == Some("ON") {
-        notes.push(format!(
-            "the slow log is on already and goes to {}: for the time of the capture its entries go to the capture's file",
-            product.variable("slow_query_log_file").unwrap_or("?")
-        ));
+        let goes_to = product.variable("slow_query_log_file").unwrap_or("?");
+        notes.push(Note::SlowLogOn {
+            goes_to: goes_to.to_owned(),
+        });
     }
     if product.variable("general_log") == Some("ON") {
-        notes.push(
-            "the general log is on: it costs more than the slow log, and could be imported instead"
-                .to_owned(),
-        );
+        notes.push(Note::GeneralLogOn);
     }
     notes
 }
@@ -193,6 +271,19 @@ mod tests {
         assert_eq!(server("OFF", "TABLE"), None);
         assert_eq!(server("ON", "FILE"), None);
         assert_eq!(server("ON", "FILE,TABLE"), None);
+    }
+
+    #[test]
+    fn notes_have_codes_and_words() {
+        let note = InWords::from(Note::Rate { statements: 10.0 });
+        let json = serde_json::to_value(&note).unwrap();
+        assert_eq!(json["code"], "rate");
+        assert_eq!(json["statements"], 10.0);
+        let text = json["text"].as_str().unwrap();
+        assert!(text.contains("so some 3 kB a second"), "{text}");
+        let notes = standing(&product(&[("slow_query_log", "ON"), ("general_log", "ON")]));
+        let goes_to = "?".to_owned();
+        assert_eq!(notes, [Note::SlowLogOn { goes_to }, Note::GeneralLogOn]);
     }
 
     #[test]

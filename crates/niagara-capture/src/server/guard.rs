@@ -266,6 +266,7 @@ mod tests {
     use std::rc::Rc;
 
     use super::super::connection::Row;
+    use super::super::wanted::Purpose;
     use super::*;
 
     type Variables = Rc<RefCell<BTreeMap<String, String>>>;
@@ -331,7 +332,7 @@ mod tests {
             name: name.into(),
             from: from.into(),
             to: "0".into(),
-            why: String::new(),
+            purpose: Purpose::EveryStatement,
         };
         let guard = Guard {
             state: state(folder.path(), vec![change("a", "1"), change("b", "2")]),

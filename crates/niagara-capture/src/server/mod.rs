@@ -12,8 +12,9 @@ mod product;
 mod state;
 mod value;
 mod wanted;
+mod words;
 
-pub use advise::{Advice, advise, general_log_elsewhere};
+pub use advise::{Advice, Agreement, InWords, Miss, Note, advise, general_log_elsewhere};
 pub use apply::{Outcome, restore};
 pub use clients::clients;
 pub use connection::{Connection, Row};
@@ -23,4 +24,4 @@ pub use identity::identity;
 pub use outlast::{Left, Outlasting, left};
 pub use product::{Family, Product};
 pub use state::{Process, State, Status};
-pub use wanted::{Change, Wanted, wanted};
+pub use wanted::{Change, Purpose, Wanted, wanted};

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use super::advise::Agreement;
 use super::apply::Outcome;
 use super::connection::Connection;
 use super::product::{Family, Product};
@@ -64,14 +65,12 @@ impl Outlasting {
         })
     }
 
-    /// Why somebody has to agree beforehand; nothing where the slow log is off afterwards.
-    pub(super) fn warning(&self) -> Option<String> {
-        let goes_to = self.goes_to.as_ref()?;
-        Some(format!(
-            "the slow log is on and goes to {goes_to}: connections that are opened during the capture keep {} until they close, so \
-             that after its end every statement of theirs goes there",
-            self.settings
-        ))
+    /// What somebody has to agree to beforehand; nothing where the slow log is off afterwards.
+    pub(super) fn to_agree(&self) -> Option<Agreement> {
+        Some(Agreement::ConnectionsKeep {
+            settings: self.settings.clone(),
+            goes_to: self.goes_to.clone()?,
+        })
     }
 }
 
@@ -195,7 +194,7 @@ mod tests {
         .expect("connections keep something");
         assert_eq!(found.settings, "log_slow_filter empty, long_query_time = 0");
         assert_eq!(found.goes_to.as_deref(), Some("/var/log/slow.log"));
-        let warning = found.warning().expect("a warning");
+        let warning = found.to_agree().expect("a warning").to_string();
         assert!(warning.contains("/var/log/slow.log"), "{warning}");
         assert!(warning.contains("long_query_time = 0"), "{warning}");
     }
@@ -228,7 +227,7 @@ mod tests {
         ] {
             let found = of(family, variables);
             assert_eq!(found.is_some(), keeps, "{variables:?}");
-            let warning = found.and_then(|found| found.warning());
+            let warning = found.and_then(|found| found.to_agree());
             assert_eq!(warning, None, "{variables:?}");
         }
         let table = of(

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::advise::Miss;
 use super::product::{Family, Product};
 use super::value::{assignment, same};
 
@@ -15,7 +16,37 @@ pub struct Change {
     /// Its value for the time of the capture.
     pub to: String,
     /// Why.
-    pub why: String,
+    pub purpose: Purpose,
+}
+
+/// Why a variable is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Purpose {
+    /// Statements that read few rows are logged.
+    FewRows,
+    /// Statements without an index are not dropped.
+    WithoutIndex,
+    /// Every statement is logged, not one in some.
+    Sampled,
+    /// Statements of administration are logged.
+    Administration,
+    /// No plan is kept out.
+    FilteredPlans,
+    /// Errors and exact starts are logged.
+    ErrorsAndStarts,
+    /// Sessions that are connected already follow.
+    ConnectedSessions,
+    /// No kind of statements is kept out.
+    DisabledKinds,
+    /// The log goes to a file.
+    ToFile,
+    /// That is a file of the capture's own.
+    OwnFile,
+    /// Every statement is logged, however short.
+    EveryStatement,
+    /// The log is written.
+    LogOn,
 }
 
 impl Change {
@@ -36,14 +67,14 @@ pub struct Wanted {
     /// The changes, in the order of their being made; they are undone in the opposite one. The log is switched on last.
     pub changes: Vec<Change>,
     /// What a capture misses all the same.
-    pub misses: Vec<String>,
+    pub misses: Vec<Miss>,
 }
 
 /// What has to be set on this server so that `file` has every statement.
 pub fn wanted(product: &Product, file: &str) -> Wanted {
     let mut wanted = Wanted::default();
-    for (name, to, why) in throttles(product) {
-        wanted.change(product, name, to, why);
+    for (name, to, purpose) in throttles(product) {
+        wanted.change(product, name, to, purpose);
     }
     if let Some(disabled) = product.variable("log_slow_disabled_statements") {
         // `sp` stays: a CALL is in the log, the statements of its procedure would be there a second time.
@@ -56,7 +87,7 @@ pub fn wanted(product: &Product, file: &str) -> Wanted {
             product,
             "log_slow_disabled_statements",
             to,
-            "kinds of statements that are kept out",
+            Purpose::DisabledKinds,
         );
     }
     let output = product.variable("log_output").unwrap_or("FILE");
@@ -64,85 +95,56 @@ pub fn wanted(product: &Product, file: &str) -> Wanted {
         .split(',')
         .any(|word| word.eq_ignore_ascii_case("FILE"))
     {
-        wanted.change(product, "log_output", "FILE", "the log goes to a file");
+        wanted.change(product, "log_output", "FILE", Purpose::ToFile);
     }
-    wanted.change(
-        product,
-        "slow_query_log_file",
-        file,
-        "a file of the capture's own",
-    );
-    wanted.change(
-        product,
-        "long_query_time",
-        "0",
-        "every statement, however short",
-    );
-    wanted.change(product, "slow_query_log", "ON", "the log is written");
+    wanted.change(product, "slow_query_log_file", file, Purpose::OwnFile);
+    wanted.change(product, "long_query_time", "0", Purpose::EveryStatement);
+    wanted.change(product, "slow_query_log", "ON", Purpose::LogOn);
     wanted.misses = misses(product);
     wanted
 }
 
 /// What keeps statements out of a slow log, and the value that does not.
-fn throttles(product: &Product) -> Vec<(&'static str, &'static str, &'static str)> {
+fn throttles(product: &Product) -> Vec<(&'static str, &'static str, Purpose)> {
     let mut throttles = vec![
-        (
-            "min_examined_row_limit",
-            "0",
-            "statements that read few rows",
-        ),
+        ("min_examined_row_limit", "0", Purpose::FewRows),
         (
             "log_throttle_queries_not_using_indexes",
             "0",
-            "drops statements without an index, also where all are logged",
+            Purpose::WithoutIndex,
         ),
-        (
-            "log_slow_rate_limit",
-            "1",
-            "one statement in this many is logged",
-        ),
-        (
-            "log_slow_admin_statements",
-            "ON",
-            "ALTER, ANALYZE, OPTIMIZE and the like",
-        ),
+        ("log_slow_rate_limit", "1", Purpose::Sampled),
+        ("log_slow_admin_statements", "ON", Purpose::Administration),
     ];
     match product.family {
-        Family::Mariadb => throttles.push(("log_slow_filter", "", "plans that are kept out")),
-        Family::Mysql => throttles.push(("log_slow_extra", "ON", "errors and exact starts")),
+        Family::Mariadb => throttles.push(("log_slow_filter", "", Purpose::FilteredPlans)),
+        Family::Mysql => throttles.push(("log_slow_extra", "ON", Purpose::ErrorsAndStarts)),
         Family::Percona => {
-            throttles.push(("log_slow_filter", "", "plans that are kept out"));
+            throttles.push(("log_slow_filter", "", Purpose::FilteredPlans));
             throttles.push((
                 "slow_query_log_use_global_control",
                 "all",
-                "sessions that are connected already follow too",
+                Purpose::ConnectedSessions,
             ));
         }
     }
     throttles
 }
 
-fn misses(product: &Product) -> Vec<String> {
+fn misses(product: &Product) -> Vec<Miss> {
     let mut misses = Vec::new();
     if product.family != Family::Percona {
-        misses.push(
-            "sessions that are connected already: long_query_time is a session's own once it is connected. They appear in the \
-             capture when they connect again (restart the application's pool, or let it recycle its connections)"
-                .to_owned(),
-        );
+        misses.push(Miss::ConnectedSessions);
     }
-    misses.push(
-        "logins and, on MariaDB, ends of sessions: no slow log has them; a general log does (general_log, at a higher cost)"
-            .to_owned(),
-    );
+    misses.push(Miss::Logins);
     if product.family != Family::Mariadb {
-        misses.push("statements with a syntax error, and which statements were prepared: this server's slow log does not say".to_owned());
+        misses.push(Miss::SyntaxErrors);
     }
     misses
 }
 
 impl Wanted {
-    fn change(&mut self, product: &Product, name: &str, to: &str, why: &str) {
+    fn change(&mut self, product: &Product, name: &str, to: &str, purpose: Purpose) {
         let Some(from) = product.variable(name) else {
             return;
         };
@@ -151,7 +153,7 @@ impl Wanted {
                 name: name.to_owned(),
                 from: from.to_owned(),
                 to: to.to_owned(),
-                why: why.to_owned(),
+                purpose,
             });
         }
     }

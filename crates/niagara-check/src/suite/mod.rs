@@ -30,7 +30,7 @@ use self::output::Verdict;
 use self::own_tests::{OwnTests, own_tests};
 use self::runner::{Run, Runner};
 use super::judge::{objection, recommends_nothing};
-use super::outcome::{LeftOut, Part, PartReport};
+use super::outcome::{Counted, LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
 
 /// The lists that are built in, by the server's name in the catalogue.
@@ -112,6 +112,7 @@ pub fn regression_suite(
     let unheard = judge_run(&run, ours, tests, &mut report)?;
     let mut failed: Vec<String> = run.with(Verdict::Failed);
     failed.extend(unheard.iter().cloned());
+    let has_failed = !failed.is_empty();
     let (mut all_failed, mut faults) = (failed.len(), 0);
     // Runs what failed again, in a folder of its own, and takes out what passes then.
     let again = |failed: &mut Vec<String>, tests: &[String], runner: &Runner<'_>, folder: &str| {
@@ -179,13 +180,15 @@ pub fn regression_suite(
             run.output.display()
         );
     }
-    report.figure("tests passed", passed as u64);
-    report.figure("tests failed", faults);
-    report.figure("tests skipped", skipped.len() as u64);
-    report.figure("servers started from the binary", run.servers as u64);
+    report.figure(Counted::TestsPassed, passed as u64);
+    report.figure(Counted::TestsFailed, faults);
+    report.figure(Counted::TestsSkipped, skipped.len() as u64);
+    report.figure(Counted::ServersStarted, run.servers as u64);
     for (test, why) in skipped {
         report.left_out.push(LeftOut { what: test, why });
     }
+    let is_silent = !has_failed && report.findings.is_empty() && report.notes.is_empty();
+    report.logs = (!is_silent).then_some(logs.0);
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
 }

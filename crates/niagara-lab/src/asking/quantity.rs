@@ -1,4 +1,4 @@
-//! Times, shares and thread counts as people write them, on the command line and in study files.
+//! Times, shares, sizes and thread counts as people write them, on the command line and in study files.
 
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub fn share(text: &str) -> Result<f64, String> {
         .ok_or_else(|| "expected a share such as 0.5% or 0.005".to_owned())
 }
 
-/// A size of memory: `64G`, `512M`; a bare number is bytes.
+/// A size: `64G`, `512M`, by powers of 1024; a bare number is bytes.
 ///
 /// # Errors
 /// What was expected.
@@ -104,6 +104,17 @@ mod tests {
         assert_eq!(share("2%"), Ok(0.02));
         assert_eq!(share("0.005"), Ok(0.005));
         assert!(share("200%").is_err());
+    }
+
+    #[test]
+    fn sizes_are_powers_of_1024() {
+        assert_eq!(bytes("500M"), Ok(500 << 20));
+        assert_eq!(bytes("2g"), Ok(2 << 30));
+        assert_eq!(bytes("16GiB"), Ok(16 << 30));
+        assert_eq!(bytes("17"), Ok(17));
+        for wrong in ["", "0", "G", "2X", "2GX", "-1", "99999999999T", "1é"] {
+            assert!(bytes(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

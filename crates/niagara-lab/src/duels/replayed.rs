@@ -2,7 +2,7 @@
 
 use niagara_capture::file::ServerCounts;
 use niagara_capture::trace::Trace;
-use niagara_load::{Fidelity, ReplayTally};
+use niagara_load::{ReplayTally, fidelity};
 use niagara_server::RunningServer;
 use niagara_store::{DigestRecord, ReplayRecord};
 
@@ -23,14 +23,11 @@ pub(crate) fn record(
     tally: &ReplayTally,
     counted: Option<&ServerCounts>,
 ) -> ReplayRecord {
-    let fidelity = Fidelity::of(trace, tally, counted);
     let mut digests: Vec<_> = trace.digests.iter().zip(&tally.digests).collect();
     digests.sort_by_key(|(digest, _)| std::cmp::Reverse((digest.captured_us, digest.statements)));
     let digests = digests.into_iter().take(MAX_DIGESTS);
     ReplayRecord {
-        verdict: fidelity.verdict(),
-        is_good: fidelity.is_good(),
-        facts: fidelity.facts(),
+        fidelity: fidelity(trace, tally, counted),
         only_reads: !trace.facts.writes,
         digests: digests
             .map(|(digest, counted)| DigestRecord {

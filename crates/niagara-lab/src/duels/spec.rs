@@ -124,7 +124,6 @@ pub(crate) struct DuelSpec {
     /// Seed of the order within couples and of the load.
     pub seed: u64,
     /// What the study's duels before it tell of throughput and CPU time taken by others.
-    #[serde(default)]
     pub interference_slope: InterferenceSlope,
     /// Transactions per second that arrive in a slice, over all connections; `None`: closed load.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -51,7 +51,6 @@ pub(crate) struct FoughtOn {
     /// The node.
     pub node: String,
     /// What tells its machine from others, for nodes that share one; empty where nothing does.
-    #[serde(default)]
     pub machine: String,
     /// The worker and its incarnation.
     pub worker: String,

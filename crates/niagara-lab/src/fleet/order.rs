@@ -20,10 +20,8 @@ pub(crate) struct OrderDocument {
     /// What has to be on the node's disk.
     pub content: Vec<Content>,
     /// The servers that the head has set up for the variants, which nodes run as they are; none of one that is named by its path.
-    #[serde(default)]
     pub installs: [Option<Install>; 2],
     /// Before its first duel the node compares A with itself.
-    #[serde(default)]
     pub trial: bool,
 }
 
@@ -48,7 +46,6 @@ pub(crate) struct NodeResult {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trial: Option<MachineTrial>,
     /// The duel was fought elsewhere and played back: its slices say nothing of this node.
-    #[serde(default)]
     pub played_back: bool,
 }
 

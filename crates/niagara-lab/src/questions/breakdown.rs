@@ -1,15 +1,19 @@
-//! From the counters of a thread count to what holds it back there: shares, and a sentence.
+//! From the counters of a thread count to what holds it back there.
 
-use niagara_store::{Breakdown, ResourceCounters};
+use niagara_store::{Bound, Breakdown, ResourceCounters};
 
 use crate::duels::log_syncs::log_syncs;
 
 /// With less than this share of the CPUs idle they are what everybody waits for.
 const NO_CPU_LEFT: f64 = 0.08;
-/// A share of the connections' time in row locks that is worth naming first.
-const MANY_LOCKS: f64 = 0.25;
 /// Of the load generator in the CPU time that is used: above it, it is as much in the way as the server.
 const BUSY_CLIENT: f64 = 0.45;
+/// A share of the time in which nothing could run for want of I/O that makes the disk the limit.
+const STALLED: f64 = 0.2;
+/// A share of the CPU time that waited for a disk that does so too.
+const WAITING_FOR_DISK: f64 = 0.15;
+/// Syncs of the log for a transaction, from which on it is the log that waits for the disk.
+const MANY_SYNCS: f64 = 0.05;
 
 /// The counters of several starts as one.
 pub(crate) fn together(records: &[&ResourceCounters]) -> Option<ResourceCounters> {
@@ -70,6 +74,7 @@ pub(crate) fn breakdown(counters: &ResourceCounters) -> Option<Breakdown> {
     let each = |value: f64| value / transactions;
     let known = on_cpu + run_queue.unwrap_or(0.0) + row_locks.unwrap_or(0.0);
     let mut found = Breakdown {
+        threads: counters.threads,
         cpus: counters.cpus,
         server,
         client,
@@ -91,93 +96,37 @@ pub(crate) fn breakdown(counters: &ResourceCounters) -> Option<Breakdown> {
         cpu_pressure: counters
             .cpu_stall_seconds
             .map(|seconds| (seconds / counters.seconds).clamp(0.0, 1.0)),
-        bound: String::new(),
-        sentence: String::new(),
+        bound: Bound::Waits,
     };
-    let (bound, sentence) = verdict(&found, counters.threads);
-    found.bound = bound.to_owned();
-    found.sentence = sentence;
+    found.bound = bound(&found);
     Some(found)
 }
 
-fn percent(share: f64) -> String {
-    format!("{:.0} %", share * 100.0)
-}
-
-fn verdict(b: &Breakdown, threads: u32) -> (&'static str, String) {
+fn bound(b: &Breakdown) -> Bound {
     let locks = b.row_locks.unwrap_or(0.0);
     let used = b.server + b.client;
-    let cpus = format!(
-        "server {}, load generator {}, others {}, idle {}",
-        percent(b.server),
-        percent(b.client),
-        percent(b.other),
-        percent(b.idle)
-    );
     // Connections that wait for a CPU longer than for anything else find none, though one idles now and then.
     let longest = |queue: f64| queue > locks && queue > b.elsewhere;
     let no_cpu_left = b.idle <= NO_CPU_LEFT || b.run_queue.is_some_and(longest);
-    if locks >= MANY_LOCKS && !no_cpu_left {
-        return (
-            "row-locks",
-            format!(
-                "row locks: connections wait for them in {} of their time, {:.2} waits a transaction (CPUs: {cpus})",
-                percent(locks),
-                b.row_lock_waits.unwrap_or(0.0)
-            ),
-        );
-    }
     if no_cpu_left {
-        let mut queue = b.run_queue.map_or(String::new(), |share| {
-            format!(
-                "; in {} of their time connections have a thread that is ready and waits for one",
-                percent(share)
-            )
-        });
-        if locks >= MANY_LOCKS {
-            queue.push_str(&format!(", in {} they wait for row locks", percent(locks)));
-        }
-        if used > 0.0 && b.client / used >= BUSY_CLIENT {
-            return (
-                "client",
-                format!(
-                    "the CPUs, and the load generator takes as much of them as the server: {cpus}{queue}"
-                ),
-            );
-        }
-        return ("cpu", format!("the CPUs are used up: {cpus}{queue}"));
-    }
-    if b.io_pressure.unwrap_or(0.0) >= 0.2 || b.iowait >= 0.15 {
-        let waiting = format!(
-            "nobody can run for want of the disk in {} of the time (CPUs: {cpus})",
-            percent(b.io_pressure.unwrap_or(b.iowait))
-        );
-        return match b.log_syncs {
-            Some(syncs) if syncs >= 0.05 => (
-                "log",
-                format!("the log: {syncs:.2} syncs a transaction; {waiting}"),
-            ),
-            _ => ("disk", format!("the disk: {waiting}")),
+        return match used > 0.0 && b.client / used >= BUSY_CLIENT {
+            true => Bound::Client,
+            false => Bound::Cpu,
         };
     }
-    if threads < b.cpus {
-        return (
-            "connections",
-            format!(
-                "the connections: {threads} cannot keep {} CPUs busy (CPUs: {cpus})",
-                b.cpus
-            ),
-        );
+    if locks >= Breakdown::MANY_ROW_LOCKS {
+        return Bound::RowLocks;
     }
-    (
-        "waits",
-        format!(
-            "waits that are neither CPU nor row locks nor the disk (the network, locks inside of the server): {} of the \
-             connections' time, {:.1} context switches a transaction (CPUs: {cpus})",
-            percent(b.elsewhere),
-            b.switches[0] + b.switches[1]
-        ),
-    )
+    if b.io_pressure.unwrap_or(0.0) >= STALLED || b.iowait >= WAITING_FOR_DISK {
+        return match b.log_syncs.is_some_and(|syncs| syncs >= MANY_SYNCS) {
+            true => Bound::Log,
+            false => Bound::Disk,
+        };
+    }
+    match b.threads < b.cpus {
+        true => Bound::Connections,
+        false => Bound::Waits,
+    }
 }
 
 #[cfg(test)]
@@ -209,30 +158,31 @@ mod tests {
     fn used_up_cpus_are_named_with_their_users() {
         let found =
             breakdown(&counters(15.0, 4.0, 0.2, &[("Innodb_data_writes", 5)])).expect("time");
-        assert_eq!(found.bound, "cpu");
+        assert_eq!(found.bound, Bound::Cpu);
         assert!((found.server - 0.75).abs() < 1e-9 && (found.on_cpu - 0.1875).abs() < 1e-9);
         assert_eq!((found.run_queue, found.row_locks), (Some(0.2), Some(0.0)));
-        assert!(found.sentence.contains("server 75 %"), "{}", found.sentence);
+        assert!(found.to_string().contains("server 75 %"), "{found}");
     }
 
     #[test]
     fn a_queue_for_the_cpus_is_what_everybody_waits_for_though_one_idles_now_and_then() {
         let mut found = counters(14.0, 3.0, 2.0, &[("Innodb_data_writes", 5)]);
         found.run_delay_seconds = Some(40.0);
-        assert_eq!(breakdown(&found).expect("time").bound, "cpu");
+        assert_eq!(breakdown(&found).expect("time").bound, Bound::Cpu);
         found.run_delay_seconds = Some(20.0);
-        assert_eq!(breakdown(&found).expect("time").bound, "waits");
+        assert_eq!(breakdown(&found).expect("time").bound, Bound::Waits);
     }
 
     #[test]
     fn without_an_idle_cpu_row_locks_are_told_beside_it() {
         let status = [("Innodb_row_lock_time", 40_000), ("Innodb_data_writes", 5)];
         let found = breakdown(&counters(16.0, 3.0, 0.5, &status)).expect("time");
-        assert_eq!(found.bound, "cpu");
+        assert_eq!(found.bound, Bound::Cpu);
         assert!(
-            found.sentence.contains("in 50 % they wait for row locks"),
-            "{}",
-            found.sentence
+            found
+                .to_string()
+                .contains("in 50 % they wait for row locks"),
+            "{found}"
         );
     }
 
@@ -244,18 +194,15 @@ mod tests {
             ("Innodb_data_writes", 5),
         ];
         let found = breakdown(&counters(4.0, 2.0, 12.0, &status)).expect("time");
-        assert_eq!(
-            (found.bound.as_str(), found.row_locks),
-            ("row-locks", Some(0.5))
-        );
-        assert!(found.sentence.contains("0.90 waits"), "{}", found.sentence);
+        assert_eq!((found.bound, found.row_locks), (Bound::RowLocks, Some(0.5)));
+        assert!(found.to_string().contains("0.90 waits"), "{found}");
     }
 
     #[test]
     fn what_the_engine_does_not_count_is_not_zero() {
         let found = breakdown(&counters(4.0, 2.0, 13.0, &[("Handler_read_key", 7)])).expect("time");
         assert_eq!((found.row_locks, found.log_syncs), (None, None));
-        assert_eq!(found.bound, "waits");
+        assert_eq!(found.bound, Bound::Waits);
         assert_eq!(breakdown(&ResourceCounters::default()), None);
     }
 
@@ -268,12 +215,12 @@ mod tests {
             &[("Innodb_os_log_fsyncs", 800), ("Innodb_data_writes", 5)],
         );
         slow.io_stall_seconds = Some(6.0);
-        assert_eq!(breakdown(&slow).expect("time").bound, "log");
+        assert_eq!(breakdown(&slow).expect("time").bound, Bound::Log);
         slow.status.remove("Innodb_os_log_fsyncs");
-        assert_eq!(breakdown(&slow).expect("time").bound, "disk");
+        assert_eq!(breakdown(&slow).expect("time").bound, Bound::Disk);
         // As MariaDB counts them.
         slow.status.insert("Innodb_data_fsyncs".to_owned(), 800);
-        assert_eq!(breakdown(&slow).expect("time").bound, "log");
+        assert_eq!(breakdown(&slow).expect("time").bound, Bound::Log);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 use niagara_build::BuildStore;
-use niagara_store::{BuildCheck, BuildNote, Finding, Reason, Releases};
+use niagara_store::{BuildCheck, BuildNote, Finding, PartFigures, Reason, Releases, UndoneCheck};
 
 use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
@@ -95,14 +95,14 @@ pub(crate) fn soundness(
         return Ok(Soundness::Sound);
     }
     let undone = match may_check {
-        true => complete_check(bench, variant, observer)?,
-        false => Some("no other build could be checked here".to_owned()),
+        true => complete_check(bench, variant, observer)?.map(|error| UndoneCheck::Error { error }),
+        false => Some(UndoneCheck::NotTried),
     };
     let server = &bench.install_of(variant)?.server;
     Ok(match standing(bench.cache(), server)? {
         Standing::Passed(_) => Soundness::Sound,
-        Standing::Failed(record) => Soundness::Wrong(Reason::FailedCheck {
-            finding: Some(record.first_finding()),
+        Standing::Failed(fault) => Soundness::Wrong(Reason::FailedCheck {
+            fault: Some(fault),
             server: server.display().to_string(),
         }),
         Standing::Unknown(record) => Soundness::Unknown(Reason::Unchecked {
@@ -113,11 +113,14 @@ pub(crate) fn soundness(
 }
 
 /// The first part of a check that could not be done, and why.
-fn not_done(record: &CheckRecord) -> Option<String> {
+fn not_done(record: &CheckRecord) -> Option<UndoneCheck> {
     record.parts.values().find_map(|report| {
         let left = report.left_out.first()?;
         let is_skipped = report.outcome == Outcome::Skipped;
-        is_skipped.then(|| format!("{}: {}", report.part.title(), left.why))
+        is_skipped.then(|| UndoneCheck::Part {
+            part: report.part,
+            reason: left.why.clone(),
+        })
     })
 }
 
@@ -196,7 +199,7 @@ fn look(bench: &Workbench, variant: &Variant, observer: &mut dyn Observer) -> Re
 pub(crate) fn not_recommended(notes: &[BuildNote]) -> Option<Finding> {
     let last = BuildNote::of_what_is_handed_over(notes)?;
     match &last.check {
-        BuildCheck::Passed(_) => None,
+        BuildCheck::Passed { .. } => None,
         check => Some(Finding::BuildNotRecommended {
             of: last.of.clone(),
             check: check.clone(),
@@ -212,37 +215,35 @@ pub(crate) fn wrong_build(notes: &[BuildNote], of: &str) -> Option<Finding> {
             of: of.to_owned(),
             check: check.clone(),
         }),
-        BuildCheck::Passed(_) | BuildCheck::Unknown(_) => None,
+        BuildCheck::Passed { .. } | BuildCheck::Unknown { .. } => None,
     }
 }
 
 fn known(bench: &Workbench, variant: &Variant) -> Result<BuildCheck> {
     let server = &bench.install_of(variant)?.server;
     Ok(match standing(bench.cache(), server)? {
-        Standing::Passed(record) => BuildCheck::Passed(figures(&record)),
-        Standing::Failed(record) => BuildCheck::Failed(record.first_finding()),
-        Standing::Unknown(record) => {
-            let command = format!("niagara server check {}", server.display());
-            let reason = record.as_deref().and_then(not_done);
-            BuildCheck::Unknown(match reason {
-                Some(reason) => format!("{reason}; {command}"),
-                None => command,
-            })
-        }
+        Standing::Passed(record) => BuildCheck::Passed {
+            parts: record
+                .parts
+                .into_values()
+                .map(|report| PartFigures {
+                    part: report.part,
+                    figures: report.figures,
+                })
+                .collect(),
+        },
+        Standing::Failed(fault) => BuildCheck::Failed(fault),
+        Standing::Unknown(record) => BuildCheck::Unknown {
+            undone: record.as_deref().and_then(not_done),
+            server: server.display().to_string(),
+        },
     })
-}
-
-fn figures(record: &CheckRecord) -> String {
-    let parts: Vec<String> = record
-        .parts
-        .values()
-        .map(|report| format!("{}: {}", report.part.title(), report.figures_line()))
-        .collect();
-    parts.join("; ")
 }
 
 #[cfg(test)]
 mod tests {
+    use niagara_store::{CheckPart, PartFault};
+
     use super::*;
 
     #[test]
@@ -256,22 +257,27 @@ mod tests {
             check,
         };
         assert_eq!(not_recommended(&[]), None);
-        let wrong = || BuildCheck::Failed("regression suite: main.select".to_owned());
+        let wrong = || {
+            BuildCheck::Failed(PartFault {
+                part: CheckPart::Suite,
+                finding: "main.select".to_owned(),
+            })
+        };
+        let passed = || BuildCheck::Passed { parts: Vec::new() };
         assert_eq!(not_recommended(&[note("start", wrong())]), None);
-        let passed = note(BuildNote::FINAL, BuildCheck::Passed("10 kills".to_owned()));
-        assert_eq!(not_recommended(&[passed]), None);
+        assert_eq!(not_recommended(&[note(BuildNote::FINAL, passed())]), None);
         let said = not_recommended(&[note(BuildNote::FINAL, wrong())])
             .expect("it failed")
             .to_string();
         assert!(said.contains("main.select"), "{said}");
-        let compared = [
-            note("A", wrong()),
-            note("B", BuildCheck::Passed(String::new())),
-        ];
+        let compared = [note("A", wrong()), note("B", passed())];
         assert_eq!(wrong_build(&compared, "B"), None);
         let said = wrong_build(&compared, "A").expect("it failed").to_string();
         assert!(said.contains("main.select"), "{said}");
-        let unknown = BuildCheck::Unknown("niagara server check PATH".to_owned());
+        let unknown = BuildCheck::Unknown {
+            undone: None,
+            server: "PATH".to_owned(),
+        };
         let said = not_recommended(&[note(BuildNote::FINAL, unknown)])
             .expect("nobody knows")
             .to_string();

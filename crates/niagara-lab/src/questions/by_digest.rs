@@ -16,7 +16,8 @@ const ROWS_MAY_DIFFER: (f64, f64) = (0.01, 20.0);
 /// Puts the records of duels together: by duel those of A and of B. None where nothing was replayed.
 pub(crate) fn replay_summary(duels: &[[&ReplayRecord; 2]], alpha: f64) -> Option<ReplaySummary> {
     let [last, _] = duels.last()?;
-    let worst = duels.iter().flatten().find(|record| !record.is_good);
+    let mut records = duels.iter().flatten();
+    let poor = records.find(|record| !record.fidelity.is_good());
     let mut by_digest: BTreeMap<&str, Vec<[&DigestRecord; 2]>> = BTreeMap::new();
     for [a, b] in duels {
         let of_b: BTreeMap<&str, &DigestRecord> = b
@@ -41,9 +42,8 @@ pub(crate) fn replay_summary(duels: &[[&ReplayRecord; 2]], alpha: f64) -> Option
         .values()
         .filter_map(|pairs| differing(pairs, only_reads));
     Some(ReplaySummary {
-        verdict: worst.unwrap_or(last).verdict.clone(),
-        is_good: worst.is_none(),
-        facts: last.facts.clone(),
+        verdict: poor.unwrap_or(last).fidelity.verdict(),
+        fidelity: last.fidelity.clone(),
         answers: answers.collect(),
         identical: None,
         same_answers: None,
@@ -183,7 +183,6 @@ mod tests {
 
     fn side(digests: Vec<DigestRecord>) -> ReplayRecord {
         ReplayRecord {
-            is_good: true,
             only_reads: true,
             digests,
             ..ReplayRecord::default()

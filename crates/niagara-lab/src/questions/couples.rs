@@ -31,11 +31,5 @@ pub(crate) fn recalled_couples(
     question: &StudyDescription,
     history: Option<&History>,
 ) -> Result<u32> {
-    study.recall_or(&checkpoint::couples(), || {
-        // A study that was begun before this was decided had the default.
-        Ok(match study.is_resumed() {
-            true => question.duel_settings().couples,
-            false => couples_of(question, history),
-        })
-    })
+    study.recall_or(&checkpoint::couples(), || Ok(couples_of(question, history)))
 }

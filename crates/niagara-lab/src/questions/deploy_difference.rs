@@ -8,7 +8,7 @@ use niagara_origin::configuration::{
     COMMAND_LINE, LeftOut, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
 };
 use niagara_server::{Config, both_names, normalise_variable};
-use niagara_store::{DeployStart, Overridden};
+use niagara_store::{DeployStart, HeldBack, Overridden, StrongerSetting};
 
 /// Names of the option file in a folder that is included, without their end: behind the distribution's own, else behind everything.
 const NAMES: [&str; 2] = ["60-niagara", "zz-niagara"];
@@ -23,13 +23,11 @@ pub(crate) struct Difference {
     pub config: Config,
     /// What they do to the start.
     pub start: DeployStart,
-    /// What an option file cannot do, a sentence or a command each.
-    pub steps: Vec<String>,
 }
 
 /// The variables of `config` that differ from the start, and what they do to it.
 pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> Difference {
-    let (mut changed, mut steps) = (Config::new(), Vec::new());
+    let mut changed = Config::new();
     let mut deploy = DeployStart {
         from: start.from.clone(),
         ..DeployStart::default()
@@ -53,21 +51,22 @@ pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> Differe
         }
         let place = start.place_of(name);
         if let Some(dedicated) = sized_by_the_server(start, name) {
-            deploy.held_back.push(format!(
-                "{name} stays what the server makes of the whole machine (innodb_dedicated_server, {dedicated}): here two servers shared one, \
-                 and {value} was not compared with that"
-            ));
+            deploy.held_back.push(HeldBack::SizedByServer {
+                variable: name.clone(),
+                value: value.clone(),
+                place: dedicated.to_owned(),
+            });
             continue;
         }
         if let Some(lowered) = start.lowered.get(name)
             && number(value) < number(&lowered.yours)
         {
-            deploy.held_back.push(format!(
-                "{name} stays {} ({}): {value} was the most that was tried here, and a lower value than yours was not \
-                 compared with yours",
-                lowered.yours,
-                place.unwrap_or(&start.from)
-            ));
+            deploy.held_back.push(HeldBack::NotLowered {
+                variable: name.clone(),
+                value: value.clone(),
+                yours: lowered.yours.clone(),
+                place: place.unwrap_or(&start.from).to_owned(),
+            });
             continue;
         }
         if let Some(place) = place {
@@ -79,14 +78,13 @@ pub(crate) fn difference(start: &StartConfiguration, config: &Config) -> Differe
             };
             deploy.overrides.insert(name.clone(), overridden);
         }
-        steps.extend(stronger_than_files(start, name));
+        deploy.stronger.extend(stronger_than_files(start, name));
         changed.insert(name.clone(), value.clone());
     }
     (deploy.file, deploy.included_by) = read_last(start, changed.keys());
     Difference {
         config: changed,
         start: deploy,
-        steps,
     }
 }
 
@@ -111,26 +109,24 @@ fn sized_by_the_server<'s>(start: &'s StartConfiguration, name: &str) -> Option<
 }
 
 /// What has to be taken away by hand where option files do not have the last word over `name`.
-fn stronger_than_files(start: &StartConfiguration, name: &str) -> Option<String> {
+fn stronger_than_files(start: &StartConfiguration, name: &str) -> Option<StrongerSetting> {
     let mut names = both_names(name).into_iter();
     names.find_map(|name| stronger(start, &name))
 }
 
 /// The same of the one name.
-fn stronger(start: &StartConfiguration, name: &str) -> Option<String> {
+fn stronger(start: &StartConfiguration, name: &str) -> Option<StrongerSetting> {
     let there = start.config.get(name).map_or("", String::as_str);
+    let variable = name.to_owned();
     match start.origins.get(name)?.as_str() {
-        SET_PERSIST => Some(format!(
-            "`{name}` was SET PERSIST, which is read after every option file. Before the restart, in the server:\n\
-             ```sql\nRESET PERSIST {name};\n```\n\
-             (To undo: `SET PERSIST {name} = {}`.)",
-            sql_value(there)
-        )),
-        COMMAND_LINE => Some(format!(
-            "`--{}={there}` is on the server's command line, which overrides every option file: take it off there (its systemd \
-             unit, its container's arguments, mysqld_safe).",
-            name.replace('_', "-")
-        )),
+        SET_PERSIST => Some(StrongerSetting::Persisted {
+            variable,
+            value: sql_value(there),
+        }),
+        COMMAND_LINE => Some(StrongerSetting::CommandLine {
+            variable,
+            value: there.to_owned(),
+        }),
         _ => None,
     }
 }
@@ -264,7 +260,6 @@ mod tests {
         let Difference {
             config: changed,
             start: deploy,
-            ..
         } = difference(
             &start,
             &config(&[
@@ -287,7 +282,11 @@ mod tests {
             ("200", "/etc/mysql/my.cnf line 6")
         );
         assert_eq!(deploy.overrides["skip_log_bin"].value, "binlog");
-        assert!(deploy.held_back[0].contains("stays 64G"), "{deploy:?}");
+        let told = deploy.held_back[0].to_string();
+        assert!(
+            told.contains("stays 64G (/etc/mysql/my.cnf line 5)"),
+            "{told}"
+        );
         assert_eq!(deploy.file, Some("/etc/mysql/d/60-niagara.cnf".into()));
         assert_eq!(deploy.included_by, None);
     }
@@ -297,13 +296,13 @@ mod tests {
         let mut start = start(&[("log_bin", "binlog", "/etc/mysql/d/70-logs.cnf", 3)]);
         let found = difference(&start, &config(&[("skip_log_bin", "")]));
         let file = Some("/etc/mysql/d/zz-niagara.cnf".into());
-        assert_eq!((found.start.file, found.steps.len()), (file, 0));
+        assert_eq!((found.start.file, found.start.stronger), (file, Vec::new()));
         start.origins.insert("log_bin".into(), COMMAND_LINE.into());
         let found = difference(&start, &config(&[("skip_log_bin", "")]));
+        let told = found.start.stronger[0].to_string();
         assert!(
-            found.steps[0].starts_with("`--log-bin=binlog` is on the server's command line"),
-            "{:?}",
-            found.steps
+            told.starts_with("`--log-bin=binlog` is on the server's command line"),
+            "{told}"
         );
     }
 
@@ -333,11 +332,8 @@ mod tests {
             let names: Vec<&str> = found.config.keys().map(String::as_str).collect();
             assert_eq!(names, ["innodb_io_capacity"], "{on}");
             assert_eq!(found.start.held_back.len(), 2);
-            assert!(
-                found.start.held_back[0].contains("my.cnf line 4"),
-                "{:?}",
-                found.start.held_back
-            );
+            let told = found.start.held_back[0].to_string();
+            assert!(told.contains("my.cnf line 4"), "{told}");
         }
         for off in ["innodb_dedicated_server=OFF", "innodb-dedicated-server=0"] {
             let found = difference(&with(off), &config(&sizes));
@@ -429,9 +425,15 @@ mod tests {
         ];
         assert_eq!(names, all, "max_connections outlasts the restart by itself");
         assert_eq!(found.start.restated, ["innodb_io_capacity"]);
-        assert_eq!(found.steps.len(), 2, "{:?}", found.steps);
-        assert!(found.steps[0].contains("RESET PERSIST sql_mode;"));
-        assert!(found.steps[0].contains("SET PERSIST sql_mode = 'ANSI'"));
-        assert!(found.steps[1].contains("`--thread-cache-size=9`"));
+        let told: Vec<String> = found
+            .start
+            .stronger
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        assert_eq!(told.len(), 2, "{told:?}");
+        assert!(told[0].contains("RESET PERSIST sql_mode;"));
+        assert!(told[0].contains("SET PERSIST sql_mode = 'ANSI'"));
+        assert!(told[1].contains("`--thread-cache-size=9`"));
     }
 }

@@ -97,11 +97,11 @@ pub(crate) fn deployment(
     let mut environment = environment(install, runtime)?;
     // The user's own library takes the place of the one in the private folder.
     environment.remove("LD_PRELOAD");
-    let (mut config, start, by_hand) = match start {
-        None => (variant.config.clone(), None, Vec::new()),
+    let (mut config, start) = match start {
+        None => (variant.config.clone(), None),
         Some(start) => {
             let found = difference(start, &variant.config);
-            (found.config, Some(found.start), found.steps)
+            (found.config, Some(found.start))
         }
     };
     if runtime.lock_memory {
@@ -142,7 +142,7 @@ pub(crate) fn deployment(
             .map(|part| (part.name.clone(), part.sets.clone()))
             .collect(),
         host_steps: notes(levers(), NoteFor::Host),
-        steps: [by_hand, notes(levers(), NoteFor::Server)].concat(),
+        steps: notes(levers(), NoteFor::Server),
         schema: schema(variant),
         schema_undo: schema_undo(variant, levers()),
         rewrites: Vec::new(),
@@ -152,7 +152,7 @@ pub(crate) fn deployment(
         built: built(install, before, variant)?,
         engine: variant.engine.clone(),
         instead_of: None,
-        risks: Some(risks(levers())),
+        risks: risks(levers()),
         cautions: cautions(levers()),
         own_changes: parts
             .iter()
@@ -495,7 +495,6 @@ mod tests {
                     ),
                 ]),
                 machine: "a machine".into(),
-                risks: Some(BTreeMap::new()),
                 ..Deployment::default()
             }
         );
@@ -542,7 +541,7 @@ mod tests {
         assert_eq!(part.own_changes, ["max_connections=9"]);
         let told = deployment([&install(); 2], &own, &[part], "", None).expect("complete");
         assert_eq!(told.own_changes, ["max_connections=9"]);
-        let risks = told.risks.expect("kept");
+        let risks = told.risks;
         assert!(
             risks.len() == 1 && risks.contains_key("durability"),
             "{risks:?}"

@@ -9,7 +9,7 @@ use niagara_check::{
     Setting, compare_answers, crash_recovery,
 };
 use niagara_server::{Cancelled, DiskFull};
-use niagara_store::{FinalCheck, Finding};
+use niagara_store::{CheckLimit, CheckOutcome, CheckPart, CheckedSize, FinalCheck, Finding};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Lever;
@@ -56,8 +56,7 @@ pub(crate) fn check_final(
         let mut checks = vec![answers(bench, [start, last], observer)?];
         if is_changed && !is_in(&TRANSACTIONAL, engine) {
             let check = without_transactions(engine);
-            let words = format!("{}: not done ({})", check.part, check.words);
-            observer.see(Event::Note(&words));
+            tell(&check, observer);
             checks.push(check);
         }
         if recovery || (is_changed && is_in(&TRANSACTIONAL, engine)) {
@@ -73,21 +72,14 @@ pub(crate) fn check_final(
 
 /// Why a final variant is not handed over; nothing of one that passed.
 pub(crate) fn failed_checks(checks: &[FinalCheck]) -> Option<Finding> {
-    let failed = checks.iter().find(|check| check.passed == Some(false))?;
-    Some(Finding::CheckFailed {
-        part: failed.part.clone(),
-        finding: failed.words.clone(),
-    })
+    let failed = checks.iter().find(|check| check.passed() == Some(false))?;
+    Some(Finding::CheckFailed(failed.clone()))
 }
 
 /// What a reader must know of checks that could not be done.
 pub(crate) fn undone_checks(checks: &[FinalCheck]) -> impl Iterator<Item = Finding> {
-    let undone = checks.iter().filter(|check| check.passed.is_none());
-    undone.map(|check| Finding::CheckNotDone {
-        part: check.part.clone(),
-        reason: check.words.clone(),
-        broken: check.broken,
-    })
+    let undone = checks.iter().filter(|check| check.passed().is_none());
+    undone.map(|check| Finding::CheckNotDone(check.clone()))
 }
 
 /// Whether a lever of `variant`, or a variable that it sets and that such a lever sets too, touches what a server recovers
@@ -121,13 +113,11 @@ fn is_in(engines: &[&str], engine: &str) -> bool {
 /// nothing to check, whoever installs it has to know it.
 fn without_transactions(engine: &str) -> FinalCheck {
     FinalCheck {
-        part: format!("crash recovery of tables in {engine}"),
-        passed: None,
-        words: format!(
-            "{engine} has no transactions: ROLLBACK takes nothing back, and what is written when the server or the machine dies may \
-             be lost, or be there by half"
-        ),
-        broken: false,
+        part: CheckPart::Crash,
+        outcome: CheckOutcome::NoTransactions {
+            engine: engine.to_owned(),
+        },
+        limits: Vec::new(),
     }
 }
 
@@ -164,42 +154,45 @@ fn answers(
         bench.cancel(),
         &mut |progress| told(&seen, progress),
     );
-    let mut found = outcome("same answers", report, bench, *seen.borrow_mut())?;
+    let mut found = outcome(CheckPart::Answers, report, bench, *seen.borrow_mut())?;
     if asked != engine {
-        found.words += &format!(
-            "; asked of tables in {asked}, as there are no questions for those in {engine}"
-        );
+        found.limits.push(CheckLimit::NoQuestions {
+            asked: asked.to_owned(),
+            engine: engine.to_owned(),
+        });
     } else if !engine.eq_ignore_ascii_case(before) {
-        found.words += &format!(
-            "; asked of tables in {engine} on both servers, the start has its own in {before}"
-        );
+        found.limits.push(CheckLimit::StartsEngine {
+            engine: engine.to_owned(),
+            start: before.to_owned(),
+        });
     }
     Ok(found)
 }
 
-/// What a final variant is killed with, and in words what of that is not the variant's own.
-fn killed_with(last: &Variant, engine: &str) -> (CrashOptions, String) {
+/// What a final variant is killed with, and what of that is not the variant's own.
+fn killed_with(last: &Variant, engine: &str) -> (CrashOptions, Vec<CheckLimit>) {
     let mut setting = setting(last);
-    let mut words = String::new();
-    let given_up = GIVEN_UP.map(|name| setting.config.remove(name).map(|_| name));
-    let given_up: Vec<&str> = given_up.into_iter().flatten().collect();
-    if !given_up.is_empty() {
-        words += &format!(
-            "; without {}, which gives durability up",
-            given_up.join(", ")
-        );
+    let mut limits = Vec::new();
+    let given_up = GIVEN_UP.map(|name| setting.config.remove(name).map(|_| name.to_owned()));
+    let without: Vec<String> = given_up.into_iter().flatten().collect();
+    if !without.is_empty() {
+        limits.push(CheckLimit::Durable { without });
     }
     // With much larger ones hardly a page is written in the seconds before a kill, and nothing that a lever does about writing
     // pages is tried.
-    let sizes: Vec<String> = CRASH_SIZES
+    let sizes: Vec<CheckedSize> = CRASH_SIZES
         .into_iter()
         .filter_map(|(name, size)| {
             let own = setting.config.remove(name)?;
-            (own != size).then(|| format!("{name} = {size} instead of {own}"))
+            (own != size).then(|| CheckedSize {
+                variable: name.to_owned(),
+                value: size.to_owned(),
+                own,
+            })
         })
         .collect();
     if !sizes.is_empty() {
-        words += &format!("; with {}", sizes.join(", "));
+        limits.push(CheckLimit::Sizes { sizes });
     }
     let is_transactional = is_in(&TRANSACTIONAL, engine);
     let mut options = CrashOptions {
@@ -211,16 +204,16 @@ fn killed_with(last: &Variant, engine: &str) -> (CrashOptions, String) {
     if is_transactional {
         engine.clone_into(&mut options.engine);
     } else {
-        words += &format!(
-            "; with tables in {}, as those in {engine} have no transactions",
-            options.engine
-        );
+        limits.push(CheckLimit::Transactional {
+            used: options.engine.clone(),
+            engine: engine.to_owned(),
+        });
     }
-    (options, words)
+    (options, limits)
 }
 
 fn crash(bench: &Workbench, last: &Variant, observer: &mut dyn Observer) -> Result<FinalCheck> {
-    let (options, words) = killed_with(last, bench.load().engine_of(last));
+    let (options, limits) = killed_with(last, bench.load().engine_of(last));
     let seen = RefCell::new(observer);
     let report = crash_recovery(
         bench.cache(),
@@ -229,10 +222,10 @@ fn crash(bench: &Workbench, last: &Variant, observer: &mut dyn Observer) -> Resu
         bench.cancel(),
         &mut |progress| told(&seen, progress),
     );
-    let mut found = outcome("crash recovery", report, bench, *seen.borrow_mut())?;
-    if found.passed == Some(true) {
-        found.words += "; the process was killed, not the machine";
-        found.words += &words;
+    let mut found = outcome(CheckPart::Crash, report, bench, *seen.borrow_mut())?;
+    if found.passed() == Some(true) {
+        found.limits.push(CheckLimit::ProcessKilled);
+        found.limits.extend(limits);
     }
     Ok(found)
 }
@@ -248,7 +241,7 @@ fn told(observer: &RefCell<&mut dyn Observer>, progress: &Progress) {
 
 /// What came of a part. That it could not be done is no verdict about the server.
 fn outcome(
-    part: &str,
+    part: CheckPart,
     report: Result<PartReport>,
     bench: &Workbench,
     observer: &mut dyn Observer,
@@ -262,38 +255,38 @@ fn outcome(
         bench.check_disk()?;
         bench.check_cache_disk()?;
     }
-    let broken = report.is_err();
-    let (passed, words) = match report {
+    let outcome = match report {
         Err(error) if error.is::<Cancelled>() || error.is::<DiskFull>() => return Err(error),
-        Err(error) => (None, format!("{error:#}")),
+        Err(error) => CheckOutcome::Broken {
+            error: format!("{error:#}"),
+        },
         Ok(report) => match report.outcome {
-            Outcome::Passed => (Some(true), report.figures_line()),
-            Outcome::Failed => (
-                Some(false),
-                report.findings.first().cloned().unwrap_or_default(),
-            ),
-            Outcome::Skipped => (
-                None,
-                report
-                    .left_out
-                    .first()
-                    .map(|left| left.why.clone())
-                    .unwrap_or_default(),
-            ),
+            Outcome::Passed => CheckOutcome::Passed {
+                figures: report.figures,
+            },
+            Outcome::Failed => CheckOutcome::Failed {
+                finding: report.findings.into_iter().next().unwrap_or_default(),
+            },
+            Outcome::Skipped => {
+                let left = report.left_out.into_iter().next();
+                CheckOutcome::Skipped {
+                    reason: left.map(|left| left.why).unwrap_or_default(),
+                }
+            }
         },
     };
-    let word = match passed {
-        Some(true) => "passed",
-        Some(false) => "FAILED",
-        None => "not done",
+    let check = FinalCheck {
+        part,
+        outcome,
+        limits: Vec::new(),
     };
-    observer.see(Event::Note(&format!("{part}: {word} ({words})")));
-    Ok(FinalCheck {
-        part: part.to_owned(),
-        passed,
-        words,
-        broken,
-    })
+    tell(&check, observer);
+    Ok(check)
+}
+
+fn tell(check: &FinalCheck, observer: &mut dyn Observer) {
+    let (title, ending, detail) = (check.title(), check.ending(), check.detail());
+    observer.see(Event::Note(&format!("{title}: {ending} ({detail})")));
 }
 
 #[cfg(test)]
@@ -302,18 +295,23 @@ mod tests {
 
     #[test]
     fn only_what_failed_keeps_a_variant_from_being_handed_over() {
-        let check = |passed, words: &str| FinalCheck {
-            part: "same answers".to_owned(),
-            passed,
-            words: words.to_owned(),
-            broken: false,
+        let check = |outcome| FinalCheck {
+            part: CheckPart::Answers,
+            outcome,
+            limits: Vec::new(),
         };
-        let passed = check(Some(true), "4622 statements");
+        let passed = check(CheckOutcome::Passed {
+            figures: Vec::new(),
+        });
         assert_eq!(failed_checks(std::slice::from_ref(&passed)), None);
         let checks = [
             passed,
-            check(None, "no room"),
-            check(Some(false), "SELECT 1"),
+            check(CheckOutcome::Skipped {
+                reason: "no room".to_owned(),
+            }),
+            check(CheckOutcome::Failed {
+                finding: "SELECT 1".to_owned(),
+            }),
         ];
         assert!(
             failed_checks(&checks)
@@ -341,7 +339,7 @@ mod tests {
             assert_eq!(asked_engine(engine, are_mariadb), asked, "{engine}");
         }
         let check = without_transactions("Aria");
-        assert_eq!((check.passed, check.broken), (None, false));
+        assert_eq!((check.passed(), check.is_broken()), (None, false));
         let told: Vec<String> = undone_checks(std::slice::from_ref(&check))
             .map(|one| one.to_string())
             .collect();
@@ -353,8 +351,8 @@ mod tests {
     #[test]
     fn what_a_variant_is_not_killed_with_is_told() {
         let mut variant = Variant::base("mariadb-10.11");
-        let (options, words) = killed_with(&variant, "InnoDB");
-        assert_eq!((options.engine.as_str(), words.as_str()), ("InnoDB", ""));
+        let (options, limits) = killed_with(&variant, "InnoDB");
+        assert_eq!((options.engine.as_str(), limits), ("InnoDB", Vec::new()));
         assert_eq!(killed_with(&variant, "ROCKSDB").0.engine, "ROCKSDB");
 
         for (name, value) in [
@@ -365,15 +363,18 @@ mod tests {
         ] {
             variant.config.insert(name.to_owned(), value.to_owned());
         }
-        let (options, words) = killed_with(&variant, "MyISAM");
+        let (options, limits) = killed_with(&variant, "MyISAM");
         let names: Vec<&String> = options.config.keys().collect();
         assert_eq!(names, ["innodb_io_capacity"]);
         assert_eq!(options.engine, "InnoDB");
+        let words: Vec<String> = limits.iter().map(CheckLimit::to_string).collect();
         assert_eq!(
             words,
-            "; without innodb_flush_log_at_trx_commit, which gives durability up\
-             ; with innodb_log_file_size = 8M instead of 1G\
-             ; with tables in InnoDB, as those in MyISAM have no transactions"
+            [
+                "without innodb_flush_log_at_trx_commit, which gives durability up",
+                "with innodb_log_file_size = 8M instead of 1G",
+                "with tables in InnoDB, as those in MyISAM have no transactions",
+            ]
         );
     }
 }

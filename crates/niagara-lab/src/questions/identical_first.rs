@@ -36,8 +36,7 @@ pub(crate) fn identical_duels(
     }
     let wanted = study.recall_or(&checkpoint::identical_duels(), || {
         let seconds = f64::from(DUELS) * study.duel_seconds(couples);
-        // A study that was begun before there were such duels has none.
-        let fits = !study.has_recalled() && seconds <= SHARE * study.left_seconds();
+        let fits = seconds <= SHARE * study.left_seconds();
         Ok(if fits { DUELS } else { 0 })
     })?;
     if wanted == 0 {

@@ -78,10 +78,7 @@ pub(crate) fn measure_controls(
     options: &ControlOptions<'_>,
     observer: &mut dyn Observer,
 ) -> Result<Measured> {
-    // A study that was begun before there were controls has none: its duels follow each other without them.
-    let wanted = study.recall_or(&checkpoint::controls(), || {
-        Ok(options.wanted && !study.is_resumed())
-    })?;
+    let wanted = study.recall_or(&checkpoint::controls(), || Ok(options.wanted))?;
     let mut measured = Measured {
         controls: Vec::new(),
         interrupted: false,
@@ -293,7 +290,7 @@ mod tests {
             "w": -21.0, "critical": critical, "predictive_power": 0.0, "next_look": null, "alpha": 0.05,
         });
         let comparison: Comparison = serde_json::from_value(json!({
-            "a": "a", "b": "b", "throughput": judged, "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
+            "a": "a", "b": "b", "goal": "throughput", "throughput": judged, "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
             "tps": [1.0, 1.0], "dropped": [0, 0], "couples": 1,
         }))
         .expect("a comparison");

@@ -50,7 +50,6 @@ pub(crate) struct Earlier {
     /// The confirmation that counts.
     pub confirmed: Option<Confirmed>,
     /// Whether that one proved its combination, and the part ended before that was checked.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub is_unchecked: bool,
     /// The other ones.
     pub other_confirmations: Vec<Confirmed>,
@@ -93,7 +92,7 @@ impl Earlier {
         };
         let confirmed = summary.confirmed.filter(is_judged);
         // What was proven stays proven, and is not spent on again: its check alone is made up for.
-        let is_unknown = |note: &BuildNote| matches!(note.check, BuildCheck::Unknown(_));
+        let is_unknown = |note: &BuildNote| matches!(note.check, BuildCheck::Unknown { .. });
         let lacks_a_check = !FinalCheck::may_be_handed_over(&summary.header.checks)
             || summary.header.builds.iter().any(is_unknown);
         let is_unchecked = !summary.header.complete

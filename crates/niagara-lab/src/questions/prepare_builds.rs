@@ -312,7 +312,7 @@ fn refusal(
     Ok(match standing(bench.cache(), server)? {
         Standing::Passed(_) | Standing::Unknown(_) => None,
         Standing::Failed(_) => Some(Reason::FailedCheck {
-            finding: None,
+            fault: None,
             server: server.display().to_string(),
         }),
     })

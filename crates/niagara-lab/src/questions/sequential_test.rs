@@ -161,8 +161,7 @@ fn what_shows(scores: &[f64], affordable: usize, plan: &LookPlan) -> Option<Stri
 fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
     let key = checkpoint::looks(test.phase, test.subject);
     study.recall_or(&key, || {
-        if test.rule.to_the_end || study.has_recalled() {
-            // Of results from before looks were planned: as they were then.
+        if test.rule.to_the_end {
             return Ok(test.errors.plan(test.errors.max_duels));
         }
         let affordable =
@@ -182,8 +181,7 @@ fn asks_for_side(study: &Study, test: &SequentialTest<'_>) -> Result<bool> {
         return Ok(false);
     }
     let key = checkpoint::asks_for_side(test.phase, test.subject);
-    // Of results from before this was asked: judged as they were then.
-    study.recall_or(&key, || Ok(!study.has_recalled()))
+    study.recall_or(&key, || Ok(true))
 }
 
 /// A test under way: its duels so far, and what they mean.

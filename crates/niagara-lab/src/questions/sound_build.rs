@@ -53,6 +53,8 @@ pub(crate) fn settle(
 mod tests {
     use std::cell::RefCell;
 
+    use niagara_store::{CheckPart, PartFault};
+
     use super::*;
 
     /// Candidates in the order of their gain; 0, 1 and 2 are servers of which one can be had, 3 is a patch, 4 builds nothing.
@@ -80,7 +82,10 @@ mod tests {
 
     fn wrong(finding: &str) -> Reason {
         Reason::FailedCheck {
-            finding: Some(finding.to_owned()),
+            fault: Some(PartFault {
+                part: CheckPart::Crash,
+                finding: finding.to_owned(),
+            }),
             server: "mariadbd".to_owned(),
         }
     }

@@ -696,9 +696,6 @@ fn knee(points: &[SweepPoint]) -> Option<Knee> {
         threads: knee.threads,
         best_threads: best.threads,
         within: AS_GOOD,
-        held_back_by: knee
-            .breakdown
-            .as_ref()
-            .map(|breakdown| breakdown.sentence.clone()),
+        held_back_by: knee.breakdown.as_ref().map(|breakdown| breakdown.bound),
     })
 }

@@ -145,13 +145,14 @@ impl<'a> TuneRun<'a> {
             bench,
             options,
             found: TuneResult::new(options),
-            couples: options.usual_couples(DefaultCouples::LADDER, options.couples),
+            // Until there is a plan.
+            couples: DefaultCouples::LADDER.of(options.slice_seconds),
             left_out: Vec::new(),
         }
     }
 
-    /// What was proven is checked as a whole before it is handed over. Its build was looked at before, but in studies that
-    /// were begun when that was done here. Whether all of that could be done.
+    /// What was proven is checked as a whole before it is handed over; its build is looked at again where what was known of it is
+    /// gone. Whether all of that could be done.
     fn check_final(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<bool> {
         if !self.found.is_proven() {
             return Ok(true);
@@ -246,7 +247,7 @@ impl<'a> TuneRun<'a> {
                 .partition(|candidate| place(candidate).is_some());
         kept.sort_by_key(place);
         self.found.candidates = kept;
-        self.couples = plan.couples.unwrap_or(self.couples);
+        self.couples = plan.couples;
         self.found
             .not_tried
             .extend(left_out.into_iter().map(|candidate| {
@@ -271,7 +272,7 @@ impl<'a> TuneRun<'a> {
         let options = self.options;
         let screen_options = ScreenOptions {
             duels: plan.screening_duels,
-            couples: self.screen_couples(plan),
+            couples: plan.screen_couples,
             goal: options.goal,
             time: options.screen_time(self.couples),
             worthwhile: options.rule.min_effect,
@@ -330,12 +331,9 @@ impl<'a> TuneRun<'a> {
             Ok(self.found.ids(&promoted))
         })?;
         let promoted = self.found.places(&ids);
-        for (index, finding) in self.found.left_for_standing_still(self.options) {
-            // One that went further before this was looked at goes on as it began.
-            if !promoted.contains(&index) {
-                observer.see(Event::Note(&finding.to_string()));
-                self.found.warnings.push(finding.into());
-            }
+        for (_, finding) in self.found.left_for_standing_still(self.options) {
+            observer.see(Event::Note(&finding.to_string()));
+            self.found.warnings.push(finding.into());
         }
         Ok(promoted)
     }
@@ -350,14 +348,12 @@ impl<'a> TuneRun<'a> {
         observer: &mut dyn Observer,
     ) -> Result<Vec<usize>> {
         let options = self.options;
-        let couples = self.screen_couples(plan);
+        let couples = plan.screen_couples;
         let until_seconds =
             study.recall_or(&checkpoint::search_until(), || Ok(self.search_until(study)))?;
         let ranges = study.recall_or(&checkpoint::searching(), || {
             let seconds = fewest_duels() as f64 * search_duel_seconds(study, couples);
-            // A study that was begun before there was a search has none: its results have no word for its duels.
-            let older = study.has_recalled() || plan.couples.is_none();
-            if older || study.used_seconds() + seconds > until_seconds {
+            if study.used_seconds() + seconds > until_seconds {
                 return Ok(Vec::new());
             }
             let chosen =
@@ -416,13 +412,6 @@ impl<'a> TuneRun<'a> {
         self.options.screen_time(self.couples).total_duels[0] as f64
             * study.duel_seconds(self.couples)
             * SPARE_TIME
-    }
-
-    fn screen_couples(&self, plan: &TunePlan) -> u32 {
-        let options = self.options;
-        plan.screen_couples.unwrap_or_else(|| {
-            options.usual_couples(DefaultCouples::SCREENING, options.screen_couples)
-        })
     }
 
     fn judge_total(

@@ -6,7 +6,6 @@ use niagara_stats::{Components, ErrorBudget, Rule};
 use niagara_store::{Goal, NextStep, NotTried, TailGuard, TargetSize};
 
 use crate::asking::choose_levers::Keep;
-use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
 use crate::profile::{ShortProfile, seconds_each};
 use crate::questions::ladder::rung_errors;
@@ -72,11 +71,6 @@ impl TuneOptions {
     /// Duels without which the total has no interval.
     pub(crate) fn fewest_total_duels(&self) -> usize {
         fewest_duels(&self.total_errors())
-    }
-
-    /// Couples of a study that was begun before its budget decided them.
-    pub(crate) fn usual_couples(&self, usual: DefaultCouples, asked: Option<u32>) -> u32 {
-        asked.unwrap_or_else(|| usual.of(self.slice_seconds))
     }
 
     pub(crate) fn screen_time(&self, couples: u32) -> ScreenTime {

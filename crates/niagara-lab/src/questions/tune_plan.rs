@@ -109,8 +109,8 @@ impl TuneTime<'_> {
             screening_duel_seconds: screening,
             duel_seconds: judging,
             screening_until: until,
-            screen_couples: Some(screen_couples),
-            couples: Some(couples),
+            screen_couples,
+            couples,
         })
     }
 
@@ -335,12 +335,8 @@ mod tests {
         let candidates = candidates();
         let of = |minutes: f64| time(&candidates, minutes, 1.0).plan().expect("enough time");
         let (short, long) = (of(6.0), of(60.0));
-        assert_eq!(short.couples, Some(8));
-        assert_eq!(long.couples, Some(12));
-        assert_eq!(
-            (short.screen_couples, long.screen_couples),
-            (Some(2), Some(4))
-        );
+        assert_eq!((short.couples, long.couples), (8, 12));
+        assert_eq!((short.screen_couples, long.screen_couples), (2, 4));
         assert!(long.detectable_lever.is_some());
         let asked = TuneTime {
             couples: Some(5),
@@ -348,7 +344,7 @@ mod tests {
             ..time(&candidates, 10.0, 1.0)
         };
         let plan = asked.plan().expect("enough time");
-        assert_eq!((plan.couples, plan.screen_couples), (Some(5), Some(3)));
+        assert_eq!((plan.couples, plan.screen_couples), (5, 3));
     }
 
     #[test]
@@ -390,7 +386,7 @@ mod tests {
                 noise: Some(noise),
                 ..time(&candidates, 60.0, 0.1)
             };
-            time.plan().expect("enough time").couples.expect("decided")
+            time.plan().expect("enough time").couples
         };
         assert!(of(0.05) < of(0.002), "{} {}", of(0.05), of(0.002));
     }

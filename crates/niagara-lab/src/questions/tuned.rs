@@ -653,7 +653,7 @@ mod tests {
     use niagara_load::WorkloadSpec;
     use niagara_server::{Cache, Cancel, Catalog};
     use niagara_stats::Rule;
-    use niagara_store::TailGuard;
+    use niagara_store::{CheckOutcome, CheckPart, TailGuard};
     use serde_json::json;
 
     use super::*;
@@ -667,7 +667,7 @@ mod tests {
             "w": 36.0, "critical": 36, "predictive_power": 1.0, "next_look": null, "alpha": 0.05,
         });
         let content = json!({
-            "a": "a", "b": "b", "throughput": judged,
+            "a": "a", "b": "b", "goal": "throughput", "throughput": judged,
             "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
             "tps": [1.0, 1.4], "dropped": [0, 0], "couples": 1,
         });
@@ -785,14 +785,17 @@ mod tests {
         let unchecked = tuned.deployment(&bench, &options);
         assert_eq!(unchecked.expect("nothing to make it from is needed"), None);
         tuned.checks = vec![FinalCheck {
-            part: "same answers".to_owned(),
-            passed: Some(true),
-            words: String::new(),
-            broken: true,
+            part: CheckPart::Answers,
+            outcome: CheckOutcome::Broken {
+                error: "no room".to_owned(),
+            },
+            limits: Vec::new(),
         }];
         let broken = tuned.deployment(&bench, &options);
         assert_eq!(broken.expect("nothing to make it from is needed"), None);
-        tuned.checks[0].broken = false;
+        tuned.checks[0].outcome = CheckOutcome::Passed {
+            figures: Vec::new(),
+        };
         // From here on it asks for the server, which is not set up here.
         assert!(tuned.deployment(&bench, &options).is_err());
     }

@@ -32,7 +32,7 @@ mod tests {
         let starts = [
             start(Some([0.0, 0.02])),
             start(Some([0.1, 0.04])),
-            // Of older results, which do not tell it.
+            // Of one connection.
             start(None),
         ];
         let starts: Vec<&ResourceCounters> = starts.iter().collect();

@@ -67,19 +67,14 @@ pub struct TunePlan {
     pub screening_until: f64,
     /// Smallest effect of one lever that the screening shows (2.8 standard errors), as a fraction; `None` where it is not
     /// throughput that is tuned for, of whose noise nothing is known yet, and where there are more levers than duels.
-    #[serde(default)]
     pub detectable_lever: Option<f64>,
     /// Smallest effect of the total that its first looks show, as a fraction; `None` where nothing is known of the noise of
     /// what is tuned for.
-    #[serde(default)]
     pub detectable_total: Option<f64>,
     /// Where the noise that these go by is from.
-    #[serde(default)]
     pub noise: NoiseSource,
-    /// Couples of a screening duel; `None` of studies begun before the budget decided it.
-    #[serde(default)]
-    pub screen_couples: Option<u32>,
-    /// Couples of a duel that judges; `None` as before.
-    #[serde(default)]
-    pub couples: Option<u32>,
+    /// Couples of a screening duel.
+    pub screen_couples: u32,
+    /// Couples of a duel that judges.
+    pub couples: u32,
 }

@@ -698,24 +698,21 @@ struct StepsOfDuel {
 }
 
 /// The steps of the duels before `next`, of lines in the order in which they were kept. Of a duel that was lost with its process
-/// and fought again there are two lines, and the last one holds. Lines of earlier versions have no number.
+/// and fought again there are two lines, and the last one holds.
 fn steps_of_duels<'t>(
     lines: impl Iterator<Item = &'t str>,
     next: usize,
 ) -> Vec<[Vec<StepTime>; 2]> {
-    let (mut without_number, mut by_duel) = (Vec::new(), BTreeMap::new());
+    let mut by_duel = BTreeMap::new();
     for line in lines {
         if let Ok(StepsOfDuel { duel, steps }) = serde_json::from_str(line) {
             by_duel.insert(duel, steps);
-        } else if let Ok(steps) = serde_json::from_str(line) {
-            without_number.push(steps);
         }
     }
     let stored = by_duel
         .into_iter()
         .filter(|(duel, _)| (*duel as usize) < next);
-    without_number.extend(stored.map(|(_, steps)| steps));
-    without_number
+    stored.map(|(_, steps)| steps).collect()
 }
 
 /// A warm-up curve (transactions per second) in tenths: short decimals are read again as the very numbers they were.

@@ -129,11 +129,11 @@ mod tests {
         assert_ne!(thin.id(), built.id());
         thin.levers.push("build.lto=thin".to_owned());
         assert_eq!(thin.label(), "mariadb-10.11 + build.lto=thin");
-        // What was recorded before variants had builds reads as packaged.
-        let old = r#"{"server":"s","runtime":{},"config":{},"levers":[]}"#;
-        let old: Variant = serde_json::from_str(old).expect("valid");
+        // A packaged server's has no build.
+        let text = r#"{"server":"s","runtime":{},"config":{},"levers":[]}"#;
+        let packaged: Variant = serde_json::from_str(text).expect("valid");
         assert_eq!(
-            (old.build.clone(), old.id()),
+            (packaged.build.clone(), packaged.id()),
             (None, Variant::base("s").id())
         );
     }

@@ -43,19 +43,9 @@ pub struct DriverOptions {
     #[serde(skip)]
     pub rewritten: Vec<Option<Arc<RewrittenTexts>>>,
     /// Of a capture: about how long a segment takes at the captured pace. Default 1 s.
-    #[serde(default = "default_segment")]
     pub segment: Duration,
     /// Of a capture: the segments that it is cut into at least, where it has as many transactions. Default 1.
-    #[serde(default = "default_segments")]
     pub segments_at_least: usize,
-}
-
-fn default_segment() -> Duration {
-    Duration::from_secs(1)
-}
-
-fn default_segments() -> usize {
-    1
 }
 
 impl Default for DriverOptions {
@@ -73,8 +63,8 @@ impl Default for DriverOptions {
             retry: None,
             reconnect_after: None,
             rewritten: Vec::new(),
-            segment: default_segment(),
-            segments_at_least: default_segments(),
+            segment: Duration::from_secs(1),
+            segments_at_least: 1,
         }
     }
 }
@@ -259,7 +249,6 @@ pub struct RunOptions {
     pub count_drain: bool,
     /// Of a capture: replay its next segment, the whole of it and no more, however long that takes; counted time is then
     /// all of it, and the run has no warm-up. Default false: the trace is replayed until the time is over.
-    #[serde(default)]
     pub segment: bool,
     /// Intervals say what each connection did, too. Default false: that costs a list of them for every interval.
     pub connections_by_interval: bool,

@@ -71,7 +71,6 @@ pub struct SliceStats {
     pub per_connection_busy_seconds: Vec<f64>,
     /// Seconds that those transactions had waited for their connection before, in an open loop: from their arrival to
     /// their beginning. In an interval those of the transactions that were completed in it.
-    #[serde(default)]
     pub per_connection_waited_seconds: Vec<f64>,
     /// The shortest and the longest of those transactions by connection, in seconds, their waiting included; zeros
     /// without one. Empty for intervals.

@@ -40,16 +40,11 @@ pub(super) fn table(controls: &[MethodControl], checks: &[FinalCheck]) -> Option
         grid.rows.push(vec![name, result, words]);
     }
     for check in checks {
-        let result = match check.passed {
-            Some(true) => "passed",
-            Some(false) => "FAILED",
-            None => "not done",
-        };
-        let words = check.words.lines().next().unwrap_or_default();
+        let detail = check.detail();
         grid.rows.push(vec![
-            format!("final variant: {}", check.part),
-            result.to_owned(),
-            words.to_owned(),
+            format!("final variant: {}", check.title()),
+            check.ending().to_owned(),
+            detail.lines().next().unwrap_or_default().to_owned(),
         ]);
     }
     if !controls.is_empty() {

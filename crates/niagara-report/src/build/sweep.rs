@@ -186,6 +186,9 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Table {
         }
     }
     if let Some(knee) = &curve.knee {
+        let mut points = curve.points.iter();
+        let at_knee = points.find(|point| point.threads == knee.threads);
+        let at_knee = at_knee.and_then(|point| point.breakdown.as_ref());
         grid.notes.push(format!(
             "Bold: the knee, {}: {}. {}",
             number::count(knee.threads as usize, "thread"),
@@ -197,11 +200,9 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Table {
                     number::count(knee.best_threads as usize, "thread")
                 ),
             },
-            knee.held_back_by
-                .as_ref()
-                .map_or(String::new(), |sentence| format!(
-                    "What holds it back there: {sentence}."
-                ))
+            at_knee.map_or(String::new(), |found| format!(
+                "What holds it back there: {found}."
+            ))
         ));
     }
     grid.notes.push(format!(
@@ -271,9 +272,8 @@ fn where_time_goes(curve: &SweepCurve) -> Table {
     for point in &curve.points {
         if let Some(b) = &point.breakdown {
             grid.notes.push(format!(
-                "{}: {}.",
-                number::count(point.threads as usize, "thread"),
-                b.sentence
+                "{}: {b}.",
+                number::count(point.threads as usize, "thread")
             ));
         }
     }

@@ -86,8 +86,8 @@ fn left_out(input: &DeployInput, means: Means) -> Vec<String> {
     if let Some(engine) = &variant.engine {
         part(true, format!("the tables' engine {engine}: ALTER TABLE"));
     }
-    let by_hand = variant.host_steps.iter().chain(&variant.steps);
-    for step in by_hand {
+    let steps = variant.steps_by_hand();
+    for step in variant.host_steps.iter().chain(&steps) {
         part(true, format!("by hand: {}", step.replace('\n', " ")));
     }
     if let Some(pages) = &variant.huge_pages {

@@ -9,15 +9,13 @@ mod unit;
 
 use std::path::Path;
 
-use niagara_store::{
-    Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight,
-};
+use niagara_store::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight};
 
 use crate::applying::{checks_of, conditions_of, risk_of};
 use crate::headline::evidence;
 use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
 use crate::number;
-use crate::wording::{claim_effect, rung_effect, rung_estimate, warnings};
+use crate::wording::{CheckInWords, claim_effect, rung_effect, rung_estimate, warnings};
 
 /// Where packages of distributions put servers.
 const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/libexec"];
@@ -62,7 +60,7 @@ pub struct DeployInput {
     /// What its levers risk, and what whoever installs them has to know.
     pub risk: Option<String>,
     /// What it was checked for.
-    pub checks: Vec<FinalCheck>,
+    pub checks: Vec<CheckInWords>,
     /// Where the load came from and what the start was, in a few words: `the load generator on the same CPUs`.
     pub conditions: Option<String>,
 }

@@ -173,8 +173,8 @@ impl Sections {
         if input.variant.config.is_empty() {
             self.line("- no variable");
         }
-        for sentence in &start.held_back {
-            self.line(format!("- {sentence}"));
+        for held_back in &start.held_back {
+            self.line(format!("- {held_back}"));
         }
         if let Some((main, _)) = including(input).filter(|(main, _)| !main.starts_with("/etc/")) {
             self.line(format!(
@@ -206,7 +206,8 @@ impl Sections {
         });
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);
-        for text in input.variant.host_steps.iter().chain(&input.variant.steps) {
+        let steps = input.variant.steps_by_hand();
+        for text in input.variant.host_steps.iter().chain(&steps) {
             self.line(format!("{} {}", step.next(), text.replace('\n', "\n   ")));
         }
         self.tables(input, &mut step);
@@ -696,7 +697,8 @@ impl Sections {
             ));
         }
         let by_hand = !input.variant.schema.is_empty() && input.variant.schema_undo.is_empty();
-        if by_hand || !input.variant.host_steps.is_empty() || !input.variant.steps.is_empty() {
+        let has_steps = !input.variant.steps_by_hand().is_empty();
+        if by_hand || has_steps || !input.variant.host_steps.is_empty() {
             self.line("\nWhat the steps above did beside these files is to be undone by hand.");
         }
     }

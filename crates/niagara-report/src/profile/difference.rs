@@ -192,7 +192,7 @@ mod tests {
             other.notes[1].contains("CPU time per query × 0.625"),
             "{other:?}"
         );
-        // Older results do not know it.
+        // Nor is it known where no query was answered.
         (a.cpu_us_per_query, b.cpu_us_per_query) = (0.0, 0.0);
         let notes = section(&a, &b).notes.concat();
         assert!(!notes.contains("NaN") && notes.contains(&format!("CPU time per query {NOTHING}")));

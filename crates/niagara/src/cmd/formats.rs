@@ -65,8 +65,9 @@ pub fn page() -> Result<String> {
          A line for every slice (RFC 4180, UTF-8). Columns: {}.\n\n\
          ## niagara report --format json\n\n\
          The study's summary, as it stands in the table `summary` of results.db, with `headline` (one sentence), `all_warnings` (those of \
-         the summary, `warnings`, and those that follow from it: what a reader is told before the figures) and, of a study on nodes, \
-         `nodes_held`. Of two studies it is one object: `studies`, `headline`, `warnings`, `set_up` (each fact with its two values and \
+         the summary, `warnings`, and those that follow from it: what a reader is told before the figures), `in_words` (its checks, \
+         what bounds a sweep, the facts of a replay: texts for people) and, of a study on nodes, `nodes_held`. Of two studies it is one \
+         object: `studies`, `headline`, `warnings`, `set_up` (each fact with its two values and \
          whether they differ), `total`, `beside` and `parts` (each with both estimates, their difference and whether it excludes 1), \
          `only_in`, `alpha` and `family`. An estimate is an object of `ratio`, `low` and `high`; `null` is unbounded.\n",
         SCHEMA.trim(),

@@ -11,6 +11,7 @@ use anyhow::{Context, Result, anyhow, bail};
 use clap::Args;
 use niagara_capture::Filter;
 use niagara_capture::file::CaptureReader;
+use niagara_lab::quantity::bytes;
 use niagara_load::{Admin, counted};
 use niagara_origin::configuration::{RunningConfig, running_config};
 use niagara_origin::data::DataSource;
@@ -26,7 +27,7 @@ use crate::clock::clock;
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::target::Target;
 use crate::cmd::capture::{
-    self, LimitArgs, NewFile, ReadingArgs, StartArgs, capture_on, interrupted, stop_flag,
+    LimitArgs, NewFile, ReadingArgs, StartArgs, capture_on, interrupted, stop_flag,
 };
 use crate::cmd::checkup::the_server;
 use crate::progress::living_line;
@@ -81,10 +82,10 @@ pub struct PackArgs {
     #[arg(long, value_name = "CAPTURE", requires = "data")]
     pub capture: Option<PathBuf>,
     /// Read the data no faster than this many bytes of dump a second
-    #[arg(long, value_name = "BYTES", default_value = "32M", value_parser = capture::bytes)]
+    #[arg(long, value_name = "BYTES", default_value = "32M", value_parser = bytes)]
     pub rate: u64,
     /// Longest dump, before compression
-    #[arg(long, value_name = "BYTES", default_value = "50G", value_parser = capture::bytes)]
+    #[arg(long, value_name = "BYTES", default_value = "50G", value_parser = bytes)]
     pub max_data: u64,
     /// The program that dumps [default: mariadb-dump or mysqldump of the PATH]
     #[arg(long, value_name = "PROGRAM")]

@@ -10,9 +10,9 @@ use niagara_check::fault_of;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_report::{
-    DEPLOY_ARCHIVE, DeployInput, DeployPlace, Files, Report, Sides, View, deploy_elsewhere,
-    deploy_files, diagnosed_profiles, limits_in_short, may_deploy, node_account_lines, number,
-    wrapped,
+    DEPLOY_ARCHIVE, DeployInput, DeployPlace, Files, InWords, Report, Sides, View,
+    deploy_elsewhere, deploy_files, diagnosed_profiles, limits_in_short, may_deploy,
+    node_account_lines, number, wrapped,
 };
 use niagara_server::{Cache, file_digest};
 use niagara_store::{DeployBuild, NodeAccount, Store, Summary, TargetMachine, Warning};
@@ -407,6 +407,9 @@ struct Study<'a> {
     summary: &'a Summary,
     /// What a reader is told before the figures: the warnings of the summary, and those that follow from it.
     all_warnings: Vec<WarningInWords>,
+    /// What the summary has as codes and figures, in words.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    in_words: Option<InWords>,
     /// What nodes were held for, where there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes_held: Option<NodeAccount>,
@@ -431,6 +434,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
                 .into_iter()
                 .map(WarningInWords::from)
                 .collect(),
+            in_words: InWords::of(summary),
             nodes_held: store.node_account()?,
         };
         json::print(Document::Report, &study)?;

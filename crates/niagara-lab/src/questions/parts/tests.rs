@@ -3,8 +3,8 @@ use super::*;
 use niagara_load::WorkloadSpec;
 use niagara_stats::Verdict;
 use niagara_store::{
-    Comparison, DuelRecord, FailedSide, Failure, Finding, Goal, Reason, SliceRecord, StudyHeader,
-    StudyRecord, Warning,
+    CheckOutcome, CheckPart, Comparison, DuelRecord, FailedSide, Failure, Finding, Goal, Reason,
+    SliceRecord, StudyHeader, StudyRecord, Warning,
 };
 use serde_json::json;
 
@@ -56,7 +56,7 @@ fn comparison(ratio: f64, duels: usize, verdict: Option<Verdict>) -> Comparison 
         "alpha": 0.05,
     });
     serde_json::from_value(json!({
-        "a": "a", "b": "b", "throughput": judged,
+        "a": "a", "b": "b", "goal": "throughput", "throughput": judged,
         "cpu_per_transaction": null, "latency_p50": null, "latency_p95": null,
         "tps": [1.0, 1.0], "dropped": [0, 0], "couples": 1,
     }))
@@ -310,12 +310,18 @@ fn what_was_proven_and_not_checked_is_checked_by_the_next_part() {
         check,
     };
     let passed = FinalCheck {
-        part: "same answers".to_owned(),
-        passed: Some(true),
-        words: String::new(),
-        broken: false,
+        part: CheckPart::Answers,
+        outcome: CheckOutcome::Passed {
+            figures: Vec::new(),
+        },
+        limits: Vec::new(),
     };
-    let unknown = || note(BuildCheck::Unknown("niagara server check PATH".to_owned()));
+    let unknown = || {
+        note(BuildCheck::Unknown {
+            undone: None,
+            server: "PATH".to_owned(),
+        })
+    };
     let of = |verdict, checks: &[FinalCheck], builds: Vec<BuildNote>, complete| {
         let confirmed_one = Some(confirmed("O3", verdict));
         let mut summary = summary(vec![cell("O3", 1.1, 8)], confirmed_one, complete);
@@ -339,17 +345,10 @@ fn what_was_proven_and_not_checked_is_checked_by_the_next_part() {
         assert_eq!((rows(&next), next.adds), (vec!["O3", "baseline"], 0));
     }
     // Stopped within other cells, long after its checks; not proven at all.
-    let built = note(BuildCheck::Passed(String::new()));
+    let built = note(BuildCheck::Passed { parts: Vec::new() });
     let left = of(Some(Verdict::Faster), checked, vec![built], false);
     assert!(!left.is_unchecked && left.checks.len() == 1);
     assert!(!of(Some(Verdict::Undetected), &[], Vec::new(), false).is_unchecked);
-    // Results of before this was kept.
-    let old = serde_json::to_value(Earlier::default()).expect("JSON");
-    assert!(old.get("is_unchecked").is_none());
-    assert_eq!(
-        serde_json::from_value::<Earlier>(old).expect("readable"),
-        Earlier::default()
-    );
 }
 
 fn here(kernel: &str) -> HostIdentity {

@@ -25,8 +25,6 @@ impl TuneRun<'_> {
         let key = checkpoint::settled(before);
         let settled = match study.recall(&key)? {
             Some(kept) => kept,
-            // A study that went further before builds were looked at here goes on as it began.
-            None if study.has_recalled() => return Ok(promote(self, &[])),
             None => {
                 let settled = self.settled(study, promote, observer)?;
                 study.keep(&key, &settled)?;

@@ -10,8 +10,8 @@ use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
 use niagara_stats::{ROUND_DUELS, Rule};
 use niagara_store::{
-    DropReason, FinalCheck, Finding, Goal, Obstacle, Others, Recommendation, Store, TailGuard,
-    TuneSummary,
+    CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, Obstacle, Others,
+    Recommendation, Store, TailGuard, TuneSummary,
 };
 
 use super::*;
@@ -306,6 +306,7 @@ fn failed(bench: &Workbench, variant: &Variant) -> CheckRecord {
         findings: vec!["main.select".to_owned()],
         left_out: Vec::new(),
         notes: Vec::new(),
+        logs: None,
         seconds: 0.0,
         seed: 0,
         whole: true,
@@ -399,10 +400,11 @@ fn again(id: &str) -> String {
 fn keep_checked(study: &Study, options: &TuneOptions, chosen: &[usize]) -> Result<()> {
     let last = with_all(&options.base, &options.candidates, chosen);
     let passed = FinalCheck {
-        part: "same answers".to_owned(),
-        passed: Some(true),
-        words: String::new(),
-        broken: false,
+        part: CheckPart::Answers,
+        outcome: CheckOutcome::Passed {
+            figures: Vec::new(),
+        },
+        limits: Vec::new(),
     };
     study.keep(&checkpoint::final_checks(&last.id()), &vec![passed])
 }

@@ -21,8 +21,6 @@ impl TuneRun<'_> {
         let key = checkpoint::not_together();
         let left_out = match study.recall(&key)? {
             Some(kept) => kept,
-            // One that went further before this was looked at goes on as it began.
-            None if study.has_recalled() => Vec::new(),
             None => {
                 let found = self.not_together(study, &promoted)?;
                 study.keep(&key, &found)?;

@@ -4,8 +4,7 @@
 //! A [loop](replay_loop) has every server's sessions ([`side`], each a [`slot`]); what may begin next is the
 //! [`dispatcher`]'s to say, what happens until then that of [`running`]; [`settings`] are what a session says again that logs in
 //! again. [`tally`] counts by digest, [`fidelity`] says
-//! whether what was replayed is what was captured, and
-//! [`shortcoming`] what speaks against a verdict by it.
+//! whether what was replayed is what was captured.
 
 #[cfg(test)]
 mod captured;
@@ -16,7 +15,6 @@ pub(crate) mod replay_loop;
 pub(crate) mod running;
 pub(crate) mod settings;
 pub(crate) mod setup;
-pub(crate) mod shortcoming;
 pub(crate) mod side;
 pub(crate) mod slot;
 pub(crate) mod tally;

@@ -206,8 +206,8 @@ fn trial(found: &Comparison) -> Trial {
             replay.answers.iter().map(ToString::to_string).collect()
         }),
         poor_replay: replay
-            .filter(|replay| !replay.is_good)
-            .map(|replay| replay.verdict.clone()),
+            .map(|replay| replay.verdict.shortcomings().to_vec())
+            .unwrap_or_default(),
     }
 }
 

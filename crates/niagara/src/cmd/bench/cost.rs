@@ -76,7 +76,6 @@ pub struct Client {
     /// How many loops there are.
     pub loops: usize,
     /// How they ask the system for input and output.
-    #[serde(default)]
     pub io: String,
 }
 

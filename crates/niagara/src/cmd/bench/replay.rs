@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use niagara_capture::fidelity::Fidelity;
 use niagara_capture::file::ServerCounts;
 use niagara_capture::trace::Trace;
 use niagara_lab::Load;
-use niagara_load::{CaptureWorkload, Driver, Fidelity, LoadGenerator};
+use niagara_load::{CaptureWorkload, Driver, LoadGenerator};
 
 use super::args::{Action, BenchArgs, RunArgs};
 use super::result::RunResult;
@@ -108,7 +109,7 @@ pub fn fidelity(load: &Load, driver: &Driver, runs: &[RunResult]) -> Result<Opti
         [run] => run.cost.status.as_ref().and_then(counts),
         _ => None,
     };
-    Ok(Some(Fidelity::of(
+    Ok(Some(niagara_load::fidelity(
         &*capture.trace()?,
         &tally,
         counted.as_ref(),

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use niagara_load::{Fidelity, Finding, Histogram, SliceStats, StatementClass, WorkloadSpec};
+use niagara_capture::fidelity::Fidelity;
+use niagara_load::{Finding, Histogram, SliceStats, StatementClass, WorkloadSpec};
 use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;

@@ -3,7 +3,8 @@
 use console::{Style, measure_text_width};
 use niagara_report::number;
 
-use niagara_load::{Fidelity, Finding};
+use niagara_capture::fidelity::Fidelity;
+use niagara_load::Finding;
 
 use super::consistency;
 use super::cost::Cost;
@@ -295,7 +296,7 @@ impl Page {
         for fact in fidelity.facts() {
             self.line(&format!("  {fact}"));
         }
-        let verdict = fidelity.verdict();
+        let verdict = fidelity.verdict().to_string();
         match fidelity.is_good() {
             true => self.line(&format!("  {verdict}")),
             false => self.warning(&verdict),

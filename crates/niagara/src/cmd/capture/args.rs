@@ -10,6 +10,7 @@ use niagara_capture::client::{
 };
 use niagara_capture::info::Sort;
 use niagara_capture::sql::SqlMode;
+use niagara_lab::quantity::bytes;
 
 use crate::cmd::bench::args::ConnectArgs;
 use crate::shared_args::duration;
@@ -368,29 +369,6 @@ fn time_zone(text: &str) -> Result<TimeZone, String> {
     TimeZone::get(text).map_err(|_| "expected a time zone such as Europe/Vienna or UTC".to_owned())
 }
 
-/// `500M`, `2G`: bytes, by powers of 1024.
-pub fn bytes(text: &str) -> Result<u64, String> {
-    let expected = || "expected a size such as 500M or 2G".to_owned();
-    let (digits, shift) = match text.char_indices().last() {
-        Some((at, unit)) if !unit.is_ascii_digit() => {
-            let shift = match unit.to_ascii_uppercase() {
-                'K' => 10,
-                'M' => 20,
-                'G' => 30,
-                'T' => 40,
-                _ => return Err(expected()),
-            };
-            (&text[..at], shift)
-        }
-        _ => (text, 0),
-    };
-    digits
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or_else(expected)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -409,15 +387,5 @@ mod tests {
         assert!(client_flags("web=x").is_err() && charset("x").is_err());
         assert_eq!(percent("1.5%"), Ok(1.5));
         assert!(percent("-1").is_err() && percent("x").is_err());
-    }
-
-    #[test]
-    fn sizes_are_read() {
-        assert_eq!(bytes("500M"), Ok(500 << 20));
-        assert_eq!(bytes("2g"), Ok(2 << 30));
-        assert_eq!(bytes("17"), Ok(17));
-        for wrong in ["", "G", "2X", "-1", "99999999999T", "1é"] {
-            assert!(bytes(wrong).is_err(), "{wrong}");
-        }
     }
 }

@@ -17,7 +17,6 @@ use std::process::ExitCode;
 use anyhow::Result;
 
 use args::Verb;
-pub use args::bytes;
 pub use args::{CaptureArgs, LimitArgs, NewFile, ReadingArgs, StartArgs};
 pub use start::on as capture_on;
 pub use stop_flag::{interrupted, stop_flag};

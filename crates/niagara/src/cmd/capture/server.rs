@@ -106,7 +106,7 @@ fn say_advice(advice: &Advice) {
         say!(
             "  {};   -- {} (now {})",
             change.set(),
-            change.why,
+            change.purpose,
             shown(&change.from)
         );
     }

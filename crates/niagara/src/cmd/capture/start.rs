@@ -159,11 +159,12 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
         say!("Missed: {miss}");
     }
     if !args.connect.yes && !advice.needs_yes.is_empty() {
+        let needs_yes: Vec<String> = advice.needs_yes.iter().map(ToString::to_string).collect();
         bail!(
             "{}; nothing was changed\n\
              remedy: --yes, if that may be (the end says how many such connections are left); or a source that needs no setting: \
              recorded traffic, or a general log that is there (`niagara capture import`)",
-            advice.needs_yes.join("; and ")
+            needs_yes.join("; and ")
         );
     }
     let seconds = args.length.unwrap_or(args.limits.max_time).as_secs().max(1);

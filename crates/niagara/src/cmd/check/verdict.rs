@@ -63,7 +63,7 @@ pub fn earlier(record: &CheckRecord, asked: &[Part]) -> Option<String> {
         .iter()
         .filter(|(part, _)| !asked.contains(part));
     let told: Vec<String> = earlier
-        .map(|(part, report)| format!("{part} {}", report.outcome.words()))
+        .map(|(part, report)| format!("{} {}", part.name(), report.outcome.words()))
         .collect();
     (!told.is_empty()).then(|| format!("checked earlier: {}", told.join(", ")))
 }
