@@ -42,6 +42,8 @@ pub enum Reason {
         /// `durability`, `security` or `system`.
         risk: String,
     },
+    /// It would take priority or memory from a live server of the same host.
+    SharedHost,
     /// The application runs on another host than the server.
     RemoteApplication,
     /// The application connects through the Unix socket already.

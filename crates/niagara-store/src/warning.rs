@@ -308,6 +308,15 @@ pub enum Finding {
         /// Its name.
         host: String,
     },
+    /// The study shared its host with a live server.
+    SharedHost {
+        /// CPUs that it kept to.
+        cpus: usize,
+        /// CPUs of the host.
+        of: usize,
+        /// Bytes of memory that it kept to.
+        memory: u64,
+    },
     /// The load generator limited a side.
     GeneratorLimits {
         /// The sides.
@@ -499,6 +508,7 @@ impl Finding {
             } => Weight::Void,
             Self::NegativeControlMoved { .. }
             | Self::PositiveControlUnseen { .. }
+            | Self::SharedHost { .. }
             | Self::GeneratorLimits { .. }
             | Self::BehindTheRate { .. }
             | Self::DroppedOneSide { .. }

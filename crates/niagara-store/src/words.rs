@@ -225,6 +225,7 @@ impl Reason {
             Self::NotRequested => "left out on request",
             Self::OnlyByName { .. } => "tried only when asked for by name",
             Self::RiskNotAllowed { .. } => "riskier than allowed",
+            Self::SharedHost => "takes from the live server of this host",
             Self::RemoteApplication => "the application runs on another host",
             Self::ApplicationOnSocket => "the application uses the Unix socket already",
             Self::NotForServer { .. }
@@ -300,6 +301,9 @@ impl Display for Detail<'_> {
             }
             Reason::RiskNotAllowed { risk } => {
                 write!(f, "risk {risk}: not tried without --allow {risk}")
+            }
+            Reason::SharedHost => {
+                f.write_str("it takes priority or memory from the live server of this host")
             }
             Reason::RemoteApplication => f.write_str("the application runs on another host"),
             Reason::ApplicationOnSocket => {
@@ -866,6 +870,12 @@ impl Display for Finding {
             Self::RemoteLoad { host } => write!(
                 f,
                 "the load comes from {host}: what else uses the CPUs of that host is not observed"
+            ),
+            Self::SharedHost { cpus, of, memory } => write!(
+                f,
+                "measured next to a live server, on {cpus} of {of} CPUs and with {} MB of memory: its load and the caches that both \
+                 share are in the figures; measure on another machine what has to be sure",
+                memory >> 20
             ),
             Self::GeneratorLimits { sides } => {
                 let sides = sides.iter().map(|one| {

@@ -7,6 +7,7 @@
 #[macro_use]
 mod say;
 
+mod agreement;
 mod announcement;
 mod args;
 mod client;
@@ -26,6 +27,7 @@ mod origin;
 mod pack;
 mod progress;
 mod shared_args;
+mod shared_host;
 mod steps;
 mod whole_file;
 

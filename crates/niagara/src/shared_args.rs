@@ -51,9 +51,9 @@ pub struct DuelArgs {
 #[derive(Debug, Clone, Default, Args)]
 #[command(next_help_heading = "Your own server (docs/own-server.md)")]
 pub struct OriginArgs {
-    /// Take traffic, data, configuration and machine from this pack (`niagara pack`)
+    /// Take traffic, data, settings and machine from a pack
     ///
-    /// Other options have the last word. It is unpacked into the cache once.
+    /// `niagara pack` makes it. Other options have the last word. It is unpacked into the cache once.
     #[arg(long, value_name = "PACK")]
     pub pack: Option<PathBuf>,
     /// The configuration of an adopted pack.

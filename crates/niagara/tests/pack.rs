@@ -243,6 +243,7 @@ fn packed_by_hand(existing: &Existing) {
         read(capture)
     );
     assert_eq!(std::fs::read(again.data()).expect("readable"), read(data));
+    packed_folder(existing, capture);
 
     let backup = folder.join("backup");
     std::fs::create_dir(&backup).expect("a folder");
@@ -259,6 +260,57 @@ fn packed_by_hand(existing: &Existing) {
         stderr.contains("--prepare") && !stderr.contains("traffic:"),
         "{stderr}"
     );
+}
+
+/// The data directory of a server that was stopped is packed whole, and the capture's statements find their rows in it.
+fn packed_folder(existing: &Existing, capture: &str) {
+    let cold = Existing::start("mariadb-10.11", &[]);
+    shop(&cold);
+    let Existing { server, place } = cold;
+    server.stop().expect("stopped");
+    let data = place.folder.path().join("data");
+    let words = ["--schema", "shop", "--yes", "-o", "folder.niagara"];
+    let mut packing = pack(existing, &words);
+    packing
+        .arg("--data")
+        .arg(&data)
+        .args(["--capture", capture]);
+    let (code, stdout, stderr) = run(&mut packing);
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    assert!(stderr.contains("password hashes"), "{stderr}");
+
+    let folder = existing.place.folder.path();
+    let cache = Cache::at(&folder.join("unpacked")).expect("a cache");
+    let unpacked = unpack(&folder.join("folder.niagara"), &cache, &mut |_| {}).expect("unpacked");
+    let table = "shop/orders.ibd";
+    assert_eq!(
+        std::fs::read(unpacked.data().join(table)).expect("readable"),
+        std::fs::read(data.join(table)).expect("readable")
+    );
+    // Nothing but the pack is needed.
+    drop(place);
+    let of_folder = replay(&existing.place, "folder.niagara");
+    assert!(of_folder["replayed"].as_u64() > Some(0), "{of_folder}");
+    let errors = |replay: &serde_json::Value| -> Vec<String> {
+        let errors = replay["errors"].as_object().expect("errors by number");
+        errors.keys().cloned().collect()
+    };
+    // What failed on the live server fails on every copy of its data.
+    let of_dump = replay(&existing.place, "hand.niagara");
+    assert_eq!(errors(&of_folder), errors(&of_dump), "{of_folder}");
+    // No such database, no such table.
+    for missing in ["1049", "1146"] {
+        assert!(of_folder["errors"].get(missing).is_none(), "{of_folder}");
+    }
+}
+
+/// How faithfully the capture of a pack is replayed on its data.
+fn replay(place: &Place, pack: &str) -> serde_json::Value {
+    let words = ["bench", pack, "--time", "1s", "--warm-up", "0", "--json"];
+    let (code, stdout, stderr) = run(&mut place.niagara(&words));
+    assert_eq!(code, Some(0), "{stdout}\n{stderr}");
+    let result: serde_json::Value = serde_json::from_str(&stdout).expect("JSON");
+    result["replay"].clone()
 }
 
 fn store_plan(place: &Place) -> serde_json::Value {

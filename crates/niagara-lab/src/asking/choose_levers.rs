@@ -47,6 +47,9 @@ pub struct TuneQuestion {
     pub also: Vec<String>,
     /// Levers left out, by their ids.
     pub without: Vec<String>,
+    /// Whether the host has a live server, from which no lever may take priority or memory.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub shares_host: bool,
     /// Try servers built from source, too.
     pub with_builds: bool,
     /// Seconds that building may take before anything is measured; what is here already takes none.
@@ -97,6 +100,8 @@ impl TuneQuestion {
         for lever in levers {
             let applies = if self.leaves_out(lever) {
                 Err(Reason::NotRequested)
+            } else if self.shares_host && lever.takes_from_others() {
+                Err(Reason::SharedHost)
             } else {
                 lever.applicability(&context)
             };

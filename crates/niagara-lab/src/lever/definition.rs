@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_server::{Family, TransportKind};
+use niagara_server::{Family, Scheduling, TransportKind};
 use niagara_toml::At;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -165,6 +165,14 @@ impl Lever {
     /// The file it was read from.
     pub fn file(&self) -> &str {
         &self.file
+    }
+
+    /// Whether it takes from all other processes of the host: a higher priority, memory that is never given back, reserved pages.
+    pub fn takes_from_others(&self) -> bool {
+        let of_others = [Need::RaisePriority, Need::LockMemory, Need::Hugetlb];
+        let needs = &self.when.needs;
+        let sets_priority = matches!(self.template.scheduling, Some(Scheduling::Nice(_)));
+        sets_priority || needs.iter().any(|need| of_others.contains(need))
     }
 
     /// Of no use to an application on another host.

@@ -70,6 +70,14 @@ fn levers_that_set_innodbs_variables_alone_are_for_its_tables() {
 }
 
 #[test]
+fn levers_that_take_from_other_processes_are_known() {
+    let levers = levers();
+    let greedy = levers.iter().filter(|lever| lever.takes_from_others());
+    let ids: Vec<&str> = greedy.map(Lever::id).collect();
+    assert_eq!(ids, ["large-pages", "lock-memory", "scheduling-nice"]);
+}
+
+#[test]
 fn every_lever_says_what_it_is() {
     let levers = levers();
     for lever in &levers {

@@ -1,9 +1,20 @@
 //! What this process is held to: control groups and resource limits.
 
+use std::sync::OnceLock;
+
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
 use serde::{Deserialize, Serialize};
 
 use super::root::Root;
+
+/// Memory that this process keeps to by itself, in bytes.
+static OWN_BOUND: OnceLock<u64> = OnceLock::new();
+
+/// From here on this process reckons with so many bytes of memory at the most, as if a control group held it to them. The first
+/// call counts.
+pub(crate) fn bound_memory(bytes: u64) {
+    OWN_BOUND.get_or_init(|| bytes);
+}
 
 /// Limits; absent is unlimited.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -11,7 +22,7 @@ use super::root::Root;
 pub struct Limits {
     /// CPUs' worth of time that the control group grants.
     pub cpu_quota: Option<f64>,
-    /// Memory that the control group grants.
+    /// Memory that the control group grants, or that this process keeps to.
     pub memory_bytes: Option<u64>,
     /// Processes and threads that the control group grants.
     pub pids: Option<u64>,
@@ -38,6 +49,7 @@ impl Limits {
         } else {
             version_1(root, &groups)
         };
+        limits.memory_bytes = least(limits.memory_bytes, OWN_BOUND.get().copied());
         let status = root.text("proc/self/status").unwrap_or_default();
         limits.root = nix::unistd::geteuid().is_root() && has_roots_rights(&status);
         limits.open_files = hard(Resource::RLIMIT_NOFILE);
@@ -212,7 +224,7 @@ pub(crate) fn tightest_group(root: &Root) -> Option<MemoryGroup> {
 }
 
 /// `/a/b` → `/a/b`, `/a`, and the root, written as nothing.
-fn upwards(group: &str) -> Vec<&str> {
+pub(crate) fn upwards(group: &str) -> Vec<&str> {
     let mut groups = Vec::new();
     let mut rest = group.trim_end_matches('/');
     loop {

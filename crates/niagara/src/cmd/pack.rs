@@ -1,7 +1,6 @@
 //! `niagara pack`: a live server's traffic, data and configuration in one file, for another machine.
 
 use std::fs;
-use std::io::{BufRead, IsTerminal, stdin};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,6 +22,7 @@ use niagara_origin::pack::{
 use niagara_report::number::duration as in_words;
 use niagara_server::machine::Fingerprint;
 
+use crate::agreement::agreed;
 use crate::clock::clock;
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::target::Target;
@@ -255,24 +255,6 @@ fn tell_plan(args: &PackArgs, plan: &Plan) {
             args.output.display()
         );
     }
-}
-
-fn agreed(yes: bool) -> Result<()> {
-    if yes {
-        return Ok(());
-    }
-    if !stdin().is_terminal() || !std::io::stderr().is_terminal() {
-        bail!(
-            "nothing was done: nobody is there to agree\nremedy: --yes, once you have read what it does"
-        );
-    }
-    crate::say::remark(format_args!("Begin? Type yes: "));
-    let mut answer = String::new();
-    stdin().lock().read_line(&mut answer)?;
-    if answer.trim() != "yes" {
-        bail!("nothing was done");
-    }
-    Ok(())
 }
 
 /// A folder of work beside the pack, of this user alone; it goes in the end.

@@ -81,6 +81,11 @@ impl OpenSession {
         })
     }
 
+    /// The flag that stops it.
+    pub fn cancel(&self) -> &Cancel {
+        &self.cancel
+    }
+
     /// As the lab takes it.
     pub fn session(&self) -> Session<'_> {
         Session {

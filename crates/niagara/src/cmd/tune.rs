@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use niagara_lab::lever::{self, Risk};
+use niagara_lab::lever::{self, Lever, Risk};
 use niagara_lab::{
     Application, Keep, Question, StudyDescription, TuneQuestion, answer, holdout_load, server_name,
     trains_builds,
@@ -26,6 +26,7 @@ use crate::progress::Terminal;
 use crate::shared_args::{
     ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
 };
+use crate::shared_host::{SharedHost, SharedHostArgs};
 
 /// The least share of the time from which on statements come before levers. What takes less than a tenth cannot bring more than
 /// × 1.11, were it gone; levers bring as much.
@@ -56,7 +57,8 @@ const INDEXES: &str = "capture-indexes";
   niagara tune mariadb-11.8 --workload oltp_read_write --threads 64 --budget 1h
   niagara tune /usr/sbin/mariadbd --app remote --allow durability
   niagara tune mariadb-10.11 --config /etc/mysql/my.cnf --memory 64G --cpus 16
-  niagara tune shop.niagara --budget 1h               (your server, by `niagara pack`)")]
+  niagara tune shop.niagara --budget 1h               (your server, by `niagara pack`)
+  niagara tune shop.niagara --share-host-with /run/mysqld/mysqld.sock")]
 pub struct TuneArgs {
     /// A server of `niagara server list`, the path of an installed one, or a pack [default: that of the pack, else mariadb-10.11]
     #[arg(value_name = "SERVER")]
@@ -121,6 +123,8 @@ pub struct TuneArgs {
     #[command(flatten)]
     pub origin: OriginArgs,
     #[command(flatten)]
+    pub shared_host: SharedHostArgs,
+    #[command(flatten)]
     pub client: ClientArgs,
     #[command(flatten)]
     pub fleet: FleetArgs,
@@ -158,15 +162,27 @@ struct Queries {
     lever: Option<WorkFolder>,
 }
 
-pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
+pub fn run(args: TuneArgs) -> Result<ExitCode> {
+    let shared_host = SharedHost::begin(&args.shared_host, &args.fleet.on)?;
+    let ended = tune(args, shared_host.as_ref());
+    match shared_host {
+        Some(shared_host) => shared_host.end(ended),
+        None => ended,
+    }
+}
+
+fn tune(mut args: TuneArgs, shared_host: Option<&SharedHost>) -> Result<ExitCode> {
     if let Some(named) = args.server.as_ref().filter(|named| is_pack(named)) {
         args.origin.pack.get_or_insert(named.into());
     }
     let pack = pack::adopt(&mut args.load, &mut args.origin)?;
+    if let Some(shared_host) = shared_host {
+        shared_host.adopt(&mut args.origin);
+    }
     args.server = Some(pack::server(args.server.as_deref(), pack.as_ref())?);
     // The lever of the counted indexes is not there before they are counted.
     let mut question = question(&args, &levers_but_indexes)?;
-    let queries = queries(&args, &question)?;
+    let queries = queries(&args, &question, shared_host)?;
     if let Some(folder) = &queries.lever {
         args.study.levers.push(folder.path().to_owned());
         question = self::question(&args, &<[String]>::to_vec)?;
@@ -177,6 +193,9 @@ pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
         bail!(no_indexes(&args));
     }
     question.findings.extend(queries.finding);
+    question
+        .findings
+        .extend(shared_host.map(SharedHost::finding));
     let workload = question.workloads[0].load.workload.name();
     let name = format!("{}-{workload}", question.server);
     let mut terminal = Terminal::new(question.budget);
@@ -188,6 +207,9 @@ pub fn run(mut args: TuneArgs) -> Result<ExitCode> {
         &args.fleet,
         &mut terminal,
     )?;
+    if let Some(shared_host) = shared_host {
+        shared_host.ends(opened.cancel());
+    }
     let machine = opened.inventory.fingerprint().ok();
     if let Some(text) = machine.and_then(|machine| what_root_would_add(&machine)) {
         terminal.line(&text);
@@ -221,7 +243,11 @@ fn no_indexes(args: &TuneArgs) -> &'static str {
 ///
 /// # Errors
 /// Stopped; a folder that cannot be written.
-fn queries(args: &TuneArgs, question: &StudyDescription) -> Result<Queries> {
+fn queries(
+    args: &TuneArgs,
+    question: &StudyDescription,
+    shared_host: Option<&SharedHost>,
+) -> Result<Queries> {
     let capture = question.workloads[0].load.workload.capture();
     let (Some(_), Some(data)) = (capture, &question.origin.data) else {
         return Ok(Queries::default());
@@ -230,6 +256,9 @@ fn queries(args: &TuneArgs, question: &StudyDescription) -> Result<Queries> {
         return Ok(Queries::default());
     };
     let cancel = on_ctrl_c()?;
+    if let Some(shared_host) = shared_host {
+        shared_host.ends(&cancel);
+    }
     let cache = Cache::open()?.stopping_with(cancel.clone());
     let counting = QueryCount {
         capture: path,
@@ -314,6 +343,26 @@ fn lever_of(advice: &Advice, cache: &Cache) -> Result<Option<WorkFolder>> {
     Ok(Some(folder))
 }
 
+/// Refuses levers that take from the live server of the same host: who names one is told before anything is measured.
+///
+/// # Errors
+/// One of them is named.
+fn refuse_greedy(tune: &TuneQuestion, levers: &[Lever]) -> Result<()> {
+    let is_named = |lever: &&Lever| {
+        let mut named = tune.only.iter().chain(&tune.also);
+        named.any(|id| id == lever.id())
+    };
+    let mut greedy = levers.iter().filter(|lever| lever.takes_from_others());
+    if let Some(lever) = greedy.find(is_named) {
+        bail!(
+            "{} takes priority or memory from the live server of this host\n\
+             remedy: leave it out, or tune on another machine",
+            lever.spelling()
+        );
+    }
+    Ok(())
+}
+
 /// What the arguments ask. `named` keeps those of the levers they name that are known by now.
 ///
 /// # Errors
@@ -336,6 +385,7 @@ fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result
         only: named(&args.only),
         also: named(&args.also),
         without: named(&args.without),
+        shares_host: args.shared_host.share_host_with.is_some(),
         with_builds: args.with_builds,
         build_seconds: args.build_budget.as_secs_f64(),
         screen_couples: args.screen_couples,
@@ -351,6 +401,9 @@ fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result
             "--app socket: with --client-host the load comes from another machine, where the server's socket is not\n\
              remedy: leave out one of them"
         );
+    }
+    if tune.shares_host {
+        refuse_greedy(&tune, &levers)?;
     }
     let mut load = args.load.load()?;
     if trains_builds(&tune, &levers) {
