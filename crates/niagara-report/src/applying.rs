@@ -486,7 +486,7 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
         unit.push(format!("{} (package {})", malloc.name, malloc.package));
     }
     if deployment.huge_text {
-        unit.push("a library that puts its text on huge pages".to_owned());
+        unit.push("a library that puts its code in 2 MB pages".to_owned());
     }
     if deployment.server_cpus.is_some() {
         unit.push("the CPUs it runs on".to_owned());

@@ -633,7 +633,7 @@ pub(crate) fn many_intervals(n: usize) -> Option<String> {
     (n >= 10).then(|| {
         format!(
             "Of {n} intervals of 95 % about {} miss{} × 1 by chance alone. Wider ones belong to levels of one \
-             choice (the mallocs) and to levers that act on each other: fewer duels speak of each.",
+             choice (the memory allocators) and to levers that act on each other: fewer duels speak of each.",
             (n as f64 / 20.0).round(),
             if n < 30 { "es" } else { "" }
         )

@@ -574,7 +574,7 @@ fn a_library_for_the_text_is_installed_preloaded_checked_and_undone() {
     for line in [
         format!("sudo install -D -m 644 libniagara_text.so {place}"),
         format!("sudo rm {place}"),
-        "kB of text on huge pages".to_owned(),
+        "kB of code in 2 MB pages".to_owned(),
         "journalctl -u mariadb | grep niagara_text".to_owned(),
     ] {
         assert!(readme.contains(&line), "{line}\n{readme}");

@@ -211,7 +211,7 @@ impl Sections {
         }
         self.tables(input, &mut step);
         if let Some(malloc) = &input.variant.malloc {
-            self.line(format!("{} The malloc ({}):", step.next(), malloc.name));
+            self.line(format!("{} The memory allocator ({}):", step.next(), malloc.name));
             // A library whose package no lever knows is told in words.
             match malloc.package.contains(' ') {
                 true => self.line(format!("   Install {}.", malloc.package)),
@@ -305,11 +305,11 @@ impl Sections {
         self.where_it_may_fail(input, process);
     }
 
-    /// The step that puts the library in place which puts the server's text on huge pages.
+    /// The step that puts the library in place which puts the server's code in 2 MB pages.
     fn text_library(&mut self, input: &DeployInput, step: &mut Numbers) {
         if input.variant.huge_text {
             self.line(format!(
-                "{} The library that puts the server's text on huge pages when it starts:",
+                "{} The library that puts the server's code in 2 MB pages (huge pages) when it starts:",
                 step.next()
             ));
             self.code(&[format!(
@@ -322,13 +322,13 @@ impl Sections {
     fn where_it_may_fail(&mut self, input: &DeployInput, process: bool) {
         if process && input.variant.malloc.is_some() {
             self.line(
-                "If the server does not start with the malloc, AppArmor or SELinux may forbid it to load the \
+                "If the server does not start with the allocator, AppArmor or SELinux may forbid it to load the \
                  library: `journalctl -k | grep -i denied` names it.\n",
             );
         }
         if input.variant.huge_text {
             self.line(format!(
-                "Where the text cannot go on huge pages, the server starts as without the library and says why: \
+                "Where the code cannot go into such pages, the server starts as without the library and says why: \
                  `journalctl -u {} | grep niagara_text`. Under SELinux or with `MemoryDenyWriteExecute=` in the \
                  unit the system may let no copied code run.\n",
                 input.service()
@@ -569,7 +569,7 @@ impl Sections {
         if input.variant.huge_text {
             commands.push(format!(
                 "sudo awk '$2 ~ /^[r-][w-][x-]/ {{x = $2 ~ /x/}} x && /AnonHugePages|FilePmdMapped/ {{n += $2}} \
-                 END {{print n + 0 \" kB of text on huge pages\"}}' /proc/$(pidof -s {})/smaps",
+                 END {{print n + 0 \" kB of code in 2 MB pages\"}}' /proc/$(pidof -s {})/smaps",
                 input.daemon()
             ));
         }
@@ -630,7 +630,7 @@ impl Sections {
         }
         if let Some(malloc) = &input.variant.malloc {
             self.line(format!(
-                "A line with {} has to come: without one the loader has not found the library, and the server runs with its own malloc.\n",
+                "A line with {} has to come: without one the loader has not found the library, and the server runs with its own allocator.\n",
                 malloc.soname
             ));
         }
