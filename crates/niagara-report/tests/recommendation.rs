@@ -2,7 +2,9 @@
 
 mod fixture;
 
-use niagara_report::{DeployInput, Report, View, deploy, headline, html, markdown, warnings};
+use niagara_report::{
+    DeployInput, Files, Report, View, deploy, headline, html, markdown, warnings,
+};
 use niagara_store::{
     Alternative, AlternativeReason, Benefit, Deployment, DropReason, DroppedLever, Finding,
     Follows, Goal, NextStep, Obstacle, Others, Recommendation, Setup, Summary, TargetSize,
@@ -157,7 +159,7 @@ fn every_form_has_what_was_left_out() {
     let page = html(&report).replace('\u{a0}', " ");
     for form in [text(&summary, true), markdown(&report), page] {
         for part in [
-            "Promising, and not recommended",
+            "Picked by the screening, and not recommended",
             "Variants against the start",
             "the tail of latency is worse",
         ] {
@@ -167,7 +169,120 @@ fn every_form_has_what_was_left_out() {
     // One screen has both variants, for that is a choice to make.
     let short = text(&summary, false);
     assert!(short.contains("Variants against the start"), "{short}");
-    assert!(!short.contains("Promising, and not recommended"), "{short}");
+    assert!(
+        !short.contains("Picked by the screening, and not recommended"),
+        "{short}"
+    );
+}
+
+/// What fresh duels say of a lever by itself or of its group stands in its row, and how little the screening promised.
+#[test]
+fn levers_that_are_left_open_have_the_duels_of_their_group() {
+    let mut tune = tuned();
+    let effect = fixture::estimate(1.06, 1.03, 1.13);
+    for lever in &mut tune.dropped {
+        lever.because = DropReason::TimeEndedInGroup {
+            effect,
+            levers: 3,
+            duels: 5,
+        };
+    }
+    tune.dropped[0].screened.effect = fixture::estimate(1.01, 0.98, 1.04);
+    let summary = Summary::Tune(Box::new(tune));
+    let long = text(&summary, true);
+    for part in [
+        "3 together × 1.06 [1.03, 1.13], n = 5",
+        "5 fresh duels showed that the 3 together help; the time ended before its own",
+        "gcc-pgo",
+    ] {
+        assert!(long.contains(part), "{part}: {long}");
+    }
+    // Two of the three promised something by themselves.
+    assert_eq!(
+        long.matches("not told apart from nothing").count(),
+        1,
+        "{long}"
+    );
+}
+
+#[test]
+fn what_is_left_open_has_the_command_that_decides_it() {
+    let mut tune = tuned();
+    tune.next = Some(NextStep::MoreTime {
+        levers: vec!["Thread pool".to_owned(), "gcc PGO".to_owned()],
+        ids: ["unix-socket", "thread-pool", "gcc-pgo"]
+            .map(str::to_owned)
+            .to_vec(),
+        expected: fixture::estimate(1.08, 1.05, 1.12),
+    });
+    let screen = |budget_seconds, command: Option<&str>| {
+        let mut tune = tune.clone();
+        tune.header.budget_seconds = Some(budget_seconds);
+        let files = Files {
+            report: "report.html".into(),
+            deploy: None,
+            results: "results.db".into(),
+            program: "niagara".to_owned(),
+            named: None,
+            builds: None,
+            command: command.map(str::to_owned),
+        };
+        let view = View {
+            colour: false,
+            width: 80,
+            verbose: false,
+            sides: None,
+            limits: &[],
+            files: Some(&files),
+        };
+        niagara_report::terminal(&Summary::Tune(Box::new(tune)), &view)
+    };
+    let command = "niagara tune mariadb-10.11 --threads 32";
+    // One line, to be copied, however narrow the terminal.
+    let line = format!("then:    {command} --only unix-socket,thread-pool,gcc-pgo --budget 30m\n");
+    let short = screen(180.0, Some(command));
+    assert!(short.contains(&line), "{short}");
+    assert!(short.contains("decides on Thread pool, gcc PGO"), "{short}");
+    let hour = screen(3600.0, Some(command));
+    assert!(hour.contains("--budget 120m\n"), "{hour}");
+    let unknown = screen(180.0, None);
+    assert!(!unknown.contains("--only"), "{unknown}");
+    let long = text(&Summary::Tune(Box::new(tune)), true);
+    let words = "`--only unix-socket,thread-pool,gcc-pgo` tries these alone, with what is kept.";
+    assert!(long.contains(words), "{long}");
+}
+
+#[test]
+fn undecided_levers_are_counted_apart_from_those_that_are_not_kept() {
+    let mut tune = tuned();
+    // What was picked was screened like the others.
+    for lever in &mut tune.dropped {
+        lever.because = DropReason::TimeEnded;
+        tune.not_helped.push(lever.screened.clone());
+    }
+    let summary = Summary::Tune(Box::new(tune));
+    let files = Files {
+        report: "report.html".into(),
+        deploy: None,
+        results: "results.db".into(),
+        program: "niagara".to_owned(),
+        named: None,
+        builds: None,
+        command: None,
+    };
+    let view = View {
+        colour: false,
+        width: 160,
+        verbose: false,
+        sides: None,
+        limits: &[],
+        files: Some(&files),
+    };
+    let screen = niagara_report::terminal(&summary, &view);
+    assert!(
+        screen.contains("6 levers measured and not kept, 3 undecided, 5 not tried ("),
+        "{screen}"
+    );
 }
 
 #[test]

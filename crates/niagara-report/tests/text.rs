@@ -35,6 +35,7 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         program: "niagara".to_owned(),
         named: None,
         builds: matches!(summary, Summary::Tune(_)).then(|| BUILDS.to_owned()),
+        command: Some("niagara tune mariadb-10.11".to_owned()),
     };
     let limits = [
         "What limits the final variant now: CPU (100 % of the time), that is, hardware.".to_owned(),
@@ -217,6 +218,7 @@ fn at_the_end_without_deploy(summary: &Summary) -> String {
         program: "niagara".to_owned(),
         named: None,
         builds: None,
+        command: None,
     };
     let view = View {
         colour: false,

@@ -1165,21 +1165,16 @@ impl Display for Others {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::None => Ok(()),
-            Self::NotShown { levers: 1 } => {
-                f.write_str("One other promising lever did not prove itself")
-            }
+            Self::NotShown { levers: 1 } => f.write_str("One other lever did not prove itself"),
             Self::NotShown { levers } => {
-                write!(
-                    f,
-                    "{levers} other promising levers did not prove themselves"
-                )
+                write!(f, "{levers} other levers did not prove themselves")
             }
             Self::Undecided { levers } => write!(
                 f,
                 "{} undecided: a longer --budget decides",
                 match levers {
-                    1 => "One other promising lever is".to_owned(),
-                    levers => format!("{levers} other promising levers are"),
+                    1 => "One other lever is".to_owned(),
+                    levers => format!("{levers} other levers are"),
                 }
             ),
         }
@@ -1244,6 +1239,11 @@ impl Display for DropReason {
                 number::estimate(ratio)
             ),
             Self::TimeEnded => f.write_str("the time ended before its own fresh duels"),
+            Self::TimeEndedInGroup { levers, duels, .. } => write!(
+                f,
+                "{} showed that the {levers} together help; the time ended before its own",
+                number::count(*duels, "fresh duel")
+            ),
             Self::Unsound => f.write_str("it gives other answers, or its server fails"),
         }
     }
@@ -1273,7 +1273,9 @@ impl Display for Conclusion {
 impl Display for NextStep {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::MoreTime { levers, expected } => write!(
+            Self::MoreTime {
+                levers, expected, ..
+            } => write!(
                 f,
                 "A longer --budget decides on {} (screened together: {}).",
                 levers.join(", "),

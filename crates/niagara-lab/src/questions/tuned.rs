@@ -44,6 +44,17 @@ pub(crate) enum Final {
     TooLittle,
 }
 
+/// Levers that fresh duels showed to help together.
+#[derive(Debug, Clone)]
+pub(crate) struct HelpfulGroup {
+    /// By index of the candidate.
+    pub levers: Vec<usize>,
+    /// Their gain.
+    pub effect: Estimate,
+    /// Those duels.
+    pub duels: usize,
+}
+
 /// What a tuning has found so far.
 #[derive(Clone)]
 pub(crate) struct TuneResult {
@@ -65,6 +76,8 @@ pub(crate) struct TuneResult {
     pub whole: Option<Comparison>,
     /// Levers that were asked about alone, by index of the candidate, with what fresh duels say.
     pub claims: Vec<(usize, Comparison)>,
+    /// Groups that were shown to help, the whole before its halves.
+    pub helpful_groups: Vec<HelpfulGroup>,
     /// Promising levers that did not earn their place.
     pub dropped: Vec<DroppedLever>,
     /// Those of them that no duels decided, by index of the candidate.
@@ -99,6 +112,7 @@ impl TuneResult {
             total_of: None,
             whole: None,
             claims: Vec::new(),
+            helpful_groups: Vec::new(),
             dropped: Vec::new(),
             undecided: Vec::new(),
             alternatives: Vec::new(),
@@ -147,6 +161,19 @@ impl TuneResult {
             claim: claim.map(Box::new),
             because,
         });
+    }
+
+    /// Why a lever that no duels of its own decided is not handed over: the smallest group that it is in tells most of it.
+    pub(crate) fn why_undecided(&self, index: usize) -> DropReason {
+        let mut groups = self.helpful_groups.iter();
+        match groups.rfind(|group| group.levers.contains(&index)) {
+            Some(group) => DropReason::TimeEndedInGroup {
+                effect: group.effect,
+                levers: group.levers.len(),
+                duels: group.duels,
+            },
+            None => DropReason::TimeEnded,
+        }
     }
 
     /// What the duels of a lever alone say, in place of what earlier ones said.
@@ -766,6 +793,23 @@ mod tests {
             text.contains("in 9 of its duels") && text.contains("costs 18 %"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn undecided_levers_are_told_with_the_smallest_group_that_helps() {
+        let mut tuned = TuneResult::new(&options(Vec::new()));
+        assert_eq!(tuned.why_undecided(1), DropReason::TimeEnded);
+        let group = |levers: &[usize], duels| HelpfulGroup {
+            levers: levers.to_vec(),
+            effect: Estimate::from_log_std_err(1.06f64.ln(), 0.01, 2.0),
+            duels,
+        };
+        tuned.helpful_groups = vec![group(&[1, 2, 3, 4], 5), group(&[3, 4], 7)];
+        let told = |index| match tuned.why_undecided(index) {
+            DropReason::TimeEndedInGroup { levers, duels, .. } => Some((levers, duels)),
+            _ => None,
+        };
+        assert_eq!([0, 1, 3].map(told), [None, Some((4, 5)), Some((2, 7))]);
     }
 
     #[test]
