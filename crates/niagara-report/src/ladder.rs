@@ -191,6 +191,8 @@ const SEARCHED: &str = "searched";
 pub struct Step {
     /// What changed.
     pub title: String,
+    /// The lever, as options take it; empty of what is none.
+    pub id: String,
     /// How, in the server's words; empty for the total.
     pub change: String,
     /// This step alone.
@@ -238,10 +240,23 @@ impl Step {
         }
     }
 
+    /// The same with its lever's identifier behind the title.
+    pub(crate) fn with_id(&self) -> Step {
+        let title = match self.id.is_empty() {
+            true => self.title.clone(),
+            false => format!("{} ({})", self.title, self.id),
+        };
+        Step {
+            title,
+            ..self.clone()
+        }
+    }
+
     /// The starting point against the final variant, from its own duels.
     pub fn total(estimate: Estimate, standing: String, sure: bool) -> Step {
         Step {
             title: "Total".into(),
+            id: String::new(),
             change: String::new(),
             estimate,
             start: 1.0,
@@ -277,6 +292,7 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
             rung_standing(rung),
         );
         Step {
+            id: rung.screened.lever.clone(),
             change: judged_change(rung, search.as_ref()),
             sure: Standing::of(rung) == Standing::Proven,
             ..step

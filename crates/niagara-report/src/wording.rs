@@ -852,6 +852,15 @@ pub(crate) fn checks_told(checks: &[FinalCheck]) -> Option<String> {
     (!told.is_empty()).then(|| number::capital(&format!("{told}.")))
 }
 
+/// A text whose lines were broken for a file, as one paragraph; blank lines still part paragraphs.
+pub(crate) fn paragraph(text: &str) -> String {
+    let parts = text.split("\n\n").map(|part| {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        words.join(" ")
+    });
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
 /// What two levers do together, in a sentence.
 pub fn together(together: &Together) -> String {
     let [one, other] = &together.titles;

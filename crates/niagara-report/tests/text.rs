@@ -265,7 +265,8 @@ fn a_tuned_server_with_everything() {
     let text = niagara_report::terminal(&tune(), &view);
     insta::assert_snapshot!(text);
     // What is not shown in short is counted.
-    assert!(text.contains("No doublewrite buffer, Log flushed once a second: risk durability"));
+    let words = "No doublewrite buffer (doublewrite), Log flushed once a second (flush-log): risk durability";
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]
@@ -284,6 +285,20 @@ fn every_form_has_the_absolute_figures_of_both_sides() {
             assert!(text.contains(words), "{words}: {text}");
         }
     }
+}
+
+/// What `--only` takes stands beside the title wherever there is room for both.
+#[test]
+fn levers_are_named_with_what_options_take() {
+    let wide = terminal(&tune(), false, 140);
+    assert!(wide.contains("Thread pool (thread-pool)  "), "{wide}");
+    let narrow = terminal(&tune(), false, 80);
+    assert!(narrow.contains("Thread pool  "), "{narrow}");
+    assert!(!narrow.contains("(thread-pool)"), "{narrow}");
+    let text = markdown(&report(&tune()));
+    let way = "| Thread pool | `thread-pool` | `thread_handling = pool-of-threads` | × 1.004";
+    let all = "| jemalloc | `jemalloc` | `malloc = jemalloc` | × 1.003";
+    assert!(text.contains(way) && text.contains(all), "{text}");
 }
 
 #[test]

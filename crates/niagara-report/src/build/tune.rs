@@ -1,6 +1,6 @@
 //! A tuning: the way from the starting point, every lever that was screened, what was not tried.
 
-use niagara_store::{Conclusion, NotTried, Screened, TuneSummary};
+use niagara_store::{Conclusion, NotTried, Reason, Screened, TuneSummary};
 
 use super::{Own, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
@@ -58,6 +58,7 @@ fn rungs(tune: &TuneSummary) -> Section {
         "The levers of the final variant",
         &[
             ("Lever", Column::Words),
+            ("Id", Column::Code),
             ("Change", Column::Code),
             ("Screened", Column::Figures),
             ("Fresh duels", Column::Figures),
@@ -80,7 +81,8 @@ fn rungs(tune: &TuneSummary) -> Section {
             )
         });
         table.rows.push(vec![
-            format!("{}\n{}", screened.title, rung.why),
+            format!("{}\n{}", screened.title, wording::paragraph(&rung.why)),
+            screened.lever.clone(),
             change,
             number::estimate(&screened.effect),
             claim.unwrap_or(number::NOTHING.to_owned()),
@@ -105,6 +107,7 @@ fn screened(tune: &TuneSummary) -> Section {
         "All screened levers",
         &[
             ("Lever", Column::Words),
+            ("Id", Column::Code),
             ("Change", Column::Code),
             ("Effect, 95 %", Column::Figures),
             ("Std. error", Column::Figures),
@@ -115,6 +118,7 @@ fn screened(tune: &TuneSummary) -> Section {
     let mut row = |lever: &Screened, role: &str| {
         table.rows.push(vec![
             lever.title.clone(),
+            lever.lever.clone(),
             lever.change.clone(),
             number::estimate(&lever.effect),
             number::percent(lever.std_err),
@@ -188,8 +192,12 @@ fn not_tried(not_tried: &[NotTried]) -> Section {
     let rows = wording::by_reason(not_tried)
         .into_iter()
         .map(|(reason, levers)| {
-            let titles: Vec<&str> = levers.iter().map(|lever| lever.title.as_str()).collect();
-            (titles.join(", "), reason.to_string())
+            let named = levers.iter().map(|lever| match reason {
+                // It names the lever.
+                Reason::OnlyByName { .. } => lever.title.clone(),
+                _ => format!("{} ({})", lever.title, lever.lever),
+            });
+            (named.collect::<Vec<_>>().join(", "), reason.to_string())
         });
     let count = number::count(not_tried.len(), "lever");
     Section::new(Depth::Long, format!("Not tried: {count}"))

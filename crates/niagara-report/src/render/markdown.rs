@@ -103,6 +103,7 @@ impl Page {
     fn way(&mut self, way: &Way) {
         let heads = [
             ("Lever", Column::Words),
+            ("Id", Column::Code),
             ("Change", Column::Code),
             (way.judged_by, Column::Figures),
             ("Standing", Column::Words),
@@ -114,6 +115,7 @@ impl Page {
             };
             vec![
                 bold(plain(&step.title)),
+                code(&step.id),
                 code(&step.change),
                 bold(step.numbers.clone()),
                 step.standing.clone(),
