@@ -175,6 +175,36 @@ fn every_form_has_what_was_left_out() {
     );
 }
 
+/// The total of one lever is of the same change as the duels that decided to keep it.
+#[test]
+fn one_lever_has_one_figure() {
+    let mut tune = tuned();
+    tune.header.deployment = Some(Deployment {
+        transport: "unix".to_owned(),
+        ..Deployment::default()
+    });
+    let summary = |tune: &TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let forms = |summary: &Summary| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = fixture::store(&folder.path().join("results.db"), summary, 2, 0.01);
+        let report = Report::load(&store).expect("just written");
+        [text(summary, false), text(summary, true), markdown(&report)]
+    };
+    let words = "12 earlier duels showed × 1.173 [1.158, 1.188] and decided to keep it";
+    for form in forms(&summary(&tune)) {
+        assert!(form.contains(words), "{form}");
+        assert!(!form.contains("Each lever starts"), "{form}");
+        assert_eq!(form.matches("proven, n = 12").count(), 1, "{form}");
+    }
+    let input = DeployInput::of(&summary(&tune)).expect("something to deploy");
+    assert_eq!(input.rungs[0].effect, "× 1.31 [1.28, 1.34], proven, n = 12");
+    // Without duels of its own there is nothing to tell apart.
+    tune.rungs[0].claim = tune.total.clone();
+    for form in forms(&summary(&tune)) {
+        assert!(!form.contains("earlier duels"), "{form}");
+    }
+}
+
 /// What fresh duels say of a lever by itself or of its group stands in its row, and how little the screening promised.
 #[test]
 fn levers_that_are_left_open_have_the_duels_of_their_group() {

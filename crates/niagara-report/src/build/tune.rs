@@ -33,8 +33,8 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
     if tune.rungs.is_empty() {
         return Vec::new();
     }
-    let mut notes = vec![ladder::HOW_TO_READ.to_owned()];
-    notes.extend(ladder::meanings(tune).into_iter().map(str::to_owned));
+    let mut notes = ladder::how_to_read(tune);
+    notes.extend(ladder::meanings(tune));
     notes.push(ladder::N_MEANS.to_owned());
     let section = |depth, notes| {
         let way = Way {
@@ -73,8 +73,12 @@ fn rungs(tune: &TuneSummary) -> Section {
         };
         let claim = rung.claim.as_ref().map(|claim| {
             let judged = claim.judged();
+            let decided = match ladder::earlier_duels(tune) {
+                Some(_) => "\nthey decided to keep it: the figure above is of fresh ones",
+                None => "",
+            };
             format!(
-                "{}\n{}, {}",
+                "{}\n{}, {}{decided}",
                 number::estimate(&judged.estimate),
                 wording::verdict_on_goal(claim),
                 number::count(judged.duels, "duel")

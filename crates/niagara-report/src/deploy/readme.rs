@@ -211,7 +211,11 @@ impl Sections {
         }
         self.tables(input, &mut step);
         if let Some(malloc) = &input.variant.malloc {
-            self.line(format!("{} The memory allocator ({}):", step.next(), malloc.name));
+            self.line(format!(
+                "{} The memory allocator ({}):",
+                step.next(),
+                malloc.name
+            ));
             // A library whose package no lever knows is told in words.
             match malloc.package.contains(' ') {
                 true => self.line(format!("   Install {}.", malloc.package)),
