@@ -117,6 +117,29 @@ fn what_one_screen_leaves_out_is_in_the_long_form_and_on_the_page() {
     }
 }
 
+/// Where only the application changes, nobody is told to remove files or to restart a server.
+#[test]
+fn a_socket_alone_ends_with_what_to_change_in_the_application() {
+    let Summary::Tune(mut tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    tune.header.deployment = Some(niagara_store::Deployment {
+        transport: "unix".to_owned(),
+        ..niagara_store::Deployment::default()
+    });
+    let summary = Summary::Tune(tune);
+    let screen = ending(&summary, 200, false);
+    assert!(
+        screen.contains("next:    read deploy/README.md: what to change in the application"),
+        "{screen}"
+    );
+    let whole = report(&summary);
+    for text in [markdown(&whole), html(&whole)] {
+        assert!(text.contains("Put the old host and port back"), "{text}");
+        assert!(!text.contains("Remove the same files"), "{text}");
+    }
+}
+
 /// What a sweep stored on a busy machine: its figures say nothing, its form does.
 #[test]
 fn a_sweep_ends_on_one_screen() {

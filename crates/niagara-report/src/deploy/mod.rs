@@ -4,6 +4,7 @@ mod elsewhere;
 mod option_file;
 mod plugins;
 mod readme;
+mod socket;
 mod statements;
 mod unit;
 
@@ -13,7 +14,7 @@ use niagara_store::{
     Deployment, FinalCheck, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight,
 };
 
-use crate::applying::{checks_of, conditions_of, risk_of};
+use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of};
 use crate::headline::evidence;
 use crate::ladder::{FoundBySearch, is_within_search, only_lever, own_rungs};
 use crate::number;
@@ -139,6 +140,11 @@ impl DeployInput {
             checks: checks_of(summary),
             conditions: conditions_of(summary),
         })
+    }
+
+    /// Whether all that changes is how the application connects.
+    fn is_socket_alone(&self) -> bool {
+        is_socket_alone(&self.variant)
     }
 
     fn is_mariadb(&self) -> bool {

@@ -6,6 +6,7 @@ use niagara_store::{Follows, NextStep, NotTried, Reason, Summary, TargetSize, Tu
 
 use super::View;
 use super::screen::{Paint, Screen};
+use crate::applying::is_socket_alone;
 use crate::handover::{has_deployment, is_proven, is_unchecked, may_deploy};
 use crate::number;
 use crate::wording::{self, is_stopped_in_screening};
@@ -47,9 +48,15 @@ impl Screen {
             if let Some(text) = sizes_elsewhere(summary, files) {
                 self.wrapped("sizes:   ", &text, Paint::Plain);
             }
-            next = Some(
-                "read deploy/README.md: how to apply, check and undo it; first on a replica or a test server",
-            );
+            let deployment = summary.header().deployment.as_ref();
+            next = Some(match deployment.is_some_and(is_socket_alone) {
+                true => {
+                    "read deploy/README.md: what to change in the application, how to check and undo it; first in a test copy"
+                }
+                false => {
+                    "read deploy/README.md: how to apply, check and undo it; first on a replica or a test server"
+                }
+            });
         } else if is_unchecked(summary) {
             let text = "not yet: what was proven to be better is checked before it is handed over; the same command continues";
             self.wrapped("deploy:  ", text, Paint::Plain);
