@@ -640,6 +640,15 @@ pub(crate) fn many_intervals(n: usize) -> Option<String> {
     })
 }
 
+/// When the negative control of a tuning is warned of, where its interval leaves out 1.
+pub(crate) fn control_rule(tune: &TuneSummary) -> Option<String> {
+    let effect = &tune.negative_control.as_ref()?.effect;
+    (effect.low > 1.0 || effect.high < 1.0).then(|| {
+        "The negative control's interval of 95 % leaves out 1 in one of 20 tunings by chance. The report warns where that of 99 % does."
+            .to_owned()
+    })
+}
+
 /// `1 h 58 min of 2 h asked`.
 pub(crate) fn time_of_asked(header: &StudyHeader) -> String {
     let asked = header.budget_seconds.map(number::duration);

@@ -428,6 +428,35 @@ fn warnings_come_before_everything_but_the_headline() {
     insta::assert_snapshot!(text.lines().take(6).collect::<Vec<_>>().join("\n"));
 }
 
+/// An interval of 95 % leaves out 1 now and then: the reader is told that this is no alarm, or that it is one.
+#[test]
+fn the_negative_control_is_within_chance_or_warned_of() {
+    let mut tune = fixture::tune();
+    let of = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    assert!(terminal(&of(&tune), false, 200).contains("(changes nothing)"));
+    tune.negative_control = Some(fixture::screened("nothing", "Nothing changes", "", 0.985));
+    let chance = terminal(&of(&tune), false, 200);
+    assert!(
+        chance.contains("(changes nothing: within chance)"),
+        "{chance}"
+    );
+    let page = markdown(&report(&of(&tune)));
+    assert!(page.contains("warns where that of 99 % does"), "{page}");
+    let effect = tune.negative_control.as_ref().expect("just set").effect;
+    let moved = Finding::NegativeControlMoved {
+        part: None,
+        effect,
+        one_in: 100.0,
+    };
+    tune.header.warnings = vec![moved.into()];
+    let warned = terminal(&of(&tune), false, 200);
+    assert!(
+        warned.contains("(changes nothing, and moved: see the warning)"),
+        "{warned}"
+    );
+    assert!(!warned.contains("within chance"), "{warned}");
+}
+
 /// Verdicts with intervals that they can go with; the last two were called at an early look.
 fn judged() -> Vec<(Option<Verdict>, Estimate)> {
     let nothing = fixture::estimate(1.0012, 0.9961, 1.0064);

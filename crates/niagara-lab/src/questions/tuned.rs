@@ -30,7 +30,8 @@ use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, factors, with_all};
 use crate::variants::variant::Variant;
 
-/// Error probability at which the negative control is believed to differ from nothing, on either side.
+/// Error probability at which the negative control is believed to differ from nothing, on either side. README.md and
+/// docs/methodology.md name it.
 const ALARM: f64 = 0.01;
 
 /// How a tuning came to its end.
@@ -793,6 +794,42 @@ mod tests {
             text.contains("in 9 of its duels") && text.contains("costs 18 %"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_negative_control_is_warned_of_as_the_documents_say() {
+        let (candidate, screened) = screened("connect-errors-more");
+        let options = options(vec![candidate]);
+        let alarms = |std_errs: f64| {
+            let mut tuned = TuneResult::new(&options);
+            let effect = Estimate::from_log_std_err(-std_errs * screened.std_err, 0.01, 2.0);
+            let control = Screened {
+                effect,
+                ..screened.clone()
+            };
+            tuned.screening = Some(Screening {
+                effects: vec![Some(control)],
+                together: Vec::new(),
+                unsteady: Vec::new(),
+                set_aside: Vec::new(),
+                residual_sd: Some(0.03),
+                residual_df: 20.0,
+                scored: 36,
+                strongest_only: false,
+                failed: 0,
+                stopped: false,
+            });
+            tuned.alarms().len()
+        };
+        // Of 20 degrees of freedom 95 % lie within 2.09 standard errors, 99 % within 2.85.
+        assert_eq!([2.5, 2.8, 2.9].map(alarms), [0, 0, 1]);
+        let once = format!("once in {:.0} tunings", ALARM.recip());
+        for page in [
+            include_str!("../../../../README.md"),
+            include_str!("../../../../docs/methodology.md"),
+        ] {
+            assert!(page.contains(&once), "{once}");
+        }
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! A tuning: the way from the starting point, every lever that was screened, what was not tried.
 
-use niagara_store::{Conclusion, NotTried, Reason, Screened, TuneSummary};
+use niagara_store::{Conclusion, Finding, NotTried, Reason, Screened, TuneSummary};
 
 use super::{Own, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
@@ -144,15 +144,21 @@ fn screened(tune: &TuneSummary) -> Section {
         row(lever, if is_open { "not judged" } else { "not kept" });
     }
     if let Some(lever) = &tune.negative_control {
-        row(lever, "negative control: changes nothing");
+        row(
+            lever,
+            &format!("negative control: {}", nothing_changed(tune, lever)),
+        );
     }
     if let Some(lever) = &tune.positive_control {
         row(lever, "positive control: known to slow");
     }
-    let note = wording::many_intervals(tune.not_helped.len() + tune.rungs.len());
-    let inner = Section::new(Depth::Every, "")
-        .with(Block::Table(table))
-        .with_some(note.map(Block::Note));
+    let levers = tune.not_helped.len() + tune.rungs.len();
+    let notes = [wording::many_intervals(levers), wording::control_rule(tune)];
+    let inner = Section::new(Depth::Every, "").with(Block::Table(table));
+    let inner = notes
+        .into_iter()
+        .flatten()
+        .fold(inner, |inner, note| inner.with(Block::Note(note)));
     section
         .with(Block::Figure(Figure {
             title: String::new(),
@@ -224,16 +230,14 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
         "Measured",
         format!("{took}{end}; seed {}", tune.header.seed),
     );
-    let controls: Vec<String> = [
-        (&tune.negative_control, "changes nothing"),
-        (&tune.positive_control, "slows the server"),
-    ]
-    .into_iter()
-    .filter_map(|(lever, role)| {
-        let effect = &lever.as_ref()?.effect;
-        Some(format!("{} ({role})", number::estimate(effect)))
-    })
-    .collect();
+    let negative = tune.negative_control.iter();
+    let negative = negative.map(|lever| (lever, nothing_changed(tune, lever)));
+    let positive = tune.positive_control.iter();
+    let positive = positive.map(|lever| (lever, "slows the server"));
+    let controls: Vec<String> = negative
+        .chain(positive)
+        .map(|(lever, role)| format!("{} ({role})", number::estimate(&lever.effect)))
+        .collect();
     if !controls.is_empty() {
         fact("Controls", controls.join(", "));
     }
@@ -241,6 +245,18 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
         fact("Others", taken);
     }
     facts
+}
+
+/// What the negative control is, and whether its figure is what chance makes of it: the tuning has warned where it is not.
+fn nothing_changed(tune: &TuneSummary, control: &Screened) -> &'static str {
+    let mut warnings = tune.header.warnings.iter();
+    let has_moved = warnings.any(|one| matches!(one.finding, Finding::NegativeControlMoved { .. }));
+    let holds_one = control.effect.low <= 1.0 && control.effect.high >= 1.0;
+    match (has_moved, holds_one) {
+        (true, _) => "changes nothing, and moved: see the warning",
+        (false, true) => "changes nothing",
+        (false, false) => "changes nothing: within chance",
+    }
 }
 
 fn method(alpha: f64) -> String {
