@@ -18,6 +18,7 @@ fn setting() -> Setup {
         threads: 32,
         remote_application: false,
         on_socket: false,
+        benchmark: false,
     }
 }
 
@@ -98,6 +99,59 @@ fn the_first_sentence_says_what_to_do() {
         assert!(first.contains(part), "{part}: {first}");
     }
     assert!(text(&summary, false).starts_with(&first));
+}
+
+/// A benchmark's tables are nobody's traffic, and a percentile that may be the same is not told as a figure.
+#[test]
+fn the_proof_says_what_it_is_of() {
+    let of = |change: fn(&mut Benefit)| {
+        let mut benefit = benefit(Others::None);
+        change(&mut benefit);
+        Recommendation::UseSocket(benefit).to_string()
+    };
+    let own = of(|_| {});
+    assert!(
+        !own.contains("test tables") && own.contains("latency × 0.89"),
+        "{own}"
+    );
+    let tested = of(|benefit| benefit.setting.benchmark = true);
+    assert!(
+        tested.contains("proven by 12 fresh duels on test tables, not on your traffic;"),
+        "{tested}"
+    );
+    let open = of(|benefit| benefit.p99 = Some(fixture::estimate(0.97, 0.89, 1.01)));
+    assert!(
+        open.contains("99th percentile of latency: no change shown"),
+        "{open}"
+    );
+    assert!(!open.contains("0.97"), "{open}");
+}
+
+/// The page begins with what to do; how sure that is follows as a paragraph.
+#[test]
+fn the_headline_is_what_to_do() {
+    let mut tune = tuned();
+    let setting = Setup {
+        benchmark: true,
+        ..setting()
+    };
+    tune.recommendation = Some(Recommendation::UseSocket(Benefit {
+        setting,
+        ..benefit(Others::None)
+    }));
+    let summary = Summary::Tune(Box::new(tune));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = fixture::store(&folder.path().join("results.db"), &summary, 2, 0.01);
+    let report = Report::load(&store).expect("just written");
+    let text = markdown(&report);
+    let words = "# Use the Unix socket in the application: mariadb-10.11 is then 19 % faster for oltp_read_only, 32 threads.\n\n\
+                 × 1.19 [1.17, 1.25], proven by 12 fresh duels on test tables";
+    assert!(text.starts_with(words), "{text}");
+    let page = html(&report).replace('\u{a0}', " ");
+    assert!(
+        page.contains("32 threads.</h1><p class=\"lead\">× 1.19 [1.17, 1.25], proven by"),
+        "{page}"
+    );
 }
 
 #[test]

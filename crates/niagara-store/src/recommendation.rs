@@ -50,6 +50,9 @@ pub struct Setup {
     pub remote_application: bool,
     /// Whether the start uses the Unix socket.
     pub on_socket: bool,
+    /// Whether the load is a benchmark that is built in, on tables of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub benchmark: bool,
 }
 
 /// What a recommendation brings and costs.

@@ -580,6 +580,7 @@ impl TuneResult {
             threads: bench.load().threads,
             remote_application: options.remote_application,
             on_socket: options.base.runtime.transport == TransportKind::Unix,
+            benchmark: bench.load().workload.kind().is_some(),
         };
         let recommendation = recommendation(self, options, setting, not_recommended.is_none());
         if self.is_proven() {

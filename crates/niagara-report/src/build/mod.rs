@@ -20,6 +20,7 @@ use niagara_store::{About, Comparison, Goal, StudyHeader, Summary};
 
 use crate::applying::{HEADING, applying, applying_in_short};
 use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
+use crate::headline::headline_and_rest;
 use crate::{Report, Sides, chart, number, profile, wording};
 
 pub(crate) use advice::advice;
@@ -107,9 +108,11 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     sections.push(Section::new(Depth::Brief, "").with_some(Facts::short(in_short)));
     let flawless = sides.is_some_and(Sides::had_no_errors);
     let errors = if flawless { "; no errors" } else { "" };
+    let (headline, proof) = headline_and_rest(summary);
     Document {
         masthead: [String::new(), String::new()],
-        headline: crate::headline(summary),
+        headline,
+        proof,
         lead: vec![
             (Depth::Brief, format!("{}{errors}", header.workload)),
             (
@@ -142,6 +145,7 @@ fn unfinished(report: &Report) -> Document {
     Document {
         masthead: [String::new(), String::new()],
         headline: report.headline(),
+        proof: None,
         lead: (phase != niagara_store::Phase::Noise)
             .then(|| (Depth::Long, stopped.to_owned()))
             .into_iter()

@@ -9,6 +9,9 @@ use crate::number;
 pub(crate) fn text(document: &Document) -> String {
     let mut page = Page(String::new());
     page.line(&format!("# {}", plain(&document.headline)));
+    if let Some(proof) = &document.proof {
+        page.line(&plain(proof));
+    }
     page.warnings(&document.warnings);
     for (depth, lead) in &document.lead {
         if depth.is_for(Extent::Text) {

@@ -469,7 +469,10 @@ fn only_levers_that_earned_it_are_handed_over() {
     // The total is of what is handed over, in duels of its own.
     assert_eq!(of_phases(&watching.duels)[2], 6);
     // Whoever watches has seen the figure that is kept.
-    let total = summary.total.as_ref().map(niagara_store::Comparison::judged);
+    let total = summary
+        .total
+        .as_ref()
+        .map(niagara_store::Comparison::judged);
     assert_eq!(watching.judged.as_ref(), total);
     assert!(
         summary.header.deployment.is_some(),
