@@ -482,6 +482,16 @@ pub struct LesserClaim {
     pub note: &'static str,
 }
 
+/// What latency means where connections wait for their answers.
+pub(crate) const CLOSED_LOAD: &str = "Each connection waits for its answer before its next statement. So the mean of latency follows from \
+    throughput; its percentiles do not.";
+
+/// The same, where it says something of a comparison's figures.
+pub(crate) fn closed_load(comparison: &Comparison) -> Option<&'static str> {
+    let is_closed = !comparison.goal.is_latency() && comparison.replay.is_none();
+    (is_closed && comparison.latency_p50.is_some()).then_some(CLOSED_LOAD)
+}
+
 /// Title of the throughput without what was allowed for.
 pub(crate) const AS_MEASURED: &str = "Throughput as measured";
 
@@ -492,7 +502,7 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     } else if comparison.replay.is_some() {
         "lower is better; of a capture: with --speed from when each transaction was due, else under load that waits for its answers"
     } else {
-        "lower is better; under closed load, which ties its mean alone to throughput"
+        "lower is better"
     };
     let taken = comparison.taken.unwrap_or([0.0; 2]);
     let as_measured = comparison.unadjusted.filter(|_| {

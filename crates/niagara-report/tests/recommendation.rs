@@ -367,6 +367,9 @@ fn undecided_levers_are_counted_apart_from_those_that_are_not_kept() {
         screen.contains("6 levers measured and not kept, 3 undecided, 5 not tried ("),
         "{screen}"
     );
+    let long = text(&summary, true);
+    assert_eq!(long.matches("Role undecided").count(), 3, "{long}");
+    assert_eq!(long.matches("Role not kept").count(), 6, "{long}");
 }
 
 #[test]

@@ -817,6 +817,57 @@ fn markdown_of_a_tuned_server() {
     insta::assert_snapshot!(markdown(&report(&tune())));
 }
 
+/// Who acts on a report is not sent through a hundred rows first.
+#[test]
+fn long_lists_stand_behind_all_that_a_reader_acts_on() {
+    let text = markdown(&report(&tune()));
+    let order = [
+        "## What it costs to apply",
+        "## How it was measured",
+        "## To repeat it",
+        "## All levers as screened",
+        "## Not tried: 5 levers",
+    ];
+    let places = order.map(|words| text.find(words).expect(words));
+    assert!(places.is_sorted(), "{places:?}\n{text}");
+    assert!(
+        text.trim_end()
+            .ends_with("unknown variable 'innodb_use_io_uring=1'"),
+        "{text}"
+    );
+    let by_name = |lever: &str, title: &str| niagara_store::NotTried {
+        lever: lever.into(),
+        title: title.into(),
+        reason: niagara_store::Reason::OnlyByName {
+            lever: lever.into(),
+        },
+    };
+    let mut named = fixture::tune();
+    named.not_tried.push(by_name("nice", "higher priority"));
+    named.not_tried.push(by_name("spin-off", "no spinning"));
+    let text = markdown(&report(&Summary::Tune(Box::new(named))));
+    let words = "- higher priority (nice), no spinning (spin-off): tried only when asked for by name: --also ID";
+    assert!(text.contains(words), "{text}");
+    // A page has them folded, with their number.
+    let page = html(&report(&tune()));
+    for summary in ["10 levers, with the controls", "5 levers, by reason"] {
+        let folded = format!("<details><summary>{summary}");
+        assert!(page.contains(&folded), "{summary}\n{page}");
+    }
+}
+
+/// Latency's mean follows from throughput: that is said once, not in every row.
+#[test]
+fn what_a_closed_load_means_is_said_once() {
+    let text = markdown(&report(&tune()));
+    let words = "Each connection waits for its answer before its next statement.";
+    assert_eq!(text.matches(words).count(), 1, "{text}");
+    let mut aimed = fixture::tune();
+    aimed.total.as_mut().expect("a total").goal = niagara_store::Goal::P99;
+    let text = markdown(&report(&Summary::Tune(Box::new(aimed))));
+    assert!(!text.contains(words), "{text}");
+}
+
 #[test]
 fn what_only_the_screening_set_up_is_counted_and_not_listed() {
     let mut report = report(&tune());

@@ -20,9 +20,9 @@ pub(super) fn own(tune: &TuneSummary, sides: Option<&Sides>) -> Own {
             .collect(),
         tables: std::iter::once(rungs(tune))
             .chain(earned::tables(tune))
-            .chain([screened(tune), together(tune), searched(tune)])
+            .chain([together(tune), searched(tune)])
             .collect(),
-        not_tried: vec![not_tried(&tune.not_tried)],
+        lists: vec![screened(tune), not_tried(&tune.not_tried)],
         facts: facts_in_short(tune),
         method: Some(method(tune.header.alpha)),
     }
@@ -141,40 +141,49 @@ fn screened(tune: &TuneSummary) -> Section {
     }
     let is_open = wording::is_stopped_in_screening(tune);
     for lever in &tune.not_helped {
-        row(lever, if is_open { "not judged" } else { "not kept" });
+        let mut dropped = tune.dropped.iter();
+        let is_undecided =
+            dropped.any(|one| one.screened.lever == lever.lever && one.because.is_undecided());
+        row(
+            lever,
+            match (is_open, is_undecided) {
+                (true, _) => "not judged",
+                (false, true) => "undecided",
+                (false, false) => "not kept",
+            },
+        );
     }
     if let Some(lever) = &tune.negative_control {
         row(
             lever,
-            &format!("negative control: {}", nothing_changed(tune, lever)),
+            &format!("negative control ({})", nothing_changed(tune, lever)),
         );
     }
     if let Some(lever) = &tune.positive_control {
-        row(lever, "positive control: known to slow");
+        row(lever, "positive control (known to slow)");
     }
     let levers = tune.not_helped.len() + tune.rungs.len();
     let notes = [wording::many_intervals(levers), wording::control_rule(tune)];
-    let inner = Section::new(Depth::Every, "").with(Block::Table(table));
-    let inner = notes
-        .into_iter()
-        .flatten()
-        .fold(inner, |inner, note| inner.with(Block::Note(note)));
-    section
-        .with(Block::Figure(Figure {
-            title: String::new(),
-            picture: forest,
-            caption: "Effect of each lever with its 95 % interval, all from the same screening duels. Filled: kept. Ring: not kept. \
-                      Diamond: the negative control, which changes nothing and must not win. Square: the positive control, which is \
-                      known to slow the server and must lose. Screening chooses; it does not prove: effects chosen for being large \
-                      are on average smaller than they look."
-                .to_owned(),
-        }))
-        .with(Block::Folded(Folded {
-            title: "All screened levers in numbers".to_owned(),
-            detail: String::new(),
-            open: false,
-            inner,
-        }))
+    let count = number::count(levers, "lever");
+    let figure = Figure {
+        title: String::new(),
+        picture: forest,
+        caption: "Effect of each lever with its 95 % interval, all from the same screening duels. Filled: kept. Ring: not kept. \
+                  Diamond: the negative control, which changes nothing and must not win. Square: the positive control, which is \
+                  known to slow the server and must lose. Screening chooses; it does not prove: effects chosen for being large \
+                  are on average smaller than they look."
+            .to_owned(),
+    };
+    let inner = Section::new(Depth::Every, "")
+        .with(Block::Figure(figure))
+        .with(Block::Table(table));
+    let notes = notes.into_iter().flatten().map(Block::Note);
+    section.with(Block::Folded(Folded {
+        title: format!("{count}, with the controls"),
+        detail: String::new(),
+        open: false,
+        inner: notes.fold(inner, Section::with),
+    }))
 }
 
 fn together(tune: &TuneSummary) -> Section {
@@ -199,20 +208,41 @@ fn list(heading: &str, lines: Vec<String>) -> Section {
 }
 
 fn not_tried(not_tried: &[NotTried]) -> Section {
-    let rows = wording::by_reason(not_tried)
+    let named = |levers: &[&NotTried]| {
+        let levers = levers.iter();
+        let levers = levers.map(|lever| format!("{} ({})", lever.title, lever.lever));
+        levers.collect::<Vec<_>>().join(", ")
+    };
+    let is_by_name = |left: &&NotTried| matches!(left.reason, Reason::OnlyByName { .. });
+    let by_name: Vec<&NotTried> = not_tried.iter().filter(is_by_name).collect();
+    let mut groups: Vec<(usize, String, String)> = wording::by_reason(not_tried)
         .into_iter()
-        .map(|(reason, levers)| {
-            let named = levers.iter().map(|lever| match reason {
-                // It names the lever.
-                Reason::OnlyByName { .. } => lever.title.clone(),
-                _ => format!("{} ({})", lever.title, lever.lever),
-            });
-            (named.collect::<Vec<_>>().join(", "), reason.to_string())
-        });
+        .filter(|(reason, _)| !matches!(reason, Reason::OnlyByName { .. }))
+        .map(|(reason, levers)| (levers.len(), named(&levers), reason.to_string()))
+        .collect();
+    if !by_name.is_empty() {
+        // The reason of each names the lever: together they take one line.
+        let reason = "tried only when asked for by name: --also ID".to_owned();
+        groups.push((by_name.len(), named(&by_name), reason));
+    }
+    groups.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    let rows = groups.into_iter();
+    let rows: Vec<(String, String)> = rows.map(|(_, levers, reason)| (levers, reason)).collect();
     let count = number::count(not_tried.len(), "lever");
-    Section::new(Depth::Long, format!("Not tried: {count}"))
-        .named("not-tried")
-        .with_some(Facts::wide(rows.collect()))
+    let section = Section::new(Depth::Long, format!("Not tried: {count}")).named("not-tried");
+    if rows.is_empty() {
+        return section;
+    }
+    let facts = |rows| Block::Facts(Facts { rows, wide: true });
+    let folded = Folded {
+        title: format!("{count}, by reason"),
+        detail: String::new(),
+        open: false,
+        inner: Section::new(Depth::Every, "").with(facts(rows.clone())),
+    };
+    section
+        .with_at(Depth::Text, facts(rows))
+        .with_at(Depth::Page, Block::Folded(folded))
 }
 
 /// How it was measured, and whether the method can be believed.
