@@ -164,7 +164,7 @@ impl<'a> Found<'a> {
         let restart = then(deployment);
         match (parts.is_empty(), self.hands_over) {
             (true, true) => {
-                "No file: only how the application connects. deploy/README.md has the steps."
+                "No file: only how the application connects, one line. deploy/README.md has it."
                     .to_owned()
             }
             (true, false) if deployment.transport == "unix" => {
@@ -207,6 +207,10 @@ impl<'a> Found<'a> {
     fn to_undo(&self, deployment: &Deployment) -> String {
         if deployment.instead_of.is_some() {
             return "Keep the server that you have until the other has proven itself: there is no way back but its own data."
+                .to_owned();
+        }
+        if is_socket_alone(deployment) {
+            return "Put the old host and port back into the application; the server needs no restart."
                 .to_owned();
         }
         if !self.hands_over {
@@ -444,6 +448,11 @@ fn is_live(deployment: &Deployment) -> bool {
         && !touches_host(deployment)
 }
 
+/// Whether all that changes is how the application connects: nothing is installed, and nothing restarts.
+pub(crate) fn is_socket_alone(deployment: &Deployment) -> bool {
+    deployment.transport == "unix" && steps(deployment, true).is_empty()
+}
+
 /// What has to be put where; `named`: each variable with its value, for there is no file that has them.
 fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     let mut parts = Vec::new();
@@ -467,7 +476,7 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
         unit.push(format!("{} (package {})", malloc.name, malloc.package));
     }
     if deployment.huge_text {
-        unit.push("a library that puts its text on huge pages".to_owned());
+        unit.push("a library that puts its code in 2 MB pages".to_owned());
     }
     if deployment.server_cpus.is_some() {
         unit.push("the CPUs it runs on".to_owned());
@@ -587,6 +596,22 @@ mod tests {
         let nothing = Deployment::default();
         assert!(found(true).to_apply(&nothing).starts_with("No file"));
         assert!(found(false).to_apply(&nothing).contains("as it comes"));
+    }
+
+    #[test]
+    fn where_only_the_socket_is_new_the_server_is_left_alone() {
+        let mut deployment = Deployment {
+            transport: "unix".into(),
+            ..Deployment::default()
+        };
+        for hands_over in [true, false] {
+            let undo = found(hands_over).to_undo(&deployment);
+            assert!(undo.contains("old host and port"), "{undo}");
+            assert!(undo.contains("no restart"), "{undo}");
+        }
+        deployment.config.insert("a".into(), "1".into());
+        let undo = found(true).to_undo(&deployment);
+        assert!(undo.contains("files and restart"), "{undo}");
     }
 
     #[test]

@@ -54,6 +54,8 @@ pub(crate) struct Document {
     pub masthead: [String; 2],
     /// The one sentence that a reader takes home.
     pub headline: String,
+    /// How sure that is, where it is told apart.
+    pub proof: Option<String>,
     /// What was measured, under what load.
     pub lead: Vec<(Depth, String)>,
     /// What a reader must know before believing the rest.
@@ -67,6 +69,12 @@ pub(crate) struct Document {
 }
 
 impl Document {
+    /// Headline and proof in one line.
+    pub(crate) fn finding(&self) -> String {
+        let parts = [Some(self.headline.as_str()), self.proof.as_deref()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+
     /// Its sections in a format of this extent.
     pub(crate) fn sections(&self, extent: Extent) -> impl Iterator<Item = &Section> {
         let sections = self.sections.iter();

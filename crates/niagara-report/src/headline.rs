@@ -13,6 +13,18 @@ pub(crate) fn evidence(summary: &Summary) -> String {
     }
 }
 
+/// The headline by itself, and the sentences that follow it where there are some: of a tuning what to do, and how sure that is.
+pub(crate) fn headline_and_rest(summary: &Summary) -> (String, Option<String>) {
+    let recommendation = match summary {
+        Summary::Tune(tune) => tune.recommendation.as_ref(),
+        _ => None,
+    };
+    match (recommendation, queries_first(summary)) {
+        (Some(recommendation), None) => (recommendation.headline(), recommendation.rest()),
+        _ => (headline(summary), None),
+    }
+}
+
 /// The one sentence that a reader takes home: of a tuning what to do, of all others what was found.
 pub fn headline(summary: &Summary) -> String {
     match summary {

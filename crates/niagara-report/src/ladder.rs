@@ -1,6 +1,6 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
-use niagara_stats::{Estimate, Verdict};
+use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{Comparison, Rung, SearchedRange, TuneSummary};
 
 use crate::number;
@@ -27,42 +27,92 @@ const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and 
 const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
     screening saw.";
 const REFUTED_MEANS: &str = "“refuted”: fresh duels showed a loss.";
-/// A claim of a gain spends all of its error on the side of "it is none" (`LookPlan::one_sided`).
-const ONE_SIDED_MEANS: &str = "A gain is proven one-sided: it is at least the lower end with 95 % confidence, unless --alpha says \
-    otherwise, and between both ends with 90 %, as are CPU and latency beside it; a rung's own claim is surer, for the rungs share one \
-    error probability; what was screened has two-sided intervals of 95 %.";
+/// How to read the way of a final variant with one lever.
+const ONE_LEVER: &str = "Measured in fresh duels of the start against the server with this lever.";
 /// Of a total whose interval is not what was asked for.
 const TOO_FEW_MEANS: &str = "The total had too few duels to call anything: its interval is the widest that they allow, of less than 95 %. \
     What was screened has two-sided intervals of 95 %.";
 
 /// What the words and intervals beside the rungs mean, as far as they occur.
-pub(crate) fn meanings(tune: &TuneSummary) -> Vec<&'static str> {
+pub(crate) fn meanings(tune: &TuneSummary) -> Vec<String> {
     let standings = [
         (Standing::Screened, SCREENED_MEANS),
         (Standing::NotConfirmed, NOT_CONFIRMED_MEANS),
         (Standing::Refuted, REFUTED_MEANS),
     ]
     .into_iter()
-    .filter(|(standing, _)| own_rungs(tune).any(|rung| Standing::of(rung) == *standing));
+    .filter(|(standing, _)| {
+        // The total of one lever is the figure that is shown.
+        let mut rungs = own_rungs(tune);
+        only_lever(tune).is_none() && rungs.any(|rung| Standing::of(rung) == *standing)
+    });
     let intervals = match tune.total.as_ref().map(Comparison::judged) {
-        Some(judged) if judged.confidence.is_some() => TOO_FEW_MEANS,
-        Some(judged) if judged.one_sided => ONE_SIDED_MEANS,
-        _ => TWO_SIDED_MEANS,
+        Some(judged) if judged.confidence.is_some() => TOO_FEW_MEANS.to_owned(),
+        Some(judged) if judged.one_sided => one_sided_means(judged),
+        _ => TWO_SIDED_MEANS.to_owned(),
     };
     standings
-        .map(|(_, meaning)| meaning)
-        .chain(FoundBySearch::of(tune).map(|search| match search.effect {
-            Some(_) => SEARCHED_MEANS,
-            None => SEARCHED_IN_PART_MEANS,
+        .map(|(_, meaning)| meaning.to_owned())
+        .chain(FoundBySearch::of(tune).map(|search| {
+            match search.effect {
+                Some(_) => SEARCHED_MEANS,
+                None => SEARCHED_IN_PART_MEANS,
+            }
+            .to_owned()
         }))
         .chain([intervals])
         .collect()
 }
 
-/// What a reader of one screen must know of the levers' standing; nothing where all is proven or there is no total.
+/// A claim of a gain spends all of its error on the side of "it is none" (`LookPlan::one_sided`): that of both ends is twice as large.
+fn one_sided_means(judged: &Judgement) -> String {
+    format!(
+        "With {} % confidence the gain is at least the lower figure (docs/methodology.md has the rest).",
+        number::confidence(judged.alpha / 2.0)
+    )
+}
+
+/// How to read the way as a whole.
+pub(crate) fn how_to_read(tune: &TuneSummary) -> Vec<String> {
+    let own = match only_lever(tune) {
+        Some(_) => ONE_LEVER,
+        None => HOW_TO_READ,
+    };
+    std::iter::once(own.to_owned())
+        .chain(earlier_duels(tune))
+        .collect()
+}
+
+/// The lever of a final variant that has no other, with its total: they are the same change.
+pub(crate) fn only_lever(tune: &TuneSummary) -> Option<(&Rung, &Comparison)> {
+    let total = tune.total.as_ref()?;
+    let [rung] = tune.rungs.as_slice() else {
+        return None;
+    };
+    let is_judged = total.judged().verdict.is_some();
+    (is_judged && FoundBySearch::of(tune).is_none()).then_some((rung, total))
+}
+
+/// What the duels showed that decided to keep the only lever, where its total is of others.
+pub(crate) fn earlier_duels(tune: &TuneSummary) -> Option<String> {
+    let (rung, total) = only_lever(tune)?;
+    let earlier = rung.claim.as_ref()?.judged();
+    (earlier != total.judged()).then(|| {
+        format!(
+            "{} showed {} and decided to keep it: luck may be in that figure, so the fresh one counts.",
+            number::count(earlier.duels, "earlier duel"),
+            number::estimate(&earlier.estimate)
+        )
+    })
+}
+
+/// What a reader of one screen must know of the levers' standing; nothing where there is nothing to say.
 pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     let has = |standing| own_rungs(tune).any(|rung| Standing::of(rung) == standing);
     let mut parts = Vec::new();
+    if only_lever(tune).is_some() {
+        return earlier_duels(tune);
+    }
     if tune.total.is_some() {
         parts.push("Total: measured by itself, in fresh duels.");
     }
@@ -191,6 +241,8 @@ const SEARCHED: &str = "searched";
 pub struct Step {
     /// What changed.
     pub title: String,
+    /// The lever, as options take it; empty of what is none.
+    pub id: String,
     /// How, in the server's words; empty for the total.
     pub change: String,
     /// This step alone.
@@ -238,10 +290,23 @@ impl Step {
         }
     }
 
+    /// The same with its lever's identifier behind the title.
+    pub(crate) fn with_id(&self) -> Step {
+        let title = match self.id.is_empty() {
+            true => self.title.clone(),
+            false => format!("{} ({})", self.title, self.id),
+        };
+        Step {
+            title,
+            ..self.clone()
+        }
+    }
+
     /// The starting point against the final variant, from its own duels.
     pub fn total(estimate: Estimate, standing: String, sure: bool) -> Step {
         Step {
             title: "Total".into(),
+            id: String::new(),
             change: String::new(),
             estimate,
             start: 1.0,
@@ -266,8 +331,30 @@ fn judged_change(rung: &Rung, search: Option<&FoundBySearch<'_>>) -> String {
     }
 }
 
-/// The rungs, best first, and the total where there is one.
+/// The step of the total.
+fn total_step(total: &Comparison) -> Step {
+    let word = match total.judged().verdict {
+        Some(Verdict::Faster) => "proven".to_owned(),
+        _ => verdict_on_goal(total),
+    };
+    Step::total(
+        total.judged().estimate,
+        format!("{word}, n = {}", total.judged().duels),
+        word == "proven",
+    )
+}
+
+/// The rungs, best first, and the total where there is one; of one lever one of them, for both are the same change.
 pub fn steps(tune: &TuneSummary) -> Vec<Step> {
+    if let Some((rung, total)) = only_lever(tune) {
+        let screened = &rung.screened;
+        return vec![Step {
+            title: screened.title.clone(),
+            id: screened.lever.clone(),
+            change: rung.chosen.as_ref().unwrap_or(&screened.change).clone(),
+            ..total_step(total)
+        }];
+    }
     let mut reached = 1.0;
     let search = FoundBySearch::of(tune);
     let rungs = own_rungs(tune).map(|rung| {
@@ -277,6 +364,7 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
             rung_standing(rung),
         );
         Step {
+            id: rung.screened.lever.clone(),
             change: judged_change(rung, search.as_ref()),
             sure: Standing::of(rung) == Standing::Proven,
             ..step
@@ -287,17 +375,7 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
         .chain(found)
         .map(|step| step.from(&mut reached))
         .collect();
-    if let Some(total) = &tune.total {
-        let word = match total.judged().verdict {
-            Some(Verdict::Faster) => "proven".to_owned(),
-            _ => verdict_on_goal(total),
-        };
-        steps.push(Step::total(
-            total.judged().estimate,
-            format!("{word}, n = {}", total.judged().duels),
-            word == "proven",
-        ));
-    }
+    steps.extend(tune.total.as_ref().map(total_step));
     steps
 }
 

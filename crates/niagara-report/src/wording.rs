@@ -501,6 +501,16 @@ pub struct LesserClaim {
     pub note: &'static str,
 }
 
+/// What latency means where connections wait for their answers.
+pub(crate) const CLOSED_LOAD: &str = "Each connection waits for its answer before its next statement. So the mean of latency follows from \
+    throughput; its percentiles do not.";
+
+/// The same, where it says something of a comparison's figures.
+pub(crate) fn closed_load(comparison: &Comparison) -> Option<&'static str> {
+    let is_closed = !comparison.goal.is_latency() && comparison.replay.is_none();
+    (is_closed && comparison.latency_p50.is_some()).then_some(CLOSED_LOAD)
+}
+
 /// Title of the throughput without what was allowed for.
 pub(crate) const AS_MEASURED: &str = "Throughput as measured";
 
@@ -511,7 +521,7 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     } else if comparison.replay.is_some() {
         "lower is better; of a capture: with --speed from when each transaction was due, else under load that waits for its answers"
     } else {
-        "lower is better; under closed load, which ties its mean alone to throughput"
+        "lower is better"
     };
     let taken = comparison.taken.unwrap_or([0.0; 2]);
     let as_measured = comparison.unadjusted.filter(|_| {
@@ -652,10 +662,19 @@ pub(crate) fn many_intervals(n: usize) -> Option<String> {
     (n >= 10).then(|| {
         format!(
             "Of {n} intervals of 95 % about {} miss{} × 1 by chance alone. Wider ones belong to levels of one \
-             choice (the mallocs) and to levers that act on each other: fewer duels speak of each.",
+             choice (the memory allocators) and to levers that act on each other: fewer duels speak of each.",
             (n as f64 / 20.0).round(),
             if n < 30 { "es" } else { "" }
         )
+    })
+}
+
+/// When the negative control of a tuning is warned of, where its interval leaves out 1.
+pub(crate) fn control_rule(tune: &TuneSummary) -> Option<String> {
+    let effect = &tune.negative_control.as_ref()?.effect;
+    (effect.low > 1.0 || effect.high < 1.0).then(|| {
+        "The negative control's interval of 95 % leaves out 1 in one of 20 tunings by chance. The report warns where that of 99 % does."
+            .to_owned()
     })
 }
 
@@ -905,6 +924,15 @@ pub(crate) fn checks_told(checks: &[CheckInWords]) -> Option<String> {
     });
     let told = told.collect::<Vec<_>>().join("; ");
     (!told.is_empty()).then(|| number::capital(&format!("{told}.")))
+}
+
+/// A text whose lines were broken for a file, as one paragraph; blank lines still part paragraphs.
+pub(crate) fn paragraph(text: &str) -> String {
+    let parts = text.split("\n\n").map(|part| {
+        let words: Vec<&str> = part.split_whitespace().collect();
+        words.join(" ")
+    });
+    parts.collect::<Vec<_>>().join("\n\n")
 }
 
 /// What two levers do together, in a sentence.

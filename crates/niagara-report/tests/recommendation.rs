@@ -2,7 +2,9 @@
 
 mod fixture;
 
-use niagara_report::{DeployInput, Report, View, deploy, headline, html, markdown, warnings};
+use niagara_report::{
+    DeployInput, Files, Report, View, deploy, headline, html, markdown, warnings,
+};
 use niagara_store::{
     Alternative, AlternativeReason, Benefit, CheckOutcome, CheckPart, Deployment, DropReason,
     DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others, Recommendation,
@@ -16,6 +18,7 @@ fn setting() -> Setup {
         threads: 32,
         remote_application: false,
         on_socket: false,
+        benchmark: false,
     }
 }
 
@@ -98,6 +101,59 @@ fn the_first_sentence_says_what_to_do() {
     assert!(text(&summary, false).starts_with(&first));
 }
 
+/// A benchmark's tables are nobody's traffic, and a percentile that may be the same is not told as a figure.
+#[test]
+fn the_proof_says_what_it_is_of() {
+    let of = |change: fn(&mut Benefit)| {
+        let mut benefit = benefit(Others::None);
+        change(&mut benefit);
+        Recommendation::UseSocket(benefit).to_string()
+    };
+    let own = of(|_| {});
+    assert!(
+        !own.contains("test tables") && own.contains("latency × 0.89"),
+        "{own}"
+    );
+    let tested = of(|benefit| benefit.setting.benchmark = true);
+    assert!(
+        tested.contains("proven by 12 fresh duels on test tables, not on your traffic;"),
+        "{tested}"
+    );
+    let open = of(|benefit| benefit.p99 = Some(fixture::estimate(0.97, 0.89, 1.01)));
+    assert!(
+        open.contains("99th percentile of latency: no change shown"),
+        "{open}"
+    );
+    assert!(!open.contains("0.97"), "{open}");
+}
+
+/// The page begins with what to do; how sure that is follows as a paragraph.
+#[test]
+fn the_headline_is_what_to_do() {
+    let mut tune = tuned();
+    let setting = Setup {
+        benchmark: true,
+        ..setting()
+    };
+    tune.recommendation = Some(Recommendation::UseSocket(Benefit {
+        setting,
+        ..benefit(Others::None)
+    }));
+    let summary = Summary::Tune(Box::new(tune));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = fixture::store(&folder.path().join("results.db"), &summary, 2, 0.01);
+    let report = Report::load(&store).expect("just written");
+    let text = markdown(&report);
+    let words = "# Use the Unix socket in the application: mariadb-10.11 is then 19 % faster for oltp_read_only, 32 threads.\n\n\
+                 × 1.19 [1.17, 1.25], proven by 12 fresh duels on test tables";
+    assert!(text.starts_with(words), "{text}");
+    let page = html(&report).replace('\u{a0}', " ");
+    assert!(
+        page.contains("32 threads.</h1><p class=\"lead\">× 1.19 [1.17, 1.25], proven by"),
+        "{page}"
+    );
+}
+
 #[test]
 fn sentences_depend_on_the_setting() {
     let nothing = |because, change: fn(&mut Setup)| {
@@ -157,7 +213,7 @@ fn every_form_has_what_was_left_out() {
     let page = html(&report).replace('\u{a0}', " ");
     for form in [text(&summary, true), markdown(&report), page] {
         for part in [
-            "Promising, and not recommended",
+            "Picked by the screening, and not recommended",
             "Variants against the start",
             "the tail of latency is worse",
         ] {
@@ -167,7 +223,153 @@ fn every_form_has_what_was_left_out() {
     // One screen has both variants, for that is a choice to make.
     let short = text(&summary, false);
     assert!(short.contains("Variants against the start"), "{short}");
-    assert!(!short.contains("Promising, and not recommended"), "{short}");
+    assert!(
+        !short.contains("Picked by the screening, and not recommended"),
+        "{short}"
+    );
+}
+
+/// The total of one lever is of the same change as the duels that decided to keep it.
+#[test]
+fn one_lever_has_one_figure() {
+    let mut tune = tuned();
+    tune.header.deployment = Some(Deployment {
+        transport: "unix".to_owned(),
+        ..Deployment::default()
+    });
+    let summary = |tune: &TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let forms = |summary: &Summary| {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let store = fixture::store(&folder.path().join("results.db"), summary, 2, 0.01);
+        let report = Report::load(&store).expect("just written");
+        [text(summary, false), text(summary, true), markdown(&report)]
+    };
+    let words = "12 earlier duels showed × 1.173 [1.158, 1.188] and decided to keep it";
+    for form in forms(&summary(&tune)) {
+        assert!(form.contains(words), "{form}");
+        assert!(!form.contains("Each lever starts"), "{form}");
+        assert_eq!(form.matches("proven, n = 12").count(), 1, "{form}");
+    }
+    let input = DeployInput::of(&summary(&tune)).expect("something to deploy");
+    assert_eq!(input.rungs[0].effect, "× 1.31 [1.28, 1.34], proven, n = 12");
+    // Without duels of its own there is nothing to tell apart.
+    tune.rungs[0].claim = tune.total.clone();
+    for form in forms(&summary(&tune)) {
+        assert!(!form.contains("earlier duels"), "{form}");
+    }
+}
+
+/// What fresh duels say of a lever by itself or of its group stands in its row, and how little the screening promised.
+#[test]
+fn levers_that_are_left_open_have_the_duels_of_their_group() {
+    let mut tune = tuned();
+    let effect = fixture::estimate(1.06, 1.03, 1.13);
+    for lever in &mut tune.dropped {
+        lever.because = DropReason::TimeEndedInGroup {
+            effect,
+            levers: 3,
+            duels: 5,
+        };
+    }
+    tune.dropped[0].screened.effect = fixture::estimate(1.01, 0.98, 1.04);
+    let summary = Summary::Tune(Box::new(tune));
+    let long = text(&summary, true);
+    for part in [
+        "3 together × 1.06 [1.03, 1.13], n = 5",
+        "5 fresh duels showed that the 3 together help; the time ended before its own",
+        "gcc-pgo",
+    ] {
+        assert!(long.contains(part), "{part}: {long}");
+    }
+    // Two of the three promised something by themselves.
+    assert_eq!(
+        long.matches("not told apart from nothing").count(),
+        1,
+        "{long}"
+    );
+}
+
+#[test]
+fn what_is_left_open_has_the_command_that_decides_it() {
+    let mut tune = tuned();
+    tune.next = Some(NextStep::MoreTime {
+        levers: vec!["Thread pool".to_owned(), "gcc PGO".to_owned()],
+        ids: ["unix-socket", "thread-pool", "gcc-pgo"]
+            .map(str::to_owned)
+            .to_vec(),
+        expected: fixture::estimate(1.08, 1.05, 1.12),
+    });
+    let screen = |budget_seconds, command: Option<&str>| {
+        let mut tune = tune.clone();
+        tune.header.budget_seconds = Some(budget_seconds);
+        let files = Files {
+            report: "report.html".into(),
+            deploy: None,
+            results: "results.db".into(),
+            program: "niagara".to_owned(),
+            named: None,
+            builds: None,
+            command: command.map(str::to_owned),
+        };
+        let view = View {
+            colour: false,
+            width: 80,
+            verbose: false,
+            sides: None,
+            limits: &[],
+            files: Some(&files),
+        };
+        niagara_report::terminal(&Summary::Tune(Box::new(tune)), &view)
+    };
+    let command = "niagara tune mariadb-10.11 --threads 32";
+    // One line, to be copied, however narrow the terminal.
+    let line = format!("then:    {command} --only unix-socket,thread-pool,gcc-pgo --budget 30m\n");
+    let short = screen(180.0, Some(command));
+    assert!(short.contains(&line), "{short}");
+    assert!(short.contains("decides on Thread pool, gcc PGO"), "{short}");
+    let hour = screen(3600.0, Some(command));
+    assert!(hour.contains("--budget 120m\n"), "{hour}");
+    let unknown = screen(180.0, None);
+    assert!(!unknown.contains("--only"), "{unknown}");
+    let long = text(&Summary::Tune(Box::new(tune)), true);
+    let words = "`--only unix-socket,thread-pool,gcc-pgo` tries these alone, with what is kept.";
+    assert!(long.contains(words), "{long}");
+}
+
+#[test]
+fn undecided_levers_are_counted_apart_from_those_that_are_not_kept() {
+    let mut tune = tuned();
+    // What was picked was screened like the others.
+    for lever in &mut tune.dropped {
+        lever.because = DropReason::TimeEnded;
+        tune.not_helped.push(lever.screened.clone());
+    }
+    let summary = Summary::Tune(Box::new(tune));
+    let files = Files {
+        report: "report.html".into(),
+        deploy: None,
+        results: "results.db".into(),
+        program: "niagara".to_owned(),
+        named: None,
+        builds: None,
+        command: None,
+    };
+    let view = View {
+        colour: false,
+        width: 160,
+        verbose: false,
+        sides: None,
+        limits: &[],
+        files: Some(&files),
+    };
+    let screen = niagara_report::terminal(&summary, &view);
+    assert!(
+        screen.contains("6 levers measured and not kept, 3 undecided, 5 not tried ("),
+        "{screen}"
+    );
+    let long = text(&summary, true);
+    assert_eq!(long.matches("Role undecided").count(), 3, "{long}");
+    assert_eq!(long.matches("Role not kept").count(), 6, "{long}");
 }
 
 #[test]

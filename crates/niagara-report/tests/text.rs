@@ -36,6 +36,7 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         program: "niagara".to_owned(),
         named: None,
         builds: matches!(summary, Summary::Tune(_)).then(|| BUILDS.to_owned()),
+        command: Some("niagara tune mariadb-10.11".to_owned()),
     };
     let limits = [
         "What limits the final variant now: CPU (100 % of the time), that is, hardware.".to_owned(),
@@ -114,6 +115,29 @@ fn what_one_screen_leaves_out_is_in_the_long_form_and_on_the_page() {
             page.contains(&start.replace('\'', "&#39;")) || page.contains(start),
             "{start}"
         );
+    }
+}
+
+/// Where only the application changes, nobody is told to remove files or to restart a server.
+#[test]
+fn a_socket_alone_ends_with_what_to_change_in_the_application() {
+    let Summary::Tune(mut tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    tune.header.deployment = Some(niagara_store::Deployment {
+        transport: "unix".to_owned(),
+        ..niagara_store::Deployment::default()
+    });
+    let summary = Summary::Tune(tune);
+    let screen = ending(&summary, 200, false);
+    assert!(
+        screen.contains("next:    read deploy/README.md: what to change in the application"),
+        "{screen}"
+    );
+    let whole = report(&summary);
+    for text in [markdown(&whole), html(&whole)] {
+        assert!(text.contains("Put the old host and port back"), "{text}");
+        assert!(!text.contains("Remove the same files"), "{text}");
     }
 }
 
@@ -238,6 +262,7 @@ fn at_the_end_without_deploy(summary: &Summary) -> String {
         program: "niagara".to_owned(),
         named: None,
         builds: None,
+        command: None,
     };
     let view = View {
         colour: false,
@@ -284,7 +309,8 @@ fn a_tuned_server_with_everything() {
     let text = niagara_report::terminal(&tune(), &view);
     insta::assert_snapshot!(text);
     // What is not shown in short is counted.
-    assert!(text.contains("No doublewrite buffer, Log flushed once a second: risk durability"));
+    let words = "No doublewrite buffer (doublewrite), Log flushed once a second (flush-log): risk durability";
+    assert!(text.contains(words), "{text}");
 }
 
 #[test]
@@ -303,6 +329,20 @@ fn every_form_has_the_absolute_figures_of_both_sides() {
             assert!(text.contains(words), "{words}: {text}");
         }
     }
+}
+
+/// What `--only` takes stands beside the title wherever there is room for both.
+#[test]
+fn levers_are_named_with_what_options_take() {
+    let wide = terminal(&tune(), false, 140);
+    assert!(wide.contains("Thread pool (thread-pool)  "), "{wide}");
+    let narrow = terminal(&tune(), false, 80);
+    assert!(narrow.contains("Thread pool  "), "{narrow}");
+    assert!(!narrow.contains("(thread-pool)"), "{narrow}");
+    let text = markdown(&report(&tune()));
+    let way = "| Thread pool | `thread-pool` | `thread_handling = pool-of-threads` | × 1.004";
+    let all = "| jemalloc | `jemalloc` | `malloc = jemalloc` | × 1.003";
+    assert!(text.contains(way) && text.contains(all), "{text}");
 }
 
 #[test]
@@ -415,6 +455,35 @@ fn warnings_come_before_everything_but_the_headline() {
     ];
     let text = terminal(&Summary::Tune(Box::new(tune)), false, 100);
     insta::assert_snapshot!(text.lines().take(6).collect::<Vec<_>>().join("\n"));
+}
+
+/// An interval of 95 % leaves out 1 now and then: the reader is told that this is no alarm, or that it is one.
+#[test]
+fn the_negative_control_is_within_chance_or_warned_of() {
+    let mut tune = fixture::tune();
+    let of = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    assert!(terminal(&of(&tune), false, 200).contains("(changes nothing)"));
+    tune.negative_control = Some(fixture::screened("nothing", "Nothing changes", "", 0.985));
+    let chance = terminal(&of(&tune), false, 200);
+    assert!(
+        chance.contains("(changes nothing: within chance)"),
+        "{chance}"
+    );
+    let page = markdown(&report(&of(&tune)));
+    assert!(page.contains("warns where that of 99 % does"), "{page}");
+    let effect = tune.negative_control.as_ref().expect("just set").effect;
+    let moved = Finding::NegativeControlMoved {
+        part: None,
+        effect,
+        one_in: 100.0,
+    };
+    tune.header.warnings = vec![moved.into()];
+    let warned = terminal(&of(&tune), false, 200);
+    assert!(
+        warned.contains("(changes nothing, and moved: see the warning)"),
+        "{warned}"
+    );
+    assert!(!warned.contains("within chance"), "{warned}");
 }
 
 /// Verdicts with intervals that they can go with; the last two were called at an early look.
@@ -634,7 +703,7 @@ fn the_gain_of_a_searched_number_is_counted_once_where_its_rung_was_judged() {
     tune.rungs = vec![tune.rungs[pool].clone()];
     tune.rungs[0].claim = total;
     let (rows, _) = way(&tune);
-    assert_eq!(rows.len(), 2, "{rows:#?}");
+    assert_eq!(rows.len(), 1, "{rows:#?}");
     assert!(rows[0].contains("thread_pool_size=14`"), "{rows:#?}");
 }
 
@@ -826,6 +895,57 @@ fn markdown_of_a_tuned_server() {
     insta::assert_snapshot!(markdown(&report(&tune())));
 }
 
+/// Who acts on a report is not sent through a hundred rows first.
+#[test]
+fn long_lists_stand_behind_all_that_a_reader_acts_on() {
+    let text = markdown(&report(&tune()));
+    let order = [
+        "## What it costs to apply",
+        "## How it was measured",
+        "## To repeat it",
+        "## All levers as screened",
+        "## Not tried: 5 levers",
+    ];
+    let places = order.map(|words| text.find(words).expect(words));
+    assert!(places.is_sorted(), "{places:?}\n{text}");
+    assert!(
+        text.trim_end()
+            .ends_with("unknown variable 'innodb_use_io_uring=1'"),
+        "{text}"
+    );
+    let by_name = |lever: &str, title: &str| niagara_store::NotTried {
+        lever: lever.into(),
+        title: title.into(),
+        reason: niagara_store::Reason::OnlyByName {
+            lever: lever.into(),
+        },
+    };
+    let mut named = fixture::tune();
+    named.not_tried.push(by_name("nice", "higher priority"));
+    named.not_tried.push(by_name("spin-off", "no spinning"));
+    let text = markdown(&report(&Summary::Tune(Box::new(named))));
+    let words = "- higher priority (nice), no spinning (spin-off): tried only when asked for by name: --also ID";
+    assert!(text.contains(words), "{text}");
+    // A page has them folded, with their number.
+    let page = html(&report(&tune()));
+    for summary in ["10 levers, with the controls", "5 levers, by reason"] {
+        let folded = format!("<details><summary>{summary}");
+        assert!(page.contains(&folded), "{summary}\n{page}");
+    }
+}
+
+/// Latency's mean follows from throughput: that is said once, not in every row.
+#[test]
+fn what_a_closed_load_means_is_said_once() {
+    let text = markdown(&report(&tune()));
+    let words = "Each connection waits for its answer before its next statement.";
+    assert_eq!(text.matches(words).count(), 1, "{text}");
+    let mut aimed = fixture::tune();
+    aimed.total.as_mut().expect("a total").goal = niagara_store::Goal::P99;
+    let text = markdown(&report(&Summary::Tune(Box::new(aimed))));
+    assert!(!text.contains(words), "{text}");
+}
+
 #[test]
 fn what_only_the_screening_set_up_is_counted_and_not_listed() {
     let mut report = report(&tune());
@@ -881,15 +1001,13 @@ fn every_slice_is_a_line_of_csv() {
 fn an_interval_that_is_one_sided_says_what_its_ends_are_worth() {
     let mut tuned = fixture::tune();
     let two_sided = markdown(&report(&Summary::Tune(Box::new(tuned.clone()))));
-    assert!(!two_sided.contains("one-sided:"), "{two_sided}");
+    assert!(!two_sided.contains("at least the lower"), "{two_sided}");
 
     let total = tuned.total.as_mut().expect("a total");
-    total.throughput.one_sided = true;
+    (total.throughput.one_sided, total.throughput.alpha) = (true, 0.1);
     let one_sided = markdown(&report(&Summary::Tune(Box::new(tuned))));
     assert!(
-        one_sided.contains(
-            "A gain is proven one-sided: it is at least the lower end with 95 % confidence"
-        ),
+        one_sided.contains("With 95 % confidence the gain is at least the lower figure"),
         "{one_sided}"
     );
 }

@@ -50,6 +50,9 @@ pub struct Setup {
     pub remote_application: bool,
     /// Whether the start uses the Unix socket.
     pub on_socket: bool,
+    /// Whether the load is a benchmark that is built in, on tables of its own.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub benchmark: bool,
 }
 
 /// What a recommendation brings and costs.
@@ -161,8 +164,24 @@ pub enum DropReason {
     },
     /// The time ended before its own duels.
     TimeEnded,
+    /// A group that it is in was shown to help, and the time ended before its own duels.
+    TimeEndedInGroup {
+        /// The gain of the group.
+        effect: Estimate,
+        /// Levers in the group.
+        levers: usize,
+        /// Duels of the group.
+        duels: usize,
+    },
     /// It gives other answers, or fails.
     Unsound,
+}
+
+impl DropReason {
+    /// Whether more time would decide it.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self, Self::TimeEnded | Self::TimeEndedInGroup { .. })
+    }
 }
 
 /// A variant that was measured against the start and is not recommended.
@@ -288,6 +307,9 @@ pub enum NextStep {
     MoreTime {
         /// Titles of levers that are undecided.
         levers: Vec<String>,
+        /// Identifiers of all that the next tuning is to try: these levers, and before them those that are kept.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        ids: Vec<String>,
         /// What the screening saw of all of them together.
         expected: Estimate,
     },

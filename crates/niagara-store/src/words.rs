@@ -1455,15 +1455,12 @@ fn minutes(seconds: f64) -> String {
     format!("{:.0}m", (seconds / 60.0).ceil())
 }
 
-impl Display for Recommendation {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+impl Recommendation {
+    /// What to do, and what it brings: the headline.
+    pub fn headline(&self) -> String {
         match self {
             Self::UseSocket(benefit) => {
-                write!(f, "Use the Unix socket in the application: {benefit}.")?;
-                match benefit.others {
-                    Others::Undecided { .. } => write!(f, " {}.", benefit.others),
-                    _ => f.write_str(" Nothing else that was tried is worth a restart."),
-                }
+                format!("Use the Unix socket in the application: {benefit}.")
             }
             Self::Install {
                 changes,
@@ -1474,33 +1471,63 @@ impl Display for Recommendation {
                     true => " and use the Unix socket in the application",
                     false => "",
                 };
-                write!(
-                    f,
+                format!(
                     "Install {} ({}){socket}: {benefit}; it takes a restart.",
                     number::count(changes.len(), "change"),
                     changes.join("; ")
-                )?;
-                match benefit.others {
-                    Others::None => Ok(()),
-                    others => write!(f, " {others}."),
-                }
+                )
             }
-            Self::ChangeStatement { statement, share } => write!(
-                f,
+            Self::ChangeStatement { statement, share } => format!(
                 "Change a statement first: it takes {:.0} % of the server's time: {statement}",
                 share * 100.0
             ),
             Self::Nothing { because, setting } => {
-                write!(f, "Change nothing on {setting}: {because}.")?;
-                if setting.remote_application {
-                    f.write_str(" The socket was not tried: the application is on another host.")?;
-                }
-                match setting.on_socket {
-                    true => f.write_str(" The application uses the Unix socket already."),
-                    false => Ok(()),
-                }
+                format!("Change nothing on {setting}: {because}.")
             }
         }
+    }
+
+    /// How sure that is, and what is left, in sentences behind the headline.
+    pub fn rest(&self) -> Option<String> {
+        let (benefit, others) = match self {
+            Self::UseSocket(benefit) => match benefit.others {
+                Others::Undecided { .. } => (benefit, format!(" {}.", benefit.others)),
+                _ => (
+                    benefit,
+                    " Nothing else that was tried is worth a restart.".to_owned(),
+                ),
+            },
+            Self::Install { benefit, .. } => match benefit.others {
+                Others::None => (benefit, String::new()),
+                others => (benefit, format!(" {others}.")),
+            },
+            Self::ChangeStatement { .. } => return None,
+            Self::Nothing { setting, .. } => return setting.about_socket(),
+        };
+        Some(format!("{}{others}", benefit.proof()))
+    }
+}
+
+impl Display for Recommendation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(&self.headline())?;
+        match self.rest() {
+            Some(rest) => write!(f, " {rest}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Setup {
+    /// Why nothing is said of the Unix socket, where there is a reason.
+    fn about_socket(&self) -> Option<String> {
+        let remote = "The socket was not tried: the application is on another host.";
+        let used = "The application uses the Unix socket already.";
+        let told: Vec<&str> = [(self.remote_application, remote), (self.on_socket, used)]
+            .into_iter()
+            .filter_map(|(is_so, words)| is_so.then_some(words))
+            .collect();
+        (!told.is_empty()).then(|| told.join(" "))
     }
 }
 
@@ -1512,8 +1539,32 @@ impl Display for Setup {
     }
 }
 
+impl Benefit {
+    /// `× 1.19 [1.17, 1.25], proven by 12 fresh duels on test tables, not on your traffic; 99th percentile of latency: no change shown.`
+    fn proof(&self) -> String {
+        let proven_on = match self.setting.benchmark {
+            true => " on test tables, not on your traffic",
+            false => "",
+        };
+        let tail = match &self.p99 {
+            Some(p99) if self.goal != Goal::P99 && p99.low <= 1.0 && p99.high >= 1.0 => {
+                "; 99th percentile of latency: no change shown".to_owned()
+            }
+            Some(p99) if self.goal != Goal::P99 => {
+                format!("; 99th percentile of latency {}", number::estimate(p99))
+            }
+            _ => String::new(),
+        };
+        format!(
+            "{}, proven by {}{proven_on}{tail}.",
+            number::estimate(&self.goal.figure(&self.effect)),
+            number::count(self.duels, "fresh duel")
+        )
+    }
+}
+
 impl Display for Benefit {
-    /// `mariadb-10.11 for oltp_read_only, 32 threads, is 19 % faster, × 1.19 [1.17, 1.25], proven by 12 fresh duels`, and its tail.
+    /// `mariadb-10.11 is then 19 % faster for oltp_read_only, 32 threads`.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let figure = self.goal.figure(&self.effect);
         let size = number::gain(figure.ratio);
@@ -1525,23 +1576,15 @@ impl Display for Benefit {
             Goal::P95 => format!("{size} lower in its 95th percentile of latency"),
             Goal::P99 => format!("{size} lower in its 99th percentile of latency"),
         };
+        let Setup {
+            server, threads, ..
+        } = &self.setting;
         write!(
             f,
-            "{}, is {better}, {}, proven by {}",
-            self.setting,
-            number::estimate(&figure),
-            number::count(self.duels, "fresh duel")
-        )?;
-        match &self.p99 {
-            Some(p99) if self.goal != Goal::P99 => {
-                write!(
-                    f,
-                    "; the 99th percentile of latency {}",
-                    number::estimate(p99)
-                )
-            }
-            _ => Ok(()),
-        }
+            "{server} is then {better} for {}, {}",
+            crate::load_name(&self.setting.workload),
+            number::count(*threads as usize, "thread")
+        )
     }
 }
 
@@ -1549,21 +1592,16 @@ impl Display for Others {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::None => Ok(()),
-            Self::NotShown { levers: 1 } => {
-                f.write_str("One other promising lever did not prove itself")
-            }
+            Self::NotShown { levers: 1 } => f.write_str("One other lever did not prove itself"),
             Self::NotShown { levers } => {
-                write!(
-                    f,
-                    "{levers} other promising levers did not prove themselves"
-                )
+                write!(f, "{levers} other levers did not prove themselves")
             }
             Self::Undecided { levers } => write!(
                 f,
                 "{} undecided: a longer --budget decides",
                 match levers {
-                    1 => "One other promising lever is".to_owned(),
-                    levers => format!("{levers} other promising levers are"),
+                    1 => "One other lever is".to_owned(),
+                    levers => format!("{levers} other levers are"),
                 }
             ),
         }
@@ -1628,6 +1666,11 @@ impl Display for DropReason {
                 number::estimate(ratio)
             ),
             Self::TimeEnded => f.write_str("the time ended before its own fresh duels"),
+            Self::TimeEndedInGroup { levers, duels, .. } => write!(
+                f,
+                "{} showed that the {levers} together help; the time ended before its own",
+                number::count(*duels, "fresh duel")
+            ),
             Self::Unsound => f.write_str("it gives other answers, or its server fails"),
         }
     }
@@ -1657,7 +1700,9 @@ impl Display for Conclusion {
 impl Display for NextStep {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::MoreTime { levers, expected } => write!(
+            Self::MoreTime {
+                levers, expected, ..
+            } => write!(
                 f,
                 "A longer --budget decides on {} (screened together: {}).",
                 levers.join(", "),

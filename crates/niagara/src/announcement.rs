@@ -21,7 +21,14 @@ pub fn announcement(plan: Announced<'_>) -> String {
             load,
             budget_seconds,
             plan,
-        } => of_tune(plan, server, load, Duration::from_secs_f64(budget_seconds)),
+            controls,
+        } => of_tune(
+            plan,
+            controls,
+            server,
+            load,
+            Duration::from_secs_f64(budget_seconds),
+        ),
     }
 }
 
@@ -87,34 +94,53 @@ fn of_compare(plan: &ComparePlan) -> String {
     text
 }
 
-fn of_tune(plan: &TunePlan, server: &str, load: &str, budget: Duration) -> String {
-    let shows = |detectable: Option<f64>, what: &str| match detectable {
-        Some(detectable) => format!(": {what} {:.1} % or more shows", detectable * 100.0),
-        None => String::new(),
-    };
+/// Levers that the time is too short for are named up to this many.
+const MAX_NAMED: usize = 12;
+
+fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: Duration) -> String {
+    let levers = plan.levers.len().saturating_sub(controls);
     let mut text = format!(
         "tuning {server} for {load}; time: {}, excluding set-up\n  \
-         screening: {} (changes to try), all at once, in {} of about {:.0} s{}\n  \
-         proof: which of those that help earn their place, and their total against the start, in fresh duels of about {:.0} s{}{A_DUEL}",
+         screening: {} (changes to try) and {}, all at once, in {} of about {:.0} s{}\n  \
+         proof: which of those that help earn their place, and their total against the start, in fresh duels of about {:.0} s{A_DUEL}",
         clock(budget),
-        number::count(plan.levers.len(), "lever"),
+        number::count(levers, "lever"),
+        number::count(controls, "control"),
         number::count(plan.screening_duels, "duel"),
         plan.screening_duel_seconds,
-        if plan.levers.len() >= plan.screening_duels {
-            ", fewer duels than levers: only the strongest show".to_owned()
-        } else {
-            shows(plan.detectable_lever, "a lever that changes throughput by")
+        // To tell all apart takes a duel for each, and some more.
+        match plan.levers.len() >= plan.screening_duels {
+            true => ": too few to tell all of them apart, so only the strongest show",
+            false => "",
         },
         plan.duel_seconds,
-        shows(plan.detectable_total, "a difference of"),
     );
-    if plan.detectable_lever.or(plan.detectable_total).is_some() {
-        text += &format!("\n  what shows: {}", plan.noise);
-    }
-    if !plan.left_out.is_empty() {
+    let percent = |detectable: f64| format!("{:.1} %", detectable * 100.0);
+    let expected: Vec<String> = [
+        ("a lever that changes throughput by", plan.detectable_lever),
+        ("a total of", plan.detectable_total),
+    ]
+    .into_iter()
+    .filter_map(|(what, detectable)| Some(format!("{what} {}", percent(detectable?))))
+    .collect();
+    if !expected.is_empty() {
         text += &format!(
-            "\n  left out, the time being too short for them: {} (the report names them; a longer --budget tries them)",
-            number::count(plan.left_out.len(), "lever")
+            "\n  expected to show 4 times in 5: {} ({}); smaller ones may show, too",
+            expected.join(", "),
+            plan.noise
+        );
+    }
+    let left_out = plan.left_out.len();
+    if left_out > 0 {
+        let named = match left_out <= MAX_NAMED {
+            true => plan.left_out.join(", "),
+            false => format!(
+                "{} (the report names them)",
+                number::count(left_out, "lever")
+            ),
+        };
+        text += &format!(
+            "\n  left out, the time being too short: {named}; a longer --budget tries them"
         );
     }
     text
@@ -154,6 +180,52 @@ mod tests {
             noise: NoiseSource::Assumed,
             min_effect: 0.005,
         })
+    }
+
+    fn tune_plan(levers: usize, duels: usize) -> TunePlan {
+        let named = |prefix: &str, count: usize| {
+            let ids = (0..count).map(|place| format!("{prefix}{place}"));
+            ids.collect()
+        };
+        TunePlan {
+            levers: named("lever", levers),
+            left_out: named("late", 2),
+            screening_duels: duels,
+            screening_duel_seconds: 4.0,
+            duel_seconds: 5.0,
+            screening_until: 90.0,
+            detectable_lever: None,
+            detectable_total: Some(0.154),
+            noise: NoiseSource::History,
+            screen_couples: Some(10),
+            couples: Some(20),
+        }
+    }
+
+    #[test]
+    fn a_tuning_says_what_it_counts_and_what_it_can_show() {
+        let told = |plan: &TunePlan| of_tune(plan, 2, "s", "l", Duration::from_secs(180));
+        let even = told(&tune_plan(34, 34));
+        for words in [
+            "screening: 32 levers (changes to try) and 2 controls, all at once, in 34 duels of about 4 s: too few to tell all",
+            "expected to show 4 times in 5: a total of 15.4 % (by the noise of earlier comparisons here); smaller ones may show",
+            "left out, the time being too short: late0, late1; a longer --budget",
+        ] {
+            assert!(even.contains(words), "{words}\n{even}");
+        }
+        let mut plan = tune_plan(34, 48);
+        plan.detectable_lever = Some(0.015);
+        plan.left_out.clear();
+        let enough = told(&plan);
+        assert!(
+            !enough.contains("too few") && !enough.contains("left out"),
+            "{enough}"
+        );
+        let words = "a lever that changes throughput by 1.5 %, a total of 15.4 % (";
+        assert!(enough.contains(words), "{enough}");
+        plan.left_out = vec!["late".to_owned(); MAX_NAMED + 1];
+        let many = told(&plan);
+        assert!(many.contains("13 levers (the report names them)"), "{many}");
     }
 
     #[test]

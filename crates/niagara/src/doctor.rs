@@ -421,8 +421,8 @@ fn obtaining(tools: &Tools, list: &mut Vec<Check>) {
         tools.mallocs.join(", ")
     };
     list.push(ok(
-        "mallocs",
-        format!("{mallocs}; fetched servers bring their own"),
+        "allocators",
+        format!("{mallocs}; memory allocators of fetched servers come with them"),
     ));
 }
 

@@ -139,7 +139,7 @@ impl Change {
         );
         parts.extend(
             self.huge_pages_text
-                .map(|on| format!("huge pages for the program's text {}", on_off(on))),
+                .map(|on| format!("2 MB pages for the server's code {}", on_off(on))),
         );
         parts.extend(self.transport.map(|transport| match transport {
             TransportKind::Tcp => "TCP".to_owned(),

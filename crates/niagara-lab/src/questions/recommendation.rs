@@ -2,9 +2,7 @@
 
 use niagara_server::TransportKind;
 use niagara_stats::Estimate;
-use niagara_store::{
-    Benefit, Conclusion, DropReason, NextStep, Obstacle, Others, Recommendation, Setup,
-};
+use niagara_store::{Benefit, Conclusion, NextStep, Obstacle, Others, Recommendation, Setup};
 
 use crate::lever::Role;
 use crate::questions::tune_options::TuneOptions;
@@ -56,7 +54,7 @@ pub(crate) fn recommendation(
 
 fn others(found: &TuneResult) -> Others {
     let not_shown = found.dropped.iter();
-    let not_shown = not_shown.filter(|lever| lever.because != DropReason::TimeEnded);
+    let not_shown = not_shown.filter(|lever| !lever.because.is_undecided());
     match (found.undecided.len(), not_shown.count()) {
         (0, 0) => Others::None,
         (0, levers) => Others::NotShown { levers },
@@ -115,8 +113,11 @@ pub(crate) fn next_step(found: &TuneResult, options: &TuneOptions) -> Option<Nex
     }
     let log: f64 = screened.iter().map(|one| one.effect.ratio.ln()).sum();
     let variance: f64 = screened.iter().map(|one| one.std_err.powi(2)).sum();
+    let kept = found.rungs.iter().map(|rung| &rung.screened);
+    let tried_next = kept.chain(screened.iter().copied());
     Some(NextStep::MoreTime {
         levers: screened.iter().map(|one| one.title.clone()).collect(),
+        ids: tried_next.map(|one| one.lever.clone()).collect(),
         expected: Estimate::from_log_std_err(log, variance.sqrt(), SIDE),
     })
 }

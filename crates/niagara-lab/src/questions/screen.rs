@@ -298,6 +298,16 @@ fn expected(candidates: &[Candidate], factors: &[LeverFactor]) -> Vec<Expected> 
         .collect()
 }
 
+/// The effects that are known, by index of the candidate, without those of the controls: whoever watches looks for what helps.
+fn without_controls(
+    effects: impl Iterator<Item = Option<Screened>>,
+    candidates: &[Candidate],
+) -> Vec<Screened> {
+    let levers = effects.zip(candidates);
+    let levers = levers.filter(|(_, candidate)| candidate.lever.role() == Role::Lever);
+    levers.filter_map(|(effect, _)| effect).collect()
+}
+
 /// The root of the mean of variances; 0 of none.
 fn root_mean(variances: impl Iterator<Item = f64>) -> f64 {
     let all: Vec<f64> = variances.collect();
@@ -620,11 +630,8 @@ impl<'a> RunningScreening<'a> {
             // As long as there are fewer duels than levers, what the strongest leave over is noise to the others.
             false => (self.observations.len() >= FIRST_SHOWN).then(|| self.strongest()),
         };
-        let levers: Vec<Screened> = fit
-            .iter()
-            .flat_map(|fit| self.screened(fit))
-            .flatten()
-            .collect();
+        let levers = fit.iter().flat_map(|fit| self.screened(fit));
+        let levers = without_controls(levers, self.candidates);
         observer.see(Event::Screened {
             levers: &levers,
             from: FIRST_SHOWN,
@@ -668,5 +675,46 @@ impl<'a> RunningScreening<'a> {
             stopped,
             set_aside: self.set_aside.clone(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::lever::{Change, load};
+
+    #[test]
+    fn controls_are_not_shown_among_the_levers() {
+        let ids = [
+            "performance-schema-all",
+            "transport-unix",
+            "connect-errors-more",
+            "scheduling-batch",
+        ];
+        let shipped = load(&[]).expect("the shipped levers");
+        let candidates = ids.map(|id| {
+            let mut levers = shipped.iter();
+            let lever = levers.find(|lever| lever.id() == id);
+            Candidate {
+                lever: lever.expect("a shipped lever").clone(),
+                change: Change::default(),
+                span: None,
+                prior: None,
+            }
+        });
+        let screened = |id: &&str| Screened {
+            lever: (*id).to_owned(),
+            title: String::new(),
+            change: String::new(),
+            effect: Estimate::from_log_std_err(0.1, 0.01, 2.0),
+            std_err: 0.01,
+            duels: 8,
+            tail: None,
+        };
+        // Of the last lever nothing is known.
+        let effects = ids[..3].iter().map(screened).map(Some).chain([None]);
+        let shown = without_controls(effects, &candidates);
+        let shown: Vec<&str> = shown.iter().map(|one| one.lever.as_str()).collect();
+        assert_eq!(shown, ["transport-unix"]);
     }
 }

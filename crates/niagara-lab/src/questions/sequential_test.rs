@@ -340,6 +340,13 @@ impl Series for RunningTest<'_> {
             SeriesEnd::GoesOn => self.interrupted(false),
         }
     }
+
+    /// Under way its interval held whenever it was looked at, which is wider than that of the look at which it ended.
+    fn announce(&self, outcome: &TestOutcome, observer: &mut dyn Observer) {
+        if !self.scores().is_empty() {
+            observer.see(Event::Judged(&outcome.judgement, self.test.goal));
+        }
+    }
 }
 
 impl<'a> RunningTest<'a> {
@@ -591,6 +598,87 @@ mod tests {
         }
         let judged = niagara_stats::judge(&scores, &plan, &Rule::default());
         assert_eq!(under_way(judged.clone(), &scores, true, 0.05), judged);
+    }
+
+    /// The judgements that whoever watches is shown.
+    #[derive(Default)]
+    struct Shown(Vec<Judgement>);
+
+    impl Observer for Shown {
+        fn see(&mut self, event: Event<'_>) {
+            if let Event::Judged(judgement, _) = event {
+                self.0.push(judgement.clone());
+            }
+        }
+    }
+
+    fn scored(seq: u32, score: f64) -> DuelRecord {
+        DuelRecord {
+            seq,
+            phase: Phase::Total,
+            subject: String::new(),
+            variants: ["a", "b"].map(str::to_owned),
+            seed: u64::from(seq),
+            started_unix_ms: 0,
+            wall_seconds: 4.0,
+            load_seconds: 3.0,
+            score: Some(score),
+            raw_score: None,
+            cpu_score: None,
+            latency_scores: None,
+            p99_score: None,
+            couples: 8,
+            dropped: [0; 2],
+            ending: Ending::Scored,
+        }
+    }
+
+    #[test]
+    fn what_is_shown_last_is_what_is_kept() {
+        let [a, b] = ["a", "b"].map(Variant::base);
+        let test = SequentialTest {
+            phase: Phase::Total,
+            subject: "",
+            goal: Goal::Throughput,
+            a: &a,
+            b: &b,
+            errors: ErrorBudget::one_sided(0.05, 44),
+            rule: Rule::default(),
+            couples: 8,
+            seed: 1,
+            reserve_seconds: 0.0,
+            must_answer: true,
+            narrow_to: Some(0.01),
+            best_part: None,
+        };
+        let scores = [0.05, 0.11, 0.07, 0.10, 0.06, 0.12, 0.08, 0.04, 0.09];
+        let duels = (0..).zip(scores).map(|(seq, score)| scored(seq, score));
+        let running = RunningTest {
+            test: &test,
+            plan: test.errors.plan(11),
+            duels: duels.collect(),
+            totals: vec![None; scores.len()],
+            without_allowance: Vec::new(),
+            asks_for_side: false,
+            last_nodes: Vec::new(),
+            attempts: 9,
+            failures_in_a_row: [0; 2],
+            failures: Default::default(),
+            last_failed: None,
+            over_budget: 0,
+            is_beyond_budget: false,
+        };
+        let outcome = running.outcome(SeriesEnd::OutOfTime);
+        let kept = outcome.judgement.clone();
+        let mut shown = Shown::default();
+        running.announce(&outcome, &mut shown);
+        assert_eq!(shown.0.as_slice(), std::slice::from_ref(&kept));
+        // What it showed before its end holds at every look: it is wider.
+        let before = under_way(kept.clone(), &scores, false, running.plan.alpha);
+        assert!(
+            before.estimate.low < kept.estimate.low,
+            "{before:?} {kept:?}"
+        );
     }
 
     #[test]

@@ -11,6 +11,7 @@ use crate::asking::choose_levers::Keep;
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::MAX_DUELS;
 use crate::duels::workbench::Workbench;
+use crate::lever::Role;
 use crate::profile::look;
 use crate::questions::build_note::check_build;
 use crate::questions::final_check::{check_final, undone_checks};
@@ -70,11 +71,14 @@ impl Measuring for TuneRun<'_> {
         self.drop_misfits(study, observer)?;
         let plan = self.plan(study)?;
         self.keep_only(&plan);
+        let candidates = self.found.candidates.iter();
+        let controls = candidates.filter(|candidate| candidate.lever.role() != Role::Lever);
         observer.see(Event::Announced(Announced::Tune {
             server: &self.options.base.server,
             load: &self.bench.load().one_line(),
             budget_seconds: self.options.budget_seconds,
             plan: &plan,
+            controls: controls.count(),
         }));
         if let Some(choice) = self.options.rate {
             let (base, goal) = (&self.options.base, self.options.goal);

@@ -30,7 +30,8 @@ use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, factors, with_all};
 use crate::variants::variant::Variant;
 
-/// Error probability at which the negative control is believed to differ from nothing, on either side.
+/// Error probability at which the negative control is believed to differ from nothing, on either side. README.md and
+/// docs/methodology.md name it.
 const ALARM: f64 = 0.01;
 
 /// How a tuning came to its end.
@@ -42,6 +43,17 @@ pub(crate) enum Final {
     NothingLeft,
     /// There was time left, and too little for what was left to decide.
     TooLittle,
+}
+
+/// Levers that fresh duels showed to help together.
+#[derive(Debug, Clone)]
+pub(crate) struct HelpfulGroup {
+    /// By index of the candidate.
+    pub levers: Vec<usize>,
+    /// Their gain.
+    pub effect: Estimate,
+    /// Those duels.
+    pub duels: usize,
 }
 
 /// What a tuning has found so far.
@@ -65,6 +77,8 @@ pub(crate) struct TuneResult {
     pub whole: Option<Comparison>,
     /// Levers that were asked about alone, by index of the candidate, with what fresh duels say.
     pub claims: Vec<(usize, Comparison)>,
+    /// Groups that were shown to help, the whole before its halves.
+    pub helpful_groups: Vec<HelpfulGroup>,
     /// Promising levers that did not earn their place.
     pub dropped: Vec<DroppedLever>,
     /// Those of them that no duels decided, by index of the candidate.
@@ -99,6 +113,7 @@ impl TuneResult {
             total_of: None,
             whole: None,
             claims: Vec::new(),
+            helpful_groups: Vec::new(),
             dropped: Vec::new(),
             undecided: Vec::new(),
             alternatives: Vec::new(),
@@ -147,6 +162,19 @@ impl TuneResult {
             claim: claim.map(Box::new),
             because,
         });
+    }
+
+    /// Why a lever that no duels of its own decided is not handed over: the smallest group that it is in tells most of it.
+    pub(crate) fn why_undecided(&self, index: usize) -> DropReason {
+        let mut groups = self.helpful_groups.iter();
+        match groups.rfind(|group| group.levers.contains(&index)) {
+            Some(group) => DropReason::TimeEndedInGroup {
+                effect: group.effect,
+                levers: group.levers.len(),
+                duels: group.duels,
+            },
+            None => DropReason::TimeEnded,
+        }
     }
 
     /// What the duels of a lever alone say, in place of what earlier ones said.
@@ -552,6 +580,7 @@ impl TuneResult {
             threads: bench.load().threads,
             remote_application: options.remote_application,
             on_socket: options.base.runtime.transport == TransportKind::Unix,
+            benchmark: bench.load().workload.kind().is_some(),
         };
         let recommendation = recommendation(self, options, setting, not_recommended.is_none());
         if self.is_proven() {
@@ -766,6 +795,59 @@ mod tests {
             text.contains("in 9 of its duels") && text.contains("costs 18 %"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn the_negative_control_is_warned_of_as_the_documents_say() {
+        let (candidate, screened) = screened("connect-errors-more");
+        let options = options(vec![candidate]);
+        let alarms = |std_errs: f64| {
+            let mut tuned = TuneResult::new(&options);
+            let effect = Estimate::from_log_std_err(-std_errs * screened.std_err, 0.01, 2.0);
+            let control = Screened {
+                effect,
+                ..screened.clone()
+            };
+            tuned.screening = Some(Screening {
+                effects: vec![Some(control)],
+                together: Vec::new(),
+                unsteady: Vec::new(),
+                set_aside: Vec::new(),
+                residual_sd: Some(0.03),
+                residual_df: 20.0,
+                scored: 36,
+                strongest_only: false,
+                failed: 0,
+                stopped: false,
+            });
+            tuned.alarms().len()
+        };
+        // Of 20 degrees of freedom 95 % lie within 2.09 standard errors, 99 % within 2.85.
+        assert_eq!([2.5, 2.8, 2.9].map(alarms), [0, 0, 1]);
+        let once = format!("once in {:.0} tunings", ALARM.recip());
+        for page in [
+            include_str!("../../../../README.md"),
+            include_str!("../../../../docs/methodology.md"),
+        ] {
+            assert!(page.contains(&once), "{once}");
+        }
+    }
+
+    #[test]
+    fn undecided_levers_are_told_with_the_smallest_group_that_helps() {
+        let mut tuned = TuneResult::new(&options(Vec::new()));
+        assert_eq!(tuned.why_undecided(1), DropReason::TimeEnded);
+        let group = |levers: &[usize], duels| HelpfulGroup {
+            levers: levers.to_vec(),
+            effect: Estimate::from_log_std_err(1.06f64.ln(), 0.01, 2.0),
+            duels,
+        };
+        tuned.helpful_groups = vec![group(&[1, 2, 3, 4], 5), group(&[3, 4], 7)];
+        let told = |index| match tuned.why_undecided(index) {
+            DropReason::TimeEndedInGroup { levers, duels, .. } => Some((levers, duels)),
+            _ => None,
+        };
+        assert_eq!([0, 1, 3].map(told), [None, Some((4, 5)), Some((2, 7))]);
     }
 
     #[test]

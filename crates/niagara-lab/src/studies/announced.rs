@@ -20,6 +20,8 @@ pub enum Announced<'a> {
         budget_seconds: f64,
         /// What is tried in them.
         plan: &'a TunePlan,
+        /// How many of its levers are controls.
+        controls: usize,
     },
 }
 

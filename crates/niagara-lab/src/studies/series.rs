@@ -81,6 +81,9 @@ pub(crate) trait Series {
 
     /// What came of it, ended like this.
     fn outcome(&self, end: SeriesEnd) -> Self::Outcome;
+
+    /// Tells whoever watches what came of it: the figure that stays has to be the one that the results keep.
+    fn announce(&self, _outcome: &Self::Outcome, _observer: &mut dyn Observer) {}
 }
 
 /// How a series came to its end.
@@ -145,7 +148,9 @@ impl Study {
                 self.tell_so_far(|study| tell(study, &series.outcome(SeriesEnd::GoesOn)));
             }
         };
-        Ok(series.outcome(end))
+        let outcome = series.outcome(end);
+        series.announce(&outcome, observer);
+        Ok(outcome)
     }
 
     /// Tells whoever runs several duels at a time which ones are likely to be asked for next, in this order, the one that is

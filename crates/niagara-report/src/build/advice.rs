@@ -38,6 +38,7 @@ pub(crate) fn advice(advice: &Advice) -> Document {
     Document {
         masthead: ["Niagara advise".to_owned(), advice.server.clone()],
         headline: headline(advice),
+        proof: None,
         lead: vec![(
             Depth::Every,
             format!(

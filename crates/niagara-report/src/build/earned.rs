@@ -1,13 +1,14 @@
-//! What a tuning found promising and does not recommend: levers and variants, with their figures.
+//! What a tuning picked by its screening and does not recommend: levers and variants, with their figures.
 
-use niagara_store::{Comparison, Rung, TuneSummary};
+use niagara_stats::Estimate;
+use niagara_store::{Comparison, DropReason, DroppedLever, NextStep, Rung, TuneSummary};
 
-use crate::document::{Section, Table};
+use crate::document::{Column, Section, Table};
 use crate::number;
 use crate::wording::Standing;
 
 /// Percentiles in a table, or nothing.
-fn tail(estimate: Option<&niagara_stats::Estimate>) -> String {
+fn tail(estimate: Option<&Estimate>) -> String {
     estimate.map_or(number::NOTHING.to_owned(), number::estimate)
 }
 
@@ -18,13 +19,14 @@ pub(super) fn tables(tune: &TuneSummary) -> Vec<Section> {
 }
 
 fn dropped(tune: &TuneSummary) -> Option<Table> {
-    let mut table = Table::new(
-        "Promising, and not recommended",
+    let mut table = Table::of(
+        "Picked by the screening, and not recommended",
         &[
-            ("Lever", false),
-            ("Fresh duels", true),
-            ("Screened", true),
-            ("Why not", false),
+            ("Lever", Column::Words),
+            ("Id", Column::Code),
+            ("Fresh duels", Column::Figures),
+            ("Screened", Column::Figures),
+            ("Why not", Column::Words),
         ],
     );
     table.long = true;
@@ -32,18 +34,55 @@ fn dropped(tune: &TuneSummary) -> Option<Table> {
         .dropped
         .iter()
         .map(|lever| {
-            let own = lever.claim.as_ref();
             vec![
                 lever.screened.title.clone(),
-                own.map_or(number::NOTHING.to_owned(), |claim| {
-                    number::estimate(&claim.judged().estimate)
-                }),
-                number::estimate(&lever.screened.effect),
+                lever.screened.lever.clone(),
+                fresh(lever),
+                screened(&lever.screened.effect),
                 lever.because.to_string(),
             ]
         })
         .collect();
+    if let Some(step @ NextStep::MoreTime { ids, .. }) = &tune.next
+        && !ids.is_empty()
+    {
+        let ids = ids.join(",");
+        table.notes = vec![format!(
+            "{step} `--only {ids}` tries these alone, with what is kept."
+        )];
+    }
     (!table.rows.is_empty()).then_some(table)
+}
+
+/// What fresh duels say of a lever, or of the group that they were about.
+fn fresh(lever: &DroppedLever) -> String {
+    match (&lever.claim, &lever.because) {
+        (Some(claim), _) => number::estimate(&claim.judged().estimate),
+        (None, DropReason::NotShownTogether { effect, levers }) => {
+            format!("{levers} together {}", number::estimate(effect))
+        }
+        (
+            None,
+            DropReason::TimeEndedInGroup {
+                effect,
+                levers,
+                duels,
+            },
+        ) => format!(
+            "{levers} together {}, n = {duels}",
+            number::estimate(effect)
+        ),
+        (None, _) => number::NOTHING.to_owned(),
+    }
+}
+
+/// A screened effect; one whose interval holds 1 promises nothing by itself.
+fn screened(effect: &Estimate) -> String {
+    let told = number::estimate(effect);
+    match effect.low <= 1.0 && effect.high >= 1.0 {
+        true => format!("{told}, not told apart from nothing"),
+        false => told,
+    }
 }
 
 fn variants(tune: &TuneSummary) -> Option<Table> {
@@ -91,23 +130,22 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
             other.because.to_string(),
         )
     }));
-    table.notes.push(
-        "p95, p99: percentiles of latency, after over before; below 1 is better. The load is closed: throughput times mean latency is \
-         the number of connections, and no percentile follows from that."
-            .to_owned(),
-    );
+    table
+        .notes
+        .push("p95, p99: percentiles of latency, after over before; below 1 is better.".to_owned());
     Some(table)
 }
 
 /// What the levers of the final variant do to the tail, each by its own duels or by the screening.
 fn tails(tune: &TuneSummary) -> Option<Table> {
-    let mut table = Table::new(
+    let mut table = Table::of(
         "Each lever's effect on the tail of latency",
         &[
-            ("Lever", false),
-            ("p95", true),
-            ("p99", true),
-            ("From", false),
+            ("Lever", Column::Words),
+            ("Id", Column::Code),
+            ("p95", Column::Figures),
+            ("p99", Column::Figures),
+            ("From", Column::Words),
         ],
     );
     table.long = true;
@@ -127,6 +165,7 @@ fn tails(tune: &TuneSummary) -> Option<Table> {
             p95.or(p99)?;
             Some(vec![
                 rung.screened.title.clone(),
+                rung.screened.lever.clone(),
                 tail(p95.as_ref()),
                 tail(p99.as_ref()),
                 from.to_owned(),

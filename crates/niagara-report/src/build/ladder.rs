@@ -251,6 +251,7 @@ fn steps(ladder: &LadderSummary) -> Vec<Step> {
         let kept = matches!(rung.outcome, RungOutcome::Kept { .. });
         steps.push(Step {
             title: rung.title.clone(),
+            id: String::new(),
             change: rung.change.clone(),
             estimate,
             start: reached,

@@ -20,6 +20,7 @@ use niagara_store::{About, Comparison, Goal, StudyHeader, Summary};
 
 use crate::applying::{HEADING, applying, applying_in_short};
 use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
+use crate::headline::headline_and_rest;
 use crate::{Report, Sides, chart, number, profile, wording};
 
 pub(crate) use advice::advice;
@@ -40,8 +41,8 @@ struct Own {
     claims: Vec<Section>,
     /// What was found.
     tables: Vec<Section>,
-    /// What was not measured.
-    not_tried: Vec<Section>,
+    /// Long lists that nobody acts on: they stand behind all the rest.
+    lists: Vec<Section>,
     /// How it was measured, for one screen.
     facts: Vec<(String, String)>,
     /// How it was measured, in words.
@@ -60,7 +61,6 @@ pub(crate) fn report(report: &Report) -> Document {
         number::moment(report.study.started_unix_ms),
     ];
     document.version.clone_from(&report.study.niagara_version);
-    document.sections.extend(record::sections(report));
     document
 }
 
@@ -100,16 +100,19 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     let replay = comparison.and_then(|comparison| comparison.replay.as_ref());
     let replay = replay.into_iter().flat_map(crate::replay::tables);
     sections.extend(replay.map(Section::from));
-    sections.extend(own.not_tried);
     sections.push(method(summary, own.method));
     let mut in_short = owned(applying_in_short(summary).unwrap_or_default());
     in_short.extend(facts);
     sections.push(Section::new(Depth::Brief, "").with_some(Facts::short(in_short)));
+    sections.extend(report.into_iter().flat_map(record::sections));
+    sections.extend(own.lists);
     let flawless = sides.is_some_and(Sides::had_no_errors);
     let errors = if flawless { "; no errors" } else { "" };
+    let (headline, proof) = headline_and_rest(summary);
     Document {
         masthead: [String::new(), String::new()],
-        headline: crate::headline(summary),
+        headline,
+        proof,
         lead: vec![
             (Depth::Brief, format!("{}{errors}", header.workload)),
             (
@@ -148,12 +151,15 @@ fn unfinished(report: &Report) -> Document {
     Document {
         masthead: [String::new(), String::new()],
         headline: report.headline(),
+        proof: None,
         lead: (phase != niagara_store::Phase::Noise)
             .then(|| (Depth::Long, stopped.to_owned()))
             .into_iter()
             .collect(),
         warnings: Vec::new(),
-        sections: vec![Section::new(Depth::Page, "").with_some(picture)],
+        sections: std::iter::once(Section::new(Depth::Page, "").with_some(picture))
+            .chain(record::sections(report))
+            .collect(),
         version: String::new(),
         source: "from the results of this study alone",
     }
@@ -176,9 +182,11 @@ fn owned(facts: Vec<(&str, String)>) -> Vec<(String, String)> {
 fn verdicts(comparison: &Comparison) -> Section {
     let mut claims = vec![decisive(comparison)];
     claims.extend(lesser(comparison));
+    let note = wording::closed_load(comparison);
     Section::new(Depth::Long, "Verdicts")
         .named("figures")
         .with(Block::Claims(claims))
+        .with_some(note.map(|note| Block::Note(note.to_owned())))
 }
 
 /// The figure that decides.

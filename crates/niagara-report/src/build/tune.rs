@@ -1,6 +1,6 @@
 //! A tuning: the way from the starting point, every lever that was screened, what was not tried.
 
-use niagara_store::{Conclusion, NotTried, Screened, TuneSummary};
+use niagara_store::{Conclusion, Finding, NotTried, Reason, Screened, TuneSummary};
 
 use super::{Own, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
@@ -20,9 +20,9 @@ pub(super) fn own(tune: &TuneSummary, sides: Option<&Sides>) -> Own {
             .collect(),
         tables: std::iter::once(rungs(tune))
             .chain(earned::tables(tune))
-            .chain([screened(tune), together(tune), searched(tune)])
+            .chain([together(tune), searched(tune)])
             .collect(),
-        not_tried: vec![not_tried(&tune.not_tried)],
+        lists: vec![screened(tune), not_tried(&tune.not_tried)],
         facts: facts_in_short(tune),
         method: Some(method(tune.header.alpha)),
     }
@@ -33,8 +33,8 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
     if tune.rungs.is_empty() {
         return Vec::new();
     }
-    let mut notes = vec![ladder::HOW_TO_READ.to_owned()];
-    notes.extend(ladder::meanings(tune).into_iter().map(str::to_owned));
+    let mut notes = ladder::how_to_read(tune);
+    notes.extend(ladder::meanings(tune));
     notes.push(ladder::N_MEANS.to_owned());
     let section = |depth, notes| {
         let way = Way {
@@ -58,6 +58,7 @@ fn rungs(tune: &TuneSummary) -> Section {
         "The levers of the final variant",
         &[
             ("Lever", Column::Words),
+            ("Id", Column::Code),
             ("Change", Column::Code),
             ("Screened", Column::Figures),
             ("Fresh duels", Column::Figures),
@@ -72,15 +73,20 @@ fn rungs(tune: &TuneSummary) -> Section {
         };
         let claim = rung.claim.as_ref().map(|claim| {
             let judged = claim.judged();
+            let decided = match ladder::earlier_duels(tune) {
+                Some(_) => "\nthey decided to keep it: the figure above is of fresh ones",
+                None => "",
+            };
             format!(
-                "{}\n{}, {}",
+                "{}\n{}, {}{decided}",
                 number::estimate(&judged.estimate),
                 wording::verdict_on_goal(claim),
                 number::count(judged.duels, "duel")
             )
         });
         table.rows.push(vec![
-            format!("{}\n{}", screened.title, rung.why),
+            format!("{}\n{}", screened.title, wording::paragraph(&rung.why)),
+            screened.lever.clone(),
             change,
             number::estimate(&screened.effect),
             claim.unwrap_or(number::NOTHING.to_owned()),
@@ -105,6 +111,7 @@ fn screened(tune: &TuneSummary) -> Section {
         "All screened levers",
         &[
             ("Lever", Column::Words),
+            ("Id", Column::Code),
             ("Change", Column::Code),
             ("Effect, 95 %", Column::Figures),
             ("Std. error", Column::Figures),
@@ -115,6 +122,7 @@ fn screened(tune: &TuneSummary) -> Section {
     let mut row = |lever: &Screened, role: &str| {
         table.rows.push(vec![
             lever.title.clone(),
+            lever.lever.clone(),
             lever.change.clone(),
             number::estimate(&lever.effect),
             number::percent(lever.std_err),
@@ -133,34 +141,49 @@ fn screened(tune: &TuneSummary) -> Section {
     }
     let is_open = wording::is_stopped_in_screening(tune);
     for lever in &tune.not_helped {
-        row(lever, if is_open { "not judged" } else { "not kept" });
+        let mut dropped = tune.dropped.iter();
+        let is_undecided =
+            dropped.any(|one| one.screened.lever == lever.lever && one.because.is_undecided());
+        row(
+            lever,
+            match (is_open, is_undecided) {
+                (true, _) => "not judged",
+                (false, true) => "undecided",
+                (false, false) => "not kept",
+            },
+        );
     }
     if let Some(lever) = &tune.negative_control {
-        row(lever, "negative control: changes nothing");
+        row(
+            lever,
+            &format!("negative control ({})", nothing_changed(tune, lever)),
+        );
     }
     if let Some(lever) = &tune.positive_control {
-        row(lever, "positive control: known to slow");
+        row(lever, "positive control (known to slow)");
     }
-    let note = wording::many_intervals(tune.not_helped.len() + tune.rungs.len());
+    let levers = tune.not_helped.len() + tune.rungs.len();
+    let notes = [wording::many_intervals(levers), wording::control_rule(tune)];
+    let count = number::count(levers, "lever");
+    let figure = Figure {
+        title: String::new(),
+        picture: forest,
+        caption: "Effect of each lever with its 95 % interval, all from the same screening duels. Filled: kept. Ring: not kept. \
+                  Diamond: the negative control, which changes nothing and must not win. Square: the positive control, which is \
+                  known to slow the server and must lose. Screening chooses; it does not prove: effects chosen for being large \
+                  are on average smaller than they look."
+            .to_owned(),
+    };
     let inner = Section::new(Depth::Every, "")
-        .with(Block::Table(table))
-        .with_some(note.map(Block::Note));
-    section
-        .with(Block::Figure(Figure {
-            title: String::new(),
-            picture: forest,
-            caption: "Effect of each lever with its 95 % interval, all from the same screening duels. Filled: kept. Ring: not kept. \
-                      Diamond: the negative control, which changes nothing and must not win. Square: the positive control, which is \
-                      known to slow the server and must lose. Screening chooses; it does not prove: effects chosen for being large \
-                      are on average smaller than they look."
-                .to_owned(),
-        }))
-        .with(Block::Folded(Folded {
-            title: "All screened levers in numbers".to_owned(),
-            detail: String::new(),
-            open: false,
-            inner,
-        }))
+        .with(Block::Figure(figure))
+        .with(Block::Table(table));
+    let notes = notes.into_iter().flatten().map(Block::Note);
+    section.with(Block::Folded(Folded {
+        title: format!("{count}, with the controls"),
+        detail: String::new(),
+        open: false,
+        inner: notes.fold(inner, Section::with),
+    }))
 }
 
 fn together(tune: &TuneSummary) -> Section {
@@ -185,16 +208,41 @@ fn list(heading: &str, lines: Vec<String>) -> Section {
 }
 
 fn not_tried(not_tried: &[NotTried]) -> Section {
-    let rows = wording::by_reason(not_tried)
+    let named = |levers: &[&NotTried]| {
+        let levers = levers.iter();
+        let levers = levers.map(|lever| format!("{} ({})", lever.title, lever.lever));
+        levers.collect::<Vec<_>>().join(", ")
+    };
+    let is_by_name = |left: &&NotTried| matches!(left.reason, Reason::OnlyByName { .. });
+    let by_name: Vec<&NotTried> = not_tried.iter().filter(is_by_name).collect();
+    let mut groups: Vec<(usize, String, String)> = wording::by_reason(not_tried)
         .into_iter()
-        .map(|(reason, levers)| {
-            let titles: Vec<&str> = levers.iter().map(|lever| lever.title.as_str()).collect();
-            (titles.join(", "), reason.to_string())
-        });
+        .filter(|(reason, _)| !matches!(reason, Reason::OnlyByName { .. }))
+        .map(|(reason, levers)| (levers.len(), named(&levers), reason.to_string()))
+        .collect();
+    if !by_name.is_empty() {
+        // The reason of each names the lever: together they take one line.
+        let reason = "tried only when asked for by name: --also ID".to_owned();
+        groups.push((by_name.len(), named(&by_name), reason));
+    }
+    groups.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
+    let rows = groups.into_iter();
+    let rows: Vec<(String, String)> = rows.map(|(_, levers, reason)| (levers, reason)).collect();
     let count = number::count(not_tried.len(), "lever");
-    Section::new(Depth::Long, format!("Not tried: {count}"))
-        .named("not-tried")
-        .with_some(Facts::wide(rows.collect()))
+    let section = Section::new(Depth::Long, format!("Not tried: {count}")).named("not-tried");
+    if rows.is_empty() {
+        return section;
+    }
+    let facts = |rows| Block::Facts(Facts { rows, wide: true });
+    let folded = Folded {
+        title: format!("{count}, by reason"),
+        detail: String::new(),
+        open: false,
+        inner: Section::new(Depth::Every, "").with(facts(rows.clone())),
+    };
+    section
+        .with_at(Depth::Text, facts(rows))
+        .with_at(Depth::Page, Block::Folded(folded))
 }
 
 /// How it was measured, and whether the method can be believed.
@@ -212,16 +260,14 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
         "Measured",
         format!("{took}{end}; seed {}", tune.header.seed),
     );
-    let controls: Vec<String> = [
-        (&tune.negative_control, "changes nothing"),
-        (&tune.positive_control, "slows the server"),
-    ]
-    .into_iter()
-    .filter_map(|(lever, role)| {
-        let effect = &lever.as_ref()?.effect;
-        Some(format!("{} ({role})", number::estimate(effect)))
-    })
-    .collect();
+    let negative = tune.negative_control.iter();
+    let negative = negative.map(|lever| (lever, nothing_changed(tune, lever)));
+    let positive = tune.positive_control.iter();
+    let positive = positive.map(|lever| (lever, "slows the server"));
+    let controls: Vec<String> = negative
+        .chain(positive)
+        .map(|(lever, role)| format!("{} ({role})", number::estimate(&lever.effect)))
+        .collect();
     if !controls.is_empty() {
         fact("Controls", controls.join(", "));
     }
@@ -229,6 +275,18 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
         fact("Others", taken);
     }
     facts
+}
+
+/// What the negative control is, and whether its figure is what chance makes of it: the tuning has warned where it is not.
+fn nothing_changed(tune: &TuneSummary, control: &Screened) -> &'static str {
+    let mut warnings = tune.header.warnings.iter();
+    let has_moved = warnings.any(|one| matches!(one.finding, Finding::NegativeControlMoved { .. }));
+    let holds_one = control.effect.low <= 1.0 && control.effect.high >= 1.0;
+    match (has_moved, holds_one) {
+        (true, _) => "changes nothing, and moved: see the warning",
+        (false, true) => "changes nothing",
+        (false, false) => "changes nothing: within chance",
+    }
 }
 
 fn method(alpha: f64) -> String {

@@ -56,7 +56,7 @@ pub(crate) fn forest(tune: &TuneSummary) -> Option<Markup> {
         .iter()
         .map(|(lever, mark, class, standing)| Row {
             title: lever.title.clone(),
-            detail: lever.change.clone(),
+            detail: format!("{}: {}", lever.lever, lever.change),
             numbers: number::estimate(&lever.effect),
             standing: (*standing).to_owned(),
             interval: interval(&lever.effect),

@@ -16,10 +16,10 @@ pub(crate) fn waterfall(steps: &[Step]) -> Markup {
         .enumerate()
         .map(|(i, step)| Row {
             title: step.title.clone(),
-            detail: if step.total {
-                "starting point against final variant".to_owned()
-            } else {
-                step.change.clone()
+            detail: match (step.id.as_str(), step.total) {
+                ("", true) => "starting point against final variant".to_owned(),
+                ("", false) => step.change.clone(),
+                (id, _) => format!("{id}: {}", step.change),
             },
             numbers: step.numbers.clone(),
             standing: step.standing.clone(),

@@ -97,13 +97,13 @@ fn left_out(input: &DeployInput, means: Means) -> Vec<String> {
         return parts;
     }
     if let Some(malloc) = &variant.malloc {
-        parts.push(format!("the malloc {}", malloc.name));
+        parts.push(format!("the memory allocator {}", malloc.name));
     }
     for name in variant.environment.keys() {
         parts.push(format!("the environment variable {name}"));
     }
     if variant.huge_text {
-        parts.push("the server's text on huge pages".to_owned());
+        parts.push("the server's code in 2 MB pages".to_owned());
     }
     if let Some(cpus) = &variant.server_cpus {
         parts.push(format!("the CPUs {cpus}"));

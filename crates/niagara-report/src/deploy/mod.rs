@@ -4,6 +4,7 @@ mod elsewhere;
 mod option_file;
 mod plugins;
 mod readme;
+mod socket;
 mod statements;
 mod unit;
 
@@ -11,9 +12,9 @@ use std::path::Path;
 
 use niagara_store::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight};
 
-use crate::applying::{checks_of, conditions_of, risk_of};
+use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of};
 use crate::headline::evidence;
-use crate::ladder::{FoundBySearch, is_within_search, own_rungs};
+use crate::ladder::{FoundBySearch, is_within_search, only_lever, own_rungs};
 use crate::number;
 use crate::wording::{CheckInWords, claim_effect, rung_effect, rung_estimate, warnings};
 
@@ -139,6 +140,11 @@ impl DeployInput {
         })
     }
 
+    /// Whether all that changes is how the application connects.
+    fn is_socket_alone(&self) -> bool {
+        is_socket_alone(&self.variant)
+    }
+
     fn is_mariadb(&self) -> bool {
         self.variant.family.eq_ignore_ascii_case("mariadb")
     }
@@ -257,13 +263,18 @@ fn with_costs(risk: String, summary: &Summary) -> String {
 
 /// The levers of a tuning's final variant, each with the name that [`Deployment::sets`] has for it.
 fn levers(tune: &TuneSummary) -> Vec<(String, DeployRung)> {
+    // Of one lever the total speaks, of which nothing was decided before.
+    let only = only_lever(tune).map(|(_, total)| total);
     let rung = |rung: &Rung| DeployRung {
         title: rung.screened.title.clone(),
         why: rung.why.clone(),
-        effect: rung_effect(rung),
+        effect: only.map_or_else(|| rung_effect(rung), claim_effect),
         sets: Vec::new(),
         may_do_nothing: {
-            let estimate = rung_estimate(rung);
+            let estimate = match only {
+                Some(total) => &total.judged().estimate,
+                None => rung_estimate(rung),
+            };
             estimate.low <= 1.0 && estimate.high >= 1.0
         },
     };

@@ -4,9 +4,9 @@ use std::fmt::Write;
 
 use super::{
     ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE,
-    option_file, plugins, statements, unit,
+    option_file, plugins, socket, statements, unit,
 };
-use crate::wording::checks_told;
+use crate::wording::{checks_told, paragraph};
 
 /// Variables whose own names begin with `skip_`: of all others `skip_x` switches `x` off.
 const SKIPS: [&str; 8] = [
@@ -45,8 +45,10 @@ fn is_size(name: &str) -> bool {
 
 /// For the person who installs it.
 pub fn readme(input: &DeployInput) -> String {
+    let is_alone = input.is_socket_alone();
+    let first = if is_alone { socket::ALONE } else { "" };
     let mut page = format!(
-        "# {} as found by Niagara\n\n{}\n\n",
+        "# {} as found by Niagara\n\n{first}{}\n\n",
         input.server, input.evidence
     );
     page.extend(older_build(input));
@@ -54,10 +56,16 @@ pub fn readme(input: &DeployInput) -> String {
         page.push_str(&format!("**Risk.** {risk}\n\n"));
     }
     page.extend(no_more_updates(input));
-    page.push_str(
-        "**This was measured on one machine with one workload**, and sizes and counts are for its memory and its CPUs. Elsewhere the \
-         gains may be smaller or absent: try it on a replica or a test server first, and measure again.",
-    );
+    page.push_str(match is_alone {
+        true => {
+            "**This was measured on one machine with one workload.** Elsewhere the gain may be smaller or absent: try it with a test copy \
+             of the application first, and measure again."
+        }
+        false => {
+            "**This was measured on one machine with one workload**, and sizes and counts are for its memory and its CPUs. Elsewhere the \
+             gains may be smaller or absent: try it on a replica or a test server first, and measure again."
+        }
+    });
     if let Some(conditions) = &input.conditions {
         page.push_str(&format!(" It was measured with {conditions}."));
     }
@@ -65,6 +73,10 @@ pub fn readme(input: &DeployInput) -> String {
     page.extend(checked(input));
     let mut out = Sections(page);
     out.rungs(input);
+    if is_alone {
+        out.line(socket::sections_alone(input).trim_end());
+        return out.0;
+    }
     out.overrides(input);
     out.apply(input);
     out.application(input);
@@ -139,7 +151,8 @@ impl Sections {
         }
         self.line("## What is in it\n");
         for rung in &input.rungs {
-            self.line(format!("- **{}**: {}. {}", rung.title, rung.effect, rung.why).trim_end());
+            let why = paragraph(&rung.why);
+            self.line(format!("- **{}**: {}. {why}", rung.title, rung.effect).trim_end());
         }
         self.line("\nn: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n");
         for remark in &input.variant.remarks {
@@ -212,7 +225,11 @@ impl Sections {
         }
         self.tables(input, &mut step);
         if let Some(malloc) = &input.variant.malloc {
-            self.line(format!("{} The malloc ({}):", step.next(), malloc.name));
+            self.line(format!(
+                "{} The memory allocator ({}):",
+                step.next(),
+                malloc.name
+            ));
             // A library whose package no lever knows is told in words.
             match malloc.package.contains(' ') {
                 true => self.line(format!("   Install {}.", malloc.package)),
@@ -306,11 +323,11 @@ impl Sections {
         self.where_it_may_fail(input, process);
     }
 
-    /// The step that puts the library in place which puts the server's text on huge pages.
+    /// The step that puts the library in place which puts the server's code in 2 MB pages.
     fn text_library(&mut self, input: &DeployInput, step: &mut Numbers) {
         if input.variant.huge_text {
             self.line(format!(
-                "{} The library that puts the server's text on huge pages when it starts:",
+                "{} The library that puts the server's code in 2 MB pages (huge pages) when it starts:",
                 step.next()
             ));
             self.code(&[format!(
@@ -323,13 +340,13 @@ impl Sections {
     fn where_it_may_fail(&mut self, input: &DeployInput, process: bool) {
         if process && input.variant.malloc.is_some() {
             self.line(
-                "If the server does not start with the malloc, AppArmor or SELinux may forbid it to load the \
+                "If the server does not start with the allocator, AppArmor or SELinux may forbid it to load the \
                  library: `journalctl -k | grep -i denied` names it.\n",
             );
         }
         if input.variant.huge_text {
             self.line(format!(
-                "Where the text cannot go on huge pages, the server starts as without the library and says why: \
+                "Where the code cannot go into such pages, the server starts as without the library and says why: \
                  `journalctl -u {} | grep niagara_text`. Under SELinux or with `MemoryDenyWriteExecute=` in the \
                  unit the system may let no copied code run.\n",
                 input.service()
@@ -520,30 +537,10 @@ impl Sections {
             self.line(format!("{note}\n"));
         }
         if is_by_socket {
-            self.socket(input);
+            self.line("To applications that use the Unix socket today, it brings nothing new.\n");
+            self.line(socket::steps(input));
+            self.line(socket::is_used(input));
         }
-    }
-
-    /// What it takes to use the Unix socket.
-    fn socket(&mut self, input: &DeployInput) {
-        self.line(
-            "The gain of the Unix socket comes only to applications on the same machine that connect through it; to those which \
-             did before, it brings nothing new. Ask the server for the path (`SELECT @@socket;`, on Debian \
-             /run/mysqld/mysqld.sock) and put it where the application has host and port; the host name `localhost` alone means \
-             the socket to most C clients, `127.0.0.1` means TCP to all of them. Applications on other machines continue over \
-             TCP and gain nothing by it.\n",
-        );
-        self.line(format!(
-            "Before that, look at its account: over the socket it logs in as NAME@localhost, so an account for `127.0.0.1` or \
-             another host alone is refused, and one with `REQUIRE SSL` needs a client that encrypts over the socket, too:\n\n\
-             ```sh\n{} -e 'SELECT user, host, ssl_type FROM mysql.user'\n```\n",
-            plugins::administrator(input)
-        ));
-        self.line(format!(
-            "Does the application use it? `Host` of its connections is `localhost` for the socket, and has a port \
-             (`localhost:51734`) for TCP:\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
-            plugins::administrator(input)
-        ));
     }
 
     fn check(&mut self, input: &DeployInput) {
@@ -570,7 +567,7 @@ impl Sections {
         if input.variant.huge_text {
             commands.push(format!(
                 "sudo awk '$2 ~ /^[r-][w-][x-]/ {{x = $2 ~ /x/}} x && /AnonHugePages|FilePmdMapped/ {{n += $2}} \
-                 END {{print n + 0 \" kB of text on huge pages\"}}' /proc/$(pidof -s {})/smaps",
+                 END {{print n + 0 \" kB of code in 2 MB pages\"}}' /proc/$(pidof -s {})/smaps",
                 input.daemon()
             ));
         }
@@ -631,7 +628,7 @@ impl Sections {
         }
         if let Some(malloc) = &input.variant.malloc {
             self.line(format!(
-                "A line with {} has to come: without one the loader has not found the library, and the server runs with its own malloc.\n",
+                "A line with {} has to come: without one the loader has not found the library, and the server runs with its own allocator.\n",
                 malloc.soname
             ));
         }
@@ -677,7 +674,7 @@ impl Sections {
             ));
         }
         if input.variant.transport == "unix" {
-            self.line("\nAn application may stay on the socket: it needs nothing of this.");
+            self.line("\nAn application may stay on the socket: it needs nothing of the above.");
         }
         if let Some(engine) = &input.variant.engine {
             self.line(format!(

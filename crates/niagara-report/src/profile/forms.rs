@@ -65,6 +65,7 @@ fn document(profiles: &[Profile], graphs: &[Graph], command: &str) -> Document {
     Document {
         masthead: ["Niagara profile".to_owned(), format!("Niagara {version}")],
         headline: headline(profiles),
+        proof: None,
         lead: lead.collect(),
         warnings: Vec::new(),
         sections: all,

@@ -223,7 +223,9 @@ fn left_to_try(seen: &DiagnosedProfile) -> Option<&'static str> {
     if has(&|_, reason| *reason == Reason::NotRequested) {
         return Some("levers are left to try (--only or --without left them out)");
     }
-    has(&is_build_by_name).then_some("builds are left to try (--with-builds)")
+    has(&is_build_by_name).then_some(
+        "servers built from source are left to try (--with-builds, which needs a compiler)",
+    )
 }
 
 /// Before levers of which a study knows nothing.
@@ -390,7 +392,7 @@ mod tests {
             lever: "build-lto".to_owned(),
         };
         busy.levers = BTreeMap::from([("build-lto".to_owned(), Known::NotTried(by_name))]);
-        assert!(said(&busy).ends_with("builds are left to try (--with-builds)."));
+        assert!(said(&busy).ends_with("are left to try (--with-builds, which needs a compiler)."));
         let left_out = Known::NotTried(Reason::NotRequested);
         busy.levers.insert("spin-off".to_owned(), left_out);
         assert!(said(&busy).contains("levers are left to try"));

@@ -4,13 +4,10 @@ use crate::document::Document;
 
 /// The headline, as an error where `failed` names a condition that holds, and each warning.
 pub(crate) fn text(document: &Document, failed: Option<&str>) -> String {
+    let finding = document.finding();
     let first = match failed {
-        Some(condition) => annotation(
-            "error",
-            &format!("niagara: {condition}"),
-            &document.headline,
-        ),
-        None => annotation("notice", "niagara", &document.headline),
+        Some(condition) => annotation("error", &format!("niagara: {condition}"), &finding),
+        None => annotation("notice", "niagara", &finding),
     };
     let warnings = document.warnings.iter();
     let warnings = warnings.map(|warning| annotation("warning", "niagara", warning));

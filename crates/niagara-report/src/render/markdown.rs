@@ -9,6 +9,9 @@ use crate::number;
 pub(crate) fn text(document: &Document) -> String {
     let mut page = Page(String::new());
     page.line(&format!("# {}", plain(&document.headline)));
+    if let Some(proof) = &document.proof {
+        page.line(&plain(proof));
+    }
     page.warnings(&document.warnings);
     for (depth, lead) in &document.lead {
         if depth.is_for(Extent::Text) {
@@ -103,6 +106,7 @@ impl Page {
     fn way(&mut self, way: &Way) {
         let heads = [
             ("Lever", Column::Words),
+            ("Id", Column::Code),
             ("Change", Column::Code),
             (way.judged_by, Column::Figures),
             ("Standing", Column::Words),
@@ -114,6 +118,7 @@ impl Page {
             };
             vec![
                 bold(plain(&step.title)),
+                code(&step.id),
                 code(&step.change),
                 bold(step.numbers.clone()),
                 step.standing.clone(),

@@ -39,6 +39,7 @@ pub(crate) fn document(both: &SideBySide, scope: Scope) -> Document {
             format!("Niagara {version}"),
         ],
         headline: both.headline.clone(),
+        proof: None,
         lead: Vec::new(),
         warnings: both.warnings.clone(),
         sections,

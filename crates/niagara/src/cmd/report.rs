@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
 use crate::cmd::{profile, side_by_side};
+use crate::command_line::command_of_another_tuning;
 use crate::fail_if::FailIf;
 use crate::json::{self, Document};
 use crate::progress::{colour_on_stdout, columns_of_stdout};
@@ -464,6 +465,10 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         Summary::Tune(tune) => build_elsewhere(tune, &niagara_lab::lever::load(&[])?),
         _ => None,
     };
+    let command = match summary {
+        Summary::Tune(_) => command_of_another_tuning(&store.study()?.command, &called()),
+        _ => None,
+    };
     let files = Files {
         report: folder.join("report.html"),
         deploy: deploy.is_dir().then_some(deploy),
@@ -472,6 +477,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         named: (!newest().is_ok_and(|newest| newest == folder))
             .then(|| folder.display().to_string()),
         builds,
+        command,
     };
     let view = View {
         colour: colour_on_stdout(),

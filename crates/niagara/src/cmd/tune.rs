@@ -41,8 +41,8 @@ const INDEXES: &str = "capture-indexes";
 /// Try every lever that applies, keep what is proven, report
 ///
 /// The baseline is the packaged server with its compiled-in defaults, over TCP on the loopback. Levers are known changes:
-/// settings, mallocs, CPU placement. All are tried at once, in duels. In a duel both servers start fresh on identical data,
-/// and the load alternates between them in short slices. The levers that help are combined, and fresh duels against the
+/// settings, memory allocators, CPU placement. All are tried at once, in duels. In a duel both servers start fresh on
+/// identical data, and the load alternates between them in short slices. The levers that help are combined, and fresh duels against the
 /// start prove the whole.
 ///
 /// The folder holds report.html, report.md and results.db. If a gain was proven and the checks passed, it also holds deploy/:

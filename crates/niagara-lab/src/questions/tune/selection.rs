@@ -16,7 +16,7 @@ use crate::questions::sequential_test::{
     RunningTest, SPARE_TIME, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
 use crate::questions::tune_plan::fewest_duels;
-use crate::questions::tuned::Final;
+use crate::questions::tuned::{Final, HelpfulGroup};
 use crate::studies::checkpoint;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
@@ -26,6 +26,8 @@ use crate::variants::candidate::with_all;
 const QUESTIONS_AHEAD: usize = 3;
 /// Duels of a question at the most, in those of its first look.
 const MOST_LOOKS: usize = 3;
+/// Levers of a group that are named while it is asked about.
+const NAMED_TOGETHER: usize = 4;
 /// What the subject of a question begins with that is asked once more.
 const AGAIN: &str = "again ";
 
@@ -73,7 +75,8 @@ impl TuneRun<'_> {
         }
         let undecided = selection.open();
         for &index in &undecided {
-            self.found.drop_lever(index, None, DropReason::TimeEnded);
+            let because = self.found.why_undecided(index);
+            self.found.drop_lever(index, None, because);
         }
         self.found.undecided = undecided;
         let mut kept = selection.kept();
@@ -198,6 +201,9 @@ impl TuneRun<'_> {
         };
         let title = match trial.levers.as_slice() {
             [one] => candidates[*one].lever.title().to_owned(),
+            few if few.len() <= NAMED_TOGETHER => {
+                format!("{} together", self.found.ids(few).join(", "))
+            }
             several => format!("{} levers together", several.len()),
         };
         let found = self.run_question(study, &test, &title, observer)?;
@@ -211,6 +217,13 @@ impl TuneRun<'_> {
         let is_kept = is_shown && is_sound && (tail.is_none() || !trial.is_of_one());
         if let ([index], Some(claim)) = (trial.levers.as_slice(), &found) {
             self.found.take_own_duels(*index, claim.clone());
+        }
+        if let (true, false, Some(claim)) = (is_kept, trial.is_of_one(), &found) {
+            self.found.helpful_groups.push(HelpfulGroup {
+                levers: trial.levers.clone(),
+                effect: claim.judged().estimate,
+                duels: claim.judged().duels,
+            });
         }
         if !is_kept {
             let because = match (&found, tail) {

@@ -8,7 +8,7 @@ use niagara_check::{CheckRecord, Outcome, Part, PartReport};
 use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
-use niagara_stats::{ROUND_DUELS, Rule};
+use niagara_stats::{Judgement, ROUND_DUELS, Rule};
 use niagara_store::{
     CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, Obstacle, Others,
     Recommendation, Store, TailGuard, TuneSummary,
@@ -63,6 +63,8 @@ struct NoiseRun {
     /// What each duel was for, and whether it was fought rather than recalled.
     duels: Vec<(Phase, bool)>,
     search_seconds: f64,
+    /// What was shown last of a question.
+    judged: Option<Judgement>,
     results: PathBuf,
     /// Before what is known of each duel is told: whether there is a report of how far the tuning came, should it be killed.
     reported: Vec<bool>,
@@ -84,6 +86,7 @@ impl Observer for NoiseRun {
     fn see(&mut self, event: Event<'_>) {
         match event {
             Event::Slice(_) => self.slices += 1,
+            Event::Judged(judgement, _) => self.judged = Some(judgement.clone()),
             Event::Stage {
                 name: "search",
                 seconds,
@@ -223,6 +226,7 @@ fn tuned(
         slices: 0,
         duels: Vec::new(),
         search_seconds: 0.0,
+        judged: None,
         results: folder.join(RESULTS_FILE),
         reported: Vec::new(),
     };
@@ -332,6 +336,7 @@ fn a_build_that_fails_its_check_is_left_out_before_the_total_and_the_rest_is_jud
         slices: 0,
         duels: Vec::new(),
         search_seconds: 0.0,
+        judged: None,
         results: PathBuf::new(),
         reported: Vec::new(),
     };
@@ -470,6 +475,12 @@ fn only_levers_that_earned_it_are_handed_over() {
     assert_eq!(asked.iter().filter(is_again).count(), 3, "{asked:?}");
     // The total is of what is handed over, in duels of its own.
     assert_eq!(of_phases(&watching.duels)[2], 6);
+    // Whoever watches has seen the figure that is kept.
+    let total = summary
+        .total
+        .as_ref()
+        .map(niagara_store::Comparison::judged);
+    assert_eq!(watching.judged.as_ref(), total);
     assert!(
         summary.header.deployment.is_some(),
         "{:?}",

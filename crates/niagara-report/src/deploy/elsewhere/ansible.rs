@@ -18,7 +18,7 @@ pub(super) fn playbook(input: &DeployInput) -> Option<String> {
     let malloc = input.variant.malloc.as_ref();
     if let Some(malloc) = malloc.filter(|malloc| !malloc.package.contains(' ')) {
         tasks.push_str(&format!(
-            "    - name: The malloc {} (a package of Debian's and Ubuntu's)\n      ansible.builtin.package:\n        name: {}\n\n",
+            "    - name: The memory allocator {} (a package of Debian's and Ubuntu's)\n      ansible.builtin.package:\n        name: {}\n\n",
             malloc.name, malloc.package
         ));
     }

@@ -2,10 +2,11 @@
 
 use std::path::PathBuf;
 
-use niagara_store::{Follows, NotTried, Summary, TargetSize, TuneSummary};
+use niagara_store::{Follows, NextStep, NotTried, Reason, Summary, TargetSize, TuneSummary};
 
 use super::View;
 use super::screen::{Paint, Screen};
+use crate::applying::is_socket_alone;
 use crate::handover::{has_deployment, is_proven, is_unchecked, may_deploy};
 use crate::number;
 use crate::wording::{self, is_stopped_in_screening};
@@ -25,6 +26,8 @@ pub struct Files {
     pub named: Option<String>,
     /// What a server built from source brought elsewhere, where none was tried: a sentence.
     pub builds: Option<String>,
+    /// The command of the study without what another tuning would have otherwise: its time, levers, seed and folder.
+    pub command: Option<String>,
 }
 
 impl Screen {
@@ -45,9 +48,15 @@ impl Screen {
             if let Some(text) = sizes_elsewhere(summary, files) {
                 self.wrapped("sizes:   ", &text, Paint::Plain);
             }
-            next = Some(
-                "read deploy/README.md: how to apply, check and undo it; first on a replica or a test server",
-            );
+            let deployment = summary.header().deployment.as_ref();
+            next = Some(match deployment.is_some_and(is_socket_alone) {
+                true => {
+                    "read deploy/README.md: what to change in the application, how to check and undo it; first in a test copy"
+                }
+                false => {
+                    "read deploy/README.md: how to apply, check and undo it; first on a replica or a test server"
+                }
+            });
         } else if is_unchecked(summary) {
             let text = "not yet: what was proven to be better is checked before it is handed over; the same command continues";
             self.wrapped("deploy:  ", text, Paint::Plain);
@@ -90,7 +99,13 @@ impl Screen {
         if let Summary::Tune(tune) = summary
             && let Some(step) = &tune.next
         {
-            self.wrapped("then:    ", &step.to_string(), Paint::Plain);
+            let mut lead = "then:    ";
+            if let Some(command) = continued(tune, step, files) {
+                // Broken into lines it could not be copied.
+                self.line(&format!("{lead}{command}"));
+                lead = "         ";
+            }
+            self.wrapped(lead, &step.to_string(), Paint::Plain);
         }
         if !view.verbose {
             let named = files
@@ -107,6 +122,23 @@ impl Screen {
     }
 }
 
+/// Minutes that another tuning gets at the least: enough for the duels of a few levers.
+const LEAST_MINUTES: f64 = 30.0;
+
+/// The command that decides what the time left undecided: the same tuning of these levers alone, for twice the time at the least.
+fn continued(tune: &TuneSummary, step: &NextStep, files: &Files) -> Option<String> {
+    let NextStep::MoreTime { ids, .. } = step else {
+        return None;
+    };
+    let command = files.command.as_ref().filter(|_| !ids.is_empty())?;
+    let minutes = tune.header.budget_seconds.unwrap_or_default() / 60.0;
+    let minutes = (2.0 * minutes).max(LEAST_MINUTES).ceil();
+    Some(format!(
+        "{command} --only {} --budget {minutes:.0}m",
+        ids.join(",")
+    ))
+}
+
 /// Reasons why levers were not tried that are told on one screen.
 const MAX_REASONS: usize = 3;
 
@@ -120,11 +152,23 @@ fn rest(summary: &Summary) -> String {
         _ => return "how it was measured, and how to read it".to_owned(),
     };
     let mut parts = Vec::new();
-    if !tune.not_helped.is_empty() {
-        let levers = number::count(tune.not_helped.len(), "lever");
+    let undecided = tune.dropped.iter();
+    let undecided = undecided
+        .filter(|lever| lever.because.is_undecided())
+        .count();
+    // Undecided levers were measured, too.
+    let not_kept = tune.not_helped.len().saturating_sub(undecided);
+    if not_kept > 0 {
+        let levers = number::count(not_kept, "lever");
         parts.push(match is_stopped_in_screening(tune) {
             true => format!("{levers} under way, none of them judged"),
             false => format!("{levers} measured and not kept"),
+        });
+    }
+    if undecided > 0 {
+        parts.push(match parts.is_empty() {
+            true => format!("{} undecided", number::count(undecided, "lever")),
+            false => format!("{undecided} undecided"),
         });
     }
     if !tune.not_tried.is_empty() {
@@ -140,21 +184,21 @@ fn rest(summary: &Summary) -> String {
     }
 }
 
-/// `17 not for this server, 13 the workload does not write, 39 for other reasons`.
+/// `not for this server: 17, the workload does not write: 13, other reasons: 39`. What more time would try is always told.
 fn reasons(not_tried: &[NotTried]) -> String {
+    let of_time = Reason::BudgetTooShort.heading();
     let counted = wording::counted(not_tried);
-    let mut told: Vec<String> = counted
-        .iter()
-        .take(MAX_REASONS)
-        .map(|(heading, count)| format!("{count} {heading}"))
+    let (late, others): (Vec<_>, Vec<_>) = counted
+        .into_iter()
+        .partition(|(heading, _)| *heading == of_time);
+    let (first, rest) = others.split_at(others.len().min(MAX_REASONS - late.len()));
+    let told = first.iter().chain(&late);
+    let mut told: Vec<String> = told
+        .map(|(heading, count)| format!("{heading}: {count}"))
         .collect();
-    let others: usize = counted
-        .iter()
-        .skip(MAX_REASONS)
-        .map(|(_, count)| count)
-        .sum();
+    let others: usize = rest.iter().map(|(_, count)| count).sum();
     if others > 0 {
-        told.push(format!("{others} for other reasons"));
+        told.push(format!("other reasons: {others}"));
     }
     told.join(", ")
 }
@@ -212,8 +256,6 @@ fn sizes_elsewhere(summary: &Summary, files: &Files) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::Reason;
-
     use super::*;
 
     #[test]
@@ -226,6 +268,29 @@ mod tests {
                 together: Vec::new(),
             },
         };
-        assert_eq!(reasons(&[left]), "1 cannot be built here");
+        assert_eq!(reasons(&[left]), "cannot be built here: 1");
+    }
+
+    #[test]
+    fn what_more_time_would_try_is_among_the_reasons_that_are_told() {
+        let of = |reason: Reason, count: usize| {
+            let left = NotTried {
+                lever: String::new(),
+                title: String::new(),
+                reason,
+            };
+            vec![left; count]
+        };
+        let all = [
+            of(Reason::NoWrites, 5),
+            of(Reason::NeedsRoot, 4),
+            of(Reason::OneNumaNode, 3),
+            of(Reason::NoLoad, 2),
+            of(Reason::BudgetTooShort, 1),
+        ];
+        assert_eq!(
+            reasons(&all.concat()),
+            "the workload does not write: 5, needs root: 4, the budget is too short: 1, other reasons: 5"
+        );
     }
 }

@@ -57,6 +57,9 @@ pub(crate) fn text(document: &Document, extent: Extent, colour: bool, width: usi
 impl Screen {
     fn document(&mut self, document: &Document, extent: Extent) {
         self.wrapped("", &document.headline, Paint::Bold);
+        if let Some(proof) = &document.proof {
+            self.wrapped("", proof, Paint::Plain);
+        }
         if !document.warnings.is_empty() {
             self.line("");
         }

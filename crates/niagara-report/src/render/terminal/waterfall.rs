@@ -52,11 +52,24 @@ impl Layout {
     }
 }
 
+/// Steps with their levers' identifiers, where a line has room for them and for a bar.
+fn with_ids(steps: &[Step], width: usize) -> Option<Vec<Step>> {
+    let named: Vec<Step> = steps.iter().map(Step::with_id).collect();
+    let layout = Layout::of(&named, width, false, 10);
+    let longest = named.iter().map(|step| measure_text_width(&step.title));
+    (longest.max()? <= layout.title && layout.bar > 0).then_some(named)
+}
+
 impl Screen {
     /// Every lever, the axis, and how to read it.
     pub(super) fn way(&mut self, way: &Way) {
-        let layout = Layout::of(&way.steps, self.width, self.width < NARROW, 3);
-        for step in &way.steps {
+        let named = with_ids(&way.steps, self.width);
+        let (steps, share) = match &named {
+            Some(named) => (named, 10),
+            None => (&way.steps, 3),
+        };
+        let layout = Layout::of(steps, self.width, self.width < NARROW, share);
+        for step in steps {
             self.step(step, &layout);
         }
         if layout.bar > 0 {
@@ -95,7 +108,10 @@ impl Screen {
             true => MAX_LEVERS - 1,
             false => levers,
         };
-        let layout = Layout::of(&steps, self.width, self.width < VERY_NARROW, 4);
+        let named = with_ids(&steps, self.width);
+        let share = if named.is_some() { 10 } else { 4 };
+        let steps = named.unwrap_or(steps);
+        let layout = Layout::of(&steps, self.width, self.width < VERY_NARROW, share);
         for step in &steps[..shown] {
             self.step(step, &layout);
         }

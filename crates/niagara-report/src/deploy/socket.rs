@@ -1,0 +1,101 @@
+//! How an application is told to connect through the Unix socket, and how that is checked and undone.
+
+use super::{DeployInput, plugins};
+
+/// What stands first where nothing else is to be done.
+pub(super) const ALONE: &str = "**Nothing is installed on the server, and nothing restarts.** Change one line in the application: how it \
+    connects. Does it use the server's Unix socket already? Then you have this gain.\n\n";
+
+/// What takes it back where nothing else is to be done.
+const UNDO: &str = "Put the old host and port back into that line, `127.0.0.1` and 3306 say, and reload the application. The server \
+    needs no restart. An account that was made for it goes by `DROP USER 'NAME'@'localhost'`.";
+
+/// Where the path stands, and the line, for Debian's and Ubuntu's path.
+const LINES: [(&str, &str); 10] = [
+    (
+        "WordPress, wp-config.php",
+        "`define('DB_HOST', 'localhost:/run/mysqld/mysqld.sock');`",
+    ),
+    (
+        "PHP with mysqli, php.ini (the host is `localhost`)",
+        "`mysqli.default_socket = /run/mysqld/mysqld.sock`",
+    ),
+    (
+        "PHP with PDO",
+        "`new PDO('mysql:unix_socket=/run/mysqld/mysqld.sock;dbname=NAME', …)`",
+    ),
+    (
+        "Python (PyMySQL, mysqlclient, Connector/Python)",
+        "`unix_socket=\"/run/mysqld/mysqld.sock\"`",
+    ),
+    (
+        "Django, settings",
+        "`\"HOST\": \"/run/mysqld/mysqld.sock\"`",
+    ),
+    (
+        "Node.js (mysql2, mariadb)",
+        "`socketPath: \"/run/mysqld/mysqld.sock\"`",
+    ),
+    (
+        "Java, MariaDB's driver with the JNA library",
+        "`jdbc:mariadb://localhost/NAME?localSocket=/run/mysqld/mysqld.sock`",
+    ),
+    (
+        "Java, MySQL's Connector/J, which needs a library with a socket factory, as junixsocket",
+        "`socketFactory=org.newsclub.net.mysql.AFUNIXDatabaseSocketFactory&junixsocket.file=/run/mysqld/mysqld.sock`",
+    ),
+    (
+        "Programs on the C client library",
+        "the host `localhost` is the socket to most of them, `127.0.0.1` is TCP to all",
+    ),
+    (
+        "In a container",
+        "the socket's folder as a volume, `-v /run/mysqld:/run/mysqld`, and a line from above",
+    ),
+];
+
+/// What to do, step by step.
+pub(super) fn steps(input: &DeployInput) -> String {
+    let client = plugins::administrator(input);
+    let lines: String = LINES
+        .iter()
+        .map(|(place, line)| format!("   - {place}: {line}\n"))
+        .collect();
+    format!(
+        "The gain comes only to applications on the server's machine that connect through the Unix socket. Others continue over TCP and \
+         gain nothing.\n\n\
+         1. The account. Over the socket it logs in as NAME@localhost: one for `127.0.0.1` or another host alone is refused. One with \
+         `REQUIRE SSL` needs a client that encrypts over the socket, too.\n   \
+         ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
+         Where NAME@localhost is missing: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`, then what \
+         `SHOW GRANTS FOR 'NAME'@'127.0.0.1'` prints, with `localhost` in place of the address.\n\
+         2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
+         ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
+         3. That path in the application, where host and port stand now:\n\n{lines}\
+         4. Reload the application: PHP-FPM, the application's server.\n"
+    )
+}
+
+/// Whether the application uses it.
+pub(super) fn is_used(input: &DeployInput) -> String {
+    format!(
+        "Does the application use it? `Host` of its connections is `localhost`. Over TCP it has a port: `localhost:51734`, with \
+         `skip_name_resolve` `127.0.0.1:51734`.\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
+        plugins::administrator(input)
+    )
+}
+
+/// Everything from "Apply" on, where nothing else is to be done.
+pub(super) fn sections_alone(input: &DeployInput) -> String {
+    let notes = input.variant.application.iter();
+    let notes: String = notes.map(|note| format!("{note}\n\n")).collect();
+    format!(
+        "## Apply\n\nTake the figures of \"Check\" first: afterwards there is nothing to compare with.\n\n{}\n{notes}## Check\n\n{}\n\
+         Before and after, at the same time of day, compare the 95th percentile of the \
+         application's response time and the server's CPU time. This prints the seconds since its start, and those on a CPU; take it \
+         twice, an hour apart:\n\n```sh\nps -o etimes=,cputimes= -p $(pidof -s {})\n```\n\n## Undo\n\n{UNDO}\n",
+        steps(input),
+        is_used(input),
+        input.daemon()
+    )
+}
