@@ -16,7 +16,7 @@ pub(crate) mod oom_kills;
 mod perf;
 mod pressure;
 mod proc_stat;
-mod root;
+pub(crate) mod root;
 mod state;
 mod system;
 mod tools;
