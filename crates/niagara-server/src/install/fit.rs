@@ -40,6 +40,14 @@ const AROUND: [&str; 12] = [
 const APPARMOR: &str = "/etc/apparmor.d";
 /// Whether AppArmor is in force: `Y`.
 const APPARMOR_ON: &str = "/sys/module/apparmor/parameters/enabled";
+/// Whether SELinux is in force: `1`; it is not there without SELinux.
+const SELINUX_ENFORCE: &str = "/sys/fs/selinux/enforce";
+/// The extended attribute with a file's label.
+const SELINUX_LABEL: &str = "security.selinux";
+/// How the types of programs end that policies give a domain of their own, as `mysqld_exec_t`.
+const ENTRY_POINT: &str = "_exec_t";
+/// Longest label that is read: kernels have a page for it.
+const MOST_LABEL: usize = 4096;
 
 /// Libraries that servers need and hosts lack, with the packages of Debian and Ubuntu, and of Red Hat's family, that bring them.
 const PACKAGES: [(&str, &str, &str); 12] = [
@@ -75,6 +83,9 @@ enum Elsewhere {
     NoExec,
     /// A profile of AppArmor's that is in force holds it to the system's own folders.
     AppArmor,
+    /// SELinux is in force, and the type of its file may bring it into the domain of the system's server, which may use the system's
+    /// own folders alone.
+    Selinux,
 }
 
 impl Fit {
@@ -153,13 +164,38 @@ fn elsewhere(server: &Path) -> Option<Elsewhere> {
     if is_noexec(server) {
         return Some(Elsewhere::NoExec);
     }
-    confined(&Root::machine(), server)
+    confined(
+        &Root::machine(),
+        server,
+        label(server, SELINUX_LABEL).as_deref(),
+    )
 }
 
-/// The policy in force below `root` that may keep this binary from private data directories.
-fn confined(root: &Root, server: &Path) -> Option<Elsewhere> {
+/// The policy in force below `root` that may keep this binary, with this label, from private data directories. AppArmor's profiles
+/// are attached to paths, SELinux's domains to labels: a copy elsewhere has neither.
+fn confined(root: &Root, server: &Path, label: Option<&str>) -> Option<Elsewhere> {
     let is_apparmor_on = root.text(APPARMOR_ON).as_deref() == Some("Y");
-    (is_apparmor_on && has_profile(&root.path(APPARMOR), server)).then_some(Elsewhere::AppArmor)
+    if is_apparmor_on && has_profile(&root.path(APPARMOR), server) {
+        return Some(Elsewhere::AppArmor);
+    }
+    let is_selinux_on = root.text(SELINUX_ENFORCE).as_deref() == Some("1");
+    (is_selinux_on && label.is_some_and(is_entry_point)).then_some(Elsewhere::Selinux)
+}
+
+/// Whether a label is of a program that has a domain of its own: `system_u:object_r:mysqld_exec_t:s0`.
+fn is_entry_point(label: &str) -> bool {
+    let mut fields = label.split(':');
+    fields
+        .nth(2)
+        .is_some_and(|kind| kind.ends_with(ENTRY_POINT))
+}
+
+/// The label of a file in its extended attribute of this name; none where it has none. Kernels end it with a zero.
+fn label(file: &Path, attribute: &str) -> Option<String> {
+    let mut bytes = vec![0; MOST_LABEL];
+    let length = rustix::fs::getxattr(file, attribute, &mut bytes[..]).ok()?;
+    let label = String::from_utf8_lossy(&bytes[..length]);
+    Some(label.trim_end_matches('\0').to_owned())
 }
 
 /// Whether a profile of AppArmor's in `folder` is enforced on this binary.
@@ -438,6 +474,30 @@ mod tests {
     }
 
     #[test]
+    fn domains_of_selinux_hold_where_it_is_enforced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = Root::at(folder.path());
+        let server = Path::new("/usr/sbin/mysqld");
+        let labelled = Some("system_u:object_r:mysqld_exec_t:s0");
+        let enforce = root.path(SELINUX_ENFORCE);
+        fs::create_dir_all(enforce.parent().expect("a folder")).expect("made");
+        // Without SELinux a label is a word.
+        assert_eq!(confined(&root, server, labelled), None);
+        fs::write(&enforce, "0").expect("written");
+        assert_eq!(confined(&root, server, labelled), None);
+        fs::write(&enforce, "1").expect("written");
+        assert_eq!(confined(&root, server, labelled), Some(Elsewhere::Selinux));
+        for label in [
+            None,
+            Some("system_u:object_r:bin_t:s0"),
+            Some("unconfined_u:object_r:user_home_t:s0"),
+            Some("unlabeled"),
+        ] {
+            assert_eq!(confined(&root, server, label), None, "{label:?}");
+        }
+    }
+
+    #[test]
     fn profiles_of_apparmor_hold_where_it_is_on() {
         let folder = tempfile::tempdir().expect("a folder");
         let root = Root::at(folder.path());
@@ -448,11 +508,34 @@ mod tests {
             fs::write(path, text).expect("written");
         };
         write("/etc/apparmor.d/usr.sbin.mysqld", "/usr/sbin/mysqld {\n}\n");
-        assert_eq!(confined(&root, server), None);
+        assert_eq!(confined(&root, server, None), None);
         write(APPARMOR_ON, "N\n");
-        assert_eq!(confined(&root, server), None);
+        assert_eq!(confined(&root, server, None), None);
         write(APPARMOR_ON, "Y\n");
-        assert_eq!(confined(&root, server), Some(Elsewhere::AppArmor));
+        assert_eq!(confined(&root, server, None), Some(Elsewhere::AppArmor));
+    }
+
+    #[test]
+    fn a_copy_has_no_label_of_the_original() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = folder.path().join("mysqld");
+        fs::copy("/bin/true", &server).expect("copied");
+        assert_eq!(
+            label(&server, SELINUX_LABEL),
+            label(Path::new("/none"), SELINUX_LABEL)
+        );
+        // Users may set attributes of this class alone, where the file system has them.
+        let (name, text) = ("user.niagara", "system_u:object_r:mysqld_exec_t:s0\0");
+        let flags = rustix::fs::XattrFlags::empty();
+        if let Err(error) = rustix::fs::setxattr(&server, name, text.as_bytes(), flags) {
+            eprintln!("skipped: no extended attributes here: {error}");
+            return;
+        }
+        let found = label(&server, name).expect("a label");
+        assert!(is_entry_point(&found) && found.ends_with("s0"), "{found:?}");
+        let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
+        let copy = copied(&cache, &server).expect("copied");
+        assert_eq!(label(&copy, name), None);
     }
 
     #[test]
