@@ -137,6 +137,8 @@ test-check: build ## Checks packaged servers wholly, beside themselves (some min
 
 test-servers: build ## Fetches servers of other releases, runs every job on each and writes docs/servers.md (an hour): make test-servers SERVERS=mysql-8.0.31
 	scripts/test-servers $(NIAGARA) $(SERVERS)
+	$(CARGO) test --locked -p niagara-origin --test old_servers -- --ignored
+	$(CARGO) test --locked -p niagara-lab --lib -- --ignored each_release
 	$(MAKE) test-upgrades
 
 test-upgrades: ## Upgrades from release to release with an incompatibility of each kind planted (fetches servers; ten minutes)

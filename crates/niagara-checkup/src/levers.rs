@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_lab::lever::{Change, Context, Lever, Risk};
+use niagara_lab::lever::{Change, Context, Lever, Risk, in_effect};
 use niagara_server::{is_switches, normalise_variable};
 use niagara_store::Reason;
 use serde::Serialize;
@@ -130,6 +130,16 @@ fn state(
     if !needed.iter().all(acts) {
         return None;
     }
+    // As the server's binary would say it.
+    let in_its_place = lever.when().lacks.iter();
+    let mut in_its_place = in_its_place.filter(|name| variables.text(name).is_some());
+    if let Some(variable) = in_its_place.next() {
+        let reason = Reason::OtherVariable {
+            release: format!("{} {}", all.family, all.version),
+            variable: variable.clone(),
+        };
+        return Some(LeverState::NoEffect { reason });
+    }
     let change = match lever.applicability(all) {
         Ok(change) => change,
         Err(reason) => return Some(LeverState::NoEffect { reason }),
@@ -229,7 +239,7 @@ fn same(name: &str, now: &str, written: &str) -> bool {
     };
     match (value(now), value(written)) {
         (Some(now), Some(written)) => now == written,
-        _ => now.eq_ignore_ascii_case(written),
+        _ => in_effect(name, now).eq_ignore_ascii_case(written),
     }
 }
 
@@ -262,10 +272,49 @@ mod tests {
             ("a", "OFF", "0", true),
             ("a", "O_DIRECT", "o_direct", true),
             ("a", "1", "2", false),
+            // As MySQL before 8.0 shows it.
+            ("innodb_flush_method", "", "fsync", true),
+            ("innodb_flush_method", "", "O_DIRECT", false),
             ("optimizer_switch", "x=on,y=off", "y=off", true),
             ("optimizer_switch", "x=on,y=off", "x=off", false),
         ] {
             assert_eq!(same(name, now, written), expected, "{name} {now} {written}");
+        }
+    }
+
+    #[test]
+    fn a_variable_in_place_of_another_decides() {
+        let shipped = niagara_lab::lever::load(&[]).expect("valid");
+        let lever = |spelling: &str| {
+            let mut all = shipped.iter();
+            all.find(|lever| lever.spelling() == spelling)
+                .expect("shipped")
+        };
+        let (files, capacity) = (
+            ("innodb_log_file_size", "50331648"),
+            ("innodb_redo_log_capacity", "104857600"),
+        );
+        // MySQL shows both from 8.0.30 on.
+        for (variables, of_files, of_capacity) in [
+            (&[files][..], "tried", "no effect"),
+            (&[files, capacity], "no effect", "tried"),
+        ] {
+            let mut facts = crate::rules::tests::quiet();
+            facts.server.family = niagara_server::Family::Mysql;
+            facts.server.version = "8.0.99".parse().expect("a version");
+            let named = variables
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            facts.variables = Variables(named.collect());
+            let all = context(&facts, &shipped);
+            let state =
+                |spelling: &str| match state(lever(spelling), &facts.variables, true, &all, &all) {
+                    Some(LeverState::Tried { .. }) => "tried",
+                    Some(LeverState::NoEffect { .. }) => "no effect",
+                    other => panic!("{spelling}: {other:?}"),
+                };
+            assert_eq!(state("redo-log-files-large"), of_files, "{variables:?}");
+            assert_eq!(state("redo-log-large"), of_capacity, "{variables:?}");
         }
     }
 

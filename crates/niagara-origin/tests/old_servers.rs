@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_load::Admin;
-use niagara_origin::configuration::{ConfigSource, SET_GLOBAL, StartConfiguration, running_config};
+use niagara_origin::configuration::{
+    ConfigSource, DIFFERS, SET_GLOBAL, StartConfiguration, running_config,
+};
 use niagara_origin::data::{DataSource, image_of};
 use niagara_server::{Cache, Cancel, Config, Install};
 
@@ -130,6 +132,92 @@ fn a_mariadb_before_10_5_tells_its_settings() -> Result<()> {
             Some(("321", SET_GLOBAL)),
             "{name}"
         );
+        server.stop()?;
+    }
+    Ok(())
+}
+
+#[test]
+#[ignore = "it needs MySQL 5.6 and 5.7 of scripts/fetch-test-servers"]
+fn settings_of_mysql_before_8_are_those_that_differ() -> Result<()> {
+    for (name, release) in [("mysql-5.6.24", "MySQL 5.6"), ("mysql-5.7.22", "MySQL 5.7")] {
+        let shop = Shop::of(old(name)?)?;
+        let given = [
+            ("innodb_flush_method", "O_DIRECT"),
+            ("log_bin", "mybin"),
+            ("long_query_time", "0.5"),
+            ("max_connections", "77"),
+            ("sql_mode", "ANSI"),
+        ];
+        let server = shop.start_with(&given, &["SET GLOBAL innodb_io_capacity = 321"])?;
+        let endpoint = server.over_socket("");
+        let mut admin = Admin::connect(&endpoint, Duration::from_secs(10))?;
+
+        // By its own binary, which its process shows.
+        let running = running_config(&mut admin, "here", Some(&endpoint.transport))?;
+        assert!(running.variables.is_empty(), "{name}");
+        let with = running.compared_with.clone().unwrap_or_default();
+        assert!(with.starts_with(release), "{with}");
+        let found = |name: &str| {
+            let setting = running.settings.iter().find(|one| one.name == name);
+            setting.map(|one| (one.value.as_str(), one.origin.as_str()))
+        };
+        for (variable, value) in [
+            ("innodb_flush_method", "O_DIRECT"),
+            ("innodb_io_capacity", "321"),
+            ("long_query_time", "0.500000"),
+            ("max_connections", "77"),
+        ] {
+            assert_eq!(found(variable), Some((value, DIFFERS)), "{name}");
+        }
+        assert_eq!(found("log_bin").map(|(value, _)| value), Some("mybin"));
+        // Nobody set these.
+        for variable in [
+            "autocommit",
+            "binlog_format",
+            "character_set_server",
+            "innodb_buffer_pool_size",
+            "key_buffer_size",
+            "optimizer_switch",
+            "sort_buffer_size",
+            "transaction_isolation",
+            "version",
+            "wait_timeout",
+        ] {
+            assert_eq!(found(variable), None, "{name}: {variable}");
+        }
+
+        // From elsewhere, by a server of its release that is named.
+        let running = running_config(&mut admin, "here", None)?;
+        assert_eq!(running.variables["max_connections"], "77");
+        let source = ConfigSource::Running(running);
+        let scratch = tempfile::tempdir()?;
+        let of = |install: &Install| {
+            StartConfiguration::of(&source, None, install, 1 << 30, scratch.path())
+        };
+        let mut start = of(&shop.install)?;
+        start.try_out(&Cache::open()?, &shop.install)?;
+        assert_eq!(start.config["max_connections"], "77", "{name}");
+        assert_eq!(start.config["innodb_flush_method"], "O_DIRECT", "{name}");
+        assert!(start.config["sql_mode"].contains("ANSI_QUOTES"), "{name}");
+        let told = start.told().join("\n");
+        assert!(
+            told.contains("does not say who set its variables"),
+            "{told}"
+        );
+        assert!(start.left_out.is_empty(), "{told}");
+
+        // Another release has other defaults.
+        let error = of(&Install::from_path(Path::new(MARIADB))?).expect_err("another");
+        let told = format!("{error:#}");
+        for words in [
+            "does not say",
+            "--config my.cnf",
+            "a copy of that file",
+            release,
+        ] {
+            assert!(told.contains(words), "{words}: {told}");
+        }
         server.stop()?;
     }
     Ok(())

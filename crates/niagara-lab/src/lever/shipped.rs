@@ -3,9 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::Arc;
 
+use niagara_origin::configuration::ServerOptions;
 use niagara_server::machine::{Fingerprint, HugePool, Place};
-use niagara_server::{Family, Version};
+use niagara_server::{Family, Install, Version};
 
 use super::{Context, Lever, Measured, Risk, Role, load};
 
@@ -314,6 +316,66 @@ fn as_printed(measured: &Measured) -> Vec<String> {
     texts
 }
 
+/// Releases that have one of two variables take the levers of that one, whatever they call themselves.
+#[test]
+fn the_binary_decides_between_two_variables() {
+    let levers = levers();
+    let flush = [
+        "flush-method-direct",
+        "flush-method-fsync",
+        "flush-method-no-fsync",
+    ];
+    for (family, version, has, ids, other) in [
+        (
+            Family::Mariadb,
+            "99.0",
+            "--innodb-flush-method=name ",
+            &flush[..],
+            "flush-method-buffered",
+        ),
+        (
+            Family::Mariadb,
+            "10.0",
+            "--innodb-flush-method=name \n  --innodb-data-file-buffering ",
+            &["flush-method-buffered"],
+            "flush-method-fsync",
+        ),
+        (
+            Family::Mysql,
+            "99.0.0",
+            "--innodb-log-file-size=# ",
+            &["redo-log-files-large"],
+            "redo-log-large",
+        ),
+        (
+            Family::Mysql,
+            "8.0.1",
+            "--innodb-log-file-size=# \n  --innodb-redo-log-capacity=# ",
+            &["redo-log-large"],
+            "redo-log-files-large",
+        ),
+    ] {
+        let mut context = generous(family, version.parse().expect("a version"), &levers);
+        let help = format!("  --innodb-buffer-pool-size=# \n  {has}\n");
+        context.options = Some(Arc::new(ServerOptions::of_help(&help)));
+        let applies = |id: &str| {
+            let lever = levers
+                .iter()
+                .find(|lever| lever.id() == id)
+                .expect("shipped");
+            lever.applicability(&context)
+        };
+        for id in ids {
+            assert!(
+                applies(id).is_ok(),
+                "{id} on {family} with {has}: {:?}",
+                applies(id)
+            );
+        }
+        assert!(applies(other).is_err(), "{other} on {family} with {has}");
+    }
+}
+
 /// Whoever is left out is told why, in words that are true of that branch.
 #[test]
 fn a_lever_that_leaves_a_branch_out_says_why() {
@@ -576,6 +638,10 @@ fn real_servers_accept_every_configuration_lever() {
             .nth(1)
             .expect("a version line");
         let mut context = generous(family, number.parse().expect("a version"), &levers);
+        let install = Install::from_path(&server).expect("it runs");
+        let scratch = tempfile::tempdir().expect("a folder");
+        let options = ServerOptions::of(&install, scratch.path());
+        context.options = Some(options.expect("it says its options"));
         let mut options_of = |lever: &Lever| {
             context.engine = lever
                 .when()

@@ -6,7 +6,7 @@ use niagara_origin::configuration::{StartConfiguration, number, shown};
 use niagara_store::{NotTried, Reason, Setting};
 
 use crate::duels::workbench::Workbench;
-use crate::lever::{Change, Role};
+use crate::lever::{Change, Role, in_effect};
 use crate::studies::observer::{Event, Observer};
 use crate::variants::candidate::{Candidate, with_all};
 use crate::variants::server_settings::Settings;
@@ -324,14 +324,6 @@ fn unchanged(
     is_idle.then_some(Reason::Unchanged { ignored, same })
 }
 
-/// What a variable's value stands for: none for this one is the system call of the same effect as `fsync` (MySQL before 8.0).
-fn in_effect<'v>(name: &str, value: &'v str) -> &'v str {
-    match (name, value) {
-        ("innodb_flush_method", "") => "fsync",
-        _ => value,
-    }
-}
-
 /// `name`, as people know it, with its value and the place in the start that says so.
 fn setting(start: &StartConfiguration, name: &str, shown: &str, value: &str) -> Setting {
     Setting {
@@ -573,6 +565,80 @@ mod tests {
         // Below what servers come with: this one is for lowering it, and is measured.
         assert_eq!(reason("lowers"), None);
         assert_eq!(reason("more"), None);
+    }
+
+    /// A server of `scripts/fetch-test-servers`.
+    fn old_server(name: &str) -> String {
+        let named = std::env::var_os("NIAGARA_TEST_SERVERS").map(std::path::PathBuf::from);
+        let folder = named.unwrap_or_else(|| {
+            let home = std::env::var_os("HOME").expect("a home");
+            std::path::Path::new(&home).join(".cache/niagara-test-servers")
+        });
+        folder.join(name).display().to_string()
+    }
+
+    #[test]
+    #[ignore = "it needs servers of scripts/fetch-test-servers"]
+    fn each_release_says_which_flush_method_it_has() {
+        // MySQL has fsync by itself until 8.0, MariaDB until 10.5; the former shows none before 8.0.
+        for (name, id) in [
+            ("mysql-5.6.24", "flush-method-fsync"),
+            ("mysql-5.7.22", "flush-method-fsync"),
+            ("mysql-8.0.12", "flush-method-fsync"),
+            ("mysql-8.0.31", "flush-method-fsync"),
+            ("mysql-9.7", "flush-method-direct"),
+            ("mariadb-10.5", "flush-method-fsync"),
+            ("mariadb-10.11", "flush-method-direct"),
+        ] {
+            let server = match name {
+                "mysql-9.7" | "mariadb-10.11" => name.to_owned(),
+                name => old_server(name),
+            };
+            let load = Load {
+                workload: WorkloadSpec::of(Sysbench {
+                    table_size: 10,
+                    ..Sysbench::default()
+                }),
+                engine: "InnoDB".to_owned(),
+                threads: 1,
+            };
+            let cache = Cache::open().expect("the shared cache");
+            let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+            let mut bench = Workbench::new(cache, catalog, load, Cancel::default());
+            bench.set_up(&server, &mut Silent).expect("set up");
+            let machine = niagara_server::machine::Fingerprint::default();
+            let context = crate::lever_context(&machine, &bench, &server).expect("known");
+            let candidates: Vec<Candidate> = load_shipped()
+                .into_iter()
+                .filter(|lever| {
+                    let spelling = lever.spelling();
+                    spelling == "flush-method=fsync" || spelling == "flush-method=o-direct"
+                })
+                .map(|lever| Candidate {
+                    change: lever.applicability(&context).expect("applies"),
+                    span: lever.span(&context),
+                    lever,
+                    prior: None,
+                })
+                .collect();
+            assert_eq!(candidates.len(), 2, "{name}");
+            let probed =
+                probe(&bench, &Variant::base(&server), &candidates, &mut Silent).expect("probed");
+            let misfits: Vec<String> = probed
+                .misfits
+                .iter()
+                .map(|misfit| format!("{}: {}", misfit.lever, misfit.reason))
+                .collect();
+            assert_eq!(misfits.len(), 1, "{name}: {misfits:?}");
+            assert!(
+                misfits[0].starts_with(&format!("{id}: already so without it")),
+                "{name}: {misfits:?}"
+            );
+        }
+    }
+
+    fn load_shipped() -> Vec<Lever> {
+        load(&[]).expect("every shipped lever is valid")
     }
 
     #[test]

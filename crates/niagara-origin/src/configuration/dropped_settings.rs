@@ -99,6 +99,10 @@ const CLASSES: [Class; 12] = [
             "innodb_redo_log_encrypt",
             "innodb_undo_log_encrypt",
             "innodb_default_encryption_key_id",
+            // Percona Server's.
+            "innodb_parallel_dblwr_encrypt",
+            "innodb_sys_tablespace_encrypt",
+            "innodb_temp_tablespace_encrypt",
             "binlog_rotate_encryption_master_key_at_startup",
         ],
         beginnings: &[
@@ -214,7 +218,10 @@ mod tests {
         for name in [
             "datadir",
             "replicate_do_db",
+            "wsrep_on",
             "wsrep_provider",
+            "innodb_temp_tablespace_encrypt",
+            "extra_port",
             "pxc_strict_mode",
             "pxc_maint_transition_period",
             "ndb_connectstring",

@@ -78,6 +78,8 @@ pub(crate) struct KnownOptions {
     options: BTreeMap<String, Takes>,
     /// Compiled-in values of variables, as it prints them.
     pub defaults: BTreeMap<String, String>,
+    /// Variables that it prints without a value.
+    pub undefined: BTreeSet<String>,
     /// Whether an unambiguous beginning of a name stands for it.
     by_beginning: bool,
 }
@@ -131,8 +133,13 @@ impl KnownOptions {
         };
         let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         let value = value.trim();
-        if !name.is_empty() && name.chars().all(is_name) && value != "(No default value)" {
-            let name = normalise_variable(name);
+        if name.is_empty() || !name.chars().all(is_name) {
+            return;
+        }
+        let name = normalise_variable(name);
+        if value == "(No default value)" {
+            self.undefined.insert(name);
+        } else {
             self.options
                 .entry(name.clone())
                 .or_insert(Takes::Text(true));

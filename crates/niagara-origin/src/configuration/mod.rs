@@ -1,5 +1,6 @@
 //! The user's configuration: option files or a running server, as a private server can take them.
 
+mod differing;
 mod dropped_settings;
 mod effective;
 mod known_options;
@@ -26,6 +27,6 @@ pub(crate) use secret::is_hidden;
 pub use server_options::ServerOptions;
 pub use size::{number, same_value, shown};
 pub use source::{
-    COMMAND_LINE, ConfigSource, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST,
+    COMMAND_LINE, ConfigSource, DIFFERS, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST,
 };
 pub use start::{LeftOut, Lowered, StartConfiguration};

@@ -1,10 +1,12 @@
 //! The settings of a running server, asked of it: those that somebody gave it, with where they came from.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Result, anyhow, bail};
 use niagara_load::{Admin, LoadError, Transport};
 
+use super::differing::all_variables;
 use super::option_file::Place;
 use super::running_malloc::malloc_of;
 use super::secret::hidden;
@@ -34,10 +36,15 @@ const AN_OPTION_FILE: &str = "an option file";
 /// The same of a MariaDB before 10.5, which tells the one from the other by nothing.
 const FILE_OR_COMMAND_LINE: &str = "an option file or its command line";
 
+/// The option that loads plugins.
+pub(super) const PLUGINS: &str = "plugin_load_add";
+/// The first release of MySQL that says where its settings come from, and that writes a binary log by itself.
+const MYSQL_TELLS: (u32, u32) = (8, 0);
+
 /// Asks the server behind `admin`, which is at `address`; its process too, where `transport` leads to one of this machine.
 ///
 /// # Errors
-/// It refuses a statement; it is too old to say where its settings come from.
+/// It refuses a statement.
 pub fn running_config(
     admin: &mut Admin,
     address: &str,
@@ -45,6 +52,59 @@ pub fn running_config(
 ) -> Result<RunningConfig> {
     let version = admin.value("SELECT VERSION()")?.unwrap_or_default();
     let is_mariadb = version.contains("MariaDB");
+    let is_new = series(&version) >= MYSQL_TELLS;
+    let tells = is_mariadb || is_new;
+    let (mut settings, variables) = match tells {
+        true => (told(admin, address, &version, is_mariadb)?, BTreeMap::new()),
+        false => (Vec::new(), all_variables(admin)?),
+    };
+    settings.extend(binary_log(admin, !is_mariadb && is_new)?);
+    if tells {
+        for setting in of_no_origin(admin, is_mariadb, &version)? {
+            if settings.iter().all(|other| other.name != setting.name) {
+                settings.push(setting);
+            }
+        }
+    }
+    let (loaded, installed) = plugins(admin)?;
+    if !loaded.is_empty() {
+        settings.push(RunningSetting {
+            name: PLUGINS.to_owned(),
+            value: loaded.join(";"),
+            place: None,
+            origin: AN_OPTION_FILE.to_owned(),
+        });
+    }
+    let mut all = settings
+        .iter()
+        .map(|setting| (&setting.name, &setting.value))
+        .chain(&variables);
+    if let Some((name, _)) = all.find(|(name, value)| name.contains('\0') || value.contains('\0')) {
+        bail!(
+            "the server at {address} has a zero byte in its setting {}, which no option can have\n\
+             remedy: check that it is a server of the MySQL family, or name its option file by --config",
+            name.replace('\0', "?")
+        );
+    }
+    let config = RunningConfig {
+        address: address.to_owned(),
+        version,
+        settings,
+        installed,
+        variables,
+        compared_with: None,
+        malloc: malloc_of(admin, transport),
+    };
+    Ok(config.compared_with_own(transport))
+}
+
+/// The settings of a server that says where they come from.
+fn told(
+    admin: &mut Admin,
+    address: &str,
+    version: &str,
+    is_mariadb: bool,
+) -> Result<Vec<RunningSetting>> {
     let has_path = is_mariadb && admin.value(HAS_PATH)?.as_deref() == Some("1");
     let asked = match (is_mariadb, has_path) {
         (true, true) => MARIADB.replace("{PATH}", PATH),
@@ -85,38 +145,7 @@ pub fn running_config(
             .to_owned(),
         })
     });
-    let mut settings: Vec<RunningSetting> = settings.collect();
-    settings.extend(binary_log(admin, is_mariadb)?);
-    for setting in of_no_origin(admin, is_mariadb, &version)? {
-        if settings.iter().all(|other| other.name != setting.name) {
-            settings.push(setting);
-        }
-    }
-    let (loaded, installed) = plugins(admin)?;
-    if !loaded.is_empty() {
-        settings.push(RunningSetting {
-            name: "plugin_load_add".to_owned(),
-            value: loaded.join(";"),
-            place: None,
-            origin: AN_OPTION_FILE.to_owned(),
-        });
-    }
-    let has_nul =
-        |setting: &&RunningSetting| setting.name.contains('\0') || setting.value.contains('\0');
-    if let Some(setting) = settings.iter().find(has_nul) {
-        bail!(
-            "the server at {address} has a zero byte in its setting {}, which no option can have\n\
-             remedy: check that it is a server of the MySQL family, or name its option file by --config",
-            setting.name.replace('\0', "?")
-        );
-    }
-    Ok(RunningConfig {
-        address: address.to_owned(),
-        version,
-        settings,
-        installed,
-        malloc: malloc_of(admin, transport),
-    })
+    Ok(settings.collect())
 }
 
 /// The libraries of active plugins: those that options load, and those that a statement installed. That an option loads them is in no
@@ -154,18 +183,18 @@ fn plugins(admin: &mut Admin) -> Result<(Vec<String>, Vec<String>)> {
 }
 
 /// The binary log, which servers show by variables that are no settings: `log_bin` says whether there is one, wherever that was
-/// said, and is of no origin. None where it is as the family has it by itself (MariaDB: none; MySQL from 8.0 on: one).
-fn binary_log(admin: &mut Admin, is_mariadb: bool) -> Result<Option<RunningSetting>> {
+/// said, and is of no origin. None where it is as the server has it by itself, which `writes_one` or does not.
+fn binary_log(admin: &mut Admin, writes_one: bool) -> Result<Option<RunningSetting>> {
     let is_on = admin.value("SELECT @@GLOBAL.log_bin")?.as_deref() == Some("1");
-    let (name, value) = match (is_mariadb, is_on) {
-        (true, true) => {
+    let (name, value) = match (writes_one, is_on) {
+        (false, true) => {
             let base = admin.value("SELECT @@GLOBAL.log_bin_basename")?;
             let base = base.unwrap_or_default();
             let file = base.rsplit('/').next().unwrap_or_default().to_owned();
             ("log_bin", file)
         }
-        (false, false) => ("skip_log_bin", String::new()),
-        (true, false) | (false, true) => return Ok(None),
+        (true, false) => ("skip_log_bin", String::new()),
+        (true, true) | (false, false) => return Ok(None),
     };
     Ok(Some(RunningSetting {
         name: name.to_owned(),
@@ -215,19 +244,23 @@ fn of_no_origin(admin: &mut Admin, is_mariadb: bool, version: &str) -> Result<Ve
 
 /// Character set and collation of a server that nobody gave any: MySQL from 8.0 on, MariaDB until 11.5 and from 11.6 on.
 fn own_collations(is_mariadb: bool, version: &str) -> (&'static str, &'static str) {
-    let mut numbers = version
-        .split(|c: char| !c.is_ascii_digit())
-        .map_while(|number| number.parse::<u32>().ok());
-    let series = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
     match is_mariadb {
         false => ("utf8mb4", "utf8mb4_0900_ai_ci"),
-        true if series < (11, 6) => ("latin1", "latin1_swedish_ci"),
+        true if series(version) < (11, 6) => ("latin1", "latin1_swedish_ci"),
         true => ("utf8mb4", "utf8mb4_uca1400_ai_ci"),
     }
 }
 
+/// The first two numbers of a version.
+pub(super) fn series(version: &str) -> (u32, u32) {
+    let mut numbers = version
+        .split(|c: char| !c.is_ascii_digit())
+        .map_while(|number| number.parse::<u32>().ok());
+    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
+}
+
 /// The option that sets a variable of another name.
-fn option_of(variable: String) -> String {
+pub(super) fn option_of(variable: String) -> String {
     match variable.as_str() {
         "tx_isolation" => "transaction_isolation".to_owned(),
         "tx_read_only" => "transaction_read_only".to_owned(),

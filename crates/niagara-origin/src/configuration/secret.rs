@@ -18,7 +18,7 @@ const SECRETS: [&str; 8] = [
 /// Parts of names of which some are secrets, and others rules about them.
 const MAYBE: [&str; 2] = ["password", "passwd"];
 /// Options that say which hosts and accounts the original deals with.
-const ADDRESSES: [&str; 15] = [
+const ADDRESSES: [&str; 16] = [
     "bind_address",
     "admin_address",
     "mysqlx_bind_address",
@@ -29,6 +29,7 @@ const ADDRESSES: [&str; 15] = [
     "master_user",
     "wsrep_cluster_address",
     "wsrep_node_address",
+    "wsrep_node_name",
     "wsrep_node_incoming_address",
     "wsrep_sst_receive_address",
     "wsrep_sst_donor",
@@ -111,6 +112,7 @@ mod tests {
                 "loose-wsrep_cluster_address",
                 "loose-wsrep_cluster_address=gcomm://S3cret",
             ),
+            ("wsrep_node_name", "wsrep_node_name=S3cret"),
             ("report-host", "report-host=S3cret"),
             (
                 "group_replication_group_seeds",

@@ -1,5 +1,6 @@
 //! Where a start's configuration comes from, as a study keeps it: before any server of its own is there to read it.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
@@ -35,6 +36,13 @@ pub struct RunningConfig {
     /// Libraries of plugins that were installed by a statement: they are in the data, and in no configuration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub installed: Vec<String>,
+    /// Its variables, where it does not say which of them somebody set and no server of its release was at hand: those of them are
+    /// settings that differ from that release's defaults.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub variables: BTreeMap<String, String>,
+    /// The binary whose defaults they were compared with.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub compared_with: Option<String>,
     /// The malloc that it runs with, `glibc` where it is the system's; none where that cannot be seen.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub malloc: Option<String>,
@@ -50,7 +58,7 @@ pub struct RunningSetting {
     /// The file that it is from, where the server says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub place: Option<Place>,
-    /// What set it: [`SET_GLOBAL`], [`SET_PERSIST`], [`COMMAND_LINE`], else an option file.
+    /// What set it: [`SET_GLOBAL`], [`SET_PERSIST`], [`COMMAND_LINE`], [`DIFFERS`], else an option file.
     pub origin: String,
 }
 
@@ -60,6 +68,8 @@ pub const SET_GLOBAL: &str = "SET GLOBAL";
 pub const SET_PERSIST: &str = "SET PERSIST";
 /// Of what has the last word over option files.
 pub const COMMAND_LINE: &str = "its command line";
+/// Of what is not as its release has it by itself, on a server that does not say who set it.
+pub const DIFFERS: &str = "it differs from its release's default";
 
 impl ConfigSource {
     /// The option file at `path` with what it includes.

@@ -256,10 +256,11 @@ impl StartConfiguration {
                 options.chain(given_by(persisted)).collect::<Vec<_>>()
             }
             // A running server says itself what was persisted.
-            ConfigSource::Running(running) => running
-                .settings
-                .iter()
-                .map(|setting| Given {
+            ConfigSource::Running(running) => {
+                let running = running.compared(install, scratch)?;
+                start.remarks.extend(running.comparison_remark());
+                let settings = running.settings.iter();
+                let given = settings.map(|setting| Given {
                     name: setting.name.clone(),
                     value: Some(setting.value.clone()),
                     said: shown_setting(
@@ -272,8 +273,9 @@ impl StartConfiguration {
                     },
                     line: None,
                     origin: Some(setting.origin.clone()),
-                })
-                .collect(),
+                });
+                given.collect::<Vec<_>>()
+            }
         };
         let (plugins, given) = start.plugins(given, install);
         let known = if plugins.is_empty() {

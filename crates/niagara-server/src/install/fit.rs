@@ -9,13 +9,14 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use nix::sys::statvfs::{FsFlags, statvfs};
 use sha2::{Digest, Sha256};
 
 use super::elf;
 use super::version::{Printed, ask, read_version};
 use crate::cache::{Cache, WorkFolder, create_private};
+use crate::disk_use::is_noexec;
 use crate::file_name::file_name;
+use crate::machine::root::Root;
 use crate::obtain::patchelf::{Patchelf, library_folders};
 
 /// Libraries that a server may lack; one takes one more try each.
@@ -39,6 +40,14 @@ const AROUND: [&str; 12] = [
 const APPARMOR: &str = "/etc/apparmor.d";
 /// Whether AppArmor is in force: `Y`.
 const APPARMOR_ON: &str = "/sys/module/apparmor/parameters/enabled";
+/// Whether SELinux is in force: `1`; it is not there without SELinux.
+const SELINUX_ENFORCE: &str = "/sys/fs/selinux/enforce";
+/// The extended attribute with a file's label.
+const SELINUX_LABEL: &str = "security.selinux";
+/// How the types of programs end that policies give a domain of their own, as `mysqld_exec_t`.
+const ENTRY_POINT: &str = "_exec_t";
+/// Longest label that is read: kernels have a page for it.
+const MOST_LABEL: usize = 4096;
 
 /// Libraries that servers need and hosts lack, with the packages of Debian and Ubuntu, and of Red Hat's family, that bring them.
 const PACKAGES: [(&str, &str, &str); 12] = [
@@ -74,6 +83,9 @@ enum Elsewhere {
     NoExec,
     /// A profile of AppArmor's that is in force holds it to the system's own folders.
     AppArmor,
+    /// SELinux is in force, and the type of its file may bring it into the domain of the system's server, which may use the system's
+    /// own folders alone.
+    Selinux,
 }
 
 impl Fit {
@@ -82,10 +94,15 @@ impl Fit {
     /// # Errors
     /// It does not, and why, with what would make it.
     pub fn of(server: &Path) -> Result<Fit> {
+        Self::with(server, &Cache::open)
+    }
+
+    /// The same with the cache that `open` opens, where one is needed.
+    fn with(server: &Path, open: &dyn Fn() -> Result<Cache>) -> Result<Fit> {
         check_file(server)?;
         let run = match elsewhere(server) {
             None => server.to_owned(),
-            Some(_) => copied(&Cache::open()?, server)?,
+            Some(_) => copied(&open()?, server)?,
         };
         let mut libraries = None;
         let mut linked = BTreeSet::new();
@@ -99,14 +116,14 @@ impl Fit {
                 let found = around(server, library).with_context(|| lacks(server, library))?;
                 let folder = match libraries.take() {
                     Some(folder) => folder,
-                    None => links_of(&Cache::open()?, server)?,
+                    None => links_of(&open()?, server)?,
                 };
                 link(&found, &folder.join(library))?;
                 libraries = Some(folder);
                 continue;
             }
             if let Some(wanted) = newer_libc(&said) {
-                return by_own_loader(server, wanted);
+                return by_own_loader(server, wanted, open);
             }
             let printed = read_version(&run, &output)?;
             return Ok(Fit {
@@ -144,12 +161,41 @@ fn check_file(server: &Path) -> Result<()> {
 
 /// Why a copy of it is to be run in its place; none where it is run itself.
 fn elsewhere(server: &Path) -> Option<Elsewhere> {
-    let is_noexec = statvfs(server).is_ok_and(|found| found.flags().contains(FsFlags::ST_NOEXEC));
-    if is_noexec {
+    if is_noexec(server) {
         return Some(Elsewhere::NoExec);
     }
-    let is_on = fs::read_to_string(APPARMOR_ON).is_ok_and(|text| text.trim() == "Y");
-    (is_on && has_profile(Path::new(APPARMOR), server)).then_some(Elsewhere::AppArmor)
+    confined(
+        &Root::machine(),
+        server,
+        label(server, SELINUX_LABEL).as_deref(),
+    )
+}
+
+/// The policy in force below `root` that may keep this binary, with this label, from private data directories. AppArmor's profiles
+/// are attached to paths, SELinux's domains to labels: a copy elsewhere has neither.
+fn confined(root: &Root, server: &Path, label: Option<&str>) -> Option<Elsewhere> {
+    let is_apparmor_on = root.text(APPARMOR_ON).as_deref() == Some("Y");
+    if is_apparmor_on && has_profile(&root.path(APPARMOR), server) {
+        return Some(Elsewhere::AppArmor);
+    }
+    let is_selinux_on = root.text(SELINUX_ENFORCE).as_deref() == Some("1");
+    (is_selinux_on && label.is_some_and(is_entry_point)).then_some(Elsewhere::Selinux)
+}
+
+/// Whether a label is of a program that has a domain of its own: `system_u:object_r:mysqld_exec_t:s0`.
+fn is_entry_point(label: &str) -> bool {
+    let mut fields = label.split(':');
+    fields
+        .nth(2)
+        .is_some_and(|kind| kind.ends_with(ENTRY_POINT))
+}
+
+/// The label of a file in its extended attribute of this name; none where it has none. Kernels end it with a zero.
+fn label(file: &Path, attribute: &str) -> Option<String> {
+    let mut bytes = vec![0; MOST_LABEL];
+    let length = rustix::fs::getxattr(file, attribute, &mut bytes[..]).ok()?;
+    let label = String::from_utf8_lossy(&bytes[..length]);
+    Some(label.trim_end_matches('\0').to_owned())
 }
 
 /// Whether a profile of AppArmor's in `folder` is enforced on this binary.
@@ -286,7 +332,7 @@ fn lacks(server: &Path, library: &str) -> String {
 }
 
 /// A server of an image whose C library is newer than the host's: a copy of it that uses the image's own loader and libraries.
-fn by_own_loader(server: &Path, wanted: &str) -> Result<Fit> {
+fn by_own_loader(server: &Path, wanted: &str, open: &dyn Fn() -> Result<Cache>) -> Result<Fit> {
     let newer = format!(
         "{} wants version {wanted} of the C library, and this host has an older one",
         server.display()
@@ -302,7 +348,7 @@ fn by_own_loader(server: &Path, wanted: &str) -> Result<Fit> {
             root.display()
         );
     };
-    let cache = Cache::open()?;
+    let cache = open()?;
     let folder = cache
         .root()
         .join("copies")
@@ -331,7 +377,13 @@ pub(crate) fn library_environment(libraries: Option<&Path>) -> Option<(&'static 
 
 #[cfg(test)]
 mod tests {
+    use std::process::Command;
+
     use super::*;
+    use crate::disk_use::tests::NoExecMount;
+
+    /// The distribution's server, which `scripts/setup test` installs.
+    const SERVER: &str = "/usr/sbin/mariadbd";
 
     #[test]
     fn the_loaders_words_are_read() {
@@ -422,6 +474,71 @@ mod tests {
     }
 
     #[test]
+    fn domains_of_selinux_hold_where_it_is_enforced() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = Root::at(folder.path());
+        let server = Path::new("/usr/sbin/mysqld");
+        let labelled = Some("system_u:object_r:mysqld_exec_t:s0");
+        let enforce = root.path(SELINUX_ENFORCE);
+        fs::create_dir_all(enforce.parent().expect("a folder")).expect("made");
+        // Without SELinux a label is a word.
+        assert_eq!(confined(&root, server, labelled), None);
+        fs::write(&enforce, "0").expect("written");
+        assert_eq!(confined(&root, server, labelled), None);
+        fs::write(&enforce, "1").expect("written");
+        assert_eq!(confined(&root, server, labelled), Some(Elsewhere::Selinux));
+        for label in [
+            None,
+            Some("system_u:object_r:bin_t:s0"),
+            Some("unconfined_u:object_r:user_home_t:s0"),
+            Some("unlabeled"),
+        ] {
+            assert_eq!(confined(&root, server, label), None, "{label:?}");
+        }
+    }
+
+    #[test]
+    fn profiles_of_apparmor_hold_where_it_is_on() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let root = Root::at(folder.path());
+        let server = Path::new("/usr/sbin/mysqld");
+        let write = |path: &str, text: &str| {
+            let path = root.path(path);
+            fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            fs::write(path, text).expect("written");
+        };
+        write("/etc/apparmor.d/usr.sbin.mysqld", "/usr/sbin/mysqld {\n}\n");
+        assert_eq!(confined(&root, server, None), None);
+        write(APPARMOR_ON, "N\n");
+        assert_eq!(confined(&root, server, None), None);
+        write(APPARMOR_ON, "Y\n");
+        assert_eq!(confined(&root, server, None), Some(Elsewhere::AppArmor));
+    }
+
+    #[test]
+    fn a_copy_has_no_label_of_the_original() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = folder.path().join("mysqld");
+        fs::copy("/bin/true", &server).expect("copied");
+        assert_eq!(
+            label(&server, SELINUX_LABEL),
+            label(Path::new("/none"), SELINUX_LABEL)
+        );
+        // Users may set attributes of this class alone, where the file system has them.
+        let (name, text) = ("user.niagara", "system_u:object_r:mysqld_exec_t:s0\0");
+        let flags = rustix::fs::XattrFlags::empty();
+        if let Err(error) = rustix::fs::setxattr(&server, name, text.as_bytes(), flags) {
+            eprintln!("skipped: no extended attributes here: {error}");
+            return;
+        }
+        let found = label(&server, name).expect("a label");
+        assert!(is_entry_point(&found) && found.ends_with("s0"), "{found:?}");
+        let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
+        let copy = copied(&cache, &server).expect("copied");
+        assert_eq!(label(&copy, name), None);
+    }
+
+    #[test]
     fn a_copy_of_a_binary_runs_from_the_cache() {
         let folder = tempfile::tempdir().expect("a folder");
         let cache = Cache::at(&folder.path().join("cache")).expect("a cache");
@@ -446,5 +563,76 @@ mod tests {
         fs::write(&server, "#!/bin/sh\n").expect("written");
         let told = Fit::of(&server).expect_err("no permission").to_string();
         assert!(told.contains("chmod +x"), "{told}");
+    }
+
+    /// The distribution's server on a file system that nothing is run from.
+    fn server_on(mount: &NoExecMount) -> PathBuf {
+        let server = mount.path().join("mariadbd");
+        fs::copy(SERVER, &server).expect("copied");
+        server
+    }
+
+    #[test]
+    fn a_server_on_noexec_runs_as_a_copy() {
+        let Some(mount) = NoExecMount::new() else {
+            return;
+        };
+        let folder = tempfile::tempdir().expect("a folder");
+        let server = server_on(&mount);
+        assert_eq!(elsewhere(&server), Some(Elsewhere::NoExec));
+        let fit = Fit::with(&server, &|| Cache::at(folder.path())).expect("it runs");
+        let cache = folder.path().canonicalize().expect("a path");
+        assert!(fit.server.starts_with(cache), "{fit:?}");
+        assert!(fit.printed.family.is_mariadb(), "{fit:?}");
+    }
+
+    #[test]
+    fn a_cache_on_noexec_is_told_with_its_variable() {
+        let Some(mount) = NoExecMount::new() else {
+            return;
+        };
+        let cache = mount.path().join("cache");
+        let error = Fit::with(&server_on(&mount), &|| Cache::at(&cache)).expect_err("not run");
+        let told = format!("{error:#}");
+        assert!(told.contains("mounted noexec"), "{told}");
+        assert!(
+            told.contains("\nremedy: ") && told.contains("NIAGARA_CACHE"),
+            "{told}"
+        );
+    }
+
+    #[test]
+    fn a_library_that_the_host_lacks_is_told_or_taken_from_around() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let at = |path: &str| folder.path().join(path);
+        for path in ["bin", "libs"] {
+            fs::create_dir(at(path)).expect("made");
+        }
+        let (server, library) = (at("bin/mariadbd"), "libniagara-absent.so.1");
+        fs::copy(SERVER, &server).expect("copied");
+        let patched = Command::new("patchelf")
+            .args(["--add-needed", library])
+            .arg(&server)
+            .status();
+        assert!(
+            patched.is_ok_and(|status| status.success()),
+            "patchelf (scripts/setup test installs what the tests need)"
+        );
+        let fit = || Fit::with(&server, &|| Cache::at(&at("cache")));
+        let told = format!("{:#}", fit().expect_err("a library is missing"));
+        assert!(
+            told.contains(&format!(
+                "needs the library {library}, which this host has not"
+            )),
+            "{told}"
+        );
+        assert!(told.contains("\nremedy: install the package"), "{told}");
+        // Any library does, for nothing in it is called.
+        let host = format!("/usr/lib/{}-linux-gnu/libm.so.6", std::env::consts::ARCH);
+        fs::copy(host, at("libs").join(library)).expect("copied");
+        let fit = fit().expect("it runs");
+        let links = fit.libraries.expect("a folder of links");
+        assert!(links.join(library).exists(), "{}", links.display());
+        assert!(fit.printed.family.is_mariadb());
     }
 }

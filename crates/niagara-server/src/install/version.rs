@@ -8,6 +8,7 @@ use std::{io, thread};
 use anyhow::{Result, bail};
 
 use super::fit::library_environment;
+use crate::disk_use::is_noexec;
 use crate::family::{Family, Version};
 
 /// The remedy where a path is none of a server.
@@ -51,7 +52,29 @@ pub(super) fn ask(server: &Path, libraries: Option<&Path>) -> Result<Output> {
         .env("LC_ALL", "C");
     match output_once_closed(&mut asked) {
         Ok(output) => Ok(output),
-        Err(error) => bail!("cannot run {}: {error}\n{GIVE_THE_PATH}", server.display()),
+        Err(error) => bail!(
+            "cannot run {}: {error}{}",
+            server.display(),
+            remedy(&error, server)
+        ),
+    }
+}
+
+/// What to do about a program that the kernel does not run, behind what else is known of the cause.
+fn remedy(error: &io::Error, server: &Path) -> String {
+    match error.kind() {
+        // A server of the user's on such a file system is copied into the cache before.
+        io::ErrorKind::PermissionDenied if is_noexec(server) => {
+            "; its file system is mounted noexec\n\
+             remedy: set NIAGARA_CACHE to a folder of a file system that programs may be run from"
+                .to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "\nremedy: look at the permissions of the folders above it; where they allow it, a policy denies it \
+             (SELinux: `ausearch -m avc -ts recent`; AppArmor: `dmesg`)"
+                .to_owned()
+        }
+        _ => format!("\n{GIVE_THE_PATH}"),
     }
 }
 

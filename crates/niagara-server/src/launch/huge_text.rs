@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use nix::unistd::Pid;
 
+use super::around::{Around, AroundServer};
+use crate::disk_use::is_noexec;
+
 /// What the library is called.
 pub const TEXT_LIBRARY_NAME: &str = "libniagara_text.so";
 /// The library, built from `preload/huge_text.rs`.
@@ -18,7 +21,18 @@ const SAYS: &str = "niagara_text: ";
 const HUGE: u64 = 2 << 20;
 
 /// Puts the library into a folder that stays while the server runs.
+///
+/// # Errors
+/// It cannot be written there, or nothing is loaded from there.
 pub(super) fn put(folder: &Path) -> Result<PathBuf> {
+    if is_noexec(folder) {
+        let told = format!(
+            "{TEXT_LIBRARY_NAME} cannot be loaded from {}: its file system is mounted noexec\n\
+             remedy: set NIAGARA_WORK to a folder of another file system, or leave huge_pages_text out",
+            folder.display()
+        );
+        return Err(AroundServer::new(Around::Setting, told).into());
+    }
     let library = folder.join(TEXT_LIBRARY_NAME);
     fs::write(&library, TEXT_LIBRARY)
         .with_context(|| format!("cannot write {}", library.display()))?;
@@ -139,6 +153,23 @@ fn huge(line: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::disk_use::tests::NoExecMount;
+
+    #[test]
+    fn a_folder_on_noexec_is_told_with_its_variable() {
+        let Some(mount) = NoExecMount::new() else {
+            return;
+        };
+        let error = put(mount.path()).expect_err("nothing is loaded from there");
+        assert_eq!(Around::of(&error), Some(Around::Setting));
+        let told = error.to_string();
+        assert!(
+            told.contains("mounted noexec") && told.contains("NIAGARA_WORK"),
+            "{told}"
+        );
+        let folder = tempfile::tempdir().expect("a folder");
+        assert!(put(folder.path()).expect("written").exists());
+    }
 
     #[test]
     fn what_was_moved_over_the_text_counts_as_text() {
