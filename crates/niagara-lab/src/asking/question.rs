@@ -12,9 +12,9 @@ use crate::asking::choose_levers::TuneQuestion;
 use crate::asking::duel_defaults::{DuelOptions, duel_settings};
 use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::origin::Origin;
+use crate::asking::rate_choice::RateChoice;
 use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::{DuelSettings, Load, Protocol};
-use crate::questions::rate::RateChoice;
 
 /// Left out of what a study is known by, so that studies begun before there were goals continue.
 fn is_throughput(goal: &Goal) -> bool {

@@ -22,6 +22,7 @@ use crate::duels::arena::unix_ms;
 use crate::questions::confirmation::{confirmation_alpha, is_proven};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::host_identity::HostIdentity;
+use crate::studies::part_begun::part_begun;
 
 /// What a part was begun with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,11 @@ pub(crate) struct PartRecord {
     pub binaries: BTreeMap<String, String>,
     /// What earlier parts left to it.
     pub earlier: Earlier,
+}
+
+/// What a part of a matrix was begun with.
+pub(crate) fn part_record() -> Checkpoint<PartRecord> {
+    Checkpoint::named("part")
 }
 
 /// What earlier parts left to one that begins.
@@ -254,7 +260,7 @@ impl PartOpening {
             ));
         };
         let events = store.events()?;
-        let record = checkpoint::part();
+        let record = part_record();
         let records = parsed(store, &record, record.all(&events))?;
         let summary = store.summary()?;
         let is_over = summary.as_ref().is_some_and(Summary::is_complete);
@@ -470,7 +476,7 @@ fn is_same(one: &[WantedLevel], other: &[WantedLevel]) -> bool {
 /// The error probability that confirmations used, of all parts: one whose time ended before a duel of it counted saw nothing, and has
 /// used nothing.
 fn spent(store: &Store, events: &[EventRecord]) -> Result<f64> {
-    let (begun, given) = (checkpoint::part_begun(), checkpoint::confirmation());
+    let (begun, given) = (part_begun(), checkpoint::confirmation());
     // By part: the duels before it, what its confirmation was given.
     let mut parts: Vec<(usize, f64)> = vec![(0, 0.0)];
     for event in events {

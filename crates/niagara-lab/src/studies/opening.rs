@@ -328,8 +328,8 @@ mod tests {
     use super::*;
     use crate::asking::choose_levers::{Keep, TuneQuestion};
     use crate::asking::level_sets::MatrixQuestion;
+    use crate::asking::rate_choice::RateChoice;
     use crate::duels::spec::Load;
-    use crate::questions::rate::RateChoice;
     use niagara_load::WorkloadSpec;
 
     /// Another goal or another rate is another study: what one of them measured does not judge the other.

@@ -21,11 +21,11 @@ use crate::asking::quantity;
 use crate::asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
+use crate::asking::rate_choice::RateChoice;
 use crate::asking::recipe::VariantRecipe;
 use crate::client_host::check_host;
 use crate::duels::spec::{Load, Protocol};
 use crate::questions::method_controls::is_control;
-use crate::questions::rate::RateChoice;
 use crate::questions::sweep::{MAX_SWEPT, sweep_protocol};
 use niagara_stats::HALF_WEIGHT;
 use niagara_store::Goal;
