@@ -18,9 +18,9 @@ use crate::lever::Item;
 use crate::questions::parts::{PartOpening, PartsSoFar};
 use crate::studies::checkpoint::Checkpoint;
 use crate::studies::host_identity::HostIdentity;
-use crate::studies::results_folder::{AskedAgain, ResultsFolder, choose};
+use crate::studies::results_folder::{AskedAgain, RESULTS_FILE, ResultsFolder, choose};
 use crate::studies::session::Session;
-use crate::studies::study::{RESULTS_FILE, Study, StudyOptions};
+use crate::studies::study::{Study, StudyOptions};
 use crate::studies::study_key::study_key;
 
 /// A study that has its folder, and can be opened once all is set up.

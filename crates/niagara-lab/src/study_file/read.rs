@@ -87,8 +87,6 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
 const DEFAULT_WARM_UP: Duration = Duration::from_secs(3);
 /// Fresh starts of a sweep's point.
 const SWEEP_STARTS: usize = 8;
-/// Combinations of a matrix; more is surely a mistake.
-pub(crate) const MAX_COMBINATIONS: usize = 1_000;
 
 impl Reader<'_> {
     fn question(&self, mistakes: &mut Mistakes<'_>) -> Option<Question> {
