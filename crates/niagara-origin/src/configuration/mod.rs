@@ -2,6 +2,7 @@
 
 mod dropped_settings;
 mod effective;
+mod kept_value;
 mod known_options;
 mod option_file;
 mod other_groups;
