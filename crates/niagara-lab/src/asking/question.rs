@@ -17,7 +17,7 @@ use crate::asking::recipe::VariantRecipe;
 use crate::asking::wanted_level::WantedLevel;
 use crate::duels::spec::{DuelSettings, Load, Protocol};
 
-/// Left out of what a study is known by, so that studies begun before there were goals continue.
+/// Left out of what a study is known by.
 fn is_throughput(goal: &Goal) -> bool {
     *goal == Goal::Throughput
 }
