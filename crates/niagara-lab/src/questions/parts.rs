@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use niagara_stats::{ErrorBudget, LookPlan};
 use niagara_store::{
     BuildCheck, BuildNote, Cell, CellOutcome, Confirmed, Deployment, EventRecord, FinalCheck,
@@ -506,14 +506,7 @@ fn parsed<'e, T: DeserializeOwned>(
     key: &Checkpoint<T>,
     texts: impl Iterator<Item = &'e str>,
 ) -> Result<Vec<T>> {
-    let values: Result<_, _> = texts.map(serde_json::from_str).collect();
-    values.with_context(|| {
-        format!(
-            "{}: the decision {} cannot be read; begin again with another --out",
-            store.path().display(),
-            key.name()
-        )
-    })
+    texts.map(|text| key.read(text, store.path())).collect()
 }
 
 /// How far a matrix is of which parts may have been measured, for whoever plans the next one.

@@ -110,7 +110,15 @@ impl<T: DeserializeOwned> Checkpoint<T> {
     pub(crate) fn kept_in(&self, store: &Store, file: &Path) -> Result<Option<T>> {
         let events = store.events()?;
         let text = self.last(&events);
-        text.map(serde_json::from_str).transpose().with_context(|| {
+        text.map(|text| self.read(text, file)).transpose()
+    }
+
+    /// What `text` says, which `file` keeps under this key.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub(crate) fn read(&self, text: &str, file: &Path) -> Result<T> {
+        serde_json::from_str(text).with_context(|| {
             format!(
                 "{}: the decision {} cannot be read; begin again with another --out",
                 file.display(),
