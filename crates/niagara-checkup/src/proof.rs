@@ -1,5 +1,6 @@
 //! How each finding is proven with Niagara: a command that measures or counts it, on copies and never on this server.
 
+use niagara_server::shell_quoted;
 use serde::{Serialize, Serializer};
 
 use crate::finding::Finding;
@@ -69,7 +70,7 @@ impl Command {
 /// The options of commands that start copies of the server.
 pub(crate) fn options(ground: &Ground) -> String {
     match ground.server.contains('/') {
-        true => format!("--server {} --pack {PACK}", quoted(&ground.server)),
+        true => format!("--server {} --pack {PACK}", shell_quoted(&ground.server)),
         false => format!("--pack {PACK}"),
     }
 }
@@ -77,46 +78,43 @@ pub(crate) fn options(ground: &Ground) -> String {
 /// The command that tries all levers.
 pub(crate) fn tune(ground: &Ground) -> String {
     match ground.server.contains('/') {
-        true => format!("niagara tune {} --pack {PACK}", quoted(&ground.server)),
+        true => format!(
+            "niagara tune {} --pack {PACK}",
+            shell_quoted(&ground.server)
+        ),
         false => format!("niagara tune {PACK}"),
     }
 }
 
 /// The command that makes the pack, on the server's machine.
 pub(crate) fn pack(ground: &Ground) -> String {
-    format!("niagara pack {} -o {PACK}", quoted(&ground.address))
+    format!("niagara pack {} -o {PACK}", shell_quoted(&ground.address))
 }
 
 /// The command that records the traffic alone.
 fn capture(ground: &Ground) -> String {
     let address = match ground.address.contains('/') {
-        true => format!("--socket {}", quoted(&ground.address)),
+        true => format!("--socket {}", shell_quoted(&ground.address)),
         false => match ground.address.rsplit_once(':') {
-            Some((host, port)) => format!("--host {} --port {port}", quoted(host)),
-            None => format!("--host {}", quoted(&ground.address)),
+            Some((host, port)) => format!("--host {} --port {port}", shell_quoted(host)),
+            None => format!("--host {}", shell_quoted(&ground.address)),
         },
     };
     format!("niagara capture start {address} --for 10m -o {CAPTURE}")
-}
-
-/// As a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+%@".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 impl Proof {
     /// The command.
     pub(crate) fn command(&self, ground: &Ground) -> Command {
         let (verb, has_options) = match self {
-            Self::Compare(change) => (format!("niagara compare base {}", quoted(change)), true),
+            Self::Compare(change) => (
+                format!("niagara compare base {}", shell_quoted(change)),
+                true,
+            ),
             Self::CompareEngines => (
                 format!(
                     "niagara compare engine=MyISAM engine=InnoDB --server {} --workload oltp_read_write",
-                    quoted(&ground.server)
+                    shell_quoted(&ground.server)
                 ),
                 false,
             ),
@@ -126,12 +124,15 @@ impl Proof {
             Self::Upgrade(newest) => (
                 format!(
                     "niagara compare {} {newest} --pack {PACK}",
-                    quoted(&ground.server)
+                    shell_quoted(&ground.server)
                 ),
                 false,
             ),
             Self::Watch => (
-                format!("niagara checkup {} --for 10m", quoted(&ground.address)),
+                format!(
+                    "niagara checkup {} --for 10m",
+                    shell_quoted(&ground.address)
+                ),
                 false,
             ),
         };
