@@ -53,7 +53,8 @@ mod sql_text;
 mod workload;
 
 pub use answers::{
-    AnswerError, Answers, AnswersCompared, DifferingIn, collect_answers, compare_answers,
+    AGGREGATES, AnswerError, Answers, AnswersCompared, DifferingIn, collect_answers,
+    compare_answers,
 };
 pub use engine::driver::Driver;
 pub use engine::options::{
