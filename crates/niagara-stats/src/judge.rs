@@ -187,6 +187,24 @@ pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgemen
     }
 }
 
+/// Takes a call back whose better side (0 is A) did not survive its duels either, as `is_unsound` says of it; which side that was. It
+/// makes no call, as [`hold_against_all_time`] makes none.
+pub fn hold_against_failures(
+    judgement: &mut Judgement,
+    is_unsound: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let better = match judgement.verdict {
+        Some(Verdict::Faster) => 1,
+        Some(Verdict::Slower) => 0,
+        _ => return None,
+    };
+    if !is_unsound(better) {
+        return None;
+    }
+    judgement.verdict = Some(Verdict::Undetected);
+    Some(better)
+}
+
 /// Takes a call of "faster" back that all transactions over all time contradict ([`AllTime::contradicts_faster`]): B stands still now
 /// and then, which the median of its slices does not show. It makes no call and changes no other, so that the error probability of
 /// the calls that are left is at most what it was.
