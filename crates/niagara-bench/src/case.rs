@@ -291,7 +291,12 @@ impl Case {
             };
             // What all connections share would be most of fewer.
             let memory = match held.filter(|_| kind.connections() >= MANY) {
-                Some(held) => Some(memory::measure(stand, held, kind.connections(), loops)?),
+                Some(held) => Some(memory::of_connections(
+                    stand,
+                    held,
+                    kind.connections(),
+                    loops,
+                )?),
                 None => None,
             };
             contestants.push(Contestant::new(kind, self.workload, script, stand, loops)?);

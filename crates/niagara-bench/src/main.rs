@@ -75,7 +75,7 @@ fn main() -> Result<()> {
     if let Some(part) = arguments.tpcc {
         let time = Duration::from_secs(arguments.seconds);
         let slice = Duration::from_secs_f64(arguments.slice);
-        return tpcc::measure(part, &arguments.server, time, slice);
+        return tpcc::compare(part, &arguments.server, time, slice);
     }
     if let Some(output) = &arguments.capture_writes {
         let time = Duration::from_secs(arguments.seconds);
@@ -84,7 +84,7 @@ fn main() -> Result<()> {
     if arguments.replay {
         let time = Duration::from_secs(arguments.seconds);
         let slice = Duration::from_secs_f64(arguments.slice);
-        return replay::measure(&arguments.server, time, slice, arguments.json.as_deref());
+        return replay::compare(&arguments.server, time, slice, arguments.json.as_deref());
     }
     let wanted = |case: &&Case| {
         arguments

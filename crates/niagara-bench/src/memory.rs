@@ -31,7 +31,7 @@ struct Task {
 pub const HOLD: &str = "--hold-connections";
 
 /// Connects and loads in a process of its own, and asks it what that took.
-pub fn measure(
+pub fn of_connections(
     stand: &Stand,
     workload: WorkloadSpec,
     connections: u32,

@@ -43,7 +43,7 @@ const STATEMENTS: u64 = 1_000_000;
 pub const REPLAY: &str = "--replay-large";
 
 /// Measures both for about `time` and prints what came of it.
-pub fn measure(server: &str, time: Duration, slice: Duration, json: Option<&Path>) -> Result<()> {
+pub fn compare(server: &str, time: Duration, slice: Duration, json: Option<&Path>) -> Result<()> {
     let ground = Ground::prepare(server)?;
     let folder = tempfile::tempdir().context("a folder for the capture")?;
     let beside = beside_sysbench(&ground, folder.path(), time, slice)?;

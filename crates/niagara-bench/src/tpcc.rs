@@ -101,7 +101,7 @@ fn start(server: &str, key: &str, loads: bool) -> Result<Stand> {
 }
 
 /// Measures a part for about `time` and prints a table.
-pub fn measure(part: Part, server: &str, time: Duration, slice: Duration) -> Result<()> {
+pub fn compare(part: Part, server: &str, time: Duration, slice: Duration) -> Result<()> {
     let mut script = NamedTempFile::with_suffix(".lua").context("a file for sysbench's script")?;
     script.write_all(include_bytes!("tpcc.lua"))?;
     script.flush()?;

@@ -7,9 +7,10 @@ use anyhow::{Context, Result};
 use niagara_server::{Cache, Catalog, Install, NO_PROFILE};
 use std::path::{Path, PathBuf};
 
+use crate::in_use::InUse;
 use crate::patch::Patch;
 use crate::source::Source;
-use crate::store::{self, BuildStore, InUse, StoredBuild};
+use crate::store::{self, BuildStore, StoredBuild};
 use crate::trainer::Trainer;
 
 /// What a build takes beside the recipe.

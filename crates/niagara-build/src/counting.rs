@@ -9,11 +9,12 @@ use anyhow::{Context, Result};
 use crate::builder::{Builder, fresh};
 use crate::compiler_profile::{self, ProfileSummary};
 use crate::flags::Stage;
+use crate::in_use::InUse;
 use crate::lock::lock;
 use crate::order::Order;
 use crate::shipped_profiles::{ShippedProfile, of_another_training};
 use crate::stopwatch::Stopwatch;
-use crate::store::{self, BuildKind, BuildRecord, BuildStore, InUse, StoredBuild};
+use crate::store::{self, BuildKind, BuildRecord, BuildStore, StoredBuild};
 use crate::trainer::TrainingJob;
 use crate::training::Training;
 

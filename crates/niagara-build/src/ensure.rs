@@ -7,12 +7,13 @@ use crate::able::{check_place, needs_installed};
 use crate::bolt;
 use crate::builder::{Builder, Built, Wanted};
 use crate::described::{built_as, can_be_built, of_tree};
+use crate::in_use::InUse;
 use crate::lock::lock;
 use crate::order::{Order, tools_for};
 use crate::recipe::Recipe;
 use crate::source::Source;
 use crate::step::BuildStopped;
-use crate::store::{self, BuildKind, BuildStore, InUse, StoredBuild};
+use crate::store::{self, BuildKind, BuildStore, StoredBuild};
 
 impl Builder<'_> {
     /// What the build of `recipe` beside `server` is known by and made from: its source is fetched where it is not here, nothing

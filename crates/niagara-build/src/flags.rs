@@ -6,7 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 
 use crate::recipe::{Linker, Lto, Recipe, StaticLibrary};
-use crate::toolchain::{LinkerFound, Toolchain};
+use crate::toolchain::{JEMALLOC, LinkerFound, Toolchain};
 use niagara_server::BuildDescription;
 
 /// The options that have a program run before the compiler.
@@ -22,9 +22,6 @@ const NAMES_WITHOUT_FOLDERS: [&str; 4] = [
     "-Xclang",
     "-static-func-full-module-prefix=false",
 ];
-
-/// jemalloc as position-independent objects.
-pub(crate) const JEMALLOC: &str = "libjemalloc_pic.a";
 
 /// Which of the builds that a recipe takes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -11,12 +11,13 @@ use sha2::{Digest, Sha256};
 
 use crate::described::{built_as, can_be_built, of_tree};
 use crate::flags::{Stage, check_options, cmake_options};
+use crate::in_use::InUse;
 use crate::patch::Patch;
 use crate::recipe::{BoltProfile, Recipe};
 use crate::shipped_patches::patch_text;
 use crate::shipped_profiles::{self, ShippedProfile};
 use crate::source::Source;
-use crate::store::{self, BuildKind, BuildRecord, BuildStore, InUse};
+use crate::store::{self, BuildKind, BuildRecord, BuildStore};
 use crate::toolchain::Toolchain;
 use niagara_server::Cache;
 

@@ -12,10 +12,10 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::in_use::{InUse, use_name};
 use crate::lock::lock;
 use crate::patch::Patch;
 use crate::step::BuildStopped;
-use crate::store::{BuildRecord, BuildStore, InUse, use_name};
 use niagara_server::archive::{Apt, SourceDownload};
 use niagara_server::file_name;
 use niagara_server::{BuildDescription, EarlierSource, ServerDescription};
@@ -120,7 +120,7 @@ impl Source {
 
     /// Says that it is used.
     fn hold(&self, cache: &Cache) -> Result<InUse> {
-        BuildStore::new(cache).hold(&self.use_key())
+        InUse::of(cache, &self.use_key())
     }
 
     /// What it is held under.
@@ -180,14 +180,15 @@ struct PatchedFrom {
     patches: BTreeSet<String>,
 }
 
-/// What among the source trees none of `builds` was made from: the folders of those that nobody uses, each with what says
-/// that nobody begins to while it is held. To be called with [`SOURCES_LOCK`] held.
+/// The source trees that no build was made from, by `is_made_from`, which is told a source's name and the patches of a patched
+/// tree: the folders of those that nobody uses, each with what says that nobody begins to while it is held. To be called with
+/// [`SOURCES_LOCK`] held.
 ///
 /// # Errors
 /// A lock that cannot be had.
 pub(crate) fn unneeded(
     cache: &Cache,
-    builds: &[BuildRecord],
+    is_made_from: &dyn Fn(&str, Option<&BTreeSet<String>>) -> bool,
 ) -> Result<Vec<(PathBuf, Option<Flock<File>>)>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(sources(cache)).into_iter().flatten().flatten() {
@@ -197,20 +198,17 @@ pub(crate) fn unneeded(
         }
         let mut alone = None;
         if let Some(source) = manifest::<Source>(&folder.join(MANIFEST)) {
-            if builds.iter().any(|build| build.source == source.name) {
+            if is_made_from(&source.name, None) {
                 continue;
             }
             alone = cache.try_lock(&use_name(&source.use_key()))?;
             if alone.is_none() {
                 continue;
             }
-        } else if let Some(from) = manifest::<PatchedFrom>(&folder.join(PATCHED)) {
-            let is_made_from = |build: &BuildRecord| {
-                build.source == from.source && build.recipe.patches == from.patches
-            };
-            if builds.iter().any(is_made_from) {
-                continue;
-            }
+        } else if let Some(from) = manifest::<PatchedFrom>(&folder.join(PATCHED))
+            && is_made_from(&from.source, Some(&from.patches))
+        {
+            continue;
         }
         // Whatever else lies here is what was left half-way.
         found.push((folder, alone));

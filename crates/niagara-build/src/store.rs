@@ -1,10 +1,9 @@
 //! Builds on disk: each in a folder named by the digest of everything that went into it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result, bail};
@@ -15,6 +14,7 @@ use sha2::{Digest, Sha256};
 
 use crate::compiler_profile::ProfileSummary;
 use crate::freed_space::Disk;
+use crate::in_use::{InUse, use_name};
 use crate::recipe::Recipe;
 use crate::source::{SOURCES_LOCK, sources, tree_of, unneeded};
 use crate::toolchain::Toolchain;
@@ -146,12 +146,6 @@ impl Unreadable {
     pub fn bytes(&self) -> u64 {
         Disk::of(&self.folder).taken()
     }
-}
-
-/// Says that a build is used: as long as one is held, in whatever process, it is not removed.
-#[derive(Debug, Clone)]
-pub struct InUse {
-    _lock: Arc<Flock<File>>,
 }
 
 /// All builds of a cache.
@@ -356,10 +350,7 @@ impl BuildStore {
     /// # Errors
     /// The lock that says so cannot be had.
     pub fn hold(&self, key: &str) -> Result<InUse> {
-        let lock = self.cache.share_lock(&use_name(key))?;
-        Ok(InUse {
-            _lock: Arc::new(lock),
-        })
+        InUse::of(&self.cache, key)
     }
 
     /// The folders named by a key whose record cannot be read.
@@ -446,7 +437,11 @@ impl BuildStore {
         // A source that is being fetched or patched right now has no build yet.
         if let Some(_lock) = self.cache.try_lock(SOURCES_LOCK)? {
             let left: Vec<BuildRecord> = self.list()?.into_iter().map(|it| it.record).collect();
-            for (folder, _alone) in unneeded(&self.cache, &left)? {
+            let is_made_from = |source: &str, patches: Option<&BTreeSet<String>>| {
+                let mut left = left.iter().filter(|build| build.source == source);
+                left.any(|build| patches.is_none_or(|patches| build.recipe.patches == *patches))
+            };
+            for (folder, _alone) in unneeded(&self.cache, &is_made_from)? {
                 freed.add(&folder);
                 fs::remove_dir_all(&folder)
                     .with_context(|| format!("cannot remove {}", folder.display()))?;
@@ -556,11 +551,6 @@ pub(crate) fn finish(folder: &Path, record: &BuildRecord) -> Result<StoredBuild>
 /// The lock that is held while a build is made.
 pub(crate) fn lock_name(key: &str) -> String {
     format!("build-{key}")
-}
-
-/// The lock that is shared by those who use a build or a source.
-pub(crate) fn use_name(key: &str) -> String {
-    format!("use-{key}")
 }
 
 /// Whether a folder's name is a key: nothing else in the store is a build.

@@ -9,10 +9,12 @@ use anyhow::{Context, Result, bail};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::flags::JEMALLOC;
 use crate::recipe::{BoltProfile, Compiler, CompilerFamily, Linker, Lto, Recipe, StaticLibrary};
 use crate::sampling;
 use niagara_server::machine::in_path;
+
+/// jemalloc as position-independent objects.
+pub(crate) const JEMALLOC: &str = "libjemalloc_pic.a";
 
 /// The version of clang and its tools that remedies name: the newest that Debian 12 and 13 both have.
 const CLANG_TO_INSTALL: u32 = 19;

@@ -1,5 +1,6 @@
 //! How each finding is proven with Niagara: a command that measures or counts it, on copies and never on this server.
 
+use niagara_server::shell_quoted;
 use serde::Serialize;
 
 use crate::finding::Finding;
@@ -41,7 +42,7 @@ pub(crate) enum Proof {
 /// The options of commands that start copies of the server.
 fn options(ground: &Ground) -> String {
     match ground.server.contains('/') {
-        true => format!("--server {} --pack {PACK}", quoted(&ground.server)),
+        true => format!("--server {} --pack {PACK}", shell_quoted(&ground.server)),
         false => format!("--pack {PACK}"),
     }
 }
@@ -49,35 +50,29 @@ fn options(ground: &Ground) -> String {
 /// The command that tries all levers.
 pub(crate) fn tune(ground: &Ground) -> String {
     match ground.server.contains('/') {
-        true => format!("niagara tune {} --pack {PACK}", quoted(&ground.server)),
+        true => format!(
+            "niagara tune {} --pack {PACK}",
+            shell_quoted(&ground.server)
+        ),
         false => format!("niagara tune {PACK}"),
     }
 }
 
 /// The command that makes the pack, on the server's machine.
 pub(crate) fn pack(ground: &Ground) -> String {
-    format!("niagara pack {} -o {PACK}", quoted(&ground.address))
+    format!("niagara pack {} -o {PACK}", shell_quoted(&ground.address))
 }
 
 /// The command that records the traffic alone.
 fn capture(ground: &Ground) -> String {
     let address = match ground.address.contains('/') {
-        true => format!("--socket {}", quoted(&ground.address)),
+        true => format!("--socket {}", shell_quoted(&ground.address)),
         false => match ground.address.rsplit_once(':') {
-            Some((host, port)) => format!("--host {} --port {port}", quoted(host)),
-            None => format!("--host {}", quoted(&ground.address)),
+            Some((host, port)) => format!("--host {} --port {port}", shell_quoted(host)),
+            None => format!("--host {}", shell_quoted(&ground.address)),
         },
     };
     format!("niagara capture start {address} --for 10m -o {CAPTURE}")
-}
-
-/// As a shell takes it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_=.,/:+%@".contains(c);
-    match !word.is_empty() && word.chars().all(plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
-    }
 }
 
 impl Proof {
@@ -85,19 +80,19 @@ impl Proof {
     pub(crate) fn command(&self, ground: &Ground) -> String {
         let options = options(ground);
         match self {
-            Self::Compare(change) => format!("niagara compare base {} {options}", quoted(change)),
+            Self::Compare(change) => format!("niagara compare base {} {options}", shell_quoted(change)),
             Self::CompareEngines => format!(
                 "niagara compare engine=MyISAM engine=InnoDB --server {} --workload oltp_read_write",
-                quoted(&ground.server)
+                shell_quoted(&ground.server)
             ),
             Self::Advise => format!("niagara advise {options}"),
             Self::Profile => format!("niagara profile base {options}"),
             Self::Capture => capture(ground),
             Self::Upgrade(newest) => format!(
                 "niagara compare {} {newest} --pack {PACK}",
-                quoted(&ground.server)
+                shell_quoted(&ground.server)
             ),
-            Self::Watch => format!("niagara checkup {} --for 10m", quoted(&ground.address)),
+            Self::Watch => format!("niagara checkup {} --for 10m", shell_quoted(&ground.address)),
         }
     }
 }

@@ -39,6 +39,7 @@ mod options;
 mod queue;
 mod room;
 mod slurm;
+mod submissions;
 mod tending;
 mod watch;
 mod worker;

@@ -17,7 +17,7 @@ use crate::message::{Attempt, HeadLine, incarnation, name_of};
 use crate::options::{Cluster, DuelResult, HeadOptions, Order};
 use crate::queue::Queue;
 use crate::room::{Remedy, Room, given_up};
-use crate::tending::Submissions;
+use crate::submissions::Submissions;
 use crate::watch::Watch;
 
 /// How often the head says that it is there.

@@ -19,7 +19,6 @@ mod studies;
 pub mod study_file;
 mod variants;
 
-pub use asking::choose_builds::BuildAhead;
 pub use asking::choose_levers::{Application, Keep, TuneQuestion};
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, MatrixQuestion};
@@ -30,6 +29,7 @@ pub use asking::quantity;
 pub use asking::question::{
     Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
+pub use asking::rate_choice::RateChoice;
 pub use asking::recipe::VariantRecipe;
 pub use asking::recipes_of::recipes_of;
 pub use asking::resolve::variant_of;
@@ -44,9 +44,7 @@ pub use duels::duel_plan::{
 pub use duels::log_syncs::log_syncs;
 pub use duels::spec::{DuelSettings, Load, Protocol};
 pub use duels::workbench::{Workbench, looks_like_path};
-pub use fleet::{
-    BuiltOnNodes, FleetOptions, NodeOptions, ServerRecipe, build_on_nodes, work_on_node,
-};
+pub use fleet::{BuiltOnNodes, FleetOptions, NodeOptions, build_on_nodes, work_on_node};
 pub use profile::{ProfileOptions, ShortProfile, View, profile, sweep_profile_seconds};
 pub use questions::compare::compare_plan;
 pub use questions::couples::couples_of;
@@ -54,7 +52,6 @@ pub use questions::ladder::rung_errors;
 pub use questions::method_controls::{CONTROL_COUNT, control_duels};
 pub use questions::noise::Noise;
 pub use questions::parts::PartsSoFar;
-pub use questions::rate::RateChoice;
 pub use questions::sweep::{MAX_SWEPT, sweep_protocol};
 pub use studies::announced::{Announced, ComparePlan, TunePlan};
 pub use studies::answer::{Answer, answer};
@@ -64,10 +61,11 @@ pub use studies::inventory::{Inventory, server_name};
 pub use studies::measuring::Found;
 pub use studies::observer::{Event, Observer};
 pub use studies::opening::parts_so_far;
-pub use studies::results_folder::{RESULTS, file_name};
+pub use studies::results_folder::{RESULTS, RESULTS_FILE, file_name};
 pub use studies::session::Session;
-pub use studies::study::{RESULTS_FILE, Study, StudyOptions};
+pub use studies::study::{Study, StudyOptions};
 pub use studies::study_key::study_key;
+pub use variants::build_time::BuildAhead;
 pub use variants::lever_context::lever_context;
-pub use variants::server_build::{BuildOptions, build};
+pub use variants::server_build::{BuildOptions, ServerRecipe, build};
 pub use variants::variant::Variant;

@@ -53,7 +53,8 @@ mod sql_text;
 mod workload;
 
 pub use answers::{
-    AnswerError, Answers, AnswersCompared, DifferingIn, collect_answers, compare_answers,
+    AGGREGATES, AnswerError, Answers, AnswersCompared, DifferingIn, collect_answers,
+    compare_answers,
 };
 pub use engine::driver::Driver;
 pub use engine::options::{
@@ -71,7 +72,7 @@ pub use give_up::give_up_after;
 pub use hdrhistogram::Histogram;
 pub use job::{JobTimes, StepTime, run_job};
 pub use named::{
-    WORKLOAD_FILES, content_of_file, is_workload_file, options_of, with_options,
+    WORKLOAD_FILES, content_of_file, is_workload_file, options_of, read_script, with_options,
     with_replay_options, workload_of_file,
 };
 pub use net::admin::Admin;
@@ -94,7 +95,6 @@ pub use script::program::{
 };
 pub use script::runtime::{
     ScriptOutput, ScriptRun, ScriptRuntime, ScriptThreads, ScriptValue, install as install_scripts,
-    read_script,
 };
 pub use script::wires::refusal;
 pub use size::size_in_bytes;

@@ -1,10 +1,11 @@
 //! Workloads as people name them: one that is built in by its name, a file, a script or a capture by its path.
 
 use crate::error::LoadError;
-use crate::script::runtime::read_script;
+use crate::script::runtime::runtime;
 use crate::workload::WORKLOAD_OPTIONS;
 use crate::workload::capture::content_of;
 use crate::workload::file::{FileWorkload, WorkloadFile};
+use crate::workload::script::ScriptWorkload;
 use crate::workload::{
     CaptureWorkload, REPLAY_OPTIONS, WorkloadBuilder, WorkloadKind, WorkloadOption, WorkloadSpec,
 };
@@ -41,6 +42,15 @@ pub fn workload_of_file(path: &Path) -> Result<WorkloadSpec, LoadError> {
         text,
     })?;
     Ok(WorkloadSpec::of(workload))
+}
+
+/// The script at `path` as a workload.
+///
+/// # Errors
+/// It cannot be read, or has a mistake; scripts cannot be run.
+pub fn read_script(path: &Path) -> Result<ScriptWorkload, LoadError> {
+    let (source, info) = runtime()?.read(&path.display().to_string())?;
+    Ok(ScriptWorkload::new(source, info))
 }
 
 /// What stands for the content of the file at `path`, as [`WorkloadSpec::content`] says it, without making it ready: of a

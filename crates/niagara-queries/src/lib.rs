@@ -29,5 +29,5 @@ pub use copy::DataCopy;
 pub use observe::{Deadline, PlannedDigest, Selection, observe, plans, refresh_statistics};
 pub use plan::{Access, Plan, TableAccess};
 pub use proof::{DigestTrial, IndexTrial, Proof, Trial};
-pub use screen::{Effect, Fate, Judged, Limits};
+pub use screen::{Effect, Fate, Judged, Limits, MENDED};
 pub use work::Work;

@@ -21,7 +21,7 @@ const SAMPLES: usize = 8;
 /// An index has to save this share of the work that is left, with its cost taken off.
 const WORTH: f64 = 0.01;
 /// A statement that takes this share of its work is mended.
-const MENDED: f64 = 0.5;
+pub const MENDED: f64 = 0.5;
 /// A statement for which no cause was found, or which is mended, counts only from this work on: about a third of a millisecond.
 const CHEAP: f64 = 1000.0;
 /// And what is saved of such statements counts only where it is this share of what is left, and a hundredth of what was there.

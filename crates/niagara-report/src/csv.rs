@@ -32,7 +32,7 @@ pub fn csv(report: &Report) -> String {
             "{},{},{},{status},{},{},{},{},{},{},{},{},{},{:.3},{},{p50},{p95},{p99},{p999},{max},\
              {},{},{},{},{},{},{},{},{}",
             slice.duel,
-            phase_word(duel.phase),
+            duel.phase.word(),
             quoted(&duel.subject),
             slice.couple,
             if slice.side == 0 { 'A' } else { 'B' },
@@ -57,21 +57,6 @@ pub fn csv(report: &Report) -> String {
         );
     }
     out
-}
-
-fn phase_word(phase: niagara_store::Phase) -> &'static str {
-    use niagara_store::Phase;
-    match phase {
-        Phase::Noise => "noise",
-        Phase::Screen => "screen",
-        Phase::Claim => "claim",
-        Phase::Total => "total",
-        Phase::Compare => "compare",
-        Phase::Cell => "cell",
-        Phase::Sweep => "sweep",
-        Phase::Search => "search",
-        Phase::Whole => "whole",
-    }
 }
 
 /// RFC 4180: quotes where a separator, a quote or a line break is inside.

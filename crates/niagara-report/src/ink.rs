@@ -7,6 +7,14 @@ pub const GOOD: u8 = 32;
 /// Orange: a loss, advice, a check that failed.
 pub const BAD: u8 = 166;
 
+/// `text` in this mode of a terminal, a number of SGR; blanks, and whatever has no mode, as they are.
+pub fn painted(text: &str, mode: &str) -> String {
+    match mode.is_empty() || text.trim().is_empty() {
+        true => text.to_owned(),
+        false => format!("\x1b[{mode}m{text}\x1b[0m"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

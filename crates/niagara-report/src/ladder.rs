@@ -220,17 +220,6 @@ impl<'a> FoundBySearch<'a> {
             },
         }
     }
-
-    /// A lever's change as it was screened, with the number that the search began with: results of an older Niagara have
-    /// the number that was chosen in its place.
-    fn as_screened(&self, change: &str) -> String {
-        let ranges = self.ranges.iter();
-        ranges.fold(change.to_owned(), |change, range| {
-            let [chosen, start] =
-                [range.chosen, range.start].map(|value| format!("{}={value}", range.variable));
-            change.replace(&chosen, &start)
-        })
-    }
 }
 
 /// The standing of what a search found.
@@ -322,12 +311,10 @@ impl Step {
 }
 
 /// What a rung's figure is of: what it changes in the final variant where fresh duels judged it, else what was screened.
-fn judged_change(rung: &Rung, search: Option<&FoundBySearch<'_>>) -> String {
-    let screened = &rung.screened.change;
-    match (Standing::of(rung), &rung.chosen, search) {
-        (Standing::Screened, None, Some(search)) => search.as_screened(screened),
-        (Standing::Screened, ..) | (_, None, _) => screened.clone(),
-        (_, Some(chosen), _) => chosen.clone(),
+fn judged_change(rung: &Rung) -> String {
+    match (Standing::of(rung), &rung.chosen) {
+        (Standing::Screened, _) | (_, None) => rung.screened.change.clone(),
+        (_, Some(chosen)) => chosen.clone(),
     }
 }
 
@@ -365,7 +352,7 @@ pub fn steps(tune: &TuneSummary) -> Vec<Step> {
         );
         Step {
             id: rung.screened.lever.clone(),
-            change: judged_change(rung, search.as_ref()),
+            change: judged_change(rung),
             sure: Standing::of(rung) == Standing::Proven,
             ..step
         }

@@ -42,6 +42,7 @@ pub use render::{Files, Label, OpenMetrics, View, html_page, terminal, wrapped};
 pub use report::Report;
 pub use side_by_side::{Common, Fact, Part, SideBySide, StudyInShort};
 pub use sides::Sides;
+pub use wording::WORTH_TELLING;
 
 pub use wording::{CheckInWords, warnings};
 

@@ -612,8 +612,8 @@ pub(crate) fn others_took(comparison: &Comparison) -> Option<String> {
     is_much.then(|| format!("{}, which widens intervals", took(taken)))
 }
 
-/// Share of the CPUs taken by others from which on it is told beside the figures.
-const WORTH_TELLING: f64 = 0.03;
+/// Share of the CPUs taken by others from which on it is told beside the figures: it widens intervals.
+pub const WORTH_TELLING: f64 = 0.03;
 
 /// At what rate of arrivals, where it was a fixed one, and on how many nodes, where there were some.
 fn circumstances(comparison: &Comparison) -> String {

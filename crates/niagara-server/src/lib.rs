@@ -50,7 +50,7 @@ pub use launch::huge_text::{TEXT_LIBRARY, TEXT_LIBRARY_NAME};
 pub use launch::kept_options::keep_options;
 pub use launch::remote_access::RemoteAccess;
 pub use launch::running::{LOAD_DATABASE, RunningServer};
-pub use launch::shell_words::command_line;
+pub use launch::shell_words::{command_line, quoted as shell_quoted};
 pub use launch::spec::LaunchSpec;
 pub use launch::start::{StartFailed, StartingServer, launch, spawn, spawn_for_remote};
 pub use named::{running_server, server_named};

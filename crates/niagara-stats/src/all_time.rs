@@ -8,8 +8,9 @@
 use serde::{Deserialize, Serialize};
 
 use crate::couple::Couple;
-use crate::judge::interval_once;
-use crate::{Estimate, Judgement, Rule, median, signed_rank};
+use crate::interval_once::interval_once;
+use crate::rule::Rule;
+use crate::{Estimate, Judgement, median, signed_rank};
 
 /// A slice in which a side served less than this share of what it does in its median slice is a slow one.
 const SLOW: f64 = 0.5;

@@ -3,48 +3,10 @@
 
 use crate::all_time::AllTime;
 use crate::evidence::Evidence;
-use crate::looks::{Look, LookPlan};
-use crate::sign_flips::{Bound, MAX_DUELS, critical_once};
+use crate::looks::{Look, LookPlan, carried_over};
+use crate::rule::Rule;
 use crate::signed_rank::{interval_of, middle, signed_rank_sd, signed_rank_sum, walsh_averages};
 use crate::{Estimate, Judgement, Verdict, normal};
-
-/// When a comparison stops without a difference shown.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rule {
-    /// Smallest gain worth having, as a fraction: an interval wholly below it is [`Verdict::NotWorthwhile`].
-    pub min_effect: f64,
-    /// Stop when the probability of still reaching the last critical value falls below this.
-    pub futility: f64,
-    /// A verdict is not the end: all of the plan's duels are run, to know more exactly. Then only a difference, once
-    /// called, stands; "not worthwhile" and "undetected" are said of all duels.
-    pub to_the_end: bool,
-}
-
-impl Default for Rule {
-    /// A gain of 0.5 %; a chance of 5 %; not to the end.
-    fn default() -> Self {
-        Self {
-            min_effect: 0.005,
-            futility: 0.05,
-            to_the_end: false,
-        }
-    }
-}
-
-impl Rule {
-    /// The rule under way of a comparison that goes to the end: only a difference is called. The critical values do not
-    /// count on stops for futility, so that going past one costs no error probability.
-    fn under_way(&self) -> Self {
-        if !self.to_the_end {
-            return *self;
-        }
-        Self {
-            min_effect: f64::NEG_INFINITY,
-            futility: 0.0,
-            to_the_end: true,
-        }
-    }
-}
 
 /// Walks the looks that `scores` (ln(B/A), one per duel, in the order fought) have passed. The first verdict stands,
 /// with the duels it was reached on. Without one, the judgement describes all scores, and `verdict` is `None`.
@@ -182,20 +144,22 @@ fn widest(judgement: &mut Judgement, scores: &[f64]) {
     }
 }
 
-/// The one decision: what an interval says, and whether more duels are worth their time.
-fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdict> {
-    let Estimate { low, high, .. } = judgement.estimate;
-    if low > 1.0 {
-        Some(Verdict::Faster)
-    } else if high < 1.0 {
-        Some(Verdict::Slower)
-    } else if high < 1.0 + rule.min_effect {
-        Some(Verdict::NotWorthwhile)
-    } else if judgement.predictive_power < rule.futility || judgement.duels >= plan.max_duels() {
-        Some(Verdict::Undetected)
-    } else {
-        None
+/// The one decision: what an interval says; `None` where it leaves open whether there is a difference.
+fn said(estimate: &Estimate, rule: &Rule) -> Option<Verdict> {
+    match estimate {
+        Estimate { low, .. } if *low > 1.0 => Some(Verdict::Faster),
+        Estimate { high, .. } if *high < 1.0 => Some(Verdict::Slower),
+        Estimate { high, .. } if *high < 1.0 + rule.min_effect => Some(Verdict::NotWorthwhile),
+        _ => None,
     }
+}
+
+/// The verdict at a look: what its interval says, or that more duels are not worth their time.
+fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdict> {
+    said(&judgement.estimate, rule).or_else(|| {
+        let is_futile = judgement.predictive_power < rule.futility;
+        (is_futile || judgement.duels >= plan.max_duels()).then_some(Verdict::Undetected)
+    })
 }
 
 /// What the same duels say of another figure, at the critical value of the judgement's last look
@@ -209,13 +173,8 @@ pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgemen
             interval_of(&walsh, critical)
         });
     let estimate = Estimate::from_log(middle(&walsh).unwrap_or(0.0), low, high);
-    let verdict = match judged.verdict {
-        None => None,
-        Some(_) if estimate.low > 1.0 => Some(Verdict::Faster),
-        Some(_) if estimate.high < 1.0 => Some(Verdict::Slower),
-        Some(_) if estimate.high < 1.0 + rule.min_effect => Some(Verdict::NotWorthwhile),
-        Some(_) => Some(Verdict::Undetected),
-    };
+    let verdict = judged.verdict;
+    let verdict = verdict.map(|_| said(&estimate, rule).unwrap_or(Verdict::Undetected));
     Judgement {
         duels: scores.len(),
         verdict,
@@ -228,6 +187,24 @@ pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgemen
     }
 }
 
+/// Takes a call back whose better side (0 is A) did not survive its duels either, as `is_unsound` says of it; which side that was. It
+/// makes no call, as [`hold_against_all_time`] makes none.
+pub fn hold_against_failures(
+    judgement: &mut Judgement,
+    is_unsound: impl Fn(usize) -> bool,
+) -> Option<usize> {
+    let better = match judgement.verdict {
+        Some(Verdict::Faster) => 1,
+        Some(Verdict::Slower) => 0,
+        _ => return None,
+    };
+    if !is_unsound(better) {
+        return None;
+    }
+    judgement.verdict = Some(Verdict::Undetected);
+    Some(better)
+}
+
 /// Takes a call of "faster" back that all transactions over all time contradict ([`AllTime::contradicts_faster`]): B stands still now
 /// and then, which the median of its slices does not show. It makes no call and changes no other, so that the error probability of
 /// the calls that are left is at most what it was.
@@ -237,22 +214,6 @@ pub fn hold_against_all_time(judgement: &mut Judgement, all_time: Option<&AllTim
         judgement.verdict = Some(Verdict::Undetected);
         judgement.withdrawn = true;
     }
-}
-
-/// The interval of a question that is asked once, of these scores, with this two-sided error probability; `None` where
-/// so few scores have none.
-pub fn interval_once(scores: &[f64], alpha: f64) -> Option<Estimate> {
-    let n = scores.len();
-    let critical = if n > MAX_DUELS {
-        // The normal approximation, which is exact to two digits there.
-        let deviations = normal::quantile(1.0 - alpha / 2.0);
-        Some((deviations * signed_rank_sd(n)).ceil() as u32)
-    } else {
-        critical_once(n, Bound::Spend(alpha))
-    }?;
-    let walsh = walsh_averages(scores);
-    let (low, high) = interval_of(&walsh, critical);
-    Some(Estimate::from_log(middle(&walsh)?, low, high))
 }
 
 fn at_look(scores: Evidence<'_>, look: &Look, plan: &LookPlan) -> Judgement {
@@ -273,12 +234,6 @@ fn under_way(scores: Evidence<'_>, plan: &LookPlan) -> Judgement {
         exact.map_or(nominal, |look| look.critical),
         plan,
     )
-}
-
-/// The critical value of a look at another number of duels: as many standard deviations of W.
-pub(crate) fn carried_over(look: &Look, n: usize) -> Option<u32> {
-    let deviations = f64::from(look.critical?) / signed_rank_sd(look.duels);
-    Some((deviations * signed_rank_sd(n)).ceil().max(1.0) as u32)
 }
 
 fn describe(

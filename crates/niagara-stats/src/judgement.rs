@@ -3,8 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
-use crate::judge::carried_over;
-use crate::looks::Look;
+use crate::looks::{Look, carried_over};
 
 /// The verdicts of a comparison of B with A.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,7 +34,6 @@ pub struct Judgement {
     pub critical: Option<u32>,
     /// Predictive probability of reaching the last critical value, given the duels so far (the futility bound compares
     /// it with 0.05).
-    #[serde(alias = "conditional_power")]
     pub predictive_power: f64,
     /// Number of duels at the next look, if there is one.
     pub next_look: Option<usize>,

@@ -13,6 +13,7 @@ mod foldover;
 mod hadamard;
 mod holm;
 mod interval_estimate;
+mod interval_once;
 mod judge;
 mod judgement;
 mod looks;
@@ -22,6 +23,7 @@ mod pair;
 mod planning;
 mod promotion;
 mod race;
+mod rule;
 mod sample;
 mod scalability;
 mod seed;
@@ -50,9 +52,10 @@ pub use foldover::{
 };
 pub use holm::{holm, p_of_zero_mean};
 pub use interval_estimate::IntervalEstimate;
+pub use interval_once::interval_once;
 pub use judge::{
-    Rule, at_look_on_nodes, hold_against_all_time, interval_once, judge, judge_beside, judge_final,
-    judge_final_on_nodes, judge_on_nodes,
+    at_look_on_nodes, hold_against_all_time, hold_against_failures, judge, judge_beside,
+    judge_final, judge_final_on_nodes, judge_on_nodes,
 };
 pub use judgement::{Judgement, Verdict};
 pub use looks::{ErrorBudget, Look, LookPlan};
@@ -61,6 +64,7 @@ pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_by, detectable_in, detectable_of_starts};
 pub use promotion::{Bond, Prior, Prospect, ScreenedEffect, promote};
 pub use race::{Found, ROUND_DUELS, Race, SIDE_BY_SIDE};
+pub use rule::Rule;
 pub use sample::{median, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;

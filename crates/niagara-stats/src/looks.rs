@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::sign_flips::{Bound, MAX_DUELS, criticals};
+use crate::signed_rank::signed_rank_sd;
 
 /// Duels at the looks of the standard plan.
 pub(crate) const STANDARD_LOOKS: [usize; 6] = [8, 12, 16, 24, 32, 44];
@@ -233,6 +234,12 @@ impl LookPlan {
     pub fn max_duels(&self) -> usize {
         self.looks.last().map_or(0, |look| look.duels)
     }
+}
+
+/// The critical value of a look at another number of duels: as many standard deviations of W.
+pub(crate) fn carried_over(look: &Look, n: usize) -> Option<u32> {
+    let deviations = f64::from(look.critical?) / signed_rank_sd(look.duels);
+    Some((deviations * signed_rank_sd(n)).ceil().max(1.0) as u32)
 }
 
 #[cfg(test)]

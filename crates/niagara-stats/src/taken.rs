@@ -9,7 +9,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::couple::Couple;
-use crate::judge::interval_once;
+use crate::interval_once::interval_once;
 use crate::sample::median;
 
 /// Share of the machine that others take from both slices together at which a couple weighs half.

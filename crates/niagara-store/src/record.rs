@@ -73,6 +73,23 @@ pub enum Phase {
     Whole,
 }
 
+impl Phase {
+    /// In a word, as results and tables have it.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Noise => "noise",
+            Self::Screen => "screen",
+            Self::Claim => "claim",
+            Self::Total => "total",
+            Self::Compare => "compare",
+            Self::Cell => "cell",
+            Self::Sweep => "sweep",
+            Self::Search => "search",
+            Self::Whole => "whole",
+        }
+    }
+}
+
 /// How a duel ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "kebab-case")]

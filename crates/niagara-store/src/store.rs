@@ -258,7 +258,7 @@ impl Store {
               ?20, ?21)",
             params![
                 duel.seq,
-                phase_word(duel.phase),
+                duel.phase.word(),
                 duel.subject,
                 duel.variants[0],
                 duel.variants[1],
@@ -619,20 +619,6 @@ fn parsed(row: &Row, column: usize) -> rusqlite::Result<u64> {
     text.parse().map_err(|e| unreadable(column, e))
 }
 
-fn phase_word(phase: Phase) -> &'static str {
-    match phase {
-        Phase::Noise => "noise",
-        Phase::Screen => "screen",
-        Phase::Claim => "claim",
-        Phase::Total => "total",
-        Phase::Compare => "compare",
-        Phase::Cell => "cell",
-        Phase::Sweep => "sweep",
-        Phase::Search => "search",
-        Phase::Whole => "whole",
-    }
-}
-
 fn phase(row: &Row, column: usize) -> rusqlite::Result<Phase> {
     let text: String = row.get(column)?;
     [
@@ -647,7 +633,7 @@ fn phase(row: &Row, column: usize) -> rusqlite::Result<Phase> {
         Phase::Whole,
     ]
     .into_iter()
-    .find(|phase| phase_word(*phase) == text)
+    .find(|phase| phase.word() == text)
     .ok_or_else(|| unreadable(column, format!("unknown phase {text:?}")))
 }
 

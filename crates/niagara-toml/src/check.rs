@@ -21,7 +21,7 @@ pub struct Format {
     pub written: &'static str,
 }
 
-/// Notes what in `table` does not fit `schema`. Words under its key `niagara-aliases` are old spellings: read, never offered.
+/// Notes what in `table` does not fit `schema`.
 pub(crate) fn check(
     table: &DeTable<'_>,
     schema: &Value,
@@ -137,14 +137,7 @@ impl Checker<'_, '_> {
             return;
         }
         if let Some(words) = words(schema) {
-            let old = schema["niagara-aliases"].as_array().into_iter().flatten();
-            if !old
-                .filter_map(Value::as_str)
-                .any(|old| inner.as_str() == Some(old))
-            {
-                self.word(place, value, &words);
-            }
-            return;
+            return self.word(place, value, &words);
         }
         let branches = schema["anyOf"]
             .as_array()

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_lab::{Data, Event, Observer, Origin, looks_like_path};
 use niagara_origin::configuration::StartConfiguration;
-use niagara_origin::data::{MadeBy, image_of};
+use niagara_origin::data::{MadeBy, database_of, image_of};
 use niagara_queries::{Advice, Limits, Request, advise};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{
@@ -79,15 +79,7 @@ impl QueryCount<'_> {
         layout.extend(plugins.map(|(name, value)| (name.clone(), value.clone())));
         let image = image_of(cache, &install, &data.source, &layout, cancel, &mut tell)?;
         let databases = image.record()?.databases;
-        let database = match (&data.database, &databases[..]) {
-            (Some(asked), _) if databases.contains(asked) => asked.clone(),
-            (Some(asked), _) => bail!(
-                "the data have no database {asked}; there are: {}\nremedy: name one of these by --schema",
-                databases.join(", ")
-            ),
-            (None, [only]) => only.clone(),
-            (None, _) => String::new(),
-        };
+        let database = database_of(data.database.as_deref(), &databases)?.unwrap_or_default();
         let clone = cache.work_folder("clone")?;
         let datadir = clone.path().join("data");
         image.clone_until(&datadir, cancel)?;
@@ -104,7 +96,7 @@ impl QueryCount<'_> {
         )?;
         let request = Request {
             capture: self.capture,
-            database: &database,
+            database,
             budget: self.budget,
             limits: self.limits,
         };
@@ -116,7 +108,7 @@ impl QueryCount<'_> {
         Ok(QueryFindings {
             advice,
             server: name,
-            database,
+            database: database.to_owned(),
         })
     }
 }

@@ -9,12 +9,17 @@ use niagara_load::{
     WorkloadBuilder, WorkloadKind, WorkloadSpec, is_workload_file, with_replay_options,
     workload_of_file,
 };
+use niagara_origin::pack::PACK_ENDING;
 
-use crate::pack::is_pack;
 use crate::shared_args::assignment;
 
 /// The workload when none is named.
 const DEFAULT_WORKLOAD: &str = "oltp_read_only";
+
+/// Whether a word names a pack.
+pub fn is_pack(word: &str) -> bool {
+    word.ends_with(PACK_ENDING)
+}
 
 /// A workload as the command line names it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -3,19 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
-use niagara_origin::pack::{PACK_ENDING, PackFolder, unpack};
+use niagara_origin::pack::{PackFolder, unpack};
 use niagara_server::{Cache, Catalog};
 
-use crate::load_args::{LoadArgs, WorkloadArg};
+use crate::load_args::{LoadArgs, WorkloadArg, is_pack};
 use crate::shared_args::OriginArgs;
 
 /// The server when none is named.
 pub const DEFAULT_SERVER: &str = "mariadb-10.11";
-
-/// Whether a word names a pack.
-pub fn is_pack(word: &str) -> bool {
-    word.ends_with(PACK_ENDING)
-}
 
 /// The pack that the options name, unpacked, with what it says filled in where nothing else was said.
 ///

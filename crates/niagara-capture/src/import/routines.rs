@@ -3,9 +3,11 @@
 
 use std::collections::HashMap;
 
-use super::track::NO_SESSION;
 use crate::log::{Command, Entry, Stamp};
 use crate::sql::{Class, SqlMode, words};
+
+/// The session of entries that name none.
+pub(super) const NO_SESSION: u64 = u64::MAX;
 
 /// Most statements that wait for their caller, and most bytes of theirs.
 const MAX_HELD: usize = 1 << 16;

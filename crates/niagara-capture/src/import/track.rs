@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 use std::io::Read;
 
 use super::clients::Clients;
-use super::routines::{Fate, Held, Routines};
+use super::routines::{Fate, Held, NO_SESSION, Routines};
 use super::statements::{Known as KnownStatement, Statements};
 use crate::client::{ClientFlags, ClientSettings};
 use crate::dropped::{Cause, Dropped, Place as LogPlace};
@@ -18,9 +18,6 @@ use crate::pcap::PcapReader;
 use crate::session::{Clock, Known, Login, Sessions};
 use crate::sql::{Class, Effect, RoutineMark, SqlMode, effect_of, guess};
 use crate::stored::{FollowOutcome, Follower, Seen, StoredCode, Suspects};
-
-/// The session of entries that name none.
-pub(super) const NO_SESSION: u64 = u64::MAX;
 
 /// What the reader has to know before it reads on.
 #[derive(Debug, Default)]

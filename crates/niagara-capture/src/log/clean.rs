@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use jiff::tz::TimeZone;
 
 use super::general;
-use super::json::JsonText;
+use super::json::{JsonText, give};
 use super::line::{Seen, begins_banner};
 use super::slow;
 
@@ -351,15 +351,6 @@ impl<R: Read> Lines<R> {
         }
         self.inside = !ends;
     }
-}
-
-/// Copies what was not `given` yet of `out`, as far as it fits; how many bytes that were.
-pub(super) fn give(out: &[u8], given: &mut usize, buffer: &mut [u8]) -> usize {
-    let rest = &out[*given..];
-    let count = rest.len().min(buffer.len());
-    buffer[..count].copy_from_slice(&rest[..count]);
-    *given += count;
-    count
 }
 
 impl<R: Read> Read for Lines<R> {

@@ -161,11 +161,20 @@ fn decoded(string: &[u8]) -> String {
     serde_json::from_slice(string).unwrap_or_else(|_| String::from_utf8_lossy(string).into_owned())
 }
 
+/// Copies what was not `given` yet of `out`, as far as it fits; how many bytes that were.
+pub(super) fn give(out: &[u8], given: &mut usize, buffer: &mut [u8]) -> usize {
+    let rest = &out[*given..];
+    let count = rest.len().min(buffer.len());
+    buffer[..count].copy_from_slice(&rest[..count]);
+    *given += count;
+    count
+}
+
 impl<R: Read> Read for JsonText<R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         while self.given == self.out.len() && !self.eof {
             self.fill()?;
         }
-        Ok(super::clean::give(&self.out, &mut self.given, buffer))
+        Ok(give(&self.out, &mut self.given, buffer))
     }
 }

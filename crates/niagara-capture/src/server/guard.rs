@@ -14,7 +14,7 @@ use super::advise::free_bytes;
 use super::apply::{Outcome, apply, restore};
 use super::connection::Connection;
 use super::end::End;
-use super::outlast::number_of;
+use super::left_connections::number_of;
 use super::state::{Process, State, Status};
 use super::wanted::Change;
 use crate::file::{ASK_COUNTS, ServerCounts};

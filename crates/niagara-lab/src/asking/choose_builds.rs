@@ -4,6 +4,7 @@ use niagara_build::{Forecast, Recipe};
 use niagara_store::Reason;
 
 use crate::lever::Lever;
+use crate::variants::build_time::{BuildAhead, over_budget};
 use crate::variants::built_sets::{built_sets, recipe_of};
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
@@ -13,18 +14,6 @@ const MAX_BUILDS: usize = 16;
 /// Seconds that every build is taken for at least when gains are weighed by the time they take: what is here already is not
 /// worth more than the best for being here.
 const LEAST_SECONDS: f64 = 60.0;
-
-/// What a lever builds, and how long that takes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct BuildAhead {
-    /// The lever's id.
-    pub lever: String,
-    /// What building its server takes after those before it; the servers that it comes to with other levers that build
-    /// counted in.
-    pub forecast: Forecast,
-    /// Its recipe, one line.
-    pub recipe: String,
-}
 
 /// What is chosen from.
 pub(crate) struct BuildField<'a> {
@@ -349,15 +338,6 @@ fn together(forecasts: &[Forecast]) -> Forecast {
         };
     }
     sum
-}
-
-/// Why a build is left out.
-pub(crate) fn over_budget(forecast: Forecast, budget: f64, left: f64) -> Reason {
-    Reason::BuildBudget {
-        takes: forecast.seconds(),
-        budget,
-        left,
-    }
 }
 
 #[cfg(test)]

@@ -57,9 +57,11 @@ pub struct TuneQuestion {
     pub build_seconds: f64,
     /// Couples of a screening duel, where given.
     pub screen_couples: Option<u32>,
-    /// Which promoted levers are handed over.
+    /// Which promoted levers are handed over: asked again with another choice, a study goes on.
+    #[serde(skip)]
     pub keep: Keep,
-    /// How much worse a tail of latency may become.
+    /// How much worse a tail of latency may become; the same holds.
+    #[serde(skip)]
     pub guard: TailGuard,
 }
 

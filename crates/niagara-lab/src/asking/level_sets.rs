@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use niagara_server::did_you_mean;
 use serde::Serialize;
 
 use crate::asking::recipe::VariantRecipe;
@@ -250,6 +251,35 @@ fn title(axes: &[AxisRecipe], levels: &[usize]) -> String {
     } else {
         names.join(" + ")
     }
+}
+
+/// Whether there is such an axis, with such a level.
+///
+/// # Errors
+/// What is not there, with the nearest known name.
+pub(crate) fn check_level(axes: &[AxisRecipe], wanted: &WantedLevel) -> Result<(), String> {
+    let Some(axis) = axes.iter().find(|axis| axis.name == wanted.axis) else {
+        let names: Vec<&str> = axes.iter().map(|axis| axis.name.as_str()).collect();
+        return Err(unknown("axis", &wanted.axis, &names));
+    };
+    if axis.levels.iter().any(|level| level.name == wanted.level) {
+        return Ok(());
+    }
+    let names: Vec<&str> = axis
+        .levels
+        .iter()
+        .map(|level| level.name.as_str())
+        .collect();
+    let what = format!("level of the axis {}", axis.name);
+    Err(unknown(&what, &wanted.level, &names))
+}
+
+fn unknown(what: &str, name: &str, known: &[&str]) -> String {
+    format!(
+        "no {what} is called `{name}`: {}there are {}",
+        did_you_mean(name, known.iter().copied()),
+        known.join(", ")
+    )
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ pub(crate) mod origin;
 pub(crate) mod own_training;
 pub mod quantity;
 pub(crate) mod question;
+pub(crate) mod rate_choice;
 pub(crate) mod recipe;
 pub(crate) mod recipes_of;
 pub(crate) mod resolve;

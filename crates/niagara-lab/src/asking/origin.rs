@@ -31,7 +31,7 @@ pub struct Data {
 }
 
 impl Origin {
-    /// Whether nothing of the user's is in it: studies begun before an origin was kept continue.
+    /// Whether nothing of the user's is in it.
     pub(crate) fn is_plain(&self) -> bool {
         *self == Self::default()
     }

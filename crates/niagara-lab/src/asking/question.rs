@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::asking::choose_levers::TuneQuestion;
 use crate::asking::duel_defaults::{DuelOptions, duel_settings};
-use crate::asking::level_sets::MatrixQuestion;
+use crate::asking::level_sets::{MatrixQuestion, check_level};
 use crate::asking::origin::Origin;
+use crate::asking::rate_choice::RateChoice;
 use crate::asking::recipe::VariantRecipe;
+use crate::asking::wanted_level::WantedLevel;
 use crate::duels::spec::{DuelSettings, Load, Protocol};
-use crate::questions::rate::RateChoice;
 
-/// Left out of what a study is known by, so that studies begun before there were goals continue.
+/// Left out of what a study is known by.
 fn is_throughput(goal: &Goal) -> bool {
     *goal == Goal::Throughput
 }
@@ -216,6 +217,43 @@ impl StudyDescription {
         }
     }
 
+    /// Leaves out the combinations of a matrix that are not wanted: of an axis that is named its baseline and the levels named are
+    /// measured, of one that is not all. It replaces what the file says of that; without any wanted level nothing changes.
+    ///
+    /// # Errors
+    /// The study is no matrix, or has no such axis or level; nothing beside the baseline would be measured.
+    pub fn keep_levels(&mut self, wanted: &[WantedLevel]) -> Result<(), String> {
+        if wanted.is_empty() {
+            return Ok(());
+        }
+        for one in wanted {
+            self.check_level(one)?;
+        }
+        let Question::Matrix(matrix) = &mut self.question else {
+            return Ok(());
+        };
+        matrix.part = wanted.to_vec();
+        let sets = matrix.sets();
+        // Variants beside the combinations are measured with any part.
+        if sets.iter().skip(1).all(|set| set.is_left) {
+            return Err("nothing but the baseline would be measured".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Whether it is a matrix with that level of that axis.
+    ///
+    /// # Errors
+    /// Why not, with the nearest known name.
+    pub(crate) fn check_level(&self, wanted: &WantedLevel) -> Result<(), String> {
+        let Question::Matrix(matrix) = &self.question else {
+            return Err(format!(
+                "this study is a {}: only a matrix has axes with levels",
+                self.question.kind()
+            ));
+        };
+        check_level(&matrix.axes, wanted)
+    }
     /// When a comparison ends.
     pub(crate) fn rule(&self) -> Rule {
         Rule {

@@ -5,8 +5,8 @@ use niagara_build::Recipe;
 use crate::asking::level_sets::LevelSet;
 use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipe::VariantRecipe;
-use crate::fleet::ServerRecipe;
 use crate::lever::Item;
+use crate::variants::server_build::ServerRecipe;
 
 /// Every recipe that some variant of the study is built by, each once: a rung stands on what was kept before it, and is told here
 /// as if that were the start alone. What a tuning builds is known when its levers are chosen, what a lever named by a variant

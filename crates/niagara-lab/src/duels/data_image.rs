@@ -4,6 +4,7 @@ use std::fs;
 
 use anyhow::{Result, bail};
 use niagara_load::replay_before;
+use niagara_origin::data::{database_of, databases_in_words};
 use niagara_server::{
     Cache, Cancel, Config, Image, ImageContent, ImageStore, Install, LOAD_DATABASE,
 };
@@ -12,38 +13,21 @@ use crate::asking::origin::Data;
 use crate::duels::spec::Load;
 use niagara_build::stopped;
 
-/// Names that are shown of a longer list.
+/// Tables that are shown of a longer list.
 const SHOWN: usize = 8;
 
 /// The database of the data that the load is in.
 ///
 /// # Errors
 /// There are several, or none of the name asked for; with those that there are.
-pub(crate) fn database_of(data: &Data, image: &Image) -> Result<String> {
+pub(crate) fn load_database(data: &Data, image: &Image) -> Result<String> {
     let there = image.record()?.databases;
-    let shown = || {
-        let names: Vec<&str> = there.iter().take(SHOWN).map(String::as_str).collect();
-        let more = match there.len().saturating_sub(SHOWN) {
-            0 => String::new(),
-            more => format!(" and {more} more"),
-        };
-        format!("{}{more}", names.join(", "))
-    };
-    if let Some(asked) = &data.database {
-        if there.contains(asked) {
-            return Ok(asked.clone());
-        }
-        bail!(
-            "the data have no database {asked}; there are: {}\nremedy: name one of these by --schema",
-            shown()
-        );
-    }
-    match &there[..] {
-        [only] => Ok(only.clone()),
-        _ if there.iter().any(|name| name == LOAD_DATABASE) => Ok(LOAD_DATABASE.to_owned()),
-        _ => bail!(
+    match database_of(data.database.as_deref(), &there)? {
+        Some(database) => Ok(database.to_owned()),
+        None if there.iter().any(|name| name == LOAD_DATABASE) => Ok(LOAD_DATABASE.to_owned()),
+        None => bail!(
             "the data have several databases: {}\nremedy: name the one that the load is in by --schema",
-            shown()
+            databases_in_words(&there)
         ),
     }
 }

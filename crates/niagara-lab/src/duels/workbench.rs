@@ -20,7 +20,7 @@ use niagara_server::{
 use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
 use crate::duels::data_change::{ChangedData, changed_image, read_changed};
-use crate::duels::data_image::{check_tables, database_of, image_behind};
+use crate::duels::data_image::{check_tables, image_behind, load_database};
 use crate::duels::data_notes::DataNotes;
 use crate::duels::spec::Load;
 use crate::studies::observer::{Event, Observer};
@@ -472,7 +472,7 @@ impl Workbench {
             &mut tell,
         )
         .map_err(stopped_or)?;
-        let database = database_of(data, &image)?;
+        let database = load_database(data, &image)?;
         let image = image_behind(
             &self.cache,
             (&install, &layout),

@@ -5,11 +5,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use niagara_build::{BuildStore, Forecast, Recipe, Wanted, kept_as};
+use niagara_build::{BuildStore, Forecast, Wanted, kept_as};
 use niagara_fleet::content::stage;
 use niagara_fleet::{DuelResult, Head, Order};
 use niagara_server::{Cache, Cancel, Cancelled};
-use serde::Serialize;
 
 use crate::fleet::build_order::{BuildDocument, BuildOrder, BuildResult, part_of_cache};
 use crate::fleet::cluster::{FleetOptions, account_of, open_head};
@@ -17,21 +16,12 @@ use crate::fleet::packing::pack_for_nodes;
 use crate::studies::inventory::Inventory;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::study_key::study_key;
-use crate::variants::server_build::{BuildOptions, look};
+use crate::variants::server_build::{BuildOptions, ServerRecipe, look};
 
 /// Items that a worker holds: a build takes minutes, and one that waits behind another is better on the next node.
 const HELD: usize = 1;
 /// Seconds that a build is taken to last of which nothing is known.
 const UNKNOWN_SECONDS: f64 = 1800.0;
-
-/// A server that is to be built.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ServerRecipe {
-    /// The server that it stands beside.
-    pub server: String,
-    /// How it is made.
-    pub recipe: Recipe,
-}
 
 /// What nodes built.
 #[derive(Debug, Clone, Default, PartialEq)]

@@ -28,7 +28,7 @@ use crate::duels::workbench::Workbench;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 
-pub use building::{BuiltOnNodes, ServerRecipe, build_on_nodes};
+pub use building::{BuiltOnNodes, build_on_nodes};
 pub use cluster::FleetOptions;
 use cluster::{account_of, open_head};
 use fitness::Fitness;

@@ -197,16 +197,13 @@ impl Lever {
 /// What a lever is in a study.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-#[schemars(extend("niagara-aliases" = ["decoy", "control"]))]
 pub(crate) enum Role {
     /// Hoped to help.
     #[default]
     Lever,
     /// Changes nothing that matters: shows what chance looks like.
-    #[serde(alias = "decoy")]
     NegativeControl,
     /// Known to slow the server: shows that a real effect would be seen.
-    #[serde(alias = "control")]
     PositiveControl,
 }
 

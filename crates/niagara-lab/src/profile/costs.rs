@@ -6,7 +6,7 @@ use niagara_profile::result::Cost;
 use niagara_stats::{Couple, Estimate, Weighing, duel_score, student};
 use rand::{Rng, RngExt};
 
-use super::stage::Stage;
+use super::stage::{Stage, couples};
 use super::{ProfileOptions, View};
 use crate::studies::observer::{Event, Observer};
 
@@ -113,12 +113,6 @@ fn per(count: u64, seconds: f64) -> f64 {
     } else {
         0.0
     }
-}
-
-/// How many couples fit into the time for a view.
-pub(super) fn couples(options: &ProfileOptions) -> usize {
-    let couple = 2.0 * options.slice_seconds;
-    ((options.seconds / couple).round() as usize).clamp(3, 10_000)
 }
 
 /// Couples of slices, one without the view and one with it, in random order: `slice` loads a server and is told which. Of a

@@ -9,7 +9,6 @@ use niagara_load::{
 };
 use niagara_server::{RunningServer, WorkFolder};
 
-use super::costs::couples;
 use super::growth::Growth;
 use super::{ProfileOptions, seconds};
 use crate::duels::arena::{SegmentLengths, connect};
@@ -39,6 +38,12 @@ pub(super) struct Stage<'b> {
 const SEGMENT: Duration = Duration::from_secs(1);
 /// One in this many segments that are left of a capture that writes is for load that nobody measures, at most.
 const UNMEASURED_SHARE: usize = 5;
+
+/// How many couples fit into the time for a view.
+pub(super) fn couples(options: &ProfileOptions) -> usize {
+    let couple = 2.0 * options.slice_seconds;
+    ((options.seconds / couple).round() as usize).clamp(3, 10_000)
+}
 
 /// How a capture is cut. A slice of a profile is one of its segments. What a capture has written cannot be written twice, so
 /// that one that writes needs as many as there will be slices on a server, and some for what comes before them.

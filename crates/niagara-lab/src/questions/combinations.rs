@@ -12,11 +12,11 @@ use crate::asking::recipes_of::recipe_of;
 use crate::asking::resolve::resolve_or_reason;
 use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
-use crate::fleet::ServerRecipe;
 use crate::questions::matrix::{Combination, MatrixOptions, MatrixPart};
 use crate::questions::parts::PartOpening;
 use crate::studies::observer::Observer;
 use crate::studies::set_up::{SetUp, without_threads};
+use crate::variants::server_build::ServerRecipe;
 
 /// What a matrix is filled from.
 pub(crate) struct Combinations {

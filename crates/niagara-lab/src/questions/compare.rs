@@ -9,6 +9,7 @@ use niagara_store::{
 };
 
 use crate::asking::question::StudyDescription;
+use crate::asking::rate_choice::RateChoice;
 use crate::client_host::ClientHost;
 use crate::duels::duel_plan::{expected_sd, unit_seconds};
 use crate::duels::score::throughput;
@@ -21,7 +22,7 @@ use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment, of_transport, rewrites};
 use crate::questions::failure_words::{shortened, why_unmeasured};
 use crate::questions::identical_first::identical_duels;
-use crate::questions::rate::{RateChoice, find_rate};
+use crate::questions::rate::find_rate;
 use crate::questions::same_answers::{AnswersBeside, are_compared, take_answers};
 use crate::questions::sequential_test::{RunningTest, SequentialTest, TestOutcome};
 use crate::questions::upgrade::{releases, upgrade};

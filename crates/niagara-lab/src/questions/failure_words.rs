@@ -1,6 +1,6 @@
 //! Failures of servers, as summaries have them.
 
-use niagara_store::{Ending, Failure, Reason};
+use niagara_store::{Ending, Failure, Finding, Reason, Warning};
 
 use crate::questions::sequential_test::TestOutcome;
 
@@ -24,6 +24,14 @@ pub(crate) fn shortened(failure: &Failure) -> Failure {
         variant: failure.variant.clone(),
         error: in_short(&failure.error),
     }
+}
+
+/// What a reader must know of the duels of a question, which `what` names; why it could not be measured where that is told here.
+pub(crate) fn warnings(what: &str, tested: &TestOutcome, tells_failure: bool) -> Vec<Warning> {
+    let failure = tested.failure.as_ref().filter(|_| tells_failure);
+    let failure = failure.map(|failure| Finding::CouldNotMeasure(shortened(failure)));
+    let all = tested.findings.iter().cloned().chain(failure);
+    all.map(|finding| Warning::about(what, finding)).collect()
 }
 
 /// Why a question has no figure although it was asked: a side that could not be measured, nothing but disturbed duels, or an end

@@ -14,7 +14,7 @@ use crate::duels::workbench::Workbench;
 use crate::questions::build_note::{Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment, of_transport, rewrites};
-use crate::questions::failure_words::{shortened, why_unmeasured};
+use crate::questions::failure_words::{warnings, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
@@ -432,14 +432,8 @@ impl LadderState<'_> {
 
     fn warn(&mut self, what: &str, outcome: &TestOutcome) {
         // A rung without any duel says itself why.
-        let untold = outcome
-            .failure
-            .as_ref()
-            .filter(|_| !outcome.duels.is_empty() || what == "total");
-        let untold = untold.map(shortened).map(Finding::CouldNotMeasure);
-        let all = outcome.findings.iter().cloned().chain(untold);
-        self.warnings
-            .extend(all.map(|finding| Warning::about(what, finding)));
+        let tells_failure = !outcome.duels.is_empty() || what == "total";
+        self.warnings.extend(warnings(what, outcome, tells_failure));
     }
 
     /// Stores how far it came, so that a report can be made whatever happens next.

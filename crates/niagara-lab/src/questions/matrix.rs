@@ -30,7 +30,7 @@ use crate::questions::comparison::comparison;
 use crate::questions::confirmation::{
     confirmation_alpha, confirmation_errors, confirmation_subject, which_counts,
 };
-use crate::questions::failure_words::{shortened, why_unmeasured};
+use crate::questions::failure_words::{warnings, why_unmeasured};
 use crate::questions::final_check::{failed_checks, undone_checks};
 use crate::questions::ladder::pooled_sd;
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
@@ -459,14 +459,8 @@ impl<'a> MatrixRun<'a> {
 
     fn warn(&mut self, what: &str, outcome: &TestOutcome) {
         // A cell without any duel says itself why.
-        let untold = outcome
-            .failure
-            .as_ref()
-            .filter(|_| !outcome.duels.is_empty());
-        let untold = untold.map(shortened).map(Finding::CouldNotMeasure);
-        let all = outcome.findings.iter().cloned().chain(untold);
-        self.warnings
-            .extend(all.map(|finding| Warning::about(what, finding)));
+        let tells_failure = !outcome.duels.is_empty();
+        self.warnings.extend(warnings(what, outcome, tells_failure));
     }
 
     /// The combination with the highest mean gain: the one that is confirmed.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use niagara_stats::{ErrorBudget, LookPlan};
 use niagara_store::{
     BuildCheck, BuildNote, Cell, CellOutcome, Confirmed, Deployment, EventRecord, FinalCheck,
@@ -22,6 +22,7 @@ use crate::duels::arena::unix_ms;
 use crate::questions::confirmation::{confirmation_alpha, is_proven};
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::host_identity::HostIdentity;
+use crate::studies::part_begun::part_begun;
 
 /// What a part was begun with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -36,6 +37,11 @@ pub(crate) struct PartRecord {
     pub binaries: BTreeMap<String, String>,
     /// What earlier parts left to it.
     pub earlier: Earlier,
+}
+
+/// What a part of a matrix was begun with.
+pub(crate) fn part_record() -> Checkpoint<PartRecord> {
+    Checkpoint::named("part")
 }
 
 /// What earlier parts left to one that begins.
@@ -253,7 +259,7 @@ impl PartOpening {
             ));
         };
         let events = store.events()?;
-        let record = checkpoint::part();
+        let record = part_record();
         let records = parsed(store, &record, record.all(&events))?;
         let summary = store.summary()?;
         let is_over = summary.as_ref().is_some_and(Summary::is_complete);
@@ -469,7 +475,7 @@ fn is_same(one: &[WantedLevel], other: &[WantedLevel]) -> bool {
 /// The error probability that confirmations used, of all parts: one whose time ended before a duel of it counted saw nothing, and has
 /// used nothing.
 fn spent(store: &Store, events: &[EventRecord]) -> Result<f64> {
-    let (begun, given) = (checkpoint::part_begun(), checkpoint::confirmation());
+    let (begun, given) = (part_begun(), checkpoint::confirmation());
     // By part: the duels before it, what its confirmation was given.
     let mut parts: Vec<(usize, f64)> = vec![(0, 0.0)];
     for event in events {
@@ -499,14 +505,7 @@ fn parsed<'e, T: DeserializeOwned>(
     key: &Checkpoint<T>,
     texts: impl Iterator<Item = &'e str>,
 ) -> Result<Vec<T>> {
-    let values: Result<_, _> = texts.map(serde_json::from_str).collect();
-    values.with_context(|| {
-        format!(
-            "{}: the decision {} cannot be read; begin again with another --out",
-            store.path().display(),
-            key.name()
-        )
-    })
+    texts.map(|text| key.read(text, store.path())).collect()
 }
 
 /// How far a matrix is of which parts may have been measured, for whoever plans the next one.

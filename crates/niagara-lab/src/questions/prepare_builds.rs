@@ -11,10 +11,10 @@ use niagara_store::{NotTried, Reason};
 
 use crate::asking::choose_builds::{BuildField, BuildPlan, BuildTime};
 use crate::duels::workbench::Workbench;
-use crate::fleet::ServerRecipe;
 use crate::studies::observer::{Event, Observer};
 use crate::variants::built_sets::recipe_of;
 use crate::variants::candidate::{Candidate, with_all};
+use crate::variants::server_build::ServerRecipe;
 use crate::variants::variant::Variant;
 
 /// What came of building.

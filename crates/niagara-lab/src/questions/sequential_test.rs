@@ -6,8 +6,8 @@ use niagara_load::counted;
 use niagara_stats::{
     AllTime, DuelTotals, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Verdict,
     at_look_on_nodes, confidence_sequence, derive_seed, detectable_in, disagreement,
-    hold_against_all_time, judge_final_on_nodes, judge_on_nodes, judged_as_measured, log_width,
-    standard_deviation,
+    hold_against_all_time, hold_against_failures, judge_final_on_nodes, judge_on_nodes,
+    judged_as_measured, log_width, standard_deviation,
 };
 use niagara_store::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
 
@@ -472,19 +472,13 @@ impl<'a> RunningTest<'a> {
             });
         // Duels that a side did not survive are among no scores: what the others say is not what it is worth. Whatever is called A,
         // neither is called better that ended the comparison so, or that failed again and again, nor where the other one ended it.
-        let better = match judgement.verdict {
-            Some(Verdict::Faster) => Some(1),
-            Some(Verdict::Slower) => Some(0),
-            _ => None,
-        };
-        let unsound = |better: &usize| match (*better, self.failed_side()) {
+        let is_unsound = |better: usize| match (better, self.failed_side()) {
             // That A is better than one that fails as well is no claim that anything hangs on.
             (0, Some(1)) => false,
             (_, Some(_)) => true,
             (better, None) => self.failures[better].0 >= MAX_FAILURES,
         };
-        if let Some(better) = better.filter(unsound) {
-            judgement.verdict = Some(Verdict::Undetected);
+        if let Some(better) = hold_against_failures(&mut judgement, is_unsound) {
             findings.push(Finding::FasterWhereBothSurvived {
                 variant: [test.a, test.b][better].label(),
             });

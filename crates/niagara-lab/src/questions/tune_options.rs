@@ -7,9 +7,9 @@ use niagara_store::{Goal, NextStep, NotTried, TailGuard, TargetSize};
 
 use crate::asking::choose_levers::Keep;
 use crate::asking::question::MAX_DUELS;
+use crate::asking::rate_choice::RateChoice;
 use crate::profile::{ShortProfile, seconds_each};
 use crate::questions::ladder::rung_errors;
-use crate::questions::rate::RateChoice;
 use crate::questions::screen::ScreenTime;
 use crate::questions::sequential_test::SPARE_TIME;
 use crate::questions::tune_plan::{TOTAL_DUELS, fewest_duels};

@@ -447,7 +447,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::studies::study::{RESULTS_FILE, Study};
+    use crate::studies::results_folder::RESULTS_FILE;
+    use crate::studies::study::Study;
 
     #[test]
     fn a_tuning_that_is_continued_has_the_builds_that_it_was_begun_with() {

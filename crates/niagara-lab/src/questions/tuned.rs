@@ -17,7 +17,7 @@ use crate::lever::Role;
 use crate::questions::build_note::{Noted, build_notes, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment, of_transport};
-use crate::questions::failure_words::shortened;
+use crate::questions::failure_words::{shortened, warnings};
 use crate::questions::final_check::failed_checks;
 use crate::questions::recommendation::{conclusion, next_step, recommendation};
 use crate::questions::same_answers::take_answers;
@@ -333,11 +333,7 @@ impl TuneResult {
 
     /// What a reader must know of the duels of a question.
     pub(crate) fn warn_of(&mut self, what: &str, outcome: &TestOutcome) {
-        let failure = outcome.failure.as_ref().map(shortened);
-        let failure = failure.map(Finding::CouldNotMeasure);
-        let all = outcome.findings.iter().cloned().chain(failure);
-        self.warnings
-            .extend(all.map(|finding| Warning::about(what, finding)));
+        self.warnings.extend(warnings(what, outcome, true));
     }
 
     pub(crate) fn screened(&self, role: Role) -> impl Iterator<Item = (usize, &Screened)> {

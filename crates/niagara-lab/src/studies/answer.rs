@@ -11,12 +11,11 @@ use crate::questions::compare::{CompareRun, check_trimmed};
 use crate::questions::identical::NoiseRun;
 use crate::questions::ladder::LadderRun;
 use crate::questions::matrix::{MatrixPart, MatrixRun};
-use crate::questions::parts::fewest_duels;
+use crate::questions::parts::{fewest_duels, part_record};
 use crate::questions::sweep::Run;
 use crate::questions::sweep_set_up::SweepSetUp;
 use crate::questions::tune::TuneRun;
 use crate::questions::tune_set_up::TuneSetUp;
-use crate::studies::checkpoint;
 use crate::studies::host_identity::HostIdentity;
 use crate::studies::measuring::{Found, Measuring};
 use crate::studies::memory_in_use::memory_in_use;
@@ -109,7 +108,7 @@ pub fn answer(
             part.check_binaries(opening.folder(), &binaries)?;
             let mut study = open(observer)?;
             let host_identity = HostIdentity::of(session)?;
-            let record = study.recall_or(&checkpoint::part(), || {
+            let record = study.recall_or(&part_record(), || {
                 Ok(part.record(matrix, host_identity, binaries))
             })?;
             let part = MatrixPart {

@@ -16,13 +16,14 @@ use serde::{Deserialize, Serialize};
 
 use crate::duels::arena::unix_ms;
 use crate::lever::Searching;
-use crate::questions::parts::PartRecord;
 use crate::studies::announced::TunePlan;
 use crate::studies::host_identity::HostIdentity;
-use crate::studies::part_begun::PartBegun;
 
 /// Event kind under which the study keeps a decision that later steps depend on.
 pub(crate) const DECISION: &str = "decision";
+
+/// The name of the decision that begins a part of the study.
+pub(crate) const PART_BEGUN: &str = "part begun";
 
 /// The key of a decision that is a `T`.
 pub(crate) struct Checkpoint<T> {
@@ -32,7 +33,8 @@ pub(crate) struct Checkpoint<T> {
 }
 
 impl<T> Checkpoint<T> {
-    fn named(name: impl Into<String>) -> Self {
+    /// The key of this name.
+    pub(crate) fn named(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
             holds: PhantomData,
@@ -57,7 +59,7 @@ impl<T> Checkpoint<T> {
 
     /// What was kept last under this key since the last part was begun, as JSON.
     pub(crate) fn last<'e>(&self, events: &'e [EventRecord]) -> Option<&'e str> {
-        let begun = part_begun();
+        let begun = Checkpoint::<()>::named(PART_BEGUN);
         let parts = events
             .iter()
             .rposition(|event| begun.of(event).is_some())
@@ -72,16 +74,6 @@ impl<T> Checkpoint<T> {
     ) -> impl DoubleEndedIterator<Item = &'e str> {
         events.iter().filter_map(|event| self.of(event))
     }
-}
-
-/// Where a part of the study begins.
-pub(crate) fn part_begun() -> Checkpoint<PartBegun> {
-    Checkpoint::named("part begun")
-}
-
-/// What a part of a matrix was begun with.
-pub(crate) fn part() -> Checkpoint<PartRecord> {
-    Checkpoint::named("part")
 }
 
 /// What a reader must know of the cells of a matrix so far.
@@ -118,7 +110,15 @@ impl<T: DeserializeOwned> Checkpoint<T> {
     pub(crate) fn kept_in(&self, store: &Store, file: &Path) -> Result<Option<T>> {
         let events = store.events()?;
         let text = self.last(&events);
-        text.map(serde_json::from_str).transpose().with_context(|| {
+        text.map(|text| self.read(text, file)).transpose()
+    }
+
+    /// What `text` says, which `file` keeps under this key.
+    ///
+    /// # Errors
+    /// It is something else.
+    pub(crate) fn read(&self, text: &str, file: &Path) -> Result<T> {
+        serde_json::from_str(text).with_context(|| {
             format!(
                 "{}: the decision {} cannot be read; begin again with another --out",
                 file.display(),
@@ -304,7 +304,8 @@ mod tests {
         second.extend([event("part begun", "{}"), event("couples", "8")]);
         assert_eq!(rate().last(&second), None);
         assert_eq!(couples().last(&second), Some("8"));
-        assert_eq!(part_begun().last(&second), Some("{}"));
+        let begun = Checkpoint::<()>::named(PART_BEGUN);
+        assert_eq!(begun.last(&second), Some("{}"));
         second.push(event("rate", "2.0"));
         assert_eq!(rate().last(&second), Some("2.0"));
         let rate = rate();

@@ -6,9 +6,9 @@ use std::time::Duration;
 use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Goal, Screened, SliceRecord};
 
-use crate::asking::choose_builds::BuildAhead;
 use crate::duels::spec::Protocol;
 use crate::studies::announced::Announced;
+use crate::variants::build_time::BuildAhead;
 
 /// Something happened.
 #[derive(Debug)]

@@ -6,11 +6,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use niagara_build::Recipe;
-use niagara_store::{Goal, Store, StudyRecord};
+use niagara_store::{Store, StudyRecord};
 use serde::de::DeserializeOwned;
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use crate::asking::duel_defaults::DefaultCouples;
 use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipe::VariantRecipe;
 use crate::duels::spec::DuelSettings;
@@ -18,9 +17,9 @@ use crate::lever::Item;
 use crate::questions::parts::{PartOpening, PartsSoFar};
 use crate::studies::checkpoint::Checkpoint;
 use crate::studies::host_identity::HostIdentity;
-use crate::studies::results_folder::{AskedAgain, ResultsFolder, choose};
+use crate::studies::results_folder::{AskedAgain, RESULTS_FILE, ResultsFolder, choose};
 use crate::studies::session::Session;
-use crate::studies::study::{RESULTS_FILE, Study, StudyOptions};
+use crate::studies::study::{Study, StudyOptions};
 use crate::studies::study_key::study_key;
 
 /// A study that has its folder, and can be opened once all is set up.
@@ -216,46 +215,14 @@ pub fn parts_so_far(
 
 /// Everything that decides what is measured, without words.
 fn identity(study: &StudyDescription) -> Result<Value> {
-    let Question::Tune(tune) = &study.question else {
-        let mut description = serde_json::to_value(study)?;
-        add_rate(&mut description, study);
-        add_training(&mut description, study)?;
-        add_rows_beside(&mut description, study);
-        return Ok(description);
-    };
-    // In the form in which tunings were kept before other questions were described like this: theirs are continued.
-    let mut plan = json!({
-        "server": study.server,
-        "load": study.first_load(),
-        "allow": tune.allow,
-        "app": tune.app,
-        "only": tune.only,
-        "also": tune.also,
-        "without": tune.without,
-        "alpha": study.alpha,
-        "min_effect": study.min_effect,
-        // Where nobody asked for a number the budget decides it, which is no part of what a study is: the usual one stands here.
-        "screen_couples": tune.screen_couples.unwrap_or_else(|| {
-            DefaultCouples::SCREENING.of(study.duel_settings().slice_seconds)
-        }),
-    });
-    if tune.with_builds {
-        plan["with_builds"] = Value::Bool(true);
-    }
-    if let Some(host) = &study.client_host {
-        plan["client_host"] = Value::from(host.as_str());
-    }
-    if study.goal != Goal::Throughput {
-        plan["goal"] = Value::from(study.goal.name());
-    }
-    if !study.origin.is_plain() {
-        plan["origin"] = serde_json::to_value(&study.origin)?;
-    }
-    add_rate(&mut plan, study);
-    Ok(plan)
+    let mut description = serde_json::to_value(study)?;
+    add_rate(&mut description, study);
+    add_training(&mut description, study)?;
+    add_rows_beside(&mut description, study);
+    Ok(description)
 }
 
-/// The rate at which latencies are compared; nothing for other goals, so that studies begun before there were goals continue.
+/// The rate at which latencies are compared; nothing for other goals.
 fn add_rate(plan: &mut Value, study: &StudyDescription) {
     if let Some(rate) = study.rate {
         plan["rate"] = Value::from(rate.to_string());
@@ -276,7 +243,6 @@ fn add_rows_beside(plan: &mut Value, study: &StudyDescription) {
 }
 
 /// What stands for the content of the files that builds are trained on: another file under the same path is another study.
-/// Nothing where no file is named, so that studies begun before files could be named continue.
 fn add_training(plan: &mut Value, study: &StudyDescription) -> Result<()> {
     let mut content = BTreeMap::new();
     for recipe in recipes(&study.question) {
@@ -328,9 +294,10 @@ mod tests {
     use super::*;
     use crate::asking::choose_levers::{Application, Keep, TuneQuestion};
     use crate::asking::level_sets::MatrixQuestion;
+    use crate::asking::rate_choice::RateChoice;
     use crate::duels::spec::Load;
-    use crate::questions::rate::RateChoice;
     use niagara_load::WorkloadSpec;
+    use niagara_store::Goal;
 
     /// Another goal or another rate is another study: what one of them measured does not judge the other.
     #[test]

@@ -5,7 +5,7 @@ use anyhow::Result;
 use niagara_store::{DuelRecord, FOUGHT_ON, RunTime, Store};
 use serde::{Deserialize, Serialize};
 
-use crate::studies::checkpoint;
+use crate::studies::checkpoint::{self, Checkpoint, PART_BEGUN};
 
 /// Where a part begins, and what the parts before it used.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
@@ -16,6 +16,11 @@ pub(crate) struct PartBegun {
     pub used: RunTime,
 }
 
+/// Where a part of the study begins.
+pub(crate) fn part_begun() -> Checkpoint<PartBegun> {
+    Checkpoint::named(PART_BEGUN)
+}
+
 impl PartBegun {
     /// The last part that was begun; all of a study that is not measured in parts.
     ///
@@ -23,7 +28,7 @@ impl PartBegun {
     /// The results cannot be read.
     pub(crate) fn last(store: &Store) -> Result<Self> {
         let events = store.events()?;
-        let begun = checkpoint::part_begun();
+        let begun = part_begun();
         let last = begun.last(&events).map(serde_json::from_str).transpose()?;
         Ok(last.unwrap_or_default())
     }
@@ -37,7 +42,7 @@ impl PartBegun {
             duels: duels.len(),
             used: store.total_run_time()?,
         };
-        checkpoint::part_begun().keep_in(store, &begun)?;
+        part_begun().keep_in(store, &begun)?;
         Ok(begun)
     }
 

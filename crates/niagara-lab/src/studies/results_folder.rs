@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Error, Result, bail};
 use niagara_store::{Store, StoreError, Summary};
 
-use crate::studies::study::RESULTS_FILE;
-
 /// Where results go unless told otherwise, in the current folder.
 pub const RESULTS: &str = "niagara-results";
+/// The results file within a study's folder.
+pub const RESULTS_FILE: &str = "results.db";
 
 /// A folder to begin a study in, or one to continue it in.
 #[derive(Debug)]

@@ -14,12 +14,12 @@ use crate::asking::resolve::resolve_or_reason;
 use crate::duels::data_notes::DataNotes;
 use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
-use crate::fleet::{FleetOptions, ServerRecipe, build_on_nodes};
+use crate::fleet::{FleetOptions, build_on_nodes};
 use crate::studies::inventory::{Inventory, server_name};
 use crate::studies::observer::Observer;
 use crate::studies::session::Session;
 use crate::studies::study::Study;
-use crate::variants::server_build::BuildOptions;
+use crate::variants::server_build::{BuildOptions, ServerRecipe};
 use crate::variants::variant::Variant;
 use crate::variants::with_max_connections::with_max_connections;
 

@@ -30,7 +30,7 @@ use crate::studies::nodes::Nodes;
 use crate::studies::observer::{Event, Observer};
 use crate::studies::pace::seconds_beyond;
 use crate::studies::part_begun::PartBegun;
-use crate::studies::results_folder::is_bare;
+use crate::studies::results_folder::{RESULTS_FILE, is_bare};
 use crate::studies::study_key::study_key;
 use crate::variants::variant::Variant;
 
@@ -42,9 +42,6 @@ const PACE_DUELS: usize = 12;
 
 /// Telling how far it came takes at most one of so many parts of a study's time.
 const TELLING: u32 = 100;
-
-/// The results file within a study's folder.
-pub const RESULTS_FILE: &str = "results.db";
 
 /// A study with its results file. Everything it decides is a function of what the file holds, so
 /// that a study opened again continues where it stopped.

@@ -7,11 +7,13 @@ use niagara_toml::{At, Mistakes};
 use super::changes::{of_parts, reference};
 use super::document::{Axis, Combine, Document, LevelNames};
 use super::known::Known;
-use super::read::MAX_COMBINATIONS;
-use crate::asking::level_sets::{AxisRecipe, LevelRecipe, MatrixQuestion};
+use crate::asking::level_sets::{AxisRecipe, LevelRecipe, MatrixQuestion, check_level};
 use crate::asking::question::StudyDescription;
 use crate::asking::recipe::VariantRecipe;
-use crate::asking::wanted_level::{WantedLevel, check_level};
+use crate::asking::wanted_level::WantedLevel;
+
+/// Combinations of a matrix; more is surely a mistake.
+const MAX_COMBINATIONS: usize = 1_000;
 
 /// The question of a matrix of these axes.
 pub(crate) fn matrix(

@@ -21,11 +21,11 @@ use crate::asking::quantity;
 use crate::asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
 };
+use crate::asking::rate_choice::RateChoice;
 use crate::asking::recipe::VariantRecipe;
 use crate::client_host::check_host;
 use crate::duels::spec::{Load, Protocol};
 use crate::questions::method_controls::is_control;
-use crate::questions::rate::RateChoice;
 use crate::questions::sweep::{MAX_SWEPT, sweep_protocol};
 use niagara_stats::HALF_WEIGHT;
 use niagara_store::Goal;
@@ -87,8 +87,6 @@ const DEFAULT_BUDGET: Duration = Duration::from_secs(600);
 const DEFAULT_WARM_UP: Duration = Duration::from_secs(3);
 /// Fresh starts of a sweep's point.
 const SWEEP_STARTS: usize = 8;
-/// Combinations of a matrix; more is surely a mistake.
-pub(crate) const MAX_COMBINATIONS: usize = 1_000;
 
 impl Reader<'_> {
     fn question(&self, mistakes: &mut Mistakes<'_>) -> Option<Question> {

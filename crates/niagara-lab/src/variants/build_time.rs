@@ -4,8 +4,19 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use niagara_build::Forecast;
+use niagara_store::Reason;
 
-use crate::asking::choose_builds::over_budget;
+/// What a lever builds, and how long that takes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BuildAhead {
+    /// The lever's id.
+    pub lever: String,
+    /// What building its server takes after those before it; the servers that it comes to with other levers that build
+    /// counted in.
+    pub forecast: Forecast,
+    /// Its recipe, one line.
+    pub recipe: String,
+}
 
 /// Seconds for building servers, and what is left of them.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,6 +50,15 @@ impl BuildAllowance {
     /// Building took this long.
     pub(crate) fn spend(&mut self, seconds: f64) {
         self.used += seconds;
+    }
+}
+
+/// Why a build is left out.
+pub(crate) fn over_budget(forecast: Forecast, budget: f64, left: f64) -> Reason {
+    Reason::BuildBudget {
+        takes: forecast.seconds(),
+        budget,
+        left,
     }
 }
 

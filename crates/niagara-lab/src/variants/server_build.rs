@@ -4,8 +4,18 @@ use anyhow::Result;
 use niagara_build::{BuildStopped, Builder, Built, LoadTrainer, Recipe, Wanted, check_names};
 use niagara_check::exercise;
 use niagara_server::{Cache, Cancel, Cancelled, Catalog, Install, RunningServer};
+use serde::Serialize;
 
 use crate::variants::patches::patch;
+
+/// A server that is to be built.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ServerRecipe {
+    /// The server that it stands beside.
+    pub server: String,
+    /// How it is made.
+    pub recipe: Recipe,
+}
 
 /// How a build is to be made.
 #[derive(Debug, Clone, Copy, Default)]

@@ -41,7 +41,7 @@ const OF_THE_SERVER: [&str; 18] = [
 ];
 
 /// Aggregate functions that do not depend on the order in which they see rows.
-const AGGREGATES: [&str; 14] = [
+pub const AGGREGATES: [&str; 15] = [
     "count",
     "sum",
     "min",
@@ -54,6 +54,7 @@ const AGGREGATES: [&str; 14] = [
     "stddev",
     "stddev_pop",
     "stddev_samp",
+    "var_pop",
     "var_samp",
     "variance",
 ];

@@ -12,4 +12,5 @@ mod determined;
 mod pass;
 
 pub use compare::{AnswersCompared, DifferingIn, compare_answers};
+pub use determined::AGGREGATES;
 pub use pass::{AnswerError, Answers, collect_answers};

@@ -4,10 +4,9 @@ use super::program::Program;
 use crate::engine::options::IgnoredErrors;
 use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
-use crate::workload::script::{ScriptInfo, ScriptSource, ScriptWorkload};
+use crate::workload::script::{ScriptInfo, ScriptSource};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::OnceLock;
 
@@ -121,13 +120,4 @@ pub(crate) fn runtime() -> Result<&'static dyn ScriptRuntime, LoadError> {
             "scripts cannot be run here: this program was built without them".into(),
         )),
     }
-}
-
-/// The script at `path` as a workload.
-///
-/// # Errors
-/// It cannot be read, or has a mistake; scripts cannot be run.
-pub fn read_script(path: &Path) -> Result<ScriptWorkload, LoadError> {
-    let (source, info) = runtime()?.read(&path.display().to_string())?;
-    Ok(ScriptWorkload::new(source, info))
 }

@@ -15,7 +15,7 @@ use super::tpcc::Tpcc;
 use crate::protocol::answer::Answer;
 use crate::workload::draw::Rng;
 use niagara_toml::did_you_mean;
-use serde_json::{Map, Value};
+use serde_json::Value;
 use std::str::FromStr;
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -89,7 +89,7 @@ macro_rules! registry {
                 }
             }
 
-            /// The workload called `name` with the options of a document that has no others.
+            /// The workload called `name` with the options of a document.
             pub(super) fn from_document(name: &str, options: Value) -> serde_json::Result<Workload> {
                 $(if <$family>::names().contains(&name) {
                     return serde_json::from_value::<$family>(options).map(Workload::from);
@@ -278,22 +278,6 @@ impl WorkloadOption {
         WORKLOAD_OPTIONS.iter().find(|option| option.name == name)
     }
 }
-
-/// The keys that documents of all workloads have, of which a document of another may have any: in documents of before
-/// every workload had those of all.
-pub(super) static KEYS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
-    let of = |kind: WorkloadKind| Workload::from(kind).to_document().ok();
-    WorkloadKind::all()
-        .filter_map(of)
-        .filter_map(|document| match document {
-            Value::Object(keys) => Some(keys),
-            _ => None,
-        })
-        .flatten()
-        .chain([(CAPTURE.to_owned(), Value::Null)])
-        .chain(script::KEYS.map(|key| (key.to_owned(), Value::Null)))
-        .collect()
-});
 
 #[cfg(test)]
 mod tests {

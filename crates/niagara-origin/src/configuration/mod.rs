@@ -3,6 +3,7 @@
 mod differing;
 mod dropped_settings;
 mod effective;
+mod kept_value;
 mod known_options;
 mod option_file;
 mod other_groups;

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::kept_value::hidden;
 use super::option_file::PERSISTED;
-use super::secret::hidden;
 
 /// The settings that a data directory keeps.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,9 +7,9 @@ use anyhow::{Result, anyhow, bail};
 use niagara_load::{Admin, LoadError, Transport};
 
 use super::differing::all_variables;
+use super::kept_value::hidden;
 use super::option_file::Place;
 use super::running_malloc::malloc_of;
-use super::secret::hidden;
 use super::source::{COMMAND_LINE, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST};
 
 /// MariaDB: origins are COMPILE-TIME, AUTO, CONFIG (until 10.4 the command line's too), COMMAND-LINE, ENVIRONMENT, SQL. Which file a

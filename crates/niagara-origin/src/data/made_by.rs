@@ -1,10 +1,7 @@
 //! Which server data were made by, and which servers take them.
 
-use anyhow::{Result, bail};
-use niagara_server::{Family, Install, Version};
+use niagara_server::{Family, Version};
 use serde::{Deserialize, Serialize};
-
-use super::nearest;
 
 /// The server that wrote the data last, as far as they tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,22 +28,6 @@ const UPGRADES_ITSELF: Version = Version {
 };
 
 impl MadeBy {
-    /// Whether `install` takes files that this server wrote.
-    ///
-    /// # Errors
-    /// Why not, and what would.
-    pub(crate) fn check(&self, install: &Install) -> Result<()> {
-        let Some(reason) = self.why_not(install.family, install.version) else {
-            return Ok(());
-        };
-        let here = format!("{} {}", install.family, install.version);
-        bail!(
-            "the data are {self}'s: {}\n{}; a dump (mariadb-dump, mysqldump, mydumper) is taken by more servers",
-            reason.words(&here),
-            nearest::take(*self, &nearest::for_files(*self))
-        );
-    }
-
     /// Why a server of this branch and version does not take files that this one wrote; none where it does.
     pub(super) fn why_not(&self, family: Family, server: Version) -> Option<Misfit> {
         let data = self.version;
@@ -97,7 +78,7 @@ pub(super) enum Misfit {
 
 impl Misfit {
     /// In words, of the server `here`.
-    fn words(self, here: &str) -> String {
+    pub(super) fn words(self, here: &str) -> String {
         match self {
             Self::OtherBranch => format!("{here} does not read its files"),
             Self::Older => format!("{here} is older, and no server goes back"),
@@ -114,6 +95,10 @@ impl Misfit {
 mod tests {
     use std::collections::BTreeMap;
 
+    use anyhow::Result;
+    use niagara_server::Install;
+
+    use super::super::nearest::check;
     use super::*;
 
     fn fits(family: Family, data: &str, of: Family, server: &str) -> Result<()> {
@@ -134,7 +119,7 @@ mod tests {
             family,
             version: data.parse()?,
         };
-        made_by.check(&install)
+        check(made_by, &install)
     }
 
     #[test]

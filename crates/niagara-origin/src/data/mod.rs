@@ -4,6 +4,7 @@ mod asleep;
 mod backup;
 mod change;
 mod code;
+mod database;
 mod digest;
 mod directory;
 mod dump_files;
@@ -31,6 +32,7 @@ mod tablespace;
 mod unreadable;
 
 pub use change::{ChangeMistake, ChangeStatement, Refusal, change_statements, tables_named};
+pub use database::{database_of, databases_in_words};
 pub use dump_head::DumpTool;
 #[cfg(fuzzing)]
 pub use fuzzing::read_dump_text;

@@ -1,5 +1,6 @@
-//! Servers of the catalogue that take data, nearest first: what a refusal offers instead.
+//! Whether a server takes data; where it does not, the servers of the catalogue that do, nearest first.
 
+use anyhow::{Result, bail};
 use niagara_server::{Catalog, Family, Install, Version};
 
 use super::made_by::MadeBy;
@@ -12,6 +13,22 @@ const TAKES_0900: Version = Version {
 };
 /// ER_UNKNOWN_COLLATION.
 const UNKNOWN_COLLATION: u16 = 1273;
+
+/// Whether `install` takes files that `made_by` wrote.
+///
+/// # Errors
+/// Why not, and what would.
+pub(crate) fn check(made_by: MadeBy, install: &Install) -> Result<()> {
+    let Some(reason) = made_by.why_not(install.family, install.version) else {
+        return Ok(());
+    };
+    let here = format!("{} {}", install.family, install.version);
+    bail!(
+        "the data are {made_by}'s: {}\n{}; a dump (mariadb-dump, mysqldump, mydumper) is taken by more servers",
+        reason.words(&here),
+        take(made_by, &for_files(made_by))
+    );
+}
 
 /// How the remedy of a refusal names the servers that `takes` takes, beside the binary of one as the data are of.
 pub(crate) fn take(made_by: MadeBy, names: &[String]) -> String {

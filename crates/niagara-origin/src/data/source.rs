@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::dump_head::{DumpHead, DumpTool};
 use super::made_by::MadeBy;
 use super::mydumper::{DumperFolder, is_mydumper};
-use super::{backup, digest, directory, dump_files};
+use super::{backup, digest, directory, dump_files, nearest};
 use crate::configuration::Persisted;
 
 /// What the data are.
@@ -181,7 +181,7 @@ impl DataSource {
     /// Why not, and what would.
     pub(super) fn check_fits(&self, install: &Install) -> Result<()> {
         match self.made_by {
-            Some(made_by) if self.is_physical() => made_by.check(install),
+            Some(made_by) if self.is_physical() => nearest::check(made_by, install),
             _ => Ok(()),
         }
     }

@@ -3,25 +3,18 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use niagara_load::AGGREGATES;
 use sqlparser::ast::{
     Expr, OrderByKind, Query, Select, SelectItem, SelectItemQualifiedWildcardKind, Visit, Visitor,
 };
 
 use super::resolve::{Scope, parts, parts_of};
 
-/// Functions that make one value of many rows.
-const AGGREGATES: [&str; 12] = [
-    "count",
-    "sum",
-    "min",
-    "max",
-    "avg",
+/// Functions that make one value of many rows beside those whose value does not depend on the order of the rows.
+const BY_ORDER: [&str; 4] = [
     "group_concat",
-    "std",
-    "stddev",
-    "variance",
-    "bit_or",
     "json_arrayagg",
+    "json_objectagg",
     "any_value",
 ];
 
@@ -62,7 +55,8 @@ impl Visitor for Collector<'_, '_> {
             && function.over.is_none()
         {
             let name = super::resolve::last_part(&function.name).to_lowercase();
-            self.needed.aggregates |= AGGREGATES.contains(&name.as_str());
+            let mut known = AGGREGATES.iter().chain(&BY_ORDER);
+            self.needed.aggregates |= known.any(|known| *known == name);
         }
         if matches!(expr, Expr::Identifier(_) | Expr::CompoundIdentifier(_))
             && let Some(parts) = parts_of(expr)

@@ -3,7 +3,9 @@
 use niagara_queries::words::{
     application_remedy, bytes, counted, headline, number as figure, percent, span,
 };
-use niagara_queries::{Advice, DigestAdvice, Effect, Fate, Judged, Plan, Trial, Work, schema};
+use niagara_queries::{
+    Advice, DigestAdvice, Effect, Fate, Judged, MENDED, Plan, Trial, Work, schema,
+};
 use niagara_stats::Estimate;
 
 use crate::chart;
@@ -16,8 +18,6 @@ const STATEMENTS: usize = 20;
 const DRAWN: usize = 10;
 /// Characters of a statement in a table.
 const TEXT: usize = 100;
-/// A statement that takes this share of its work is mended.
-const MENDED: f64 = 0.5;
 /// What stands in a cell where nothing was counted.
 const NOTHING: &str = "–";
 

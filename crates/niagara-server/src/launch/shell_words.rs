@@ -51,7 +51,7 @@ pub(super) fn prefix_words(runtime: &Runtime) -> Vec<String> {
 }
 
 /// A word as a shell reads it.
-pub(super) fn quoted(word: &str) -> String {
+pub fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_=/.,:+%@".contains(c);
     if !word.is_empty() && word.chars().all(plain) {
         word.to_owned()

@@ -18,10 +18,10 @@ use niagara_store::{Finding, TailGuard};
 use crate::cmd::session::OpenSession;
 use crate::counting::QueryCount;
 use crate::interrupt::on_ctrl_c;
-use crate::load_args::{LoadArgs, WorkloadArg};
+use crate::load_args::{LoadArgs, WorkloadArg, is_pack};
 use crate::ordinary_user::what_root_would_add;
 use crate::origin::origin;
-use crate::pack::{self, is_pack};
+use crate::pack;
 use crate::progress::Terminal;
 use crate::shared_args::{
     ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,

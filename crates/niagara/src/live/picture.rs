@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
-use niagara_report::{ink, number};
+use niagara_report::{WORTH_TELLING, ink, number};
 use niagara_stats::Estimate;
 use niagara_store::{Goal, Screened};
 
@@ -11,8 +11,6 @@ use super::glyphs::Glyphs;
 use super::state::{State, Step};
 use crate::clock::clock;
 
-/// Share of the CPUs taken by others from which on it is told: it widens intervals.
-const WORTH_TELLING: f64 = 0.03;
 /// Most estimates that show how the interval narrows.
 const MAX_STEPS: usize = 5;
 /// Most levers that are shown while they separate.
@@ -51,10 +49,10 @@ impl Frame {
             Paint::Loss => format!("38;5;{}", ink::BAD),
             Paint::Plain => String::new(),
         };
-        if !self.colour || code.is_empty() || text.is_empty() {
-            return text.to_owned();
+        match self.colour {
+            true => ink::painted(text, &code),
+            false => text.to_owned(),
         }
-        format!("\x1b[{code}m{text}\x1b[0m")
     }
 
     fn fit(&self, text: &str) -> String {

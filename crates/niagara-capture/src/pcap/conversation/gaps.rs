@@ -16,6 +16,7 @@
 //!   may be something that has none;
 //! * when the server says something where an answer should begin, and had not received the command.
 
+use super::hole::Hole;
 use super::seek::Seeking;
 use super::waiting::Sent;
 use super::{Conversation, LATE_EOF, State};
@@ -30,15 +31,6 @@ const PATIENCE_US: i64 = 500_000;
 
 /// The end of a statement, which has no answer, with its head, in bytes.
 const CLOSE: u32 = 9;
-
-/// Something of a client's that was not recorded.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Hole {
-    /// The number behind it.
-    pub end: u32,
-    /// Its length in bytes; none: all that was before the recording.
-    pub length: Option<u32>,
-}
 
 /// What is known of what is missing.
 #[derive(Debug, Default)]

@@ -8,12 +8,14 @@ mod bulk;
 mod command;
 mod ends;
 mod gaps;
+mod hole;
 mod login;
 mod prepared;
 mod seek;
 mod waiting;
 
-use gaps::{Gaps, Hole};
+use gaps::Gaps;
+use hole::Hole;
 use login::{COMPRESS, ZSTD};
 use prepared::Statements;
 use seek::{Closed, Seeking};

@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::gaps::Hole;
+use super::hole::Hole;
 
 /// Bytes of commands that may wait: the longest one, and some more.
 const MAX_WAITING: usize = 96 << 20;

@@ -396,10 +396,9 @@ fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
     let begun = begun(&["O3"], Earlier::default());
     let record = begun.record(&first, here("6.1"), BTreeMap::new());
     keep(
-        checkpoint::part_begun()
-            .event("{\"duels\":0,\"used\":{\"elapsed_seconds\":0.0,\"load_seconds\":0.0}}"),
+        part_begun().event("{\"duels\":0,\"used\":{\"elapsed_seconds\":0.0,\"load_seconds\":0.0}}"),
     );
-    keep(checkpoint::part().event(&serde_json::to_string(&record).expect("JSON")));
+    keep(part_record().event(&serde_json::to_string(&record).expect("JSON")));
     keep(checkpoint::told().event("[{\"code\":\"stopped\"}]"));
     keep(checkpoint::confirmation().event("0.025"));
     let next = |part: &[&str]| {

@@ -18,7 +18,7 @@ use super::*;
 use crate::duels::spec::{DuelSettings, Load};
 use crate::lever::{Change, Context, load};
 use crate::studies::answer::conduct;
-use crate::studies::study::RESULTS_FILE;
+use crate::studies::results_folder::RESULTS_FILE;
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";

@@ -32,14 +32,6 @@ pub struct ScriptWorkload {
 /// Its kind in documents.
 pub(in crate::workload) const KIND: &str = "script";
 
-/// The keys of its documents.
-pub(in crate::workload) const KEYS: [&str; 4] = [
-    "script",
-    "script_info",
-    "script_options",
-    "script_only_reads",
-];
-
 /// The option by which users say whether a script only reads. It is Niagara's own: the script does not see it.
 const ONLY_READS: &str = "niagara_only_reads";
 

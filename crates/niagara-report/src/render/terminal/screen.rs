@@ -75,10 +75,10 @@ impl Screen {
             Paint::Gain => format!("38;5;{}", ink::GOOD),
             Paint::Loss => format!("38;5;{}", ink::BAD),
         };
-        if !self.colour || code.is_empty() || text.trim().is_empty() {
-            return text.to_owned();
+        match self.colour {
+            true => ink::painted(text, &code),
+            false => text.to_owned(),
         }
-        format!("\x1b[{code}m{text}\x1b[0m")
     }
 }
 

@@ -10,6 +10,7 @@ use niagara_load::counted;
 use niagara_report::number::{duration, percent};
 
 use super::args::{InfoArgs, SortArg};
+use super::figures::{known, one_line, per_row};
 use super::statement;
 use super::summary::{say_dropped, span};
 
@@ -186,37 +187,11 @@ fn say_digests(info: &Info, top: usize, sort: SortArg) {
     }
 }
 
-/// A count that the source may not say.
-pub fn known(count: Option<u64>) -> String {
-    count.map_or("-".to_owned(), |count| count.to_string())
-}
-
 /// A share of executions that the source may not say.
 fn share(count: Option<u64>, all: u64) -> String {
     count.map_or("-".to_owned(), |count| {
         format!("{:.0}%", 100.0 * count as f64 / all.max(1) as f64)
     })
-}
-
-/// Rows read for each row sent or changed.
-pub fn per_row(digest: &DigestInfo) -> String {
-    match digest.examined_per_row {
-        None => "-".to_owned(),
-        Some(ratio) if ratio < 10.0 => format!("{ratio:.1}"),
-        Some(ratio) => format!("{ratio:.0}"),
-    }
-}
-
-/// A digest's text in one line, for a terminal.
-pub fn one_line(text: &str, longest: usize) -> String {
-    let mut line: String = text.chars().take(longest).collect();
-    if text.chars().count() > longest {
-        line.push('…');
-    }
-    // What a name holds is not the terminal's business.
-    line.chars()
-        .map(|c| if c.is_control() { ' ' } else { c })
-        .collect()
 }
 
 fn say_digest(digest: &DigestInfo) {

@@ -2,6 +2,7 @@
 
 mod args;
 mod connection;
+mod figures;
 mod guardian;
 mod import;
 mod info;

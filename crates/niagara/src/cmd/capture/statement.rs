@@ -10,7 +10,7 @@ use niagara_report::number::percent;
 use serde::Serialize;
 
 use super::args::InfoArgs;
-use super::info::{known, one_line, per_row};
+use super::figures::{known, one_line, per_row};
 
 use crate::json::{self, Document};
 
