@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use niagara_store::Goal;
 
-use crate::duels::spec::{DuelSettings, Load, Protocol};
+use crate::plans::spec::{DuelSettings, Load, Protocol};
 
 /// Couples of a duel that nobody gave a number for. Of short slices there can be many in a duel, and they are what averages
 /// the machine's wandering out (docs/methodology.md); of long ones, as many as make a duel of a minute.

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use niagara_load::{REPLAY_OPTIONS, WorkloadBuilder, WorkloadSpec, options_of, with_options};
 
-use crate::duels::spec::Load;
+use crate::plans::spec::Load;
 
 /// The load of the workload `base` with `options`: by sysbench's names, or numbers of its file.
 ///

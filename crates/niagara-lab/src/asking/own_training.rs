@@ -8,10 +8,10 @@ use niagara_build::TRAINING_PART;
 use niagara_load::{Workload, WorkloadSpec};
 
 use crate::asking::choose_levers::TuneQuestion;
-use crate::asking::origin::Origin;
-use crate::duels::spec::Load;
 use crate::lever::Lever;
+use crate::plans::spec::Load;
 use crate::variants::candidate::Candidate;
+use crate::variants::origin::Origin;
 
 /// The parts of a recipe that are trained.
 const TRAINED: [&str; 2] = ["pgo", "bolt"];

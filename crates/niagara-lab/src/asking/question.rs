@@ -11,11 +11,11 @@ use serde::{Deserialize, Serialize};
 use crate::asking::choose_levers::TuneQuestion;
 use crate::asking::duel_defaults::{DuelOptions, duel_settings};
 use crate::asking::level_sets::{MatrixQuestion, check_level};
-use crate::asking::origin::Origin;
 use crate::asking::rate_choice::RateChoice;
 use crate::asking::recipe::VariantRecipe;
 use crate::asking::wanted_level::WantedLevel;
-use crate::duels::spec::{DuelSettings, Load, Protocol};
+use crate::plans::spec::{DuelSettings, Load, Protocol};
+use crate::variants::origin::Origin;
 
 /// Left out of what a study is known by.
 fn is_throughput(goal: &Goal) -> bool {

@@ -18,10 +18,10 @@ use crate::duels::histogram;
 use crate::duels::replayed::{self, counts};
 use crate::duels::resource_counters::CounterReader;
 use crate::duels::seat::{Seat, Trouble, load_trouble, side_trouble, trouble_of};
-use crate::duels::spec::{DuelSettings, DuelSpec, Load};
 use crate::duels::taken_by_others::{judge_again, taken, thresholds};
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::{DuelSettings, DuelSpec, Load};
 use crate::variants::variant::Variant;
 
 /// Longest wait for the transactions in flight at the end of a slice.

@@ -9,8 +9,8 @@ use niagara_server::{
     Cache, Cancel, Config, Image, ImageContent, ImageStore, Install, LOAD_DATABASE,
 };
 
-use crate::asking::origin::Data;
-use crate::duels::spec::Load;
+use crate::plans::spec::Load;
+use crate::variants::origin::Data;
 use niagara_build::stopped;
 
 /// Tables that are shown of a longer list.

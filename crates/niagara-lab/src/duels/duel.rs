@@ -15,9 +15,9 @@ use crate::duels::score::{
     Figure, Scores, count_disturbed, couples_of, figures, run_values, throughput,
 };
 use crate::duels::seat::Trouble;
-use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::Observer;
+use crate::plans::observer::Observer;
+use crate::plans::spec::{DuelOutcome, DuelSpec, Protocol};
 
 /// Runs of each variant in the protocol of 2008.
 const TRIMMED_RUNS: u32 = 5;

@@ -9,9 +9,9 @@ use niagara_store::SliceRecord;
 use crate::duels::arena::unix_ms;
 use crate::duels::histogram;
 use crate::duels::seat::{Trouble, is_the_ways, way_failed};
-use crate::duels::spec::DuelSpec;
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::DuelSpec;
 use niagara_server::Cancelled;
 
 /// A job that was done.

@@ -5,7 +5,7 @@ use std::borrow::Borrow;
 use niagara_stats::{Couple, DuelScore, InterferenceSlope, Weighing, duel_score};
 use niagara_store::{DuelRecord, Ending, SliceRecord};
 
-use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
+use crate::plans::spec::{DuelOutcome, DuelSpec, Protocol};
 
 /// ln(B / A) of every figure that a duel is scored by, all reduced in the same way.
 #[derive(Debug, Default, PartialEq)]

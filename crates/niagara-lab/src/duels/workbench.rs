@@ -17,14 +17,14 @@ use niagara_server::{
     mallocs_of_this_release, with_engine,
 };
 
-use crate::asking::origin::{Data, Origin};
 use crate::client_host::ClientHost;
 use crate::duels::data_change::{ChangedData, changed_image, read_changed};
 use crate::duels::data_image::{check_tables, image_behind, load_database};
 use crate::duels::data_notes::DataNotes;
-use crate::duels::spec::Load;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::Load;
 use crate::variants::build_time::BuildAllowance;
+use crate::variants::origin::{Data, Origin};
 use crate::variants::server_build::{self, BuildOptions};
 use crate::variants::variant::Variant;
 use niagara_build::stopped;
@@ -825,7 +825,7 @@ mod tests {
     use niagara_load::{Sysbench, WorkloadSpec};
 
     use super::*;
-    use crate::studies::observer::Silent;
+    use crate::plans::observer::Silent;
 
     /// The distribution's server, which `scripts/setup test` installs.
     const SERVER: &str = "/usr/sbin/mariadbd";

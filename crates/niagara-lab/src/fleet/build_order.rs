@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use std::path::Path;
 
-use crate::studies::inventory::Inventory;
+use crate::duels::inventory::Inventory;
 use crate::variants::server_build::{BuildOptions, build};
 
 /// The description of a build that a node gets; it stands in a document of its own kind, so that no duel is taken for one.

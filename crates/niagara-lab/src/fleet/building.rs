@@ -10,12 +10,12 @@ use niagara_fleet::content::stage;
 use niagara_fleet::{DuelResult, Head, Order};
 use niagara_server::{Cache, Cancel, Cancelled};
 
+use crate::duels::inventory::Inventory;
 use crate::fleet::build_order::{BuildDocument, BuildOrder, BuildResult, part_of_cache};
 use crate::fleet::cluster::{FleetOptions, account_of, open_head};
 use crate::fleet::packing::pack_for_nodes;
-use crate::studies::inventory::Inventory;
-use crate::studies::observer::{Event, Observer};
-use crate::studies::study_key::study_key;
+use crate::plans::observer::{Event, Observer};
+use crate::plans::study_key::study_key;
 use crate::variants::server_build::{BuildOptions, ServerRecipe, look};
 
 /// Items that a worker holds: a build takes minutes, and one that waits behind another is better on the next node.
@@ -301,7 +301,7 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::studies::observer::Silent;
+    use crate::plans::observer::Silent;
 
     /// Keeps what it is told, and asks for a stop then.
     #[derive(Default)]

@@ -21,11 +21,11 @@ use niagara_server::Cancelled;
 use niagara_store::{Ending, NodeAccount};
 use serde::{Deserialize, Serialize};
 
-use crate::duels::duel_plan::unit_seconds;
 use crate::duels::score::score_in_place;
-use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::duel_plan::unit_seconds;
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::{DuelOutcome, DuelSpec, Protocol};
 use crate::variants::variant::Variant;
 
 pub use building::{BuiltOnNodes, build_on_nodes};

@@ -16,14 +16,14 @@ use niagara_store::Ending;
 use serde_json::Value;
 
 use crate::duels::duel::run_duel;
-use crate::duels::spec::{DuelSpec, Load, Protocol};
+use crate::duels::inventory::Inventory;
 use crate::duels::workbench::Workbench;
 use crate::fleet::build_order::{BuildDocument, BuildOrder};
 use crate::fleet::fitness::trial_of;
 use crate::fleet::order::{NodeResult, OrderDocument};
 use crate::fleet::replay::Replay;
-use crate::studies::inventory::Inventory;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::{DuelSpec, Load, Protocol};
 
 /// The lock by which workers that share a machine and a folder on its disk take turns.
 const TURN: &str = "fleet-duel";
@@ -303,7 +303,7 @@ mod tests {
     use niagara_store::Phase;
 
     use super::*;
-    use crate::duels::spec::DuelSettings;
+    use crate::plans::spec::DuelSettings;
     use crate::variants::variant::Variant;
 
     /// A duel of servers that nobody has.

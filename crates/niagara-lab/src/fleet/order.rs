@@ -7,7 +7,7 @@ use niagara_stats::MachineTrial;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::duels::spec::{DuelOutcome, DuelSpec, Protocol};
+use crate::plans::spec::{DuelOutcome, DuelSpec, Protocol};
 use crate::variants::variant::Variant;
 
 /// The description of a duel that a node gets.
@@ -73,7 +73,7 @@ pub(crate) fn duel_name(key: &str, spec: &DuelSpec, protocol: Protocol) -> Resul
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duels::spec::{DuelSettings, Load};
+    use crate::plans::spec::{DuelSettings, Load};
     use niagara_load::WorkloadSpec;
     use niagara_stats::InterferenceSlope;
     use niagara_store::Phase;

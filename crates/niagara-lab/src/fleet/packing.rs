@@ -8,7 +8,7 @@ use niagara_fleet::content::{Content, Packer, publish};
 use niagara_server::{Cancel, Cancelled};
 
 use crate::fleet::cluster::PATIENCE;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
 
 /// Packs `path` (below `cache`) for the nodes, once the shared `folder` has room for it.
 ///

@@ -12,8 +12,8 @@ use niagara_server::{Cache, Cancelled};
 use niagara_store::{DuelRecord, Ending, SliceRecord, Store};
 use serde_json::Value;
 
-use crate::duels::spec::DuelOutcome;
 use crate::fleet::order::{NodeResult, OrderDocument};
+use crate::plans::spec::DuelOutcome;
 use crate::variants::variant::Variant;
 
 /// The duels of a study, to be played back.

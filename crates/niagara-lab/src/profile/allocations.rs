@@ -11,7 +11,7 @@ use super::costs::{Switch, Watched, watch_beside};
 use super::stage::Stage;
 use super::{ProfileOptions, View};
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 
 /// Profiles the allocations: side 0 is the variant as it is, side 1 the same with the library.

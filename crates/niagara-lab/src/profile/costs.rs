@@ -8,7 +8,7 @@ use rand::{Rng, RngExt};
 
 use super::stage::{Stage, couples};
 use super::{ProfileOptions, View};
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
 
 /// Something that can be switched on for a slice of load.
 pub(super) trait Switch {

@@ -19,7 +19,7 @@ use super::costs::{Watched, watch_couples};
 use super::stage::Stage;
 use super::{ProfileOptions, View, seconds};
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 
 /// How often it is asked who waits for what: every question costs the server some hundred microseconds, and InnoDB of

@@ -27,9 +27,9 @@ use rand::seq::SliceRandom;
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
+use crate::duels::lever_context::on_top_of;
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
-use crate::variants::lever_context::on_top_of;
+use crate::plans::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 use crate::variants::with_max_connections::with_max_connections;
 
@@ -386,3 +386,4 @@ impl Switch for SyscallView {
 fn seconds(value: f64) -> Duration {
     Duration::try_from_secs_f64(value).unwrap_or_default()
 }
+pub(crate) mod debug_symbols;

@@ -9,9 +9,9 @@ use niagara_profile::symbols::DebugFolders;
 use niagara_store::{Finding, ProfileRecord};
 
 use super::{ProfileOptions, View, profile};
-use crate::duels::duel_plan::START_SECONDS;
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::duel_plan::START_SECONDS;
+use crate::plans::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 
@@ -122,8 +122,8 @@ fn options(short: &ShortProfile, seconds: f64, seed: u64) -> ProfileOptions {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::duels::spec::{DuelSettings, Load};
-    use crate::studies::observer::Silent;
+    use crate::plans::observer::Silent;
+    use crate::plans::spec::{DuelSettings, Load};
     use niagara_load::WorkloadSpec;
     use niagara_server::Cancel;
     use niagara_server::{Cache, Catalog};

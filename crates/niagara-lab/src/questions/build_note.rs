@@ -7,7 +7,7 @@ use niagara_build::BuildStore;
 use niagara_store::{BuildCheck, BuildNote, Finding, PartFigures, Reason, Releases, UndoneCheck};
 
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 use niagara_check::{CheckOptions, CheckRecord, Outcome, Standing, Subject, check, standing};
 use niagara_server::{Cancelled, DiskFull};

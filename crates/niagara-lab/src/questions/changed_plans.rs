@@ -9,8 +9,8 @@ use niagara_store::{ChangedPlan, PlanOutline, TableRead};
 
 use crate::duels::replayed::cut;
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::{Event, Observer};
 use crate::studies::checkpoint;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 

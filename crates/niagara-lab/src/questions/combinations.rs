@@ -9,13 +9,13 @@ use niagara_store::{Axis, MatrixWorkload, Reason};
 
 use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::recipes_of::recipe_of;
-use crate::asking::resolve::resolve_or_reason;
-use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::Observer;
+use crate::plans::spec::DuelSettings;
 use crate::questions::matrix::{Combination, MatrixOptions, MatrixPart};
 use crate::questions::parts::PartOpening;
-use crate::studies::observer::Observer;
 use crate::studies::set_up::{SetUp, without_threads};
+use crate::studies::variant_set_up::resolve_or_reason;
 use crate::variants::server_build::ServerRecipe;
 
 /// What a matrix is filled from.

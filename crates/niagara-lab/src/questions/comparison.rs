@@ -11,7 +11,7 @@ use niagara_store::{
 };
 
 use crate::duels::score::{mean_difference, throughput};
-use crate::duels::spec::Protocol;
+use crate::plans::spec::Protocol;
 use crate::questions::by_digest::replay_summary;
 use crate::questions::failure_words::shortened;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};

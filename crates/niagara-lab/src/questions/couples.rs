@@ -3,8 +3,8 @@
 use anyhow::Result;
 
 use crate::asking::question::StudyDescription;
-use crate::duels::duel_plan::couples_for;
-use crate::duels::spec::Protocol;
+use crate::plans::duel_plan::couples_for;
+use crate::plans::spec::Protocol;
 use crate::studies::checkpoint;
 use crate::studies::history::History;
 use crate::studies::study::Study;

@@ -13,8 +13,8 @@ use niagara_store::{CheckLimit, CheckOutcome, CheckPart, CheckedSize, FinalCheck
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Lever;
+use crate::plans::observer::{Event, Observer};
 use crate::studies::checkpoint;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 

@@ -5,13 +5,13 @@ use niagara_stats::{DuelScore, ErrorBudget, Rule, components};
 use niagara_store::{DuelRecord, Finding, Goal, Phase};
 
 use crate::asking::question::MAX_DUELS;
-use crate::duels::duel_plan::couple_seconds;
 use crate::duels::workbench::Workbench;
+use crate::plans::duel_plan::couple_seconds;
+use crate::plans::observer::{Event, Observer};
+use crate::questions::measuring::{Found, Measuring};
 use crate::questions::noise::{ALPHA, Noise};
 use crate::questions::sequential_test::{RunningTest, SequentialTest};
 use crate::studies::history::{History, score_again};
-use crate::studies::measuring::{Found, Measuring};
-use crate::studies::observer::{Event, Observer};
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;

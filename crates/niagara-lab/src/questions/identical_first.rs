@@ -5,8 +5,8 @@ use niagara_stats::{Estimate, derive_seed, standard_deviation, student};
 use niagara_store::{Goal, IdenticalDuels, Phase};
 
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::{Event, Observer};
 use crate::studies::checkpoint;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::series::DuelRequest;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;

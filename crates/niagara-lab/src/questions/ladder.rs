@@ -8,24 +8,24 @@ use niagara_store::{
 };
 
 use crate::asking::question::RungRecipe;
-use crate::asking::resolve::resolve_or_reason;
-use crate::duels::spec::{DuelSettings, Protocol};
+use crate::duels::inventory::Inventory;
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::{DuelSettings, Protocol};
 use crate::questions::build_note::{Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment, of_transport, rewrites};
 use crate::questions::failure_words::{warnings, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
+use crate::questions::measuring::{Found, Measuring};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
 use crate::questions::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
-use crate::studies::inventory::Inventory;
-use crate::studies::measuring::{Found, Measuring};
-use crate::studies::observer::{Event, Observer};
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
+use crate::studies::variant_set_up::resolve_or_reason;
 use crate::variants::variant::Variant;
 use crate::variants::with_max_connections::with_max_connections;
 use niagara_server::Cancelled;

@@ -23,8 +23,10 @@ use rand_chacha::ChaCha8Rng;
 
 use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::wanted_level::WantedLevel;
-use crate::duels::spec::Protocol;
+use crate::duels::inventory::Inventory;
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::Protocol;
 use crate::questions::build_note::not_recommended;
 use crate::questions::comparison::comparison;
 use crate::questions::confirmation::{
@@ -33,6 +35,7 @@ use crate::questions::confirmation::{
 use crate::questions::failure_words::{warnings, why_unmeasured};
 use crate::questions::final_check::{failed_checks, undone_checks};
 use crate::questions::ladder::pooled_sd;
+use crate::questions::measuring::{Found, Measuring};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};
 use crate::questions::parts::{Earlier, PartRecord, confirming, is_cut_short, next_part};
 use crate::questions::same_answers::other_answers;
@@ -40,9 +43,6 @@ use crate::questions::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
 use crate::studies::checkpoint;
-use crate::studies::inventory::Inventory;
-use crate::studies::measuring::{Found, Measuring};
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 use crate::variants::with_max_connections::with_max_connections;

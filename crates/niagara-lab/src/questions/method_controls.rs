@@ -5,18 +5,18 @@ use anyhow::Result;
 use niagara_stats::{ErrorBudget, Rule, Verdict, derive_seed};
 use niagara_store::{Control, Finding, Goal, MethodControl, Phase, Reason, Summary};
 
+use crate::duels::inventory::Inventory;
+use crate::duels::lever_context::everything_allowed;
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, Role};
+use crate::plans::observer::{Event, Observer};
 use crate::questions::comparison::comparison;
 use crate::questions::failure_words::why_unmeasured;
 use crate::questions::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
 use crate::studies::checkpoint;
-use crate::studies::inventory::Inventory;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
-use crate::variants::lever_context::everything_allowed;
 use crate::variants::variant::Variant;
 
 /// The controls, in the order in which they are measured, each with its name.

@@ -1,5 +1,6 @@
 //! How each kind of question is answered by duels, and what several of them share.
 
+pub(crate) mod answer;
 pub(crate) mod breakdown;
 pub(crate) mod build_note;
 pub(crate) mod by_digest;
@@ -18,8 +19,10 @@ pub(crate) mod identical;
 pub(crate) mod identical_first;
 pub(crate) mod ladder;
 pub(crate) mod matrix;
+pub(crate) mod measuring;
 pub(crate) mod method_controls;
 pub(crate) mod noise;
+pub(crate) mod opening;
 pub(crate) mod parts;
 pub(crate) mod prepare_builds;
 pub(crate) mod probe;

@@ -3,8 +3,8 @@
 use niagara_stats::{Components, DuelScore, ErrorBudget, detectable_in, optimal_couples};
 
 use crate::asking::question::MAX_DUELS;
-use crate::duels::duel_plan::couples_for;
-use crate::duels::spec::DuelSettings;
+use crate::plans::duel_plan::couples_for;
+use crate::plans::spec::DuelSettings;
 
 /// Error probability at which what can be seen is told.
 pub(crate) const ALPHA: f64 = 0.05;

@@ -11,7 +11,7 @@ use niagara_store::{NotTried, Reason};
 
 use crate::asking::choose_builds::{BuildField, BuildPlan, BuildTime};
 use crate::duels::workbench::Workbench;
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
 use crate::variants::built_sets::recipe_of;
 use crate::variants::candidate::{Candidate, with_all};
 use crate::variants::server_build::ServerRecipe;

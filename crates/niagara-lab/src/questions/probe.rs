@@ -7,7 +7,7 @@ use niagara_store::{NotTried, Reason, Setting};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Change, Role, in_effect};
-use crate::studies::observer::{Event, Observer};
+use crate::plans::observer::{Event, Observer};
 use crate::variants::candidate::{Candidate, with_all};
 use crate::variants::server_settings::Settings;
 use crate::variants::variant::Variant;
@@ -381,9 +381,9 @@ mod tests {
     use niagara_server::{Cache, Catalog};
 
     use super::*;
-    use crate::duels::spec::Load;
     use crate::lever::{Context, Lever, load};
-    use crate::studies::observer::Silent;
+    use crate::plans::observer::Silent;
+    use crate::plans::spec::Load;
     use niagara_server::Cancel;
 
     /// The distribution's server, which `scripts/setup test` installs.

@@ -6,10 +6,10 @@ use niagara_store::{Ending, Finding, Goal, Phase};
 use crate::asking::rate_choice::RateChoice;
 use crate::duels::duel::run_duel;
 use crate::duels::score::throughput;
-use crate::duels::spec::{DuelSettings, DuelSpec, Protocol};
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::{DuelSettings, DuelSpec, Protocol};
 use crate::studies::checkpoint;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 

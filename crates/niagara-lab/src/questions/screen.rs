@@ -14,12 +14,12 @@ use niagara_store::{
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
+use crate::plans::observer::{Event, Observer};
 use crate::questions::probe::failing_levers;
 use crate::questions::ruinous_lever::ruinous_lever;
 use crate::questions::suspects::Suspects;
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::history::score_again;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, LeverFactor, apart, factors, with_levels};

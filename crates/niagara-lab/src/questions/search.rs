@@ -10,9 +10,9 @@ use niagara_store::{DuelRecord, Ending, Goal, Phase, Screened, SearchedRange};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Role, Searching};
+use crate::plans::observer::{Event, Observer};
 use crate::questions::probe::settings;
 use crate::studies::checkpoint::{self, Checkpoint};
-use crate::studies::observer::{Event, Observer};
 use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, with_all};
@@ -393,8 +393,8 @@ mod tests {
     use niagara_server::{Cache, Cancel, Catalog, Family};
 
     use super::*;
-    use crate::duels::spec::{DuelSettings, Load};
     use crate::lever::{Context, load};
+    use crate::plans::spec::{DuelSettings, Load};
 
     /// These shipped levers as they apply to MariaDB 10.11 on 2 CPUs with a workload that writes.
     fn candidates(ids: &[&str]) -> Vec<Candidate> {

@@ -12,9 +12,9 @@ use niagara_stats::{
 use niagara_store::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
 
 use crate::duels::score::WithoutAllowance;
-use crate::duels::spec::Protocol;
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::Protocol;
 use crate::studies::checkpoint::{self, Checkpoint};
-use crate::studies::observer::{Event, Observer};
 use crate::studies::series::{DuelRequest, Series, SeriesEnd};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;

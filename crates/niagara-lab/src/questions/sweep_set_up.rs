@@ -5,12 +5,12 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::asking::recipe::VariantRecipe;
-use crate::duels::spec::DuelSettings;
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::Observer;
+use crate::plans::spec::DuelSettings;
 use crate::profile::ShortProfile;
+use crate::profile::debug_symbols::debug_symbols;
 use crate::questions::sweep::SweepOptions;
-use crate::studies::debug_symbols::debug_symbols;
-use crate::studies::observer::Observer;
 use crate::studies::set_up::{SetUp, without_threads};
 use crate::variants::variant::Variant;
 

@@ -7,11 +7,11 @@ use niagara_stats::{
 use niagara_store::Goal;
 
 use crate::asking::duel_defaults::DefaultCouples;
-use crate::duels::duel_plan::{couple_seconds, couples_within, duel_seconds, expected_sd};
-use crate::duels::spec::DuelSettings;
 use crate::lever::Role;
+use crate::plans::announced::TunePlan;
+use crate::plans::duel_plan::{couple_seconds, couples_within, duel_seconds, expected_sd};
+use crate::plans::spec::DuelSettings;
 use crate::questions::screen::{MIN_SCREENING, screening_until};
-use crate::studies::announced::TunePlan;
 use crate::variants::candidate::{Candidate, crowded_out, factors, most_levers};
 
 /// Duels of the total that are to fit behind the screening; those of its first look must.
@@ -230,8 +230,8 @@ mod tests {
     use niagara_server::machine::Fingerprint;
 
     use super::*;
-    use crate::duels::duel_plan::NoiseSource;
     use crate::lever::{Context, load};
+    use crate::plans::duel_plan::NoiseSource;
     use crate::questions::screen::MAX_SCREENING;
 
     /// All shipped levers that apply to MariaDB 10.11 with a workload that writes, on 2 CPUs.

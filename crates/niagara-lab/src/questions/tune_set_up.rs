@@ -12,10 +12,15 @@ use niagara_store::{NextStep, NotTried, Reason, TargetSize};
 use crate::asking::choose_builds::{BuildField, BuildTime};
 use crate::asking::choose_levers::{Application, BUILDS, TuneQuestion};
 use crate::asking::own_training::train_on_own;
-use crate::duels::spec::DuelSettings;
+use crate::duels::lever_context::lever_context;
 use crate::duels::workbench::{Workbench, looks_like_path};
 use crate::lever::{Change, Lever};
+use crate::plans::announced::TunePlan;
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::DuelSettings;
 use crate::profile::ShortProfile;
+use crate::profile::debug_symbols::debug_symbols;
+use crate::questions::opening::Opening;
 use crate::questions::prepare_builds::{
     by_reason, keep_prepared, nothing_can_be_built, prepare_builds, recipes_for, without_tools,
 };
@@ -23,15 +28,10 @@ use crate::questions::sequential_test::SPARE_TIME;
 use crate::questions::target_sizes::target_sizes;
 use crate::questions::tune_options::{TuneOptions, total_errors, two_rungs_errors};
 use crate::questions::tune_plan::TuneTime;
-use crate::studies::announced::TunePlan;
 use crate::studies::checkpoint;
-use crate::studies::debug_symbols::debug_symbols;
 use crate::studies::history::History;
-use crate::studies::observer::{Event, Observer};
-use crate::studies::opening::Opening;
 use crate::studies::set_up::SetUp;
 use crate::variants::candidate::Candidate;
-use crate::variants::lever_context::lever_context;
 use crate::variants::variant::Variant;
 use crate::variants::with_max_connections::with_max_connections;
 

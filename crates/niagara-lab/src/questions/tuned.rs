@@ -11,9 +11,9 @@ use niagara_store::{
     Screened, Searched, Setup, StudyHeader, Together, TuneSummary, Warning,
 };
 
-use crate::duels::spec::Protocol;
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
+use crate::plans::spec::Protocol;
 use crate::questions::build_note::{Noted, build_notes, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment, of_transport};
@@ -683,8 +683,8 @@ mod tests {
 
     use super::*;
     use crate::asking::choose_levers::Keep;
-    use crate::duels::spec::Load;
     use crate::lever::{Change, load};
+    use crate::plans::spec::Load;
 
     fn proven() -> Comparison {
         let judged = json!({

@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::duels::arena::unix_ms;
 use crate::lever::Searching;
-use crate::studies::announced::TunePlan;
+use crate::plans::announced::TunePlan;
 use crate::studies::host_identity::HostIdentity;
 
 /// Event kind under which the study keeps a decision that later steps depend on.

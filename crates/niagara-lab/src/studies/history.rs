@@ -11,10 +11,10 @@ use niagara_stats::{Components, DuelScore, components, optimal_couples};
 use niagara_store::{DuelRecord, SliceRecord};
 use serde::{Deserialize, Serialize};
 
-use crate::duels::duel_plan::{couple_seconds, duel_seconds};
 use crate::duels::score::score_alone;
-use crate::duels::spec::{DuelSettings, Load};
-use crate::studies::observer::{Event, Observer};
+use crate::plans::duel_plan::{couple_seconds, duel_seconds};
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::{DuelSettings, Load};
 use crate::studies::study::Study;
 
 /// File in the cache, a comparison a line.

@@ -5,10 +5,10 @@ use niagara_server::Cancelled;
 use niagara_store::{DuelRecord, Ending, Phase, Summary};
 
 use crate::duels::duel::run_duel;
-use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec};
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::{DuelOutcome, DuelSettings, DuelSpec};
 use crate::studies::checkpoint::Checkpoint;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 

@@ -5,8 +5,8 @@ use std::path::Path;
 use niagara_server::Cancel;
 
 use crate::asking::wanted_level::WantedLevel;
+use crate::duels::inventory::Inventory;
 use crate::fleet::FleetOptions;
-use crate::studies::inventory::Inventory;
 
 /// Where a question is asked, and what it may use.
 pub struct Session<'a> {

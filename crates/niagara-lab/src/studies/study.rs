@@ -17,21 +17,21 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::duels::arena::unix_ms;
-use crate::duels::duel_plan::{unit_seconds, warmed_up_unit_seconds};
 use crate::duels::score::learn_taken;
-use crate::duels::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
 use crate::fleet::{Fleet, FleetOptions, FoughtOn};
+use crate::plans::duel_plan::{unit_seconds, warmed_up_unit_seconds};
+use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
+use crate::plans::study_key::study_key;
 use crate::studies::checkpoint::{self, Checkpoint};
 use crate::studies::clock::Clock;
 use crate::studies::host_identity::HostIdentity;
 use crate::studies::nodes::Nodes;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::pace::seconds_beyond;
 use crate::studies::part_begun::PartBegun;
 use crate::studies::results_folder::{RESULTS_FILE, is_bare};
-use crate::studies::study_key::study_key;
 use crate::variants::variant::Variant;
 
 /// Event kind under which the steps of a job are kept, of A and of B.

@@ -12,12 +12,12 @@ use super::build_table::settings;
 use super::document::{NamedVariant, Parts, Runtime};
 use super::known::Known;
 use crate::asking::recipe::{VariantRecipe, spelled};
+use crate::duels::inventory::server_name;
 use crate::duels::workbench::looks_like_path;
 use crate::lever::{
     Change, ENGINES, Item, POLICIES, VariantError, known_engine, meant_engine, parse_variant,
     read_rewrites, scheduling_policy,
 };
-use crate::studies::inventory::server_name;
 use niagara_build::{check_build_setting, setting_in_folder};
 
 /// What a variant's table says.

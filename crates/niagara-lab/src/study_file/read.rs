@@ -16,7 +16,6 @@ use super::known::Known;
 use super::matrix::{keep_part, matrix};
 use super::quantities::{DurationText, FORMATS, Probability, ShareText};
 use crate::asking::load_by_name::{load_of, settings_of};
-use crate::asking::origin::{Data, Origin};
 use crate::asking::quantity;
 use crate::asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,
@@ -24,9 +23,10 @@ use crate::asking::question::{
 use crate::asking::rate_choice::RateChoice;
 use crate::asking::recipe::VariantRecipe;
 use crate::client_host::check_host;
-use crate::duels::spec::{Load, Protocol};
+use crate::plans::spec::{Load, Protocol};
 use crate::questions::method_controls::is_control;
 use crate::questions::sweep::{MAX_SWEPT, sweep_protocol};
+use crate::variants::origin::{Data, Origin};
 use niagara_stats::HALF_WEIGHT;
 use niagara_store::Goal;
 

@@ -11,8 +11,8 @@ use super::*;
 use crate::asking::question::{Question, StudySize};
 use crate::asking::recipe::VariantRecipe;
 use crate::asking::wanted_level::WantedLevel;
-use crate::duels::spec::{Load, Protocol};
 use crate::lever::{self, Item};
+use crate::plans::spec::{Load, Protocol};
 
 fn table_size(load: &Load) -> u64 {
     match &load.workload.workload {

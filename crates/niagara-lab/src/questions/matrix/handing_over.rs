@@ -7,12 +7,12 @@ use niagara_store::{
 
 use super::{Combination, MatrixRun};
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::Observer;
 use crate::questions::build_note::{Noted, build_notes, check_build};
 use crate::questions::confirmation::is_proven;
 use crate::questions::deployment::{Part, deployment, of_transport};
 use crate::questions::final_check::{check_final, touches_recovery};
 use crate::questions::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
-use crate::studies::observer::Observer;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 

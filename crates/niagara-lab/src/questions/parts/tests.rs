@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe};
 use crate::asking::recipe::VariantRecipe;
-use crate::duels::spec::Load;
+use crate::plans::spec::Load;
 use crate::studies::study::tests::{duel, variants};
 
 const THREADS: u32 = 4;

@@ -4,8 +4,8 @@ use anyhow::Result;
 use niagara_store::{DifferingDigest, Finding, SameAnswers};
 
 use super::TuneRun;
+use crate::plans::observer::Observer;
 use crate::questions::same_answers::AnswersBeside;
-use crate::studies::observer::Observer;
 use crate::studies::study::Study;
 use crate::variants::candidate::with_all;
 

@@ -4,10 +4,10 @@ use anyhow::Result;
 use niagara_store::{Finding, NotTried, Warning};
 
 use super::TuneRun;
+use crate::plans::observer::{Event, Observer};
 use crate::questions::build_note::soundness;
 use crate::questions::sound_build::settle;
 use crate::studies::checkpoint::{self, SettledLevers};
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::candidate::with_all;
 

@@ -11,6 +11,7 @@ use niagara_store::{
 
 use super::{BEFORE_FINAL, TuneRun, stop_if_interrupted};
 use crate::asking::question::MAX_DUELS;
+use crate::plans::observer::{Event, Observer};
 use crate::questions::ladder::rung_errors;
 use crate::questions::sequential_test::{
     RunningTest, SPARE_TIME, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
@@ -18,7 +19,6 @@ use crate::questions::sequential_test::{
 use crate::questions::tune_plan::fewest_duels;
 use crate::questions::tuned::{Final, HelpfulGroup};
 use crate::studies::checkpoint;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 use crate::variants::candidate::with_all;
 

@@ -15,9 +15,9 @@ use niagara_store::{
 };
 
 use super::*;
-use crate::duels::spec::{DuelSettings, Load};
 use crate::lever::{Change, Context, load};
-use crate::studies::answer::conduct;
+use crate::plans::spec::{DuelSettings, Load};
+use crate::questions::answer::conduct;
 use crate::studies::results_folder::RESULTS_FILE;
 
 /// The distribution's server, which `scripts/setup test` installs.

@@ -4,9 +4,9 @@ use anyhow::Result;
 use niagara_store::{Finding, NotTried};
 
 use super::TuneRun;
+use crate::plans::observer::{Event, Observer};
 use crate::questions::probe::failing_levers;
 use crate::studies::checkpoint;
-use crate::studies::observer::{Event, Observer};
 use crate::studies::study::Study;
 
 impl TuneRun<'_> {

@@ -6,10 +6,10 @@ use niagara_store::{
 };
 use serde_json::json;
 
+use crate::plans::observer::Silent;
 use crate::questions::comparison::comparison;
 use crate::questions::failure_words::why_unmeasured;
 use crate::questions::sequential_test::{RunningTest, SequentialTest};
-use crate::studies::observer::Silent;
 use crate::studies::series::{Series, SeriesEnd};
 
 const LONGEST: f64 = 4.0;

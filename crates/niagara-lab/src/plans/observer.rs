@@ -6,8 +6,8 @@ use std::time::Duration;
 use niagara_stats::Judgement;
 use niagara_store::{DuelRecord, Goal, Screened, SliceRecord};
 
-use crate::duels::spec::Protocol;
-use crate::studies::announced::Announced;
+use crate::plans::announced::Announced;
+use crate::plans::spec::Protocol;
 use crate::variants::build_time::BuildAhead;
 
 /// Something happened.

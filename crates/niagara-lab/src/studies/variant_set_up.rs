@@ -9,11 +9,11 @@ use niagara_server::Cancelled;
 use niagara_store::Reason;
 
 use crate::asking::recipe::{VariantRecipe, spelled};
+use crate::duels::inventory::{Inventory, server_name};
+use crate::duels::lever_context::everything_allowed;
 use crate::duels::workbench::Workbench;
 use crate::lever::{Change, Item, Lever, called, parse_variant};
-use crate::studies::inventory::{Inventory, server_name};
-use crate::studies::observer::Observer;
-use crate::variants::lever_context::everything_allowed;
+use crate::plans::observer::Observer;
 use crate::variants::variant::Variant;
 
 impl VariantRecipe {

@@ -5,7 +5,7 @@ use niagara_stats::InterferenceSlope;
 use niagara_store::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use serde::{Deserialize, Serialize};
 
-use crate::Variant;
+use crate::variants::variant::Variant;
 
 /// The load that every side of a study gets.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,10 +2,10 @@
 
 use anyhow::Result;
 
+use crate::duels::inventory::Inventory;
 use crate::duels::workbench::Workbench;
+use crate::plans::observer::{Event, Observer};
 use crate::profile::ShortProfile;
-use crate::studies::inventory::Inventory;
-use crate::studies::observer::{Event, Observer};
 use crate::variants::variant::Variant;
 
 /// Folders with symbols for what is mapped into these servers, and what is missing: of a packaged one from its

@@ -3,7 +3,7 @@
 use niagara_stats::{COUPLES, Components};
 use serde::{Deserialize, Serialize};
 
-use crate::duels::spec::{DuelSettings, Protocol};
+use crate::plans::spec::{DuelSettings, Protocol};
 
 /// Standard deviation of one duel's score that plans assume before anything was measured here:
 /// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to

@@ -1,4 +1,4 @@
-//! What studies draw on: the servers and levers known here, where everything is kept, where the load comes from.
+//! What duels and studies draw on: the servers and levers known here, where everything is kept, where the load comes from.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -8,9 +8,9 @@ use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog};
 
 use crate::client_host::ClientHost;
-use crate::duels::spec::Load;
 use crate::duels::workbench::Workbench;
 use crate::lever::{self, Lever};
+use crate::plans::spec::Load;
 
 /// What every study and every command that starts servers begins with.
 pub struct Inventory {

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::duels::duel_plan::NoiseSource;
-use crate::duels::spec::Protocol;
+use crate::plans::duel_plan::NoiseSource;
+use crate::plans::spec::Protocol;
 
 /// What is about to happen.
 #[derive(Debug, Clone, Copy)]

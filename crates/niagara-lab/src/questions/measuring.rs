@@ -3,8 +3,8 @@
 use anyhow::Result;
 use niagara_store::{Finding, Summary};
 
+use crate::plans::observer::Observer;
 use crate::questions::noise::Noise;
-use crate::studies::observer::Observer;
 use crate::studies::study::Study;
 
 /// What came of a question.

@@ -12,15 +12,15 @@ use serde_json::Value;
 
 use crate::asking::question::{Question, StudyDescription};
 use crate::asking::recipe::VariantRecipe;
-use crate::duels::spec::DuelSettings;
 use crate::lever::Item;
+use crate::plans::spec::DuelSettings;
+use crate::plans::study_key::study_key;
 use crate::questions::parts::{PartOpening, PartsSoFar};
 use crate::studies::checkpoint::Checkpoint;
 use crate::studies::host_identity::HostIdentity;
 use crate::studies::results_folder::{AskedAgain, RESULTS_FILE, ResultsFolder, choose};
 use crate::studies::session::Session;
 use crate::studies::study::{Study, StudyOptions};
-use crate::studies::study_key::study_key;
 
 /// A study that has its folder, and can be opened once all is set up.
 pub(crate) struct Opening<'a> {
@@ -295,7 +295,7 @@ mod tests {
     use crate::asking::choose_levers::{Application, Keep, TuneQuestion};
     use crate::asking::level_sets::MatrixQuestion;
     use crate::asking::rate_choice::RateChoice;
-    use crate::duels::spec::Load;
+    use crate::plans::spec::Load;
     use niagara_load::WorkloadSpec;
     use niagara_store::Goal;
 
