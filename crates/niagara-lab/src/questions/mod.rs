@@ -43,6 +43,7 @@ pub(crate) mod tune;
 pub(crate) mod tune_options;
 pub(crate) mod tune_plan;
 pub(crate) mod tune_set_up;
+pub(crate) mod tune_summary;
 pub(crate) mod tuned;
 pub(crate) mod unevenness;
 pub(crate) mod upgrade;
