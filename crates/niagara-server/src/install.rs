@@ -12,9 +12,9 @@ use std::path::{Path, PathBuf};
 use anyhow::{Result, bail};
 use serde::{Deserialize, Serialize};
 
-use self::fit::{Fit, library_environment};
+use self::fit::Fit;
 use self::mallocs::{can_preload, compiled_in, host_mallocs, own_malloc};
-use self::version::ask_version;
+use self::version::{ask_version, library_environment};
 use crate::disk_use::folder_bytes;
 use crate::family::{Family, Version};
 use crate::file_name::file_name;

@@ -370,11 +370,6 @@ fn by_own_loader(server: &Path, wanted: &str, open: &dyn Fn() -> Result<Cache>) 
     })
 }
 
-/// The environment by which a server finds libraries that the host lacks.
-pub(crate) fn library_environment(libraries: Option<&Path>) -> Option<(&'static str, &Path)> {
-    libraries.map(|folder| ("LD_LIBRARY_PATH", folder))
-}
-
 #[cfg(test)]
 mod tests {
     use std::process::Command;

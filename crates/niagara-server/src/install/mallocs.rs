@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::elf;
-use super::fit::library_environment;
+use super::version::library_environment;
 use super::version::{NO_PROFILE, output_once_closed};
 
 /// What shows that a malloc is compiled into a binary: functions of its own that no other has.

@@ -7,7 +7,6 @@ use std::{io, thread};
 
 use anyhow::{Result, bail};
 
-use super::fit::library_environment;
 use crate::disk_use::is_noexec;
 use crate::family::{Family, Version};
 
@@ -35,6 +34,11 @@ pub(crate) struct Printed {
     pub family: Family,
     pub version: Version,
     pub text: String,
+}
+
+/// The environment by which a server finds libraries that the host lacks.
+pub(crate) fn library_environment(libraries: Option<&Path>) -> Option<(&'static str, &Path)> {
+    libraries.map(|folder| ("LD_LIBRARY_PATH", folder))
 }
 
 /// Runs `SERVER --version`.
