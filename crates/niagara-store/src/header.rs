@@ -2,7 +2,28 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{About, BuildNote, Deployment, FinalCheck, Goal, Warning};
+use crate::{BuildNote, Deployment, FinalCheck, Goal, Warning};
+
+/// Words that open a study: what was asked then, what has changed since, what is measured now.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct About {
+    /// For people.
+    pub title: String,
+    /// What was asked then, and what came out.
+    pub asked: String,
+    /// What has changed since.
+    pub changed: String,
+    /// What is measured now.
+    pub measured: String,
+    /// Where the published figures come from.
+    pub source: Option<String>,
+    /// The published table, as text.
+    pub published: Option<String>,
+    /// `small` or `original`.
+    pub size: String,
+    /// How this size differs from the other.
+    pub note: Option<String>,
+}
 
 /// What was asked, how far it came and what a reader must know: the same of every kind of study.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

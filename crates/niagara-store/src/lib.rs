@@ -4,6 +4,7 @@ mod all_time;
 mod best_combination;
 mod build_note;
 mod check;
+mod comparison;
 mod deployment;
 mod error;
 mod event;
@@ -19,6 +20,7 @@ mod record;
 mod release;
 mod replay;
 mod same_answers;
+mod screened;
 mod store;
 mod study_summary;
 mod summary;
@@ -33,6 +35,7 @@ pub use check::{
     BuildCheck, CheckFigure, CheckLimit, CheckOutcome, CheckPart, CheckedSize, Counted, FinalCheck,
     PartFault, PartFigures, UndoneCheck,
 };
+pub use comparison::{Comparison, FailedSide, OnNodes};
 pub use deployment::{
     DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, HeldBack,
     Overridden, StrongerSetting, TargetMachine, TargetSize, TargetValue,
@@ -40,7 +43,7 @@ pub use deployment::{
 pub use error::{Result, StoreError};
 pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
 pub use goal::Goal;
-pub use header::StudyHeader;
+pub use header::{About, StudyHeader};
 pub use load_name::load_name;
 pub use lock::StudyLock;
 pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
@@ -58,15 +61,15 @@ pub use replay::{
     ReplayRecord, ReplaySummary,
 };
 pub use same_answers::{Difference, DifferingDigest, SameAnswers, StatementError};
+pub use screened::{Screened, TailEffect, Together};
 pub use store::{SCHEMA, Store};
 pub use study_summary::{
-    About, Axis, Bound, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary,
-    Law, MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, RatioAt,
+    Axis, Bound, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
+    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, RatioAt,
     ResourceCounters, RoundRatio, RungOutcome, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 pub use summary::{
-    CompareSummary, Comparison, FailedSide, NotTried, OnNodes, Rung, Screened, Searched,
-    SearchedRange, SeriesOfRuns, Summary, TailEffect, Together, TuneSummary,
+    CompareSummary, NotTried, Rung, Searched, SearchedRange, SeriesOfRuns, Summary, TuneSummary,
 };
 pub use upgrade::{
     ChangedDefault, ChangedPlan, LostSetting, PlanOutline, TableRead, Upgrade, UpgradeObstacle,

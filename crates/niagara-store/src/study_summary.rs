@@ -10,27 +10,6 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Comparison, Control, Failure, PointFailure, Reason, StudyHeader};
 
-/// Words that open a study: what was asked then, what has changed since, what is measured now.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-pub struct About {
-    /// For people.
-    pub title: String,
-    /// What was asked then, and what came out.
-    pub asked: String,
-    /// What has changed since.
-    pub changed: String,
-    /// What is measured now.
-    pub measured: String,
-    /// Where the published figures come from.
-    pub source: Option<String>,
-    /// The published table, as text.
-    pub published: Option<String>,
-    /// `small` or `original`.
-    pub size: String,
-    /// How this size differs from the other.
-    pub note: Option<String>,
-}
-
 /// A ladder: steps in a given order, each kept when fresh duels prove it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LadderSummary {

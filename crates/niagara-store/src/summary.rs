@@ -1,151 +1,13 @@
 //! What a study came to: written by the lab beside the slices, read by the reports.
 
-use niagara_stats::{AllTime, Estimate, Heterogeneity, Judgement, Stability};
-use serde::{Deserialize, Deserializer, Serialize};
+use niagara_stats::Estimate;
+use serde::{Deserialize, Serialize};
 
 use crate::{
-    Alternative, Conclusion, DroppedLever, DuelsOf, Failure, Finding, Goal, LadderSummary,
-    MatrixSummary, NextStep, Reason, Recommendation, ReplaySummary, StudyHeader, SweepSummary,
-    TailGuard, Upgrade,
+    Alternative, Comparison, Conclusion, DroppedLever, DuelsOf, Failure, LadderSummary,
+    MatrixSummary, NextStep, Reason, Recommendation, Screened, StudyHeader, SweepSummary,
+    TailGuard, Together, Upgrade,
 };
-
-/// One comparison judged from its own fresh duels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Comparison {
-    /// Label of A.
-    pub a: String,
-    /// Label of B.
-    pub b: String,
-    /// What was judged.
-    pub goal: Goal,
-    /// Transactions per second that arrived on either side; `None` under closed load.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub rate: Option<f64>,
-    /// Verdict and interval on the goal where that is not throughput: as gains, above 1 where B is better.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub on_goal: Option<Judgement>,
-    /// Throughput: verdict and interval where it is the goal, else its interval beside the goal's.
-    pub throughput: Judgement,
-    /// Throughput of the couples as they were measured, neither weighted by nor adjusted for the CPU time that others
-    /// took.
-    pub unadjusted: Option<Estimate>,
-    /// Throughput of all transactions over all time under load, standstills included, beside the median over slices that is judged;
-    /// `None` where transactions arrive at a fixed rate, of single jobs, or of too few duels.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub all_time: Option<AllTime>,
-    /// Server CPU time per transaction, B over A (below 1 is better). A claim of its own.
-    pub cpu_per_transaction: Option<Estimate>,
-    /// Median latency, B over A. Under closed load only the mean of throughput times latency is fixed.
-    pub latency_p50: Option<Estimate>,
-    /// 95th percentile of latency, B over A, under closed load.
-    pub latency_p95: Option<Estimate>,
-    /// 99th percentile of latency, B over A, under closed load.
-    pub latency_p99: Option<Estimate>,
-    /// Mean share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during A's and
-    /// during B's slices.
-    pub taken: Option<[f64; 2]>,
-    /// The machines that its duels were run on, where nodes of a cluster ran them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub nodes: Option<OnNodes>,
-    /// The side that failed again and again, where that ended it: its duels are then those that both sides survived.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<FailedSide>,
-    /// The side (0 is A) from which others took more CPU time than chance explains: its own doing, so that nothing is allowed for it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub as_measured: Option<usize>,
-    /// What keeps the figures from being the servers' own, where something does: the load generator was the bottleneck.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub caution: Option<Finding>,
-    /// Median throughput of A and of B over its duels, transactions per second: for orientation only.
-    #[serde(deserialize_with = "numbers_or_null")]
-    pub tps: [f64; 2],
-    /// How far fresh starts of A and of B lie apart, in duels; `None` of few of them, or of other protocols.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub stability: Option<Stability>,
-    /// Couples dropped, by side: a slice of theirs was of no use.
-    pub dropped: [u32; 2],
-    /// Couples run.
-    pub couples: u32,
-    /// Of a capture: whether its replay is good enough to decide by, whose answers differ, and every digest.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub replay: Option<ReplaySummary>,
-}
-
-/// A side that could not be measured to the end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FailedSide {
-    /// 0 is A.
-    pub side: usize,
-    /// Which variant, and why.
-    pub failure: Failure,
-}
-
-/// The machines of a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct OnNodes {
-    /// Their names, of nodes that share a machine together; a machine's number is its place here.
-    pub names: Vec<String>,
-    /// Whether the effect differs between them; `None` of one machine, or of duels that do not vary.
-    pub heterogeneity: Option<Heterogeneity>,
-}
-
-impl Comparison {
-    /// Whether B may be recommended if it is better: not where it gives other answers than A, nor where what was replayed is
-    /// not what was captured.
-    pub fn may_be_recommended(&self) -> bool {
-        let replay = self.replay.as_ref();
-        replay.is_none_or(|replay| replay.verdict.is_good() && replay.answers.is_empty())
-    }
-
-    /// The judgement that decides: on the goal.
-    pub fn judged(&self) -> &Judgement {
-        self.on_goal.as_ref().unwrap_or(&self.throughput)
-    }
-}
-
-/// One lever's effect as screened by the fold-over duels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Screened {
-    /// Lever identifier, as in `levers/`.
-    pub lever: String,
-    /// Title for people.
-    pub title: String,
-    /// What it changes, one line: `innodb_flush_neighbors = 0`.
-    pub change: String,
-    /// Throughput with the lever over throughput without it; 95 % interval of the least-squares fit.
-    pub effect: Estimate,
-    /// Standard error of the log effect.
-    #[serde(deserialize_with = "number_or_null")]
-    pub std_err: f64,
-    /// Duels that speak of this lever.
-    pub duels: u32,
-    /// What the same duels say of the tail of latency.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tail: Option<TailEffect>,
-}
-
-/// A lever's effect on the tail of latency, with the lever over without it; 95 % intervals of the least-squares fit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-pub struct TailEffect {
-    /// 95th percentile.
-    pub p95: Estimate,
-    /// 99th percentile.
-    pub p99: Estimate,
-}
-
-/// Two levers that do something together which the product of their effects does not explain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Together {
-    /// Lever identifiers. Figures of each alone hold on the other's base.
-    pub levers: [String; 2],
-    /// Titles for people.
-    pub titles: [String; 2],
-    /// Throughput with both over what the product of their effects would give; 95 % interval of the least-squares fit.
-    pub effect: Estimate,
-    /// Standard error of the log effect.
-    #[serde(deserialize_with = "number_or_null")]
-    pub std_err: f64,
-}
 
 /// A search over the ranges of numeric levers: candidates raced in duels against the best so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -362,14 +224,4 @@ impl Summary {
             Self::Sweep(_) => None,
         }
     }
-}
-
-/// JSON has no word for a number that is none: it is written as `null`, and must be read again.
-fn number_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
-}
-
-fn numbers_or_null<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[f64; 2], D::Error> {
-    let [a, b] = <[Option<f64>; 2]>::deserialize(deserializer)?;
-    Ok([a.unwrap_or(f64::NAN), b.unwrap_or(f64::NAN)])
 }
