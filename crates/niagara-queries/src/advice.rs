@@ -161,7 +161,48 @@ impl Advice {
 
     /// The share of the counted work that the set takes away, 0 to 1.
     pub fn saved(&self) -> f64 {
-        crate::words::saved(&self.screened)
+        let Screened {
+            work_before,
+            work_after,
+            ..
+        } = self.screened;
+        match work_before > 0.0 {
+            true => 1.0 - work_after / work_before,
+            false => 0.0,
+        }
+    }
+
+    /// Adds what duels showed: indexes that are not shown to pay leave the set.
+    pub fn take_proof(&mut self, proof: Proof) {
+        for one in &mut self.screened.judged {
+            if one.fate != Fate::Chosen {
+                continue;
+            }
+            let table = one.candidate.table.to_string();
+            if let Some(fate) = proof.against(&table, &one.candidate.name) {
+                // The set takes more work without it: `saves` is what it would lose.
+                self.screened.work_after += one.saves - one.costs;
+                one.fate = fate;
+            }
+        }
+        self.cautions
+            .retain(|caution| !matches!(caution, Caution::NotProven));
+        let untried = proof.indexes.iter().filter(|one| one.trial.is_none());
+        let untried = untried.count();
+        if proof.set.pays() && untried > 0 {
+            self.cautions
+                .push(Caution::ProvenTogether { indexes: untried });
+        }
+        if proof.set.pays() && !proof.set.poor_replay.is_empty() {
+            let shortcomings = proof.set.poor_replay.clone();
+            self.cautions.push(Caution::PoorReplay { shortcomings });
+        }
+        self.proof = Some(proof);
+    }
+
+    /// Notes that no duels could be had.
+    pub fn without_proof(&mut self, error: String) {
+        self.cautions.push(Caution::ProofFailed { error });
     }
 }
 

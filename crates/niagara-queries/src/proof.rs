@@ -4,7 +4,6 @@ use niagara_capture::fidelity::Shortcoming;
 use niagara_stats::{Estimate, Verdict};
 use serde::Serialize;
 
-use crate::advice::{Advice, Caution};
 use crate::screen::Fate;
 
 /// What duels showed of one variant against another.
@@ -81,7 +80,7 @@ pub struct Proof {
 
 impl Proof {
     /// What this says of an index of the set; none where it pays, or was not judged alone.
-    fn against(&self, table: &str, index: &str) -> Option<Fate> {
+    pub(crate) fn against(&self, table: &str, index: &str) -> Option<Fate> {
         let not_shown = |trial: &Trial| Fate::NotShown {
             ratio: trial.throughput,
         };
@@ -103,41 +102,6 @@ impl Proof {
                 together.filter(|trial| !trial.pays()).map(not_shown)
             }
         }
-    }
-}
-
-impl Advice {
-    /// Adds what duels showed: indexes that are not shown to pay leave the set.
-    pub fn take_proof(&mut self, proof: Proof) {
-        for one in &mut self.screened.judged {
-            if one.fate != Fate::Chosen {
-                continue;
-            }
-            let table = one.candidate.table.to_string();
-            if let Some(fate) = proof.against(&table, &one.candidate.name) {
-                // The set takes more work without it: `saves` is what it would lose.
-                self.screened.work_after += one.saves - one.costs;
-                one.fate = fate;
-            }
-        }
-        self.cautions
-            .retain(|caution| !matches!(caution, Caution::NotProven));
-        let untried = proof.indexes.iter().filter(|one| one.trial.is_none());
-        let untried = untried.count();
-        if proof.set.pays() && untried > 0 {
-            self.cautions
-                .push(Caution::ProvenTogether { indexes: untried });
-        }
-        if proof.set.pays() && !proof.set.poor_replay.is_empty() {
-            let shortcomings = proof.set.poor_replay.clone();
-            self.cautions.push(Caution::PoorReplay { shortcomings });
-        }
-        self.proof = Some(proof);
-    }
-
-    /// Notes that no duels could be had.
-    pub fn without_proof(&mut self, error: String) {
-        self.cautions.push(Caution::ProofFailed { error });
     }
 }
 

@@ -10,7 +10,7 @@ use crate::catalog::{ValueKind, parts_in_words};
 use crate::cause::Cause;
 use crate::plan::Access;
 use crate::proof::Proof;
-use crate::screen::{Fate, Screened};
+use crate::screen::Fate;
 use crate::statement::NotUnderstood;
 
 /// A number for people: three digits, thousands apart.
@@ -483,7 +483,7 @@ impl fmt::Display for Finding {
 /// The first line: what was found, and what is handed over.
 pub fn headline(advice: &Advice) -> String {
     let chosen = advice.screened.chosen().count();
-    let saved = saved(&advice.screened);
+    let saved = advice.saved();
     match (chosen, advice.screened.drops.len(), advice.statistics.len()) {
         (0, 0, 0) => format!(
             "0 indexes: {} none that pays. {}",
@@ -550,14 +550,6 @@ fn remainder(drops: usize, fresh: usize) -> String {
         ));
     }
     parts.join(", ")
-}
-
-/// The share of the counted work that the set takes away.
-pub(crate) fn saved(screened: &Screened) -> f64 {
-    match screened.work_before > 0.0 {
-        true => 1.0 - screened.work_after / screened.work_before,
-        false => 0.0,
-    }
 }
 
 #[cfg(test)]
