@@ -1,10 +1,10 @@
 //! What a capture would set, cost and miss, said before anything is changed.
 
-use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 
+use super::codes::{Agreement, InWords, Miss, Note};
 use super::connection::Connection;
 use super::outlast::Outlasting;
 use super::product::Product;
@@ -31,93 +31,6 @@ pub struct Advice {
     pub sql_mode: String,
     /// The privileges of the account do not suffice.
     pub may_not_set: bool,
-}
-
-/// A code with its fields, and the same in words.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct InWords<T> {
-    /// The code and its fields.
-    #[serde(flatten)]
-    pub what: T,
-    /// For people.
-    pub text: String,
-}
-
-impl<T: Display> From<T> for InWords<T> {
-    fn from(what: T) -> Self {
-        Self {
-            text: what.to_string(),
-            what,
-        }
-    }
-}
-
-impl<T> Display for InWords<T> {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.text)
-    }
-}
-
-/// What a capture misses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "code", rename_all = "kebab-case")]
-pub enum Miss {
-    /// Sessions that are connected already.
-    ConnectedSessions,
-    /// Logins, and ends of sessions.
-    Logins,
-    /// Statements with a syntax error, and which were prepared.
-    SyntaxErrors,
-}
-
-/// What should be known of a server before a capture.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(tag = "code", rename_all = "kebab-case")]
-pub enum Note {
-    /// Sessions that are connected.
-    Sessions {
-        /// How many, this one among them.
-        connected: u64,
-    },
-    /// What a second of the log would be.
-    Rate {
-        /// Statements a second that the server has answered in the mean since its start.
-        statements: f64,
-    },
-    /// The space that is free where the log goes, as this machine sees it.
-    FreeSpace {
-        /// Bytes.
-        bytes: u64,
-        /// The folder.
-        folder: PathBuf,
-    },
-    /// The slow log is on already.
-    SlowLogOn {
-        /// Where it goes.
-        goes_to: String,
-    },
-    /// The general log is on.
-    GeneralLogOn,
-}
-
-/// What a capture does to the user's own logs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(tag = "code", rename_all = "kebab-case")]
-pub enum Agreement {
-    /// Connections that are opened during it go on filling the slow log after its end.
-    ConnectionsKeep {
-        /// The settings that they keep.
-        settings: String,
-        /// Where the slow log goes.
-        goes_to: String,
-    },
-    /// The general log goes to a file in place of a table meanwhile.
-    GeneralLogToFile {
-        /// `log_output` before.
-        log_output: String,
-        /// The file, which stays.
-        file: PathBuf,
-    },
 }
 
 /// What to set on a server so that `file` has every statement. Changes nothing.

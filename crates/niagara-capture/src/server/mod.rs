@@ -3,6 +3,7 @@
 mod advise;
 mod apply;
 mod clients;
+mod codes;
 mod connection;
 mod end;
 mod guard;
@@ -15,9 +16,10 @@ mod value;
 mod wanted;
 mod words;
 
-pub use advise::{Advice, Agreement, InWords, Miss, Note, advise, general_log_elsewhere};
+pub use advise::{Advice, advise, general_log_elsewhere};
 pub use apply::{Outcome, restore};
 pub use clients::clients;
+pub use codes::{Agreement, InWords, Miss, Note};
 pub use connection::{Connection, Row};
 pub use end::End;
 pub use guard::{Guard, Limits, Order, Watched, watch};

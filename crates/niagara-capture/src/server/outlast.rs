@@ -5,7 +5,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::advise::Agreement;
+use super::codes::Agreement;
 use super::product::{Family, Product};
 use super::wanted::Change;
 

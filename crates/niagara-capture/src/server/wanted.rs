@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::advise::Miss;
+use super::codes::Miss;
 use super::product::{Family, Product};
 use super::value::{assignment, same};
 

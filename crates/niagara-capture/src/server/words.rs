@@ -2,7 +2,7 @@
 
 use std::fmt::{Display, Formatter, Result};
 
-use super::advise::{Agreement, Miss, Note};
+use super::codes::{Agreement, Miss, Note};
 use super::wanted::Purpose;
 
 impl Display for Purpose {
