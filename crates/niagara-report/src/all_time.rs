@@ -3,8 +3,8 @@
 use niagara_stats::{AllTime, Verdict};
 use niagara_store::{AllTimeMeaning, Comparison, Finding, Goal, RungOutcome, Summary, Warning};
 
+use crate::load::load;
 use crate::number;
-use crate::wording::load;
 
 /// Title of the figure.
 pub(crate) const ALL_TIME: &str = "Throughput over all time";

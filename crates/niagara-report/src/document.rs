@@ -6,8 +6,8 @@ use console::measure_text_width;
 use maud::Markup;
 use niagara_stats::Estimate;
 
-use crate::ladder::Step;
 use crate::number;
+use crate::step::Step;
 
 /// How much of a document a format has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -14,6 +14,7 @@ mod in_words;
 pub mod ink;
 mod interval_bar;
 mod ladder;
+mod load;
 mod node_account;
 pub use niagara_store::number;
 mod profile;
@@ -22,6 +23,7 @@ mod replay;
 mod report;
 mod side_by_side;
 mod sides;
+mod step;
 mod svg;
 mod wording;
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
 use crate::handover::is_unchecked;
-use crate::ladder::is_added;
+use crate::load::load;
 use crate::number;
 
 /// What a tuning came to.
@@ -83,7 +83,7 @@ fn without_total(tune: &TuneSummary, load: &str) -> String {
         (0, false) => return format!("stopped before any lever was judged for {load}"),
         (n, _) => number::count(n, "lever"),
     };
-    let by_search = tune.rungs.iter().filter(|rung| is_added(tune, rung));
+    let by_search = tune.rungs.iter().filter(|rung| tune.is_added(rung));
     let helpful = match by_search.count() {
         0 => "looked helpful in the screening",
         _ => "looked helpful in the screening or in the search",
@@ -339,12 +339,6 @@ fn unseen(e: &Estimate) -> String {
     } else {
         "too few to put bounds on it".to_owned()
     }
-}
-
-/// The workload's name and the connections: `oltp_read_only, 32 threads`.
-pub fn load(workload: &str, threads: u32) -> String {
-    let threads = number::count(threads as usize, "thread");
-    format!("{}, {threads}", niagara_store::load_name(workload))
 }
 
 /// What a reader must know about the protocol, where it is not the default.

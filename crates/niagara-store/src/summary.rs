@@ -119,6 +119,14 @@ pub struct TuneSummary {
     pub positive_control: Option<Screened>,
 }
 
+impl TuneSummary {
+    /// Whether the search alone brought the lever of a rung into the final variant.
+    pub fn is_added(&self, rung: &Rung) -> bool {
+        let mut ranges = self.searched.iter().flat_map(|searched| &searched.ranges);
+        ranges.any(|range| range.added && range.lever == rung.screened.lever)
+    }
+}
+
 /// `niagara compare`, whole or as far as it came.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CompareSummary {

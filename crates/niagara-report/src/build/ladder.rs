@@ -6,9 +6,11 @@ use niagara_store::{LadderRung, LadderSummary, RungOutcome};
 use super::{Own, controls, way_heading};
 use crate::all_time::withdrawn;
 use crate::document::{Block, Depth, Figure, Section, Table};
-use crate::ladder::{HOW_TO_READ, Step};
+use crate::ladder::HOW_TO_READ;
+use crate::load::load;
+use crate::step::Step;
 use crate::wording::{
-    at_its_confidence, better, failed, fresh, judged_in_words, load, units, verdict_on_goal,
+    at_its_confidence, better, failed, fresh, judged_in_words, units, verdict_on_goal,
 };
 use crate::{chart, number};
 

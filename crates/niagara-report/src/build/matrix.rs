@@ -33,7 +33,7 @@ pub fn headline(matrix: &MatrixSummary) -> String {
     let judgement = comparison.judged();
     let found = number::estimate(&comparison.goal.figure(&judgement.estimate));
     let found = withdrawn(comparison).unwrap_or_else(|| at_its_confidence(comparison, &found));
-    let load = crate::wording::load(
+    let load = crate::load::load(
         &matrix.workloads[confirmed.workload].name,
         confirmed.threads,
     );

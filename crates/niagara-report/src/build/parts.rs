@@ -3,8 +3,9 @@
 use niagara_store::{Confirmed, MatrixSummary};
 
 use crate::document::Table;
+use crate::load::load;
 use crate::number;
-use crate::wording::{judged_in_words, load, verdict};
+use crate::wording::{judged_in_words, verdict};
 
 /// An error probability above this part of the matrix's is all of it, but for rounding.
 const ALMOST: f64 = 0.999;

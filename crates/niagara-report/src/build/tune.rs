@@ -4,7 +4,7 @@ use niagara_store::{Conclusion, Finding, NotTried, Reason, Screened, TuneSummary
 
 use super::{Own, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
-use crate::ladder::{self, is_added};
+use crate::ladder;
 use crate::{Sides, chart, number, wording};
 
 /// Levers of the final variant that are shown at once.
@@ -133,7 +133,7 @@ fn screened(tune: &TuneSummary) -> Section {
     for rung in &tune.rungs {
         row(
             &rung.screened,
-            match is_added(tune, rung) {
+            match tune.is_added(rung) {
                 true => "in the final variant, with the number of the search",
                 false => "in the final variant",
             },

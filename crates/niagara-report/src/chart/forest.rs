@@ -4,14 +4,13 @@ use maud::Markup;
 use niagara_store::{Rung, Screened, TuneSummary};
 
 use super::row_chart::{Mark, Row, interval, rows_in_both_sizes};
-use crate::ladder::is_added;
 use crate::number;
 
 /// All levers that screening measured, best first; `None` when there are none.
 pub(crate) fn forest(tune: &TuneSummary) -> Option<Markup> {
     // One that the search alone brought in was screened with a number that was not kept.
     let (added, kept): (Vec<&Rung>, Vec<&Rung>) =
-        tune.rungs.iter().partition(|rung| is_added(tune, rung));
+        tune.rungs.iter().partition(|rung| tune.is_added(rung));
     let kept = kept
         .into_iter()
         .map(|rung| (&rung.screened, Mark::Disc, "kept", "kept"));

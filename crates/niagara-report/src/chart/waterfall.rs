@@ -3,7 +3,8 @@
 use maud::Markup;
 
 use super::row_chart::{Mark, Row, row_chart};
-use crate::ladder::{self, Step};
+use crate::ladder;
+use crate::step::Step;
 use crate::svg::{Size, both};
 
 /// Any steps: a bar continues where the last sure one ended.

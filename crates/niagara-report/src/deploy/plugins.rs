@@ -2,10 +2,9 @@
 
 use niagara_store::DeployBuild;
 
-use super::{DeployInput, RECIPE, unit};
+use super::unit::{self, FOLDER};
+use super::{DeployInput, RECIPE};
 
-/// Where the built server looks for plugins.
-pub const FOLDER: &str = "/opt/niagara/usr/lib/mysql/plugin";
 /// What the packaged server had, in the folder that the files are installed from.
 pub const BEFORE: &str = "plugins-before";
 /// How the administrator logs in to a built MySQL: an option file of the client's, readable by root alone.

@@ -4,13 +4,16 @@ use std::collections::BTreeMap;
 
 use niagara_store::DeployBuild;
 
-use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, plugins, quoted};
+use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, quoted};
 
 /// Goes into the service's `.d` folder.
 pub const NAME: &str = "niagara.conf";
 /// Where the packaged server has its data, its socket and, MySQL, the files that statements read and write, asked of it before
 /// the built one takes its place: Debian's option files do not say it, for the package was built with the answer.
 const PATHS: &str = "/opt/niagara/paths";
+
+/// Where the built server looks for plugins.
+pub const FOLDER: &str = "/opt/niagara/usr/lib/mysql/plugin";
 
 /// `None` when the process is started as it always was.
 pub fn unit(input: &DeployInput) -> Option<String> {
@@ -188,7 +191,7 @@ fn command(built: &DeployBuild) -> String {
         "{PLACE}/{} --basedir={usr} --lc-messages-dir={share} --character-sets-dir={share}/charsets \
          --plugin-dir={}",
         words(&binary),
-        plugins::FOLDER
+        FOLDER
     )
 }
 

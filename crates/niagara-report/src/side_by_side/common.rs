@@ -127,7 +127,7 @@ pub fn parts(summary: &Summary) -> Vec<Figure> {
                 let title = format!(
                     "{}, {}",
                     cell.title,
-                    wording::load(&workload.name, cell.threads)
+                    crate::load::load(&workload.name, cell.threads)
                 );
                 Some(claimed(&title, cell.comparison()?, None))
             })

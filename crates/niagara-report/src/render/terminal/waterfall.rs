@@ -5,7 +5,8 @@ use console::{Alignment, measure_text_width, pad_str, truncate_str};
 use super::screen::{Paint, Screen, cell};
 use crate::document::{Tone, Way};
 use crate::interval_bar::{Bar, draw};
-use crate::ladder::{self, Step};
+use crate::ladder;
+use crate::step::Step;
 
 /// Narrower than this, a lever of the long form takes two lines; of the short form it does not tell its duels.
 const NARROW: usize = 84;
