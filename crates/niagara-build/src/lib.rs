@@ -43,7 +43,7 @@ mod toolchain;
 mod trainer;
 mod training;
 mod training_files;
-mod training_words;
+mod training_list;
 
 pub use able::{check_packages, check_tools};
 pub use additions::settings_with;

@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::named_training::named_training;
-use crate::training_words::{read, written};
+use crate::training_list::{read, written};
 
 /// The part of a capture that trains, where nobody says which: the rest is left to judge by.
 pub const TRAINING_PART: TracePart = TracePart::First(50);

@@ -24,7 +24,7 @@ mod variants;
 pub use asking::choose_levers::{Application, Keep, TuneQuestion};
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, MatrixQuestion};
-pub use asking::load_by_name::load_of;
+pub use asking::load_of::load_of;
 pub use asking::own_training::{holdout_load, trains_builds};
 pub use asking::quantity;
 pub use asking::question::{

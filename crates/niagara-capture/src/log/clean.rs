@@ -8,7 +8,7 @@ use jiff::tz::TimeZone;
 use super::general;
 use super::json::{JsonText, give};
 use super::line::{Seen, begins_banner};
-use super::slow;
+use super::slow_entry;
 
 /// As much of a log as tells what is around it, in bytes.
 const SAMPLE: usize = 1 << 16;
@@ -131,7 +131,7 @@ fn head_in(line: &[u8]) -> Option<usize> {
 
 /// Whether an entry or the line of a server that opens its log begins here.
 fn begins_entry(text: &[u8]) -> bool {
-    slow::begins(text, true) == Seen::Yes
+    slow_entry::begins(text, true) == Seen::Yes
         || begins_banner(text, true) == Seen::Yes
         || general::begins(text, true, &TimeZone::UTC) == Seen::Yes
 }

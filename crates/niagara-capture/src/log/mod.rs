@@ -15,7 +15,7 @@ mod meaning;
 mod piece;
 mod probe;
 mod reader;
-mod slow;
+mod slow_entry;
 mod text_end;
 mod time;
 mod window;

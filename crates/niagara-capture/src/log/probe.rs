@@ -9,7 +9,7 @@ use super::entry::Stamp;
 use super::header::{self, Headed};
 use super::line::{Seen, begins_banner, first_line, version};
 use super::meaning::{Meaning, Votes};
-use super::{clean, general, slow};
+use super::{clean, general, slow_entry};
 use crate::error::{CaptureError, Likeness};
 use crate::log::Input;
 
@@ -123,7 +123,8 @@ impl Findings {
             let version = version(line).unwrap_or_default();
             self.version = Some(String::from_utf8_lossy(version).into_owned());
             self.dialect = dialect_of(version).or(self.dialect);
-        } else if self.kind != Some(LogKind::General) && slow::begins(text, true) == Seen::Yes {
+        } else if self.kind != Some(LogKind::General) && slow_entry::begins(text, true) == Seen::Yes
+        {
             return self.slow(text).unwrap_or(length);
         } else if self.kind.is_none() && general::begins(text, true, zone) == Seen::Yes {
             self.kind = Some(LogKind::General);

@@ -12,7 +12,7 @@ use super::general::General;
 use super::line::{Seen, banner_length, begins_banner, first_line, version};
 use super::piece::Piece;
 use super::probe::{LogKind, Probe};
-use super::slow;
+use super::slow_entry;
 use super::window::Window;
 use super::{Meaning, general, header};
 use crate::dropped::{Cause, Dropped, Place};
@@ -260,14 +260,14 @@ impl<R: Read> LogReader<R> {
     fn piece(&mut self, eof: bool) -> Piece {
         let text = self.window.bytes();
         let begins = match self.kind {
-            LogKind::Slow => slow::begins(text, eof),
+            LogKind::Slow => slow_entry::begins(text, eof),
             LogKind::General | LogKind::Traffic => general::begins(text, eof, &self.general.zone),
         };
         match begins {
             Seen::Unknown => return Piece::Need,
             Seen::No => {
                 let next = match self.kind {
-                    LogKind::Slow => slow::resynchronise(text),
+                    LogKind::Slow => slow_entry::resynchronise(text),
                     LogKind::General | LogKind::Traffic => self.general.resynchronise(text),
                 };
                 // Up to the last line feed: what follows it may become a header when there is more of it.
@@ -286,7 +286,7 @@ impl<R: Read> LogReader<R> {
         let (modes, default) = (&self.modes, self.default_mode);
         let mode = |thread| mode_of(modes, default, thread);
         match self.kind {
-            LogKind::Slow => slow::read(text, eof, self.meaning, mode),
+            LogKind::Slow => slow_entry::read(text, eof, self.meaning, mode),
             LogKind::General | LogKind::Traffic => {
                 // The window is borrowed apart from what is remembered.
                 let text = self.window.bytes();

@@ -4,7 +4,7 @@ pub(crate) mod choose_builds;
 pub(crate) mod choose_levers;
 pub(crate) mod duel_defaults;
 pub(crate) mod level_sets;
-pub(crate) mod load_by_name;
+pub(crate) mod load_of;
 pub(crate) mod own_training;
 pub mod quantity;
 pub(crate) mod question;

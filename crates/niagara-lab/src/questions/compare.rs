@@ -23,7 +23,7 @@ use crate::questions::changed_plans::changed_plans;
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment, of_transport, rewrites};
-use crate::questions::failure_words::{shortened, why_unmeasured};
+use crate::questions::failure_summary::{shortened, why_unmeasured};
 use crate::questions::identical_first::identical_duels;
 use crate::questions::measuring::{Found, Measuring};
 use crate::questions::rate::find_rate;

@@ -13,7 +13,7 @@ use niagara_store::{
 use crate::duels::score::{mean_difference, throughput};
 use crate::plans::spec::Protocol;
 use crate::questions::by_digest::replay_summary;
-use crate::questions::failure_words::shortened;
+use crate::questions::failure_summary::shortened;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;

@@ -15,7 +15,7 @@ use crate::plans::spec::{DuelSettings, Protocol};
 use crate::questions::build_note::{Noted, build_notes, check_build, not_recommended};
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment, of_transport, rewrites};
-use crate::questions::failure_words::{warnings, why_unmeasured};
+use crate::questions::failure_summary::{warnings, why_unmeasured};
 use crate::questions::final_check::{check_final, failed_checks, touches_recovery, undone_checks};
 use crate::questions::measuring::{Found, Measuring};
 use crate::questions::method_controls::{ControlOptions, alarms, measure_controls};

@@ -32,7 +32,7 @@ use crate::questions::comparison::comparison;
 use crate::questions::confirmation::{
     confirmation_alpha, confirmation_errors, confirmation_subject, which_counts,
 };
-use crate::questions::failure_words::{warnings, why_unmeasured};
+use crate::questions::failure_summary::{warnings, why_unmeasured};
 use crate::questions::final_check::{failed_checks, undone_checks};
 use crate::questions::ladder::pooled_sd;
 use crate::questions::measuring::{Found, Measuring};

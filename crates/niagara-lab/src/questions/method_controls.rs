@@ -11,7 +11,7 @@ use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, Role};
 use crate::plans::observer::{Event, Observer};
 use crate::questions::comparison::comparison;
-use crate::questions::failure_words::why_unmeasured;
+use crate::questions::failure_summary::why_unmeasured;
 use crate::questions::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };

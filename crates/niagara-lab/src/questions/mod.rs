@@ -13,7 +13,7 @@ pub(crate) mod confirmation;
 pub(crate) mod couples;
 pub(crate) mod deploy_difference;
 pub(crate) mod deployment;
-pub(crate) mod failure_words;
+pub(crate) mod failure_summary;
 pub(crate) mod final_check;
 pub(crate) mod identical;
 pub(crate) mod identical_first;

@@ -26,7 +26,7 @@ use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::questions::breakdown::{breakdown, together};
 use crate::questions::build_note::{Noted, build_notes};
 use crate::questions::by_round::round_ratios;
-use crate::questions::failure_words::in_short;
+use crate::questions::failure_summary::in_short;
 use crate::questions::measuring::{Found, Measuring};
 use crate::questions::sweep_failures::{failed_now_and_then, given_up};
 use crate::questions::unevenness::unevenness;

@@ -3,7 +3,7 @@
 
 use niagara_store::{DuelRecord, Ending, PointFailure};
 
-use crate::questions::failure_words::in_short;
+use crate::questions::failure_summary::in_short;
 
 /// Why a point of which `starts` count was given up; `by_other`: it was the other side of its duels that failed.
 pub(crate) fn given_up(error: &str, starts: usize, by_other: bool) -> PointFailure {

@@ -14,7 +14,7 @@ use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment, of_transport};
-use crate::questions::failure_words::{shortened, warnings};
+use crate::questions::failure_summary::{shortened, warnings};
 use crate::questions::same_answers::take_answers;
 use crate::questions::screen::Screening;
 use crate::questions::search::Outcome as SearchOutcome;

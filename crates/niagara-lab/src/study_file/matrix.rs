@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use niagara_toml::{At, Mistakes};
 
-use super::changes::{of_parts, reference};
 use super::document::{Axis, Combine, Document, LevelNames};
 use super::known::Known;
+use super::variant_parts::{of_parts, reference};
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe, MatrixQuestion, check_level};
 use crate::asking::question::StudyDescription;
 use crate::asking::recipe::VariantRecipe;

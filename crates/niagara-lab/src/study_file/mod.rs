@@ -4,7 +4,6 @@
 //! against the levers, servers and workloads known, and gives a [`StudyDescription`](crate::StudyDescription) for each size.
 
 mod build_table;
-mod changes;
 mod document;
 mod known;
 mod matrix;
@@ -12,6 +11,7 @@ mod quantities;
 mod read;
 #[cfg(test)]
 mod tests;
+mod variant_parts;
 
 pub use document::schema;
 pub use known::Known;

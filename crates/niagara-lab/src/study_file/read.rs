@@ -10,12 +10,12 @@ use niagara_origin::data::DataSource;
 use niagara_store::About;
 use niagara_toml::{At, FileError, Mistakes, Text, did_you_mean};
 
-use super::changes::{engine, of_parts, of_variant, reference, server};
 use super::document::{Document, Meeting, Rung, SizeEntry, Workload};
 use super::known::Known;
 use super::matrix::{keep_part, matrix};
 use super::quantities::{DurationText, FORMATS, Probability, ShareText};
-use crate::asking::load_by_name::{load_of, settings_of};
+use super::variant_parts::{engine, of_parts, of_variant, reference, server};
+use crate::asking::load_of::{load_of, settings_of};
 use crate::asking::quantity;
 use crate::asking::question::{
     MAX_DUELS, Question, RungRecipe, StudyDescription, StudyKind, StudySize, StudyWorkload,

@@ -7,12 +7,12 @@ use std::process::Command;
 
 use anyhow::Result;
 
-use super::around::{Around, AroundServer};
 use super::child::Guard;
 use super::registry::Registration;
 use super::remote_access::RemoteAccess;
 use super::run_files::Files;
 use super::shell_words::{prefix_words, quoted};
+use super::start_obstacle::{Around, AroundServer};
 use crate::cache::Cache;
 use crate::install::Install;
 use crate::install::version::NO_PROFILE;

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, bail};
 use nix::unistd::Pid;
 
-use super::around::{Around, AroundServer};
+use super::start_obstacle::{Around, AroundServer};
 use crate::disk_use::is_noexec;
 
 /// What the library is called.

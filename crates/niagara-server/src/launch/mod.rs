@@ -2,7 +2,6 @@
 
 pub(crate) mod account;
 pub(crate) mod arguments;
-pub(crate) mod around;
 mod asked;
 pub(crate) mod child;
 mod command;
@@ -17,4 +16,5 @@ pub(crate) mod running;
 pub(crate) mod shell_words;
 pub(crate) mod spec;
 pub(crate) mod start;
+pub(crate) mod start_obstacle;
 mod verify;

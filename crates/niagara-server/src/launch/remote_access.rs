@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, TcpListener};
 
 use anyhow::Result;
 
-use super::around::{Around, AroundServer};
+use super::start_obstacle::{Around, AroundServer};
 
 /// One other host that may reach a server, and where it finds it. The server then listens on that address of this host in
 /// place of the loopback, and lets nobody in from elsewhere.

@@ -15,13 +15,13 @@ use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
 
 use super::account::Account;
-use super::around::{Around, AroundServer, how_it_ended};
 use super::child::Guard;
 use super::command::StartCommand;
 use super::error_log;
 use super::huge_text;
 use super::registry::Registration;
 use super::run_files::Files;
+use super::start_obstacle::{Around, AroundServer, how_it_ended};
 use super::verify;
 use crate::disk_use::folder_bytes;
 use crate::process::{disk_wait, run_delay, usage};

@@ -9,7 +9,6 @@ use niagara_load::{Admin, Transport};
 
 use super::account::Account;
 use super::arguments::arguments;
-use super::around::{Around, AroundServer, how_it_ended};
 use super::child::Guard;
 use super::command::StartCommand;
 use super::environment::{environment, join};
@@ -20,6 +19,7 @@ use super::remote_access::{RemoteAccess, free_port, listen_address};
 use super::run_files::{Files, SocketFolder};
 use super::running::RunningServer;
 use super::spec::LaunchSpec;
+use super::start_obstacle::{Around, AroundServer, how_it_ended};
 use crate::cache::{Cache, create_private, write_private};
 use crate::disk_use::folder_bytes;
 use crate::process::spawn::Placement;

@@ -7,7 +7,7 @@ use anyhow::{Context, Result};
 use clap::{Command, CommandFactory};
 
 use crate::args::{Cli, ManArgs};
-use crate::cmd::formats;
+use crate::cmd::formats_page;
 use crate::whole_file::write;
 
 /// The page that `--markdown` writes.
@@ -23,7 +23,7 @@ pub fn run(args: &ManArgs) -> Result<ExitCode> {
     std::fs::create_dir_all(&args.folder)
         .with_context(|| format!("cannot make the folder {}", args.folder.display()))?;
     if args.markdown {
-        for (name, text) in [(PAGE, markdown()), (FORMATS, formats::page()?)] {
+        for (name, text) in [(PAGE, markdown()), (FORMATS, formats_page::page()?)] {
             let page = args.folder.join(name);
             write(&page, &text)?;
             say!("{}", page.display());

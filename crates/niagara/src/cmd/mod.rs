@@ -13,7 +13,7 @@ pub mod completions;
 pub mod doctor;
 pub mod first;
 pub mod fleet;
-pub mod formats;
+pub mod formats_page;
 pub mod levers;
 pub mod load_agent;
 pub mod man;

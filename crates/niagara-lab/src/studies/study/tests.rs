@@ -8,7 +8,7 @@ use serde_json::json;
 
 use crate::plans::observer::Silent;
 use crate::questions::comparison::comparison;
-use crate::questions::failure_words::why_unmeasured;
+use crate::questions::failure_summary::why_unmeasured;
 use crate::questions::sequential_test::{RunningTest, SequentialTest};
 use crate::studies::series::{Series, SeriesEnd};
 
