@@ -80,7 +80,9 @@ impl Proof {
     pub(crate) fn command(&self, ground: &Ground) -> String {
         let options = options(ground);
         match self {
-            Self::Compare(change) => format!("niagara compare base {} {options}", shell_quoted(change)),
+            Self::Compare(change) => {
+                format!("niagara compare base {} {options}", shell_quoted(change))
+            }
             Self::CompareEngines => format!(
                 "niagara compare engine=MyISAM engine=InnoDB --server {} --workload oltp_read_write",
                 shell_quoted(&ground.server)
@@ -92,7 +94,10 @@ impl Proof {
                 "niagara compare {} {newest} --pack {PACK}",
                 shell_quoted(&ground.server)
             ),
-            Self::Watch => format!("niagara checkup {} --for 10m", shell_quoted(&ground.address)),
+            Self::Watch => format!(
+                "niagara checkup {} --for 10m",
+                shell_quoted(&ground.address)
+            ),
         }
     }
 }

@@ -197,8 +197,8 @@ mod tests {
             detectable_lever: None,
             detectable_total: Some(0.154),
             noise: NoiseSource::History,
-            screen_couples: Some(10),
-            couples: Some(20),
+            screen_couples: 10,
+            couples: 20,
         }
     }
 
