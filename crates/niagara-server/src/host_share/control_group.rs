@@ -1,13 +1,14 @@
 //! Control groups of a run's own: what the kernel itself holds all of its processes to.
 //!
 //! A new group lies as high as the own one's limits allow. Weights count among neighbours: below the session of whoever started this
-//! process, a small one would still have that session's part against the live server's. A limit on the way up is never left behind.
+//! process, a small one would still have that session's part against the live server's. A limit of CPUs or memory on the way up is never
+//! left behind.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::HostShare;
+use super::share::HostShare;
 use crate::machine::limits::upwards;
 use crate::machine::root::Root;
 

@@ -104,7 +104,7 @@ impl SharedHost {
         let disks = vec![cache.root().to_owned(), cache.work()?];
         let host = Fingerprint::read(&cache.work()?);
         let share = HostShare::of_host(args.share.unwrap_or(MAX_SHARE), &host)?;
-        let bounds = share.take()?;
+        let bounds = HostBounds::enter(share)?;
         tell_risks(address, &bounds);
         agreed(args.yes)?;
         tell!("watching the live server for {WINDOW} s before anything is started");
