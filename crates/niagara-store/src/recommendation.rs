@@ -307,7 +307,7 @@ pub enum NextStep {
     MoreTime {
         /// Titles of levers that are undecided.
         levers: Vec<String>,
-        /// Identifiers of all that the next tuning is to try: these levers, and before them those that are kept.
+        /// Identifiers of all that the next tuning is to try: those that are kept, those of which too little was known, and these.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ids: Vec<String>,
         /// What the screening saw of all of them together.

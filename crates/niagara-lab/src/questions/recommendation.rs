@@ -114,7 +114,10 @@ pub(crate) fn next_step(found: &TuneResult, options: &TuneOptions) -> Option<Nex
     let log: f64 = screened.iter().map(|one| one.effect.ratio.ln()).sum();
     let variance: f64 = screened.iter().map(|one| one.std_err.powi(2)).sum();
     let kept = found.rungs.iter().map(|rung| &rung.screened);
-    let tried_next = kept.chain(screened.iter().copied());
+    // Of what was too little known more time may show more.
+    let not_shown = found.not_shown();
+    let not_shown = not_shown.iter().filter_map(|&index| found.effect(index));
+    let tried_next = kept.chain(not_shown).chain(screened.iter().copied());
     Some(NextStep::MoreTime {
         levers: screened.iter().map(|one| one.title.clone()).collect(),
         ids: tried_next.map(|one| one.lever.clone()).collect(),
