@@ -599,11 +599,14 @@ fn took([a, b]: [f64; 2]) -> String {
     )
 }
 
-/// What others took of the machine, where it is worth telling.
-pub(crate) fn others_took(comparison: &Comparison) -> Option<String> {
+/// What the CPU time that others take does to what is judged.
+pub(crate) const WIDENS: &str = "widens intervals";
+
+/// What others took of the machine and what that does, where it is worth telling.
+pub(crate) fn others_took(comparison: &Comparison, effect: &str) -> Option<String> {
     let taken = comparison.taken?;
     let is_much = taken.iter().any(|share| *share >= WORTH_TELLING);
-    is_much.then(|| format!("{}, which widens intervals", took(taken)))
+    is_much.then(|| format!("{}, which {effect}", took(taken)))
 }
 
 /// Share of the CPUs taken by others from which on it is told beside the figures: it widens intervals.

@@ -783,6 +783,7 @@ fn trimmed_series_show_runs_and_means_alone() {
     compare.header.warnings = vec![Finding::TrimmedProtocol.into()];
     compare.comparison.throughput.verdict = None;
     compare.comparison.tps = [777.0, 888.0];
+    compare.comparison.taken = Some([0.4, 0.5]);
     compare.runs = Some(SeriesOfRuns {
         tps: [
             vec![100.0, 140.0, 120.0, 111.0, 132.0],
@@ -810,6 +811,7 @@ fn trimmed_series_show_runs_and_means_alone() {
             "undetected",
             "α =",
             "no interval)",
+            "widens",
         ] {
             assert!(!text.contains(word), "{word}: {text}");
         }

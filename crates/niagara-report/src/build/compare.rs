@@ -90,7 +90,11 @@ fn facts_in_short(compare: &CompareSummary) -> Vec<(String, String)> {
     if let Some(nodes) = wording::nodes(comparison) {
         fact("nodes", nodes);
     }
-    if let Some(taken) = wording::others_took(comparison) {
+    let effect = match compare.runs {
+        Some(_) => "is part of the difference",
+        None => wording::WIDENS,
+    };
+    if let Some(taken) = wording::others_took(comparison, effect) {
         fact("others", taken);
     }
     fact(

@@ -271,7 +271,8 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
     if !controls.is_empty() {
         fact("Controls", controls.join(", "));
     }
-    if let Some(taken) = tune.total.as_ref().and_then(wording::others_took) {
+    let others_took = |total| wording::others_took(total, wording::WIDENS);
+    if let Some(taken) = tune.total.as_ref().and_then(others_took) {
         fact("Others", taken);
     }
     facts
