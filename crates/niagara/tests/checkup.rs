@@ -111,7 +111,8 @@ fn take_remedies(existing: &Existing, found: &Value) -> BTreeSet<String> {
             .collect()
     };
     let mut taken = BTreeSet::new();
-    for one in findings(found) {
+    // The last first: an index that is hidden can still be dropped as another one's beginning.
+    for one in findings(found).iter().rev() {
         let remedy = &one["remedy"];
         for statement in texts(&remedy["statements"]) {
             existing.server.query(&statement).expect(&statement);

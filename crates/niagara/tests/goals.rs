@@ -134,7 +134,7 @@ fn a_tuning_has_room_for_its_connections() {
         "--table-size",
         "1000",
         "--budget",
-        "30s",
+        "1m",
         "--seed",
         "3",
         "--no-profile",

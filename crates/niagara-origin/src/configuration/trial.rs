@@ -4,6 +4,8 @@
 use anyhow::Result;
 use niagara_server::{Config, is_repeated};
 
+use super::option_name::PLUGINS;
+
 /// A setting, or a part of its value, that a server does not take.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Refused {
@@ -157,9 +159,6 @@ impl Sieve<'_, '_> {
         Ok(())
     }
 }
-
-/// The option whose value is a list of plugins.
-const PLUGINS: &str = "plugin_load_add";
 
 #[cfg(test)]
 mod tests {

@@ -13,8 +13,8 @@ const OF_PROCESS: libc::c_int = 1;
 /// `IOPRIO_CLASS_IDLE`, in the bits of the class.
 const IDLE: libc::c_int = 3 << 13;
 
-/// Gives the calling thread, and all threads and processes that it starts from here on, the lowest weight for CPU time, and the disk
-/// only where nobody else wants it. Not every scheduler of a disk heeds that (BFQ and mq-deadline do).
+/// Gives the calling thread, and all that it starts from here on, the lowest weight for CPU time. They get the disk only where nobody
+/// else wants it. Not every scheduler of a disk heeds that (BFQ and mq-deadline do).
 ///
 /// # Errors
 /// The kernel refuses the weight.
