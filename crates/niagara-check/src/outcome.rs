@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-pub use niagara_store::{CheckFigure, CheckPart as Part, Counted};
+pub use niagara_store::{CheckCount, CheckFigure, CheckPart as Part};
 use serde::{Deserialize, Serialize};
 
 /// How a part ended.
@@ -93,12 +93,12 @@ impl PartReport {
         report
     }
 
-    pub(super) fn figure(&mut self, code: Counted, value: u64) {
+    pub(super) fn figure(&mut self, code: CheckCount, value: u64) {
         self.figures.push(CheckFigure { code, value });
     }
 
     /// The value of this figure; none when it was not counted.
-    pub fn value(&self, code: Counted) -> Option<u64> {
+    pub fn value(&self, code: CheckCount) -> Option<u64> {
         let figure = self.figures.iter().find(|figure| figure.code == code);
         figure.map(|figure| figure.value)
     }
@@ -127,8 +127,8 @@ mod tests {
     #[test]
     fn findings_are_bounded_and_fail_the_part() {
         let mut report = PartReport::new(Part::Crash, 1);
-        report.figure(Counted::Kills, 3);
-        report.figure(Counted::RestartMilliseconds, 1);
+        report.figure(CheckCount::Kills, 3);
+        report.figure(CheckCount::RestartMilliseconds, 1);
         assert_eq!(report.outcome, Outcome::Passed);
         for number in 0..100 {
             report.fail(format!("finding {number}"));
@@ -136,7 +136,7 @@ mod tests {
         assert_eq!(report.outcome, Outcome::Failed);
         assert_eq!(report.findings.len(), PartReport::MAX_FINDINGS + 1);
         assert_eq!(report.figures_line(), "3 kills, 1 ms of restarts");
-        let values = [Counted::Kills, Counted::Engines].map(|code| report.value(code));
+        let values = [CheckCount::Kills, CheckCount::Engines].map(|code| report.value(code));
         assert_eq!(values, [Some(3), None]);
     }
 }

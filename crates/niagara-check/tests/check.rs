@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_check::{
-    AnswersOptions, CheckOptions, Counted, CrashOptions, Outcome, Part, PartReport, Planted,
+    AnswersOptions, CheckCount, CheckOptions, CrashOptions, Outcome, Part, PartReport, Planted,
     Standing, Subject, SuiteOptions, check, compare_answers, crash_recovery, passed, standing,
 };
 use niagara_server::{Cache, Cancel, Catalog, Config, Install};
@@ -68,7 +68,7 @@ fn a_killed_server_keeps_what_it_acknowledged() {
         );
         assert_eq!(report.outcome, Outcome::Passed, "{name}: {report:#?}");
         assert!(
-            report.value(Counted::AcknowledgedCommits) > Some(10),
+            report.value(CheckCount::AcknowledgedCommits) > Some(10),
             "{name}: {report:#?}"
         );
         // A kill or so finds faults; it recommends nothing.
@@ -112,7 +112,7 @@ fn a_killed_server_keeps_what_it_acknowledged_in_another_engine() {
     let report = report.expect("done");
     assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
     assert!(
-        report.value(Counted::AcknowledgedCommits) > Some(10),
+        report.value(CheckCount::AcknowledgedCommits) > Some(10),
         "{report:#?}"
     );
     assert!(!report.whole);
@@ -195,11 +195,11 @@ fn a_server_gives_the_same_answers_as_itself() {
         let report = answers(name, name, &small(Planted::default()));
         assert_eq!(report.outcome, Outcome::Passed, "{name}: {report:#?}");
         assert!(
-            report.value(Counted::Statements) > Some(250),
+            report.value(CheckCount::Statements) > Some(250),
             "{name}: {report:#?}"
         );
         assert!(
-            report.value(Counted::WholeTables) >= Some(10),
+            report.value(CheckCount::WholeTables) >= Some(10),
             "{name}: {report:#?}"
         );
         assert!(
@@ -270,7 +270,7 @@ fn servers_of_different_series_are_compared_where_answers_must_be_equal() {
         let report = answers(ours, theirs, &small(Planted::default()));
         assert_eq!(report.outcome, Outcome::Passed, "{ours}: {report:#?}");
         assert!(
-            report.value(Counted::Statements) > Some(150),
+            report.value(CheckCount::Statements) > Some(150),
             "{ours}: {report:#?}"
         );
         let left_out: Vec<&str> = report
@@ -427,16 +427,24 @@ fn the_suite_runs_against_the_binary() {
     let run = |only: &[&str]| run_with(only, &[]);
     let report = run(&["main.alias", "main.bigint"]).expect("done");
     assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
-    assert_eq!(report.value(Counted::TestsPassed), Some(2), "{report:#?}");
+    assert_eq!(
+        report.value(CheckCount::TestsPassed),
+        Some(2),
+        "{report:#?}"
+    );
     assert!(
-        report.value(Counted::ServersStarted) > Some(0),
+        report.value(CheckCount::ServersStarted) > Some(0),
         "{report:#?}"
     );
     assert!(!report.whole);
     // Texts in double quotes are names now: the test fails, fails again, and passes on the server compared with.
     let planted = run_with(&["main.alias"], &["--mysqld=--sql-mode=ANSI_QUOTES"]).expect("done");
     assert_eq!(planted.outcome, Outcome::Failed, "{planted:#?}");
-    assert_eq!(planted.value(Counted::TestsFailed), Some(1), "{planted:#?}");
+    assert_eq!(
+        planted.value(CheckCount::TestsFailed),
+        Some(1),
+        "{planted:#?}"
+    );
     // Its faults are put to itself, which would excuse them.
     assert!(
         recommends_nothing(&planted, "agrees with itself"),
@@ -449,7 +457,11 @@ fn the_suite_runs_against_the_binary() {
         "{told}\n{log}"
     );
     let report = run(&["main.alias", "main.no_such_test"]).expect("done");
-    assert_eq!(report.value(Counted::TestsPassed), Some(1), "{report:#?}");
+    assert_eq!(
+        report.value(CheckCount::TestsPassed),
+        Some(1),
+        "{report:#?}"
+    );
     assert!(
         report.left_out[0].why.starts_with("not among the tests"),
         "{report:#?}"
@@ -637,9 +649,13 @@ fn tests_of_another_version_are_those_of_the_servers_source() {
     };
     let report = run(&[], &[]);
     assert_eq!(report.outcome, Outcome::Passed, "{report:#?}");
-    assert_eq!(report.value(Counted::TestsPassed), Some(2), "{report:#?}");
+    assert_eq!(
+        report.value(CheckCount::TestsPassed),
+        Some(2),
+        "{report:#?}"
+    );
     assert!(
-        report.value(Counted::ServersStarted) > Some(0),
+        report.value(CheckCount::ServersStarted) > Some(0),
         "{report:#?}"
     );
     let taken = "1 of its tests are otherwise in the source that it was built from, and were taken from there: main.bigint";
@@ -660,12 +676,20 @@ fn tests_of_another_version_are_those_of_the_servers_source() {
         "select 9223372036854775807 as older;\nolder\n1\n",
     );
     let report = run(&["main.bigint"], &[]);
-    assert_eq!(report.value(Counted::TestsPassed), Some(1), "{report:#?}");
+    assert_eq!(
+        report.value(CheckCount::TestsPassed),
+        Some(1),
+        "{report:#?}"
+    );
     let failed_first = |note: &String| note.starts_with("main.bigint failed with the files of");
     assert!(report.notes.iter().any(failed_first), "{report:#?}");
     // What fails with both is a fault, whatever the other server says.
     write("alias.result", "older\n");
     let report = run(&["main.alias"], &["--mysqld=--sql-mode=ANSI_QUOTES"]);
-    assert_eq!(report.value(Counted::TestsFailed), Some(1), "{report:#?}");
+    assert_eq!(
+        report.value(CheckCount::TestsFailed),
+        Some(1),
+        "{report:#?}"
+    );
     assert!(report.findings[0].starts_with("main.alias"), "{report:#?}");
 }

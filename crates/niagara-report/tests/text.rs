@@ -5,8 +5,8 @@ mod fixture;
 use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CheckFigure, CheckOutcome, CheckPart, CompareSummary, Counted, Failure,
-    Finding, PartFault, PartFigures, Releases, SeriesOfRuns, Summary, Warning,
+    BuildCheck, BuildNote, CheckCount, CheckFigure, CheckOutcome, CheckPart, CompareSummary,
+    Failure, Finding, PartFault, PartFigures, Releases, SeriesOfRuns, Summary, Warning,
 };
 
 /// The short form, as it is printed at the end of a study whose slices are gone.
@@ -216,8 +216,8 @@ fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
     let figures = "crash recovery: 13 kills; regression suite: 904 tests passed";
     let passed = BuildCheck::Passed {
         parts: vec![
-            counted(CheckPart::Crash, Counted::Kills, 13),
-            counted(CheckPart::Suite, Counted::TestsPassed, 904),
+            counted(CheckPart::Crash, CheckCount::Kills, 13),
+            counted(CheckPart::Suite, CheckCount::TestsPassed, 904),
         ],
     };
     tune.header.builds = vec![
@@ -239,7 +239,7 @@ fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
 }
 
 /// What a part of a check counted.
-fn counted(part: CheckPart, code: Counted, value: u64) -> PartFigures {
+fn counted(part: CheckPart, code: CheckCount, value: u64) -> PartFigures {
     PartFigures {
         part,
         figures: vec![CheckFigure { code, value }],
@@ -370,7 +370,7 @@ fn every_form_tells_what_a_build_was_trained_on_and_whether_it_is_correct() {
         check: BuildCheck::Passed {
             parts: vec![counted(
                 CheckPart::Crash,
-                Counted::AcknowledgedCommits,
+                CheckCount::AcknowledgedCommits,
                 22291,
             )],
         },
@@ -412,7 +412,7 @@ fn an_older_release_is_said_in_the_first_lines_of_every_form() {
             beside: Some("10.11.19-MariaDB-0+deb12u1".into()),
         }),
         check: BuildCheck::Passed {
-            parts: vec![counted(CheckPart::Crash, Counted::Kills, 10)],
+            parts: vec![counted(CheckPart::Crash, CheckCount::Kills, 10)],
         },
     };
     let words =
@@ -457,7 +457,7 @@ fn warnings_come_before_everything_but_the_headline() {
     insta::assert_snapshot!(text.lines().take(6).collect::<Vec<_>>().join("\n"));
 }
 
-/// An interval of 95 % leaves out 1 now and then: the reader is told that this is no alarm, or that it is one.
+/// An interval of 95 % leaves out 1 now and then. The report says whether that is an alarm.
 #[test]
 fn the_negative_control_is_within_chance_or_warned_of() {
     let mut tune = fixture::tune();

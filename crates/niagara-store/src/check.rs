@@ -31,7 +31,7 @@ impl CheckPart {
 /// What a part counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Counted {
+pub enum CheckCount {
     /// Commits that the server acknowledged.
     AcknowledgedCommits,
     /// Commits that were under way at a kill.
@@ -68,7 +68,7 @@ pub enum Counted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckFigure {
     /// What was counted.
-    pub code: Counted,
+    pub code: CheckCount,
     /// How many.
     pub value: u64,
 }
@@ -260,28 +260,28 @@ mod tests {
     #[test]
     fn figures_have_codes_and_agree_with_their_number() {
         for (code, value, name, words) in [
-            (Counted::Engines, 1, "engines", "1 engine"),
-            (Counted::Kills, 3, "kills", "3 kills"),
+            (CheckCount::Engines, 1, "engines", "1 engine"),
+            (CheckCount::Kills, 3, "kills", "3 kills"),
             (
-                Counted::DifferentAnswers,
+                CheckCount::DifferentAnswers,
                 1,
                 "different-answers",
                 "1 different answer",
             ),
             (
-                Counted::UnansweredCommits,
+                CheckCount::UnansweredCommits,
                 0,
                 "unanswered-commits",
                 "0 commits without an answer",
             ),
             (
-                Counted::ServersStarted,
+                CheckCount::ServersStarted,
                 1,
                 "servers-started",
                 "1 server started from the binary",
             ),
             (
-                Counted::RestartMilliseconds,
+                CheckCount::RestartMilliseconds,
                 1,
                 "restart-milliseconds",
                 "1 ms of restarts",
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn final_checks_are_data_and_have_words() {
         let kills = CheckFigure {
-            code: Counted::Kills,
+            code: CheckCount::Kills,
             value: 4,
         };
         let crash = FinalCheck {

@@ -32,8 +32,8 @@ pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
 pub use build_note::BuildNote;
 pub use check::{
-    BuildCheck, CheckFigure, CheckLimit, CheckOutcome, CheckPart, CheckedSize, Counted, FinalCheck,
-    PartFault, PartFigures, UndoneCheck,
+    BuildCheck, CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, CheckedSize,
+    FinalCheck, PartFault, PartFigures, UndoneCheck,
 };
 pub use comparison::{Comparison, FailedSide, OnNodes};
 pub use deployment::{

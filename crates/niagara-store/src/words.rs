@@ -8,7 +8,7 @@ use niagara_capture::fidelity::ReplayVerdict;
 use crate::number;
 use crate::{
     AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
-    CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Counted, Deployment,
+    CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Deployment,
     Difference, DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal, HeldBack,
     IdenticalDuels, Machine, NextStep, Obstacle, Others, PartFault, PointFailure, Reason,
     Recommendation, ReplaySummary, SameAnswers, Setting, Setup, StrongerSetting, TakenEvidence,
@@ -1207,29 +1207,31 @@ impl Display for CheckFigure {
     /// `8123 acknowledged commits`.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let [one, many] = match self.code {
-            Counted::AcknowledgedCommits => ["acknowledged commit", "acknowledged commits"],
-            Counted::UnansweredCommits => ["commit without an answer", "commits without an answer"],
-            Counted::UncommittedTransactions => {
+            CheckCount::AcknowledgedCommits => ["acknowledged commit", "acknowledged commits"],
+            CheckCount::UnansweredCommits => {
+                ["commit without an answer", "commits without an answer"]
+            }
+            CheckCount::UncommittedTransactions => {
                 ["transaction not committed", "transactions not committed"]
             }
-            Counted::Kills => ["kill", "kills"],
-            Counted::RestartMilliseconds => ["ms of restarts"; 2],
-            Counted::Statements => ["statement", "statements"],
-            Counted::WholeTables => ["whole table", "whole tables"],
-            Counted::Engines => ["engine", "engines"],
-            Counted::DifferentAnswers => ["different answer", "different answers"],
-            Counted::CrashingStatements => [
+            CheckCount::Kills => ["kill", "kills"],
+            CheckCount::RestartMilliseconds => ["ms of restarts"; 2],
+            CheckCount::Statements => ["statement", "statements"],
+            CheckCount::WholeTables => ["whole table", "whole tables"],
+            CheckCount::Engines => ["engine", "engines"],
+            CheckCount::DifferentAnswers => ["different answer", "different answers"],
+            CheckCount::CrashingStatements => [
                 "statement left out that crashes the server compared with",
                 "statements left out that crash the server compared with",
             ],
-            Counted::OtherWarnings => [
+            CheckCount::OtherWarnings => [
                 "same answer with other warnings",
                 "same answers with other warnings",
             ],
-            Counted::TestsPassed => ["test passed", "tests passed"],
-            Counted::TestsFailed => ["test failed", "tests failed"],
-            Counted::TestsSkipped => ["test skipped", "tests skipped"],
-            Counted::ServersStarted => [
+            CheckCount::TestsPassed => ["test passed", "tests passed"],
+            CheckCount::TestsFailed => ["test failed", "tests failed"],
+            CheckCount::TestsSkipped => ["test skipped", "tests skipped"],
+            CheckCount::ServersStarted => [
                 "server started from the binary",
                 "servers started from the binary",
             ],

@@ -112,7 +112,7 @@ impl Document {
 
 /// A document with its format in front.
 #[derive(Serialize)]
-struct Formatted<'a, T> {
+struct Envelope<'a, T> {
     format: &'static str,
     #[serde(flatten)]
     fields: &'a T,
@@ -130,7 +130,7 @@ struct List<'a, T> {
 /// A value that JSON does not have.
 pub(crate) fn text(document: Document, fields: &impl Serialize) -> Result<String> {
     let format = document.format();
-    Ok(serde_json::to_string_pretty(&Formatted { format, fields })?)
+    Ok(serde_json::to_string_pretty(&Envelope { format, fields })?)
 }
 
 /// Prints a document; its fields are those of `fields`.

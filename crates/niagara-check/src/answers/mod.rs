@@ -21,7 +21,7 @@ use self::answer::{Answer, Closeness, ask, difference, warns_otherwise};
 use self::script::{Kind, Scope, Script, Section, Statement};
 use super::cut_short::cut_short;
 use super::judge::{objection, recommends_nothing};
-use super::outcome::{Counted, LeftOut, Part, PartReport};
+use super::outcome::{CheckCount, LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
 use super::room::Room;
 use super::server::{Bench, Setting, connect, endpoint};
@@ -627,16 +627,16 @@ impl Comparison<'_> {
 
     fn finish(self, engines: usize) -> PartReport {
         let mut report = self.report;
-        report.figure(Counted::Statements, self.statements);
-        report.figure(Counted::WholeTables, self.tables);
-        report.figure(Counted::Engines, engines as u64);
-        report.figure(Counted::DifferentAnswers, self.differing);
+        report.figure(CheckCount::Statements, self.statements);
+        report.figure(CheckCount::WholeTables, self.tables);
+        report.figure(CheckCount::Engines, engines as u64);
+        report.figure(CheckCount::DifferentAnswers, self.differing);
         if !self.crashing.is_empty() {
-            report.figure(Counted::CrashingStatements, self.crashing.len() as u64);
+            report.figure(CheckCount::CrashingStatements, self.crashing.len() as u64);
         }
         let other = self.warned_differently.values().sum();
         if other > 0 {
-            report.figure(Counted::OtherWarnings, other);
+            report.figure(CheckCount::OtherWarnings, other);
         }
         // By the file's lines: what its engines share is told once.
         for ((place, how), times) in self.warned_differently.iter().take(MAX_NOTES) {

@@ -24,7 +24,7 @@ pub(crate) use self::patience::Timeout;
 use self::patience::{GIVEN, Patience, Wait};
 use self::writer::{Told, Writer};
 use super::cut_short::cut_short;
-use super::outcome::{Counted, Part, PartReport};
+use super::outcome::{CheckCount, Part, PartReport};
 use super::progress::{Progress, Reporter};
 use super::room::Room;
 use super::server::{Bench, Setting, endpoint};
@@ -252,11 +252,11 @@ impl Course<'_> {
             recovery,
             ..
         } = self;
-        report.figure(Counted::AcknowledgedCommits, tally.acknowledged);
-        report.figure(Counted::UnansweredCommits, tally.unanswered);
-        report.figure(Counted::UncommittedTransactions, tally.undone);
-        report.figure(Counted::Kills, kills as u64);
-        report.figure(Counted::RestartMilliseconds, recovery.as_millis() as u64);
+        report.figure(CheckCount::AcknowledgedCommits, tally.acknowledged);
+        report.figure(CheckCount::UnansweredCommits, tally.unanswered);
+        report.figure(CheckCount::UncommittedTransactions, tally.undone);
+        report.figure(CheckCount::Kills, kills as u64);
+        report.figure(CheckCount::RestartMilliseconds, recovery.as_millis() as u64);
         if tally.acknowledged == 0 {
             report.fail("no commit was ever acknowledged, so nothing was checked".to_owned());
         }

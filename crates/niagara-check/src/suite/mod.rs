@@ -30,7 +30,7 @@ use self::output::Verdict;
 use self::own_tests::{OwnTests, own_tests};
 use self::runner::{Run, Runner};
 use super::judge::{objection, recommends_nothing};
-use super::outcome::{Counted, LeftOut, Part, PartReport};
+use super::outcome::{CheckCount, LeftOut, Part, PartReport};
 use super::progress::{Progress, Reporter};
 
 /// The lists that are built in, by the server's name in the catalogue.
@@ -180,10 +180,10 @@ pub fn regression_suite(
             run.output.display()
         );
     }
-    report.figure(Counted::TestsPassed, passed as u64);
-    report.figure(Counted::TestsFailed, faults);
-    report.figure(Counted::TestsSkipped, skipped.len() as u64);
-    report.figure(Counted::ServersStarted, run.servers as u64);
+    report.figure(CheckCount::TestsPassed, passed as u64);
+    report.figure(CheckCount::TestsFailed, faults);
+    report.figure(CheckCount::TestsSkipped, skipped.len() as u64);
+    report.figure(CheckCount::ServersStarted, run.servers as u64);
     for (test, why) in skipped {
         report.left_out.push(LeftOut { what: test, why });
     }

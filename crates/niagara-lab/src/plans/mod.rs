@@ -1,5 +1,5 @@
-//! What is planned, and what a watcher is told of it: the specification of a duel, how long it takes and what it shows, the plan of a
-//! study, what a study is known by, its events.
+//! Plans, and what a watcher sees of them. A duel has a specification, a duration and what it shows. A study has a plan, a key and
+//! events.
 
 pub(crate) mod announced;
 pub(crate) mod duel_plan;

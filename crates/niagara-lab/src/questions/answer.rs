@@ -39,8 +39,10 @@ pub struct Answer {
 /// a stop is asked for, which is no error: what was found until then comes back.
 ///
 /// # Errors
-/// A time too short for the protocol of 2008; a results folder that holds something else; what cannot be set up; nothing that could be measured; results that cannot
-/// be written; a stop before there was anything to tell.
+/// - The time is too short for the protocol of 2008.
+/// - The results folder holds something else, or results cannot be written.
+/// - Something cannot be set up, or nothing could be measured.
+/// - It was stopped before there was anything to tell.
 pub fn answer(
     question: &StudyDescription,
     session: &Session<'_>,

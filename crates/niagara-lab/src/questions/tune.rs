@@ -155,8 +155,8 @@ impl<'a> TuneRun<'a> {
         }
     }
 
-    /// What was proven is checked as a whole before it is handed over; its build is looked at again where what was known of it is
-    /// gone. Whether all of that could be done.
+    /// Checks the proven variant as a whole before it is handed over, and its build again where its record is gone. Returns whether
+    /// all of that could be done.
     fn check_final(&mut self, study: &mut Study, observer: &mut dyn Observer) -> Result<bool> {
         if !self.found.is_proven() {
             return Ok(true);

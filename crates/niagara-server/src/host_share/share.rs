@@ -60,7 +60,7 @@ impl HostShare {
     }
 }
 
-/// The largest size of 1, 1.5, 2, 3, 4, 6 and so on that is no larger: what is available changes from day to day, and sizes of servers
+/// The largest size of 1, 1.5, 2, 3, 4, 6 and so on that is no larger. What is available changes from day to day, and sizes of servers
 /// that follow from it are to be the same when a study is continued.
 fn steady(bytes: u64) -> u64 {
     let Some(log) = bytes.checked_ilog2() else {
