@@ -1,6 +1,9 @@
 //! How the server says that it executes a statement: `EXPLAIN FORMAT=JSON` of MariaDB and of MySQL (its first form).
 
+use std::fmt::{self, Formatter};
+
 use serde::Serialize;
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 /// How a table is read.
@@ -101,7 +104,7 @@ pub struct Plan {
 impl Plan {
     /// Reads what the server printed; none where that is no JSON.
     pub fn parse(text: &str) -> Option<Self> {
-        let json: Value = serde_json::from_str(text).ok()?;
+        let Printed(json) = serde_json::from_str(text).ok()?;
         let mut plan = Self::default();
         plan.walk(&json, Around::default());
         Some(plan)
@@ -220,6 +223,89 @@ impl Plan {
     }
 }
 
+/// JSON as a server printed it. MariaDB before 10.9 writes the tables of a join as fields of one object that have the same name;
+/// here they are the list that later releases write.
+struct Printed(Value);
+
+/// Fields that are one step of a join each.
+const STEPS: [&str; 4] = [
+    "table",
+    "block-nl-join",
+    "read_sorted_file",
+    "duplicates_removal",
+];
+
+impl<'de> Deserialize<'de> for Printed {
+    fn deserialize<D: Deserializer<'de>>(json: D) -> Result<Self, D::Error> {
+        json.deserialize_any(PrintedVisitor)
+    }
+}
+
+struct PrintedVisitor;
+
+impl<'de> Visitor<'de> for PrintedVisitor {
+    type Value = Printed;
+
+    fn expecting(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Printed, E> {
+        Ok(Printed(value.into()))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Printed, E> {
+        Ok(Printed(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Printed, E> {
+        Ok(Printed(value.into()))
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Printed, E> {
+        Ok(Printed(value.into()))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Printed, E> {
+        Ok(Printed(value.into()))
+    }
+
+    fn visit_unit<E>(self) -> Result<Printed, E> {
+        Ok(Printed(Value::Null))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Printed, A::Error> {
+        let mut list = Vec::new();
+        while let Some(Printed(item)) = items.next_element()? {
+            list.push(item);
+        }
+        Ok(Printed(list.into()))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Printed, A::Error> {
+        let mut steps = Vec::new();
+        let mut object = serde_json::Map::new();
+        while let Some((name, Printed(value))) = fields.next_entry::<String, Printed>()? {
+            match STEPS.contains(&name.as_str()) {
+                true => steps.push((name, value)),
+                false => {
+                    object.insert(name, value);
+                }
+            }
+        }
+        match steps.len() {
+            0 | 1 => object.extend(steps),
+            _ => {
+                let steps: Vec<Value> = (steps.into_iter())
+                    .map(|step| Value::Object([step].into_iter().collect()))
+                    .collect();
+                object.insert("nested_loop".to_owned(), steps.into());
+            }
+        }
+        Ok(Printed(object.into()))
+    }
+}
+
 /// The indexes of a merge, which MariaDB writes as a tree.
 fn merged(fields: &serde_json::Map<String, Value>) -> Option<String> {
     fn names(value: &Value, found: &mut Vec<String>) {
@@ -282,6 +368,22 @@ mod tests {
             (Access::Lookup, true, true)
         );
         assert!(plan.uses("o", "cust") && !plan.uses("o", "cus"));
+    }
+
+    #[test]
+    fn joins_of_old_mariadb_are_read() {
+        let plan = Plan::parse(
+            r#"{"query_block": {"select_id": 1,
+              "table": {"table_name": "l", "access_type": "ref", "key": "idx_sku", "rows": 8, "filtered": 100},
+              "block-nl-join": {"table": {"table_name": "o", "access_type": "ALL", "rows": 9}},
+              "table": {"table_name": "p", "access_type": "eq_ref", "key": "PRIMARY", "rows": 1, "filtered": 100}}}"#,
+        )
+        .unwrap();
+        let [l, o, p] = &plan.tables[..] else {
+            panic!("{plan:?}");
+        };
+        assert!(plan.uses("l", "idx_sku") && !l.is_joined);
+        assert!(o.join_buffer && o.is_joined && p.is_joined && !p.join_buffer);
     }
 
     #[test]
