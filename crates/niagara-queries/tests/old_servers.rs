@@ -46,8 +46,10 @@ fn indexes_are_built_and_dropped(name: &str) -> Result<()> {
     let (before, after) = (advice.screened.work_before, advice.screened.work_after);
     assert!(
         after <= good + 0.1 * (before - good),
-        "{good} {before} {after}: {}",
-        words::headline(&advice)
+        "{good} {before} {after}: {}\n{:#?}\n{:#?}",
+        words::headline(&advice),
+        advice.screened.judged,
+        advice.screened.effects
     );
     let files = schema::files(&advice);
     assert!(

@@ -62,6 +62,9 @@ pub const LEDGER: Schema = Schema {
 
 /// 0 to 9999.
 const MANY: &str = "(SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n AS i FROM digit a, digit b, digit c, digit d) AS t";
+/// 0 to 99,999.
+const MANY_TENFOLD: &str = "(SELECT a.n + 10 * b.n + 100 * c.n + 1000 * d.n + 10000 * e.n AS i \
+                            FROM digit a, digit b, digit c, digit d, digit e) AS t";
 
 fn digits() -> String {
     let digits: Vec<String> = (0..10).map(|n| format!("({n})")).collect();
@@ -75,8 +78,8 @@ fn report_rows() -> Vec<String> {
             "INSERT INTO brand_product SELECT i, CONCAT('brand', i % 100), CONCAT('product ', i) FROM {MANY} WHERE i < 1000"
         ),
         format!(
-            "INSERT INTO sale (day, shop, product_id, quantity, amount, note) SELECT '2025-01-01' + INTERVAL i DIV 30 DAY, \
-             i * 7 % 50, i * 13 % 1000, 1 + i % 5, i % 300, REPEAT('n', 60) FROM {MANY}"
+            "INSERT INTO sale (day, shop, product_id, quantity, amount, note) SELECT '2025-01-01' + INTERVAL i DIV 300 DAY, \
+             i * 7 % 50, i * 13 % 1000, 1 + i % 5, i % 300, REPEAT('n', 60) FROM {MANY_TENFOLD}"
         ),
     ]
 }
