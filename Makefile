@@ -60,7 +60,7 @@ bench-fleet: setup-fleet build ## What studies on nodes lose of their time, on a
 bench-capture: ## How fast logs are read and imported, on one core, from made-up logs of 200 MB
 	$(CARGO) run --release --locked -p niagara-capture --example throughput
 
-demo: build ## A real application made faster: MediaWiki on MariaDB, its traffic captured, the server tuned for it, pages per second before and after
+demo: build ## A real application made faster, pages per second before and after: a shop on WordPress that lacks an index, or make demo DEMO='--story settings', MediaWiki's server tuned
 	@scripts/setup demo
 	python3 scripts/demo/demo.py --niagara $(NIAGARA) --out target/demo --again $(DEMO)
 

@@ -2,6 +2,7 @@
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import time
 from pathlib import Path
@@ -54,6 +55,14 @@ class Database:
         if "cannot be preloaded" in (self.folder / "error.log").read_text(errors="replace"):
             raise SystemExit(f"demo: a library was to be preloaded and was not: {self.folder / 'error.log'} has the reason")
 
+    def sql(self, text: str, database: str = "") -> str:
+        """What the server answers."""
+        command = ["mariadb", "--no-defaults", "--user=root", f"--socket={self.socket}", "--batch", "--skip-column-names", database]
+        done = subprocess.run([word for word in command if word], input=text, capture_output=True, text=True)
+        if done.returncode:
+            raise SystemExit(f"SQL failed on {self.folder}: {done.stderr.strip()}")
+        return done.stdout
+
     def back_up(self, target: Path) -> None:
         """A prepared physical backup of the running server."""
         run(["mariadb-backup", "--no-defaults", "--backup", "--user=root", f"--socket={self.socket}",
@@ -91,3 +100,12 @@ def run(command: list, **how) -> None:
 def as_root() -> list[str]:
     """MariaDB refuses to run as root unless told to."""
     return ["--user=root"] if os.geteuid() == 0 else []
+
+
+def free_ports(count: int) -> list[int]:
+    """Ports of the loopback that nobody listens at now."""
+    sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
+    ports = [each.getsockname()[1] for each in sockets]
+    for each in sockets:
+        each.close()
+    return ports

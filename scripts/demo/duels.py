@@ -1,4 +1,4 @@
-"""Two wikis side by side: which one serves the same pages in less time.
+"""Two sites side by side: which one serves the same pages in less time.
 
 As in Niagara's own duels: both are freshly started on identical data, take the same requests in turn, the order tossed by a coin, the idle one frozen; after
 some couples both are started again. A duel is one figure. The interval is that of the signed-rank test (Hodges and Lehmann, 1963), exact.
@@ -9,30 +9,30 @@ import statistics
 from dataclasses import dataclass
 from typing import Callable
 
-from browser import Request, browse, requests
+from browser import Request, browse
 from database import Database
 from wiki import Wiki
 
 
 @dataclass
 class Stack:
-    """A database and the wiki on it, and how both are made fresh."""
+    """A database and the site on it, and how both are made fresh."""
 
     database: Database
-    wiki: Wiki
+    site: Wiki
     start: Callable[[], None]
 
     def stop(self) -> None:
-        self.wiki.stop()
+        self.site.stop()
         self.database.stop()
 
     def freeze(self) -> None:
-        self.wiki.freeze()
+        self.site.freeze()
         self.database.freeze()
 
     def thaw(self) -> None:
         self.database.thaw()
-        self.wiki.thaw()
+        self.site.thaw()
 
 
 def duel(stacks: list[Stack], batches: list[list[Request]], warm_up: list[Request], coin: random.Random) -> tuple[float, list[float]]:
@@ -41,14 +41,14 @@ def duel(stacks: list[Stack], batches: list[list[Request]], warm_up: list[Reques
         for stack in stacks:
             stack.start()
         for stack in stacks:
-            browse(stack.wiki.port, warm_up)
+            browse(stack.site.port, warm_up)
             stack.freeze()
         scores, seconds = [], [0.0, 0.0]
         for batch in batches:
             taken = [0.0, 0.0]
             for side in coin.sample([0, 1], 2):
                 stacks[side].thaw()
-                taken[side], _ = browse(stacks[side].wiki.port, batch)
+                taken[side], _ = browse(stacks[side].site.port, batch)
                 stacks[side].freeze()
                 seconds[side] += taken[side]
             scores.append(math.log(taken[0] / taken[1]))
@@ -90,15 +90,15 @@ def summary(scores: list[float], speeds: list[list[float]]) -> dict:
             "ratios": [math.exp(score) for score in scores]}
 
 
-def run(stacks: list[Stack], titles: list[str], count: int, couples: int, batch: int, seed: int, tell: Callable[[str], None],
+def run(stacks: list[Stack], draw: Callable[[int, int], list[Request]], count: int, couples: int, batch: int, seed: int, tell: Callable[[str], None],
         keep: Callable[[dict], None]) -> dict:
-    """`count` duels; every couple has requests of its own, the same for both sides. `keep` gets what all so far say, after each."""
+    """`count` duels; every couple has requests of its own, the same for both sides: `draw(how many, seed)`. `keep` gets what all so far say, after each."""
     coin = random.Random(seed)
     scores, speeds = [], []
     for number in range(count):
         begin = seed * 1000 + number * (couples + 1)
-        batches = [requests(titles, batch, begin + couple + 1) for couple in range(couples)]
-        score, pages = duel(stacks, batches, requests(titles, 2 * batch, begin), coin)
+        batches = [draw(batch, begin + couple + 1) for couple in range(couples)]
+        score, pages = duel(stacks, batches, draw(2 * batch, begin), coin)
         scores.append(score)
         speeds.append(pages)
         tell(f"duel {number + 1} of {count}: {pages[0]:.1f} pages/s before, {pages[1]:.1f} after, × {math.exp(score):.3f}")

@@ -23,8 +23,12 @@ SETTINGS = """\
 define('DB_NAME', 'wordpress');
 define('DB_USER', 'wordpress');
 define('DB_PASSWORD', 'only-on-the-loopback');
-define('DB_HOST', '127.0.0.1:{port}');
+define('DB_HOST', getenv('DB_HOST'));
 define('DB_CHARSET', 'utf8mb4');
+if (isset($_SERVER['HTTP_HOST'])) {
+    define('WP_HOME', 'http://' . $_SERVER['HTTP_HOST']);
+    define('WP_SITEURL', WP_HOME);
+}
 define('WP_DEFAULT_THEME', 'twentytwentyone');
 define('DISABLE_WP_CRON', true);
 define('WP_HTTP_BLOCK_EXTERNAL', true);
@@ -64,26 +68,33 @@ def unpack(folder: Path) -> Path:
 class Blog(Wiki):
     """One blog on one database, served at one port of the loopback."""
 
+    def __init__(self, root: Path, folder: Path, port: int):
+        super().__init__(root, folder, port)
+        # `127.0.0.1:3306`
+        self.database_at = ""
+
     def install(self, database) -> None:
         """Writes the settings, serves it, and fills in the form of its installation."""
+        self.database_at = f"127.0.0.1:{database.port}"
         self.folder.mkdir(parents=True, exist_ok=True)
         database.sql("CREATE DATABASE wordpress; CREATE USER wordpress@'%' IDENTIFIED BY 'only-on-the-loopback';"
                      "CREATE USER wordpress@localhost IDENTIFIED BY 'only-on-the-loopback'; GRANT ALL ON wordpress.* TO wordpress@'%';"
                      "GRANT ALL ON wordpress.* TO wordpress@localhost")
-        (self.root / "wp-config.php").write_text(SETTINGS.format(port=database.port))
+        (self.root / "wp-config.php").write_text(SETTINGS)
         self.serve()
         form = {"weblog_title": "Demonstration", "user_name": "writer", "admin_password": "only-on-the-loopback",
                 "admin_password2": "only-on-the-loopback", "pw_weak": 1, "admin_email": "writer@localhost.example", "blog_public": 0}
         status, body = self._ask("POST", "/wp-admin/install.php?step=2", urlencode(form))
         if status != 200 or b"wp-login.php" not in body:
-            raise SystemExit(f"recommendations: WordPress was not installed ({status}): {body[-600:]!r}")
+            raise SystemExit(f"WordPress was not installed ({status}): {body[-600:]!r}")
 
     def serve(self) -> None:
         """Starts PHP's web server and waits until it answers."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         with open(self.folder / "php.log", "ab") as log:
             self.process = subprocess.Popen(
                 ["php", "-d", "opcache.enable_cli=1", "-S", f"127.0.0.1:{self.port}", "-t", self.root], stdout=log, stderr=log,
-                stdin=subprocess.DEVNULL, start_new_session=True, env=os.environ | {"PHP_CLI_SERVER_WORKERS": str(WORKERS)})
+                stdin=subprocess.DEVNULL, start_new_session=True, env=os.environ | {"PHP_CLI_SERVER_WORKERS": str(WORKERS), "DB_HOST": self.database_at})
         until = time.monotonic() + 30
         while True:
             try:
@@ -91,7 +102,7 @@ class Blog(Wiki):
                 return
             except OSError as error:
                 if self.process.poll() is not None or time.monotonic() > until:
-                    raise SystemExit(f"recommendations: WordPress does not answer ({error}): {self.folder / 'php.log'} has the reason")
+                    raise SystemExit(f"WordPress does not answer ({error}): {self.folder / 'php.log'} has the reason")
                 time.sleep(0.1)
 
     def fill(self, database, seed: int) -> list[str]:
@@ -110,6 +121,11 @@ class Blog(Wiki):
             connection.close()
 
 
+def rows(table: str, columns: str, values: list[str]) -> list[str]:
+    """Statements that write these rows, a hundred each."""
+    return [f"INSERT INTO {table} ({columns}) VALUES {','.join(values[at:at + 100])};" for at in range(0, len(values), 100)]
+
+
 def made_up(seed: int) -> tuple[list[str], str]:
     """Words, and the statements that fill a fresh blog with posts of them."""
     draw = random.Random(seed)
@@ -120,9 +136,6 @@ def made_up(seed: int) -> tuple[list[str], str]:
 
     def text(count: int) -> str:
         return " ".join(draw.choices(words, often, k=count)).capitalize() + "."
-
-    def rows(table: str, columns: str, values: list[str]) -> list[str]:
-        return [f"INSERT INTO {table} ({columns}) VALUES {','.join(values[at:at + 100])};" for at in range(0, len(values), 100)]
 
     first, posts, metas, relations, counts = 1000, [], [], [], {}
     for number in range(first, first + POSTS):

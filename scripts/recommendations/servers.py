@@ -6,8 +6,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "demo"))
 
-from database import Database, as_root, run
-from demo import free_ports
+from database import Database, as_root, free_ports, run
 
 OPTIONS = "[mariadb]\ninnodb_buffer_pool_size = 128M\nmax_connections = 200\n"
 MYSQL_OPTIONS = "[mysqld]\ninnodb_buffer_pool_size = 128M\nmax_connections = 200\nmysqlx = OFF\n"
@@ -25,14 +24,6 @@ class MariaDb(Database):
         options = self.folder / "my.cnf"
         options.write_text(OPTIONS)
         self.start([options])
-
-    def sql(self, text: str, database: str = "") -> str:
-        """What the server answers."""
-        command = ["mariadb", "--no-defaults", "--user=root", f"--socket={self.socket}", "--batch", "--skip-column-names", database]
-        done = subprocess.run([word for word in command if word], input=text, capture_output=True, text=True)
-        if done.returncode:
-            raise SystemExit(f"recommendations: SQL failed on {self.folder}: {done.stderr.strip()}")
-        return done.stdout
 
     def save(self, target: Path, schema: str) -> None:
         """A dump of the schema, as its owner would make one."""
