@@ -268,9 +268,6 @@ fn of_structure(
 ) {
     let reads_much = evidence.work.rows >= FEW_ROWS;
     let (offset, limit) = structure.deepest_offset();
-    if structure.calc_found_rows && reads_much {
-        causes.push(Cause::CalcFoundRows);
-    }
     if offset >= DEEP && offset > 2 * limit.unwrap_or(0) {
         causes.push(Cause::DeepOffset { offset });
     }
@@ -307,6 +304,10 @@ fn of_structure(
     }
     of_tables.sort_by(|(a, _), (b, _)| b.total_cmp(a));
     causes.extend(of_tables.into_iter().flat_map(|(_, causes)| causes));
+    // Rows that an index would find are few to count.
+    if structure.calc_found_rows {
+        causes.push(Cause::CalcFoundRows);
+    }
     for block in &structure.blocks {
         sorting(block, evidence, causes);
     }
@@ -494,13 +495,31 @@ fn is_about(cause: &Cause, name: &str) -> bool {
     }
 }
 
-/// A table that is joined row by row though it is asked for values of its own, by which no index finds it: the join has to begin at the
-/// other side.
+/// A table that is joined row by row though it is asked for values of its own, by which no index finds it, or one of some of them alone:
+/// the join has to begin at the other side.
 fn found_by_the_other_side(place: &Place<'_>, reads_far_more: bool) -> Vec<Cause> {
     let columns = place.columns(|asks| matches!(asks, Asks::Equal(_) | Asks::In(_)));
     let is_late = place.access.is_joined && reads_far_more;
-    if !is_late || columns.is_empty() || columns.iter().any(|column| place.is_indexed(column)) {
+    if !is_late || columns.is_empty() {
         return Vec::new();
+    }
+    let mut begun = place.table.indexes.iter().filter(|index| {
+        let first = index.parts.first();
+        let begins = |column: &String| {
+            first.is_some_and(|part| part.column.eq_ignore_ascii_case(column))
+        };
+        index.kind == IndexKind::Ordered && index.visible && columns.iter().any(begins)
+    });
+    if let Some(index) = begun.next() {
+        let without = without(place, index, &columns);
+        return match without.is_empty() || begun.next().is_some() {
+            true => Vec::new(),
+            false => vec![Cause::NotSelective {
+                table: place.used.table.clone(),
+                index: index.name.clone(),
+                without,
+            }],
+        };
     }
     vec![Cause::NoUsableIndex {
         table: place.used.table.clone(),
