@@ -66,6 +66,13 @@ impl Terminal {
         }
     }
 
+    /// Another study begins, with a time of its own.
+    pub fn begin(&mut self, budget: Duration) {
+        self.began = None;
+        self.used_before = Duration::ZERO;
+        self.state = State::new(budget);
+    }
+
     /// A line that stays.
     pub fn line(&mut self, text: &str) {
         if self.live {

@@ -143,6 +143,7 @@ impl ProofRun<'_> {
             command_of_part,
             fleet: None,
         };
+        terminal.begin(budget);
         let answered = answer(&question, &session, terminal)?;
         if self.cancel.is_cancelled() {
             return Err(Cancelled.into());
