@@ -10,7 +10,9 @@ use niagara_capture::info::{Info, info};
 use niagara_server::{Install, RunningServer};
 use serde::Serialize;
 
-use crate::candidate::{Asking, ColumnValues, NotTried, Values, candidates, prefixes};
+use crate::candidate::{
+    Asking, ColumnValues, Drop, DropReason, NotTried, Values, candidates, prefixes,
+};
 use crate::catalog::{Abilities, Catalog, Table, TableName, ValueKind, quote};
 use crate::cause::Cause;
 use crate::copy::DataCopy;
@@ -147,6 +149,22 @@ impl DigestAdvice {
 }
 
 impl Advice {
+    /// Indexes that `schema.sql` takes away: those that another one replaces, and after a day's capture those that it does not use.
+    pub fn superfluous(&self) -> impl DoubleEndedIterator<Item = &Drop> {
+        let drops = self.screened.drops.iter();
+        drops.filter(|one| !self.is_only_unseen(one))
+    }
+
+    /// Indexes that a capture of less than a day does not use: they may serve what runs at other times.
+    pub fn unseen(&self) -> impl Iterator<Item = &Drop> {
+        let drops = self.screened.drops.iter();
+        drops.filter(|one| self.is_only_unseen(one))
+    }
+
+    fn is_only_unseen(&self, one: &Drop) -> bool {
+        one.reason == DropReason::NeverUsed && self.capture_seconds < LONG_CAPTURE
+    }
+
     /// The statement that takes most of those that read far more than they return; none where none does.
     pub fn leading(&self) -> Option<&DigestAdvice> {
         let mut far_more = self.digests.iter().filter(|one| one.reads_far_more());
@@ -474,8 +492,7 @@ fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caut
     if info.statement_seconds.is_none() {
         cautions.push(Caution::NoDurations);
     }
-    let never_used =
-        |reason: &crate::candidate::DropReason| *reason == crate::candidate::DropReason::NeverUsed;
+    let never_used = |reason: &DropReason| *reason == DropReason::NeverUsed;
     if info.seconds < LONG_CAPTURE && screened.drops.iter().any(|drop| never_used(&drop.reason)) {
         cautions.push(Caution::ShortCapture {
             seconds: info.seconds,

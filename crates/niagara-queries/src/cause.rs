@@ -505,9 +505,8 @@ fn found_by_the_other_side(place: &Place<'_>, reads_far_more: bool) -> Vec<Cause
     }
     let mut begun = place.table.indexes.iter().filter(|index| {
         let first = index.parts.first();
-        let begins = |column: &String| {
-            first.is_some_and(|part| part.column.eq_ignore_ascii_case(column))
-        };
+        let begins =
+            |column: &String| first.is_some_and(|part| part.column.eq_ignore_ascii_case(column));
         index.kind == IndexKind::Ordered && index.visible && columns.iter().any(begins)
     });
     if let Some(index) = begun.next() {

@@ -197,7 +197,7 @@ fn drops(advice: &Advice, out: &mut String) {
     for fresh in &advice.statistics {
         let _ = writeln!(out, "Statistics: {fresh}");
     }
-    let drops = &advice.screened.drops;
+    let drops: Vec<_> = advice.superfluous().collect();
     if !drops.is_empty() {
         let _ = writeln!(
             out,
@@ -209,6 +209,17 @@ fn drops(advice: &Advice, out: &mut String) {
         }
         if drops.len() > DROPS {
             let _ = writeln!(out, "  {} more, in schema.sql", drops.len() - DROPS);
+        }
+    }
+    match advice.unseen().count() {
+        0 => {}
+        unseen => {
+            let _ = writeln!(
+                out,
+                "Not used within {}: {} (advice.json names them; capture a day to judge them)",
+                span(advice.capture_seconds),
+                counted(unseen as u64, "index")
+            );
         }
     }
     for table in &advice.tables {

@@ -64,7 +64,7 @@ fn drop_of(one: &Judged) -> String {
 /// Whether there is anything to hand over.
 pub fn is_empty(advice: &Advice) -> bool {
     advice.screened.chosen().next().is_none()
-        && advice.screened.drops.is_empty()
+        && advice.superfluous().next().is_none()
         && advice.statistics.is_empty()
 }
 
@@ -107,7 +107,7 @@ fn schema(advice: &Advice) -> String {
             out.push_str(&comment(&line));
         }
     }
-    for drop in &advice.screened.drops {
+    for drop in advice.superfluous() {
         out.push('\n');
         out.push_str(&comment(&format!("{}: {}", drop.title(), drop.reason)));
         out.push_str(&drop_statement(advice, drop));
@@ -255,7 +255,7 @@ fn drop_statement(advice: &Advice, drop: &Drop) -> String {
 fn undo(advice: &Advice) -> String {
     let mut out =
         comment("Takes back what schema.sql does, in reverse order. Fresh statistics stay.");
-    for drop in advice.screened.drops.iter().rev() {
+    for drop in advice.superfluous().rev() {
         let table = drop.table.quoted();
         let name = quote(&drop.index.name);
         let shown = match (&drop.reason, advice.abilities.hiding) {

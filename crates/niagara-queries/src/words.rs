@@ -484,7 +484,11 @@ impl fmt::Display for Finding {
 pub fn headline(advice: &Advice) -> String {
     let chosen = advice.screened.chosen().count();
     let saved = advice.saved();
-    match (chosen, doubled(advice), advice.statistics.len()) {
+    match (
+        chosen,
+        advice.superfluous().count(),
+        advice.statistics.len(),
+    ) {
         (0, 0, 0) => format!(
             "0 indexes: {} none that pays. {}",
             judge(advice),
@@ -536,14 +540,6 @@ pub(crate) fn interval(estimate: &Estimate) -> String {
         "× {:.3} [{:.3}, {:.3}]",
         estimate.ratio, estimate.low, estimate.high
     )
-}
-
-/// Indexes that another one replaces. Those that a capture does not use may serve what ran at other times.
-fn doubled(advice: &Advice) -> usize {
-    let drops = advice.screened.drops.iter();
-    drops
-        .filter(|one| one.reason != DropReason::NeverUsed)
-        .count()
 }
 
 fn remainder(drops: usize, fresh: usize) -> String {

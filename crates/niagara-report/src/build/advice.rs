@@ -344,9 +344,9 @@ fn claims(trial: &Trial) -> Vec<Claim> {
     claims
 }
 
-/// Indexes that can go, and tables that want something else.
+/// Indexes that can go, or were not used, and tables that want something else.
 fn drops(advice: &Advice) -> Option<Section> {
-    let drops = advice.screened.drops.iter();
+    let drops = advice.superfluous().chain(advice.unseen());
     let drops = drops.map(|drop| format!("{}: {}.", drop.title(), drop.reason));
     let tables = advice.tables.iter().map(|table| format!("{table}."));
     let lines: Vec<String> = drops.chain(tables).collect();
