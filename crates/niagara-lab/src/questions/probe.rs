@@ -277,11 +277,11 @@ fn nothing_to_act_on(
         .find(|(name, wanted)| {
             defaults
                 .value(name)
-                .is_some_and(|value| !value.eq_ignore_ascii_case(wanted))
+                .is_some_and(|value| !wanted.holds(value))
         })?;
     Some(Reason::NothingToActOn {
         setting: setting(start, name, name, defaults.value(name)?),
-        wanted: wanted.clone(),
+        wanted: wanted.to_string(),
     })
 }
 
