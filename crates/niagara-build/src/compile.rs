@@ -135,7 +135,6 @@ impl Builder<'_> {
         let log = folder.join("log");
         let title = format!("{} ({what}{})", order.server, order.recipe.one_line());
         let store = BuildStore::new(self.cache);
-        let experience = Experience::of(&store, &order.server, self.jobs());
         if !ninja.join("build.ninja").is_file() {
             self.has_room(order)?;
             let source = match record.cmake.contains_key(LAUNCHERS[0]) {
@@ -144,6 +143,7 @@ impl Builder<'_> {
                 false => tree,
             };
             let watch = Stopwatch::start();
+            let experience = Experience::of(&store, &order.server, self.jobs());
             let typical = experience.typical(record.kind, &order.recipe, "configure");
             // Not in the record, and in no key: where a link keeps what it makes does not change what it makes.
             let mut options = record.cmake.clone();
@@ -179,7 +179,8 @@ impl Builder<'_> {
         }
         let watch = Stopwatch::start();
         let before = record.seconds.get("compile").copied().unwrap_or(0.0);
-        let typical = experience.typical(record.kind, &order.recipe, "compile");
+        let asked = (record.kind, &order.recipe);
+        let typical = store.compile_seconds(self.catalog, &order.server, asked, self.jobs());
         let mut command = self.command("ninja");
         command.env("NINJA_STATUS", STATUS).arg("-C").arg(ninja);
         command

@@ -142,17 +142,22 @@ impl Forecaster<'_> {
     /// What configuring and compiling `recipe` once takes, the server or what counts for its profile.
     fn compiling(&self, kind: BuildKind, recipe: &Recipe) -> Forecast {
         let configure = self.experience.typical(kind, recipe, "configure");
+        self.compile(kind, recipe)
+            .and(configure.unwrap_or_default())
+    }
+
+    /// What compiling those files of `recipe` takes that ccache does not have.
+    fn compile(&self, kind: BuildKind, recipe: &Recipe) -> Forecast {
         let whole = |recipe: &Recipe| self.compiling_whole(kind, recipe);
         // ccache has no objects that count.
         let served = match kind {
             BuildKind::Server => self.served_by(recipe),
             _ => None,
         };
-        let compile = match served {
+        match served {
             Some((compiled, share)) => whole(&compiled).part(share),
             None => whole(recipe),
-        };
-        compile.and(configure.unwrap_or_default())
+        }
     }
 
     /// What compiling all files of `recipe` takes: as long as with the same compiler here; else what the catalogue says of that compiler,
@@ -323,21 +328,46 @@ impl BuildStore {
     /// the name that builds are [kept under](crate::kept_as).
     pub fn forecasts(&self, catalog: &Catalog, server: &str, recipes: &[&Recipe]) -> Vec<Forecast> {
         let jobs = std::thread::available_parallelism().map_or(1, usize::from);
+        let here = Here::of(self.cache(), catalog, server);
+        let mut forecaster = self.forecaster(catalog, server, jobs, &here);
+        forecaster.forecasts(recipes)
+    }
+
+    /// Seconds that compiling `recipe`, in its normal form, takes with this many compilers at once, by the same rule: what a build
+    /// that runs is told to take.
+    pub(crate) fn compile_seconds(
+        &self,
+        catalog: &Catalog,
+        server: &str,
+        (kind, recipe): (BuildKind, &Recipe),
+        jobs: usize,
+    ) -> Option<f64> {
+        let here = Here::of(self.cache(), catalog, server);
+        let forecaster = self.forecaster(catalog, server, jobs, &here);
+        forecaster.compile(kind, recipe).seconds()
+    }
+
+    fn forecaster<'a>(
+        &self,
+        catalog: &Catalog,
+        server: &str,
+        jobs: usize,
+        today: &'a dyn Today,
+    ) -> Forecaster<'a> {
         let experience = Experience::of(self, server, jobs);
         let known = |server: &str| cpu_seconds_elsewhere(catalog, server);
         // What another server's builds took tells how fast the machine is, where there is none of this one.
         let of_all = || slowness(&self.finished(), &known, jobs);
         let slowness = slowness(experience.records(), &known, jobs).or_else(of_all);
-        let mut forecaster = Forecaster {
+        Forecaster {
             experience,
-            today: &Here::of(self.cache(), catalog, server),
+            today,
             elsewhere: known(server),
             slowness: slowness.unwrap_or(1.0),
             servers: Vec::new(),
             profiles: Vec::new(),
             instrumented: Vec::new(),
-        };
-        forecaster.forecasts(recipes)
+        }
     }
 }
 
@@ -567,6 +597,32 @@ mod tests {
         let experience = Experience::with(all.to_vec(), true, 2);
         let alike = experience.compiled_alike(BuildKind::Server, &thin);
         assert_eq!(alike, Some(620.0));
+    }
+
+    #[test]
+    fn a_running_compilation_takes_what_was_forecast() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = niagara_server::Cache::at(folder.path()).expect("a cache");
+        let store = BuildStore::new(&cache);
+        let catalog = Catalog::load(&[]).expect("valid files");
+        let server = "mariadb-10.11";
+        let known = cpu_seconds_elsewhere(&catalog, server);
+        let [gcc, clang] = [known.gcc, known.clang].map(|cpu| f64::from(cpu.expect("known")));
+        // What clang took tells of gcc only how fast the machine is: half as fast as the one of the catalogue.
+        let record = built(&[("compiler", "clang")], 2.0 * on_cpus(clang, 2), None, 1);
+        let place = store.folder(&record.key);
+        crate::store::note_down(&place, &record).expect("room");
+        crate::store::finish(&place, &record).expect("room");
+        let told = store.compile_seconds(&catalog, server, (BuildKind::Server, &asked(&[])), 2);
+        let told = told.expect("known");
+        assert!((told - 2.0 * on_cpus(gcc, 2)).abs() < 1e-6, "{told}");
+        // Another build by gcc says more.
+        let record = built(&[("flags", "-O3")], 1234.0, None, 2);
+        let place = store.folder(&record.key);
+        crate::store::note_down(&place, &record).expect("room");
+        crate::store::finish(&place, &record).expect("room");
+        let told = store.compile_seconds(&catalog, server, (BuildKind::Server, &asked(&[])), 2);
+        assert_eq!(told, Some(1234.0));
     }
 
     #[test]

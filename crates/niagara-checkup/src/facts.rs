@@ -18,6 +18,8 @@ pub struct Facts {
     pub server: Server,
     /// Its global variables.
     pub variables: Variables,
+    /// The words that its variables take; nothing of a server that does not tell.
+    pub choices: Choices,
     /// Its counters since the start, read before anything else.
     pub since_start: Counters,
     /// What happened while it was watched.
@@ -98,6 +100,27 @@ impl Variables {
         ["ON", "1", "YES", "TRUE"]
             .iter()
             .any(|on| value.eq_ignore_ascii_case(on))
+    }
+}
+
+/// The words that variables take, by their names in lower case.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Choices(pub BTreeMap<String, Vec<String>>);
+
+impl Choices {
+    /// Whether a variable takes a value, as far as that is known.
+    pub fn take(&self, variable: &str, value: &str) -> bool {
+        let is_word = !value.is_empty() && value.parse::<f64>().is_err();
+        let words = self.0.get(variable).filter(|_| is_word);
+        words.is_none_or(|words| {
+            // Of switches, `mrr=on`, the names are listed.
+            let mut asked = value.split(',').filter_map(|one| one.split('=').next());
+            asked.all(|asked| {
+                words
+                    .iter()
+                    .any(|word| word.eq_ignore_ascii_case(asked.trim()))
+            })
+        })
     }
 }
 

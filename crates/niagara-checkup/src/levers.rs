@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_lab::lever::{Change, Context, Lever, Risk, in_effect};
+use niagara_lab::lever::{Change, Condition, Context, Lever, Risk, is_set_so};
 use niagara_server::{is_switches, normalise_variable};
 use niagara_store::Reason;
 use serde::Serialize;
@@ -75,13 +75,7 @@ pub fn levers(facts: &Facts, levers: &[Lever]) -> Vec<LeverFact> {
             lever: lever.spelling(),
             title: lever.title().to_owned(),
             risk: lever.risk().to_string(),
-            state: state(
-                lever,
-                &facts.variables,
-                facts.host.is_some(),
-                &all,
-                &by_itself,
-            )?,
+            state: state(lever, facts, facts.host.is_some(), &all, &by_itself)?,
         })
     });
     facts.collect()
@@ -90,7 +84,7 @@ pub fn levers(facts: &Facts, levers: &[Lever]) -> Vec<LeverFact> {
 /// What a lever's file says that a server risks with it, and how that server is set; none where it is set otherwise.
 pub(crate) fn set_so(facts: &Facts, lever: &Lever, levers: &[Lever]) -> Option<Setting> {
     let context = context(facts, levers);
-    match state(lever, &facts.variables, true, &context, &context)? {
+    match state(lever, facts, true, &context, &context)? {
         LeverState::AlreadySo { settings } => settings.into_iter().next(),
         _ => None,
     }
@@ -117,15 +111,16 @@ fn context(facts: &Facts, levers: &[Lever]) -> Context {
 /// None of a lever that does more than set variables, or that this server's settings leave nothing to act on.
 fn state(
     lever: &Lever,
-    variables: &Variables,
+    facts: &Facts,
     machine_seen: bool,
     all: &Context,
     by_itself: &Context,
 ) -> Option<LeverState> {
+    let variables = &facts.variables;
     let needed = &lever.when().variables;
-    let acts = |(name, value): (&String, &String)| {
+    let acts = |(name, wanted): (&String, &Condition)| {
         let now = variables.text(name);
-        now.is_none_or(|now| same(name, now, value))
+        now.is_none_or(|now| wanted.holds(now))
     };
     if !needed.iter().all(acts) {
         return None;
@@ -161,9 +156,19 @@ fn state(
             return Some(LeverState::NoEffect { reason });
         }
     };
+    let mut refused = change.config.iter();
+    if let Some((variable, value)) = refused.find(|(name, value)| !facts.choices.take(name, value))
+    {
+        let reason = Reason::NoValue {
+            release: format!("{} {}", all.family, all.version),
+            variable: variable.clone(),
+            value: value.clone(),
+        };
+        return Some(LeverState::NoEffect { reason });
+    }
     let is_so = |setting: &Setting| {
         let wanted = setting.lever.as_deref().unwrap_or_default();
-        same(&setting.variable, &setting.now, wanted)
+        is_set_so(&setting.variable, &setting.now, wanted)
     };
     if settings.iter().all(is_so) {
         return Some(LeverState::AlreadySo { settings });
@@ -225,62 +230,10 @@ fn switches_of(variable: &str, now: &str, written: &str) -> String {
     switches.collect::<Vec<_>>().join(",")
 }
 
-/// Whether a variable's value is what somebody wrote for it.
-fn same(name: &str, now: &str, written: &str) -> bool {
-    if is_switches(name) {
-        return written
-            .split(',')
-            .all(|one| now.split(',').any(|other| other == one.trim()));
-    }
-    let value = |text: &str| match text.to_ascii_uppercase().as_str() {
-        "ON" | "YES" | "TRUE" => Some(1.0),
-        "OFF" | "NO" | "FALSE" | "DISABLED" => Some(0.0),
-        text => size(text),
-    };
-    match (value(now), value(written)) {
-        (Some(now), Some(written)) => now == written,
-        _ => in_effect(name, now).eq_ignore_ascii_case(written),
-    }
-}
-
-/// `128M` as a number.
-fn size(text: &str) -> Option<f64> {
-    let unit = |unit: char| match unit {
-        'K' => Some(1024.0),
-        'M' => Some(1024.0 * 1024.0),
-        'G' => Some(1024.0 * 1024.0 * 1024.0),
-        'T' => Some(1024.0 * 1024.0 * 1024.0 * 1024.0),
-        _ => None,
-    };
-    match text.char_indices().last() {
-        Some((at, last)) if unit(last).is_some() => {
-            Some(text[..at].parse::<f64>().ok()? * unit(last)?)
-        }
-        _ => text.parse().ok(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn values_are_the_same_however_written() {
-        for (name, now, written, expected) in [
-            ("a", "134217728", "128M", true),
-            ("a", "ON", "1", true),
-            ("a", "OFF", "0", true),
-            ("a", "O_DIRECT", "o_direct", true),
-            ("a", "1", "2", false),
-            // As MySQL before 8.0 shows it.
-            ("innodb_flush_method", "", "fsync", true),
-            ("innodb_flush_method", "", "O_DIRECT", false),
-            ("optimizer_switch", "x=on,y=off", "y=off", true),
-            ("optimizer_switch", "x=on,y=off", "x=off", false),
-        ] {
-            assert_eq!(same(name, now, written), expected, "{name} {now} {written}");
-        }
-    }
+    use crate::facts::Choices;
 
     #[test]
     fn a_variable_in_place_of_another_decides() {
@@ -307,15 +260,43 @@ mod tests {
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
             facts.variables = Variables(named.collect());
             let all = context(&facts, &shipped);
-            let state =
-                |spelling: &str| match state(lever(spelling), &facts.variables, true, &all, &all) {
-                    Some(LeverState::Tried { .. }) => "tried",
-                    Some(LeverState::NoEffect { .. }) => "no effect",
-                    other => panic!("{spelling}: {other:?}"),
-                };
+            let state = |spelling: &str| match state(lever(spelling), &facts, true, &all, &all) {
+                Some(LeverState::Tried { .. }) => "tried",
+                Some(LeverState::NoEffect { .. }) => "no effect",
+                other => panic!("{spelling}: {other:?}"),
+            };
             assert_eq!(state("redo-log-files-large"), of_files, "{variables:?}");
             assert_eq!(state("redo-log-large"), of_capacity, "{variables:?}");
         }
+    }
+
+    #[test]
+    fn a_value_that_the_server_does_not_list_has_no_effect() {
+        let shipped = niagara_lab::lever::load(&[]).expect("valid");
+        let lever = shipped
+            .iter()
+            .find(|lever| lever.id() == "doublewrite-fast");
+        let lever = lever.expect("shipped");
+        let mut facts = crate::rules::tests::quiet();
+        let all = context(&facts, &shipped);
+        for (words, takes) in [("OFF,ON", false), ("OFF,ON,fast", true)] {
+            let words = words.split(',').map(str::to_owned).collect();
+            facts.choices = Choices([("innodb_doublewrite".to_owned(), words)].into());
+            match state(lever, &facts, true, &all, &all) {
+                Some(LeverState::Tried { .. } | LeverState::OnDemand { .. }) => assert!(takes),
+                Some(LeverState::NoEffect { reason }) => {
+                    assert!(!takes);
+                    let told = reason.to_string();
+                    assert!(told.ends_with("does not take fast"), "{told}");
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        let optimizer = ("optimizer_switch".to_owned(), vec!["mrr".to_owned()]);
+        let choices = Choices([optimizer].into());
+        assert!(choices.take("optimizer_switch", "mrr=off"));
+        assert!(!choices.take("optimizer_switch", "mrr=off,rowid_filter=off"));
+        assert!(choices.take("innodb_io_capacity", "200"));
     }
 
     #[test]

@@ -303,23 +303,10 @@ fn what_is_left_open_has_the_command_that_decides_it() {
         let mut tune = tune.clone();
         tune.header.budget_seconds = Some(budget_seconds);
         let files = Files {
-            report: "report.html".into(),
-            deploy: None,
-            results: "results.db".into(),
-            program: "niagara".to_owned(),
-            named: None,
-            builds: None,
             command: command.map(str::to_owned),
+            ..fixture::files()
         };
-        let view = View {
-            colour: false,
-            width: 80,
-            verbose: false,
-            sides: None,
-            limits: &[],
-            files: Some(&files),
-        };
-        niagara_report::terminal(&Summary::Tune(Box::new(tune)), &view)
+        fixture::at_the_end(&Summary::Tune(Box::new(tune)), &files, 80)
     };
     let command = "niagara tune mariadb-10.11 --threads 32";
     // One line, to be copied, however narrow the terminal.
@@ -345,24 +332,7 @@ fn undecided_levers_are_counted_apart_from_those_that_are_not_kept() {
         tune.not_helped.push(lever.screened.clone());
     }
     let summary = Summary::Tune(Box::new(tune));
-    let files = Files {
-        report: "report.html".into(),
-        deploy: None,
-        results: "results.db".into(),
-        program: "niagara".to_owned(),
-        named: None,
-        builds: None,
-        command: None,
-    };
-    let view = View {
-        colour: false,
-        width: 160,
-        verbose: false,
-        sides: None,
-        limits: &[],
-        files: Some(&files),
-    };
-    let screen = niagara_report::terminal(&summary, &view);
+    let screen = fixture::at_the_end(&summary, &fixture::files(), 160);
     assert!(
         screen.contains("6 levers measured and not kept, 3 undecided, 5 not tried ("),
         "{screen}"

@@ -4,7 +4,7 @@ mod fixture;
 
 use niagara_report::{Report, SideBySide};
 use niagara_stats::{Estimate, IntervalEstimate};
-use niagara_store::{Goal, Summary, TuneSummary};
+use niagara_store::{Finding, Goal, SeriesOfRuns, Summary, TuneSummary};
 use serde_json::json;
 
 fn report(summary: &Summary) -> Report {
@@ -250,4 +250,54 @@ fn what_stands_beside_a_claim_of_a_gain_is_widened_from_what_its_interval_leaves
     // z(0.975) / z(0.95): both are made as wide as the family of differences asks for.
     let ratio = width(0.1) / width(0.05);
     assert!((ratio - 1.95996 / 1.64485).abs() < 1e-4, "{ratio}");
+}
+
+/// The protocol of 2008 has means without an interval: they are shown, and no verdict is promised.
+#[test]
+fn trimmed_series_have_means_and_no_verdict() {
+    let series = |tps: [[f64; 5]; 2]| {
+        let mut compare = fixture::compare();
+        compare.header.protocol = "trimmed".into();
+        compare.header.warnings = vec![Finding::TrimmedProtocol.into()];
+        compare.comparison.throughput.verdict = None;
+        compare.runs = Some(SeriesOfRuns {
+            tps: tps.map(|runs| runs.to_vec()),
+        });
+        report(&Summary::Compare(Box::new(compare)))
+    };
+    let reports = [
+        series([
+            [100.0, 140.0, 120.0, 111.0, 132.0],
+            [210.0, 150.0, 160.0, 170.0, 183.0],
+        ]),
+        series([
+            [300.0, 340.0, 320.0, 311.0, 332.0],
+            [410.0, 350.0, 360.0, 370.0, 383.0],
+        ]),
+    ];
+    let both = beside(&reports);
+    for text in [both.text(false, 140, false), both.markdown(), both.html()] {
+        for word in [
+            "The protocol of 2008 gives no verdict",
+            "means of the middle three of five runs",
+            "121",
+            "171",
+            "321",
+            "371",
+        ] {
+            assert!(text.contains(word), "{word}\n{text}");
+        }
+        for word in ["not judged", "Too few duels", "second over first", "n = 0"] {
+            assert!(!text.contains(word), "{word}\n{text}");
+        }
+    }
+    // Beside duels.
+    let duels = report(&Summary::Compare(Box::new(fixture::compare())));
+    let [first, _] = reports;
+    let both = SideBySide::of([&first, &duels], ["old", "new"]);
+    let text = both.text(false, 140, false);
+    assert!(
+        text.contains("new is not compared with it") && text.contains("medians of the slices"),
+        "{text}"
+    );
 }

@@ -33,10 +33,9 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         report: folder.join("report.html"),
         deploy: matches!(summary, Summary::Tune(_)).then(|| folder.join("deploy")),
         results: folder.join("results.db"),
-        program: "niagara".to_owned(),
-        named: None,
         builds: matches!(summary, Summary::Tune(_)).then(|| BUILDS.to_owned()),
         command: Some("niagara tune mariadb-10.11".to_owned()),
+        ..fixture::files()
     };
     let limits = [
         "What limits the final variant now: CPU (100 % of the time), that is, hardware.".to_owned(),
@@ -171,7 +170,7 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     assert!(DeployInput::of(&unchecked).is_none());
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let whole = report(&unchecked);
-    let screen = at_the_end_without_deploy(&unchecked);
+    let screen = without_deploy(&unchecked);
     for text in [screen.clone(), markdown(&whole), html(&whole)] {
         let text = flat(&text);
         assert!(text.contains("not checked yet"), "{text}");
@@ -185,7 +184,7 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     tune.header.checks[0].outcome = CheckOutcome::Failed {
         finding: "SELECT 1".to_owned(),
     };
-    let failed = at_the_end_without_deploy(&of(&tune));
+    let failed = without_deploy(&of(&tune));
     assert!(!failed.contains("not checked yet"), "{failed}");
 }
 
@@ -225,7 +224,7 @@ fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
         note("final variant", one_line, passed),
     ];
     let summary = Summary::Tune(tune);
-    let screen = at_the_end_without_deploy(&summary);
+    let screen = without_deploy(&summary);
     assert!(
         screen.contains("The build, same answers: passed."),
         "{screen}"
@@ -254,25 +253,8 @@ fn failed() -> BuildCheck {
     })
 }
 
-fn at_the_end_without_deploy(summary: &Summary) -> String {
-    let files = Files {
-        report: "report.html".into(),
-        deploy: None,
-        results: "results.db".into(),
-        program: "niagara".to_owned(),
-        named: None,
-        builds: None,
-        command: None,
-    };
-    let view = View {
-        colour: false,
-        width: 100,
-        verbose: false,
-        sides: None,
-        limits: &[],
-        files: Some(&files),
-    };
-    niagara_report::terminal(summary, &view)
+fn without_deploy(summary: &Summary) -> String {
+    fixture::at_the_end(summary, &fixture::files(), 100)
 }
 
 #[test]
@@ -618,7 +600,7 @@ fn a_final_variant_that_could_not_be_measured_is_told_beside_what_was_proven() {
     let words = "4 levers looked helpful in the screening for oltp_read_only, 32 threads, 2 of them proven by fresh \
                  duels; the final variant could not be measured";
     assert!(told.contains(words), "{told}");
-    let screen = at_the_end_without_deploy(&summary(&tune));
+    let screen = without_deploy(&summary(&tune));
     assert!(!screen.contains("nothing was proven"), "{screen}");
     for rung in &mut tune.rungs {
         rung.claim = None;

@@ -128,6 +128,15 @@ impl Cache {
         self.root.join("images")
     }
 
+    fn locks(&self) -> PathBuf {
+        self.root.join("locks")
+    }
+
+    /// The file of the lock of this name.
+    pub(crate) fn lock_path(&self, name: &str) -> PathBuf {
+        self.locks().join(name)
+    }
+
     pub(crate) fn running(&self) -> PathBuf {
         self.root.join("running")
     }
@@ -208,9 +217,8 @@ impl Cache {
     }
 
     fn lock_file(&self, name: &str) -> Result<(PathBuf, File)> {
-        let folder = self.root.join("locks");
-        create_private(&folder)?;
-        let path = folder.join(name);
+        let path = self.lock_path(name);
+        create_private(&self.locks())?;
         // To be read, too: without that NFS shares no lock.
         let file = OpenOptions::new()
             .create(true)

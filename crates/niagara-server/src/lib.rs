@@ -39,6 +39,7 @@ pub use image::layout::layout_of;
 pub use image::making::{Making, settle};
 pub use image::page_cache::{drop_cached, read_anew};
 pub use image::store::{Image, ImageContent, ImageRecord, ImageStore};
+pub use image::unused::{ImageBounds, RemovedImages};
 pub use install::Install;
 pub use install::elf::{SearchPath, linked_libraries, search_path};
 pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder};

@@ -8,7 +8,9 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Bench;
-use niagara_server::{Image, ImageStore, LaunchSpec, Runtime, hold_server, launch, remove};
+use niagara_server::{
+    Image, ImageBounds, ImageStore, LaunchSpec, Runtime, hold_server, launch, remove,
+};
 
 const CHECKSUM: &str = "CHECKSUM TABLE sbtest.t";
 
@@ -127,6 +129,60 @@ fn a_removed_server_takes_its_images_with_it() {
     assert!(removed.bytes >= bytes);
     assert_eq!(store.images().expect("readable").len(), 0);
     assert!(!image.path().exists());
+}
+
+#[test]
+fn images_that_nobody_uses_make_room() {
+    let bench = Bench::new();
+    let store = ImageStore::new(&bench.cache);
+    let made = |key: &str| {
+        let mut load = |_: &niagara_server::RunningServer| Ok(());
+        let made = store.ensure(&bench.install, key, "InnoDB", &mut load, &mut |_| {});
+        made.expect("made")
+    };
+    let unused_for = |image: &Image, days: u64| {
+        let name = image.path().file_name().expect("a name").to_string_lossy();
+        let lock = format!("locks/use-image-{name}");
+        let lock = fs::File::options()
+            .append(true)
+            .open(bench.cache.root().join(lock))
+            .expect("there");
+        let ago = std::time::Duration::from_secs(days * 24 * 60 * 60);
+        let then = std::time::SystemTime::now() - ago;
+        lock.set_modified(then).expect("ours");
+    };
+    let there = |path: &Path| path.join("image.json").exists();
+    let [old, older, new] = ["old", "older", "new"].map(made);
+    assert!(old.is_new() && !made("old").is_new());
+    let paths = [&old, &older, &new].map(|image| image.path().to_owned());
+    unused_for(&old, 31);
+    unused_for(&older, 40);
+    // All are in use, in this process.
+    let bounds = ImageBounds::default();
+    assert_eq!(store.remove_unused(bounds).expect("readable"), None);
+    drop(older);
+    let removed = store.remove_unused(bounds).expect("readable");
+    let removed = removed.expect("one goes");
+    assert!(removed.images == 1 && removed.bytes > 1 << 20, "{removed}");
+    assert_eq!(
+        paths.each_ref().map(|path| there(path)),
+        [true, false, true]
+    );
+    // Beyond the bytes the one goes that was unused for the longest time.
+    unused_for(&old, 2);
+    let most = old.bytes().expect("readable") + new.bytes().expect("readable") + (1 << 20);
+    drop((old, new));
+    let bounds = ImageBounds {
+        bytes: most - (2 << 20),
+        ..bounds
+    };
+    let removed = store.remove_unused(bounds).expect("readable");
+    assert_eq!(removed.expect("one goes").images, 1);
+    assert_eq!(
+        paths.each_ref().map(|path| there(path)),
+        [false, false, true]
+    );
+    assert_eq!(store.remove_unused(bounds).expect("readable"), None);
 }
 
 #[test]

@@ -86,6 +86,15 @@ pub enum Reason {
         /// That variable.
         variable: String,
     },
+    /// The server has the variable, which does not take what the lever sets.
+    NoValue {
+        /// `MariaDB 10.11.19`.
+        release: String,
+        /// The variable.
+        variable: String,
+        /// What the lever sets.
+        value: String,
+    },
     /// The server does not use the malloc that the lever's settings are for.
     NotOwnMalloc {
         /// `MySQL 8.0.12`.
@@ -201,7 +210,7 @@ pub enum Reason {
     NothingToActOn {
         /// The setting.
         setting: Setting,
-        /// The value that it needs.
+        /// What it needs of the value: `= ON`, `< 2000`.
         wanted: String,
     },
     /// The server ignores what it sets, or had it before.
@@ -343,6 +352,7 @@ impl Reason {
                 | Self::NotBuildable { .. }
                 | Self::NoVariable { .. }
                 | Self::OtherVariable { .. }
+                | Self::NoValue { .. }
                 | Self::NotOwnMalloc { .. }
                 | Self::OwnMalloc { .. }
                 | Self::MallocCompiledIn { .. }

@@ -234,6 +234,7 @@ impl Reason {
             | Self::NotBuildable { .. }
             | Self::NoVariable { .. }
             | Self::OtherVariable { .. }
+            | Self::NoValue { .. }
             | Self::NotOwnMalloc { .. }
             | Self::OwnMalloc { .. }
             | Self::MallocCompiledIn { .. } => "not for this server",
@@ -254,6 +255,8 @@ impl Reason {
             Self::DoesNotStart { .. } => "the server does not start with it",
             Self::DoesNotStartTogether { .. } => "the server does not start with both together",
             Self::NothingToActOn { .. } => "nothing to act on",
+            Self::Unchanged { ignored, .. } if ignored.is_empty() => "already so",
+            Self::Unchanged { same, .. } if same.is_empty() => "ignored by the server",
             Self::Unchanged { .. } => "already so, or ignored by the server",
             Self::WouldLower { .. } => "your configuration has more already",
             Self::DidNotLast { .. } => "servers with it failed",
@@ -323,6 +326,11 @@ impl Display for Detail<'_> {
             Reason::OtherVariable { release, variable } => {
                 write!(f, "{release} has {variable} in its place")
             }
+            Reason::NoValue {
+                release,
+                variable,
+                value,
+            } => write!(f, "{variable} of {release} does not take {value}"),
             Reason::NotOwnMalloc { release, own } => write!(
                 f,
                 "this {release} is linked with {own}: settings of the C library's malloc do not reach it"
@@ -412,7 +420,7 @@ impl Display for Detail<'_> {
             }
             Reason::NothingToActOn { setting, wanted } => write!(
                 f,
-                "nothing to gain with {} = {}, as this server starts{}: it matters with {} = {wanted}",
+                "nothing to gain with {} = {}, as this server starts{}: it matters with {} {wanted}",
                 setting.variable,
                 setting.value,
                 setting.in_place(),

@@ -11,6 +11,7 @@ use niagara_origin::data::DataSource;
 
 use crate::cmd::bench::args::{ConnectArgs, connect_args};
 use crate::cmd::bench::connect::connect;
+use crate::cmd::bench::naming::Naming;
 use crate::pack;
 use crate::shared_args::OriginArgs;
 
@@ -81,7 +82,7 @@ fn running(address: &str, user: Option<&str>) -> Result<ConfigSource> {
     let mut at = connect_args();
     at.user = user.map(str::to_owned);
     let at = at_address(address, at)?;
-    let (endpoint, mut admin) = connect(&at)?;
+    let (endpoint, mut admin) = connect(&at, Naming::ConfigFrom)?;
     let running = running_config(&mut admin, address, Some(&endpoint.transport))?;
     Ok(ConfigSource::Running(running))
 }

@@ -55,6 +55,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     let server = server::identify(&mut reader)?;
     reader.limit(server.family.is_mariadb())?;
     let (variables, since_start) = server::settings(&mut reader)?;
+    let choices = server::choices(&mut reader, server.family)?;
     let privileges = Privileges::read(&mut reader)?;
     let mut gaps = Vec::new();
     let host = match host::Process::behind(request.transport) {
@@ -108,6 +109,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
         },
         server,
         variables,
+        choices,
         since_start,
         catalog,
         statements,

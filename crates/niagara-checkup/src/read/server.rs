@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result};
+use niagara_load::Row;
 use niagara_server::Family;
 
 use super::reader::{Reader, Refusal, text};
-use crate::facts::{Counters, Server, Variables};
+use crate::facts::{Choices, Counters, Server, Variables};
 
 /// What the server is.
 pub(super) fn identify(reader: &mut Reader<'_>) -> Result<Server> {
@@ -39,6 +40,27 @@ pub(super) fn settings(reader: &mut Reader<'_>) -> Result<(Variables, Counters),
         .into_iter()
         .map(|row| (text(&row, 0).to_ascii_lowercase(), text(&row, 1).to_owned()));
     Ok((Variables(variables.collect()), counters))
+}
+
+/// The words that its variables take: MariaDB tells them.
+pub(super) fn choices(reader: &mut Reader<'_>, family: Family) -> Result<Choices, Refusal> {
+    if !family.is_mariadb() {
+        return Ok(Choices::default());
+    }
+    let rows = reader.rows(
+        "SELECT VARIABLE_NAME, ENUM_VALUE_LIST FROM information_schema.SYSTEM_VARIABLES \
+         WHERE ENUM_VALUE_LIST IS NOT NULL",
+    );
+    let words = |row: Row| {
+        let words = text(&row, 1).split(',').map(str::to_owned);
+        (text(&row, 0).to_ascii_lowercase(), words.collect())
+    };
+    match rows {
+        Ok(rows) => Ok(Choices(rows.into_iter().map(words).collect())),
+        Err(lost @ Refusal::Lost(_)) => Err(lost),
+        // A release before 10.1 has no such table, and a busy server has no time for it.
+        Err(_) => Ok(Choices::default()),
+    }
 }
 
 /// Counters of the server, or of this session.

@@ -8,8 +8,8 @@ use niagara_server::{Family, Version};
 
 use super::findings;
 use crate::facts::{
-    Catalog, Channel, Counters, Digest, Facts, Host, Index, IndexReads, Part, ReplicaThread,
-    Server, Statements, Table, TableName, TableStatistics, Variables, Window,
+    Catalog, Channel, Choices, Counters, Digest, Facts, Host, Index, IndexReads, Part,
+    ReplicaThread, Server, Statements, Table, TableName, TableStatistics, Variables, Window,
 };
 use crate::finding::{Finding, Level, StoppedPart};
 use crate::release::Releases;
@@ -108,6 +108,7 @@ pub(crate) fn quiet() -> Facts {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
         ),
+        choices: Choices::default(),
         since_start: counters_of(&counters),
         window: Window {
             seconds: 10.0,

@@ -12,9 +12,9 @@ use niagara_load::{Admin, Endpoint, TableEvent, TableOptions};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::image_of;
 use niagara_server::{
-    Cache, Catalog, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec, RemoteAccess,
-    RunningServer, ServerInUse, StartingServer, TransportKind, WorkFolder, hold_server, layout_of,
-    mallocs_of_this_release, with_engine,
+    Cache, Catalog, Image, ImageBounds, ImageStore, Install, LOAD_DATABASE, LaunchSpec,
+    RemoteAccess, RunningServer, ServerInUse, StartingServer, TransportKind, WorkFolder,
+    hold_server, layout_of, mallocs_of_this_release, with_engine,
 };
 
 use crate::client_host::ClientHost;
@@ -326,6 +326,7 @@ impl Workbench {
         let key = load.dataset_key();
         if let Some(data) = &self.origin.data {
             let prepared_of = self.station_on_data(data, variant, install, in_use, observer)?;
+            self.remove_unused_images(&prepared_of.image, observer);
             self.prepared_servers.insert(prepared, prepared_of);
             return Ok(());
         }
@@ -392,6 +393,7 @@ impl Workbench {
                 &mut tell,
             )?,
         };
+        self.remove_unused_images(&image, &mut **seen.borrow_mut());
         let prepared_of = PreparedServer {
             install,
             image,
@@ -400,6 +402,20 @@ impl Workbench {
         };
         self.prepared_servers.insert(prepared, prepared_of);
         Ok(())
+    }
+
+    /// Makes room for `image`, where it is new, by removing others that nobody uses.
+    fn remove_unused_images(&self, image: &Image, observer: &mut dyn Observer) {
+        if !image.is_new() {
+            return;
+        }
+        match ImageStore::new(&self.cache).remove_unused(ImageBounds::default()) {
+            Ok(None) => {}
+            Ok(Some(removed)) => observer.see(Event::Note(&removed.to_string())),
+            Err(error) => {
+                observer.see(Event::Note(&format!("images stay in the cache: {error:#}")));
+            }
+        }
     }
 
     /// Makes the statements ready that `variant` sends in place of captured ones.

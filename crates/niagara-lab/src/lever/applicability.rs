@@ -1,13 +1,15 @@
 //! Whether a lever applies, and if not, why not and what would make it.
 
 use niagara_server::machine::Fingerprint;
-use niagara_store::{Machine, Reason};
+use niagara_store::{Machine, Reason, Setting};
 
 use super::change::Change;
 use super::context::{Context, GLIBC};
 use super::definition::{Lever, Need, WorkloadKind};
+use super::in_effect::is_set_so;
 use super::range::Span;
 use super::risk::Risk;
+use super::template::Value;
 
 impl Lever {
     /// The change on this machine, server and workload; else the reason.
@@ -85,22 +87,68 @@ impl Lever {
         if !self.template.build.is_empty() {
             return Ok(());
         }
-        let names = self.template.variables(context.family);
-        let unknown = names
+        let unknown = self.template.variables(context.family);
+        let unknown = unknown
             .map(|(name, _)| name)
             .find(|name| !options.takes(name));
+        let refused = self.template.variables(context.family);
+        let refused = refused
+            .filter_map(|(name, value)| match value {
+                Value::Literal(value) => Some((name, value)),
+                Value::Computed(_) => None,
+            })
+            .find(|(name, value)| !options.takes_value(name, value));
         let lacked = self.when.lacks.iter().find(|name| options.takes(name));
-        match (unknown, lacked) {
-            (Some(variable), _) => Err(Reason::NoVariable {
+        match (unknown, lacked, refused) {
+            (Some(variable), _, _) => Err(Reason::NoVariable {
                 release: context.release(),
                 variable: variable.clone(),
             }),
-            (None, Some(variable)) => Err(Reason::OtherVariable {
+            (None, Some(variable), _) => Err(Reason::OtherVariable {
                 release: context.release(),
                 variable: variable.clone(),
             }),
-            (None, None) => Ok(()),
+            (None, None, Some((variable, value))) => Err(Reason::NoValue {
+                release: context.release(),
+                variable: variable.clone(),
+                value: value.clone(),
+            }),
+            (None, None, None) => Ok(()),
         }
+    }
+
+    /// Why `change` does nothing on a server that starts with what is compiled in, as its binary tells. `None` too where that does
+    /// not tell.
+    pub fn idle_by_default(&self, change: &Change, context: &Context) -> Option<Reason> {
+        let options = context.options.as_ref()?;
+        let unmet = self.when.variables.iter().find_map(|(name, wanted)| {
+            let value = options.default(name)?;
+            (!wanted.holds(value)).then_some((name, value, wanted))
+        });
+        if let Some((name, value, wanted)) = unmet {
+            return Some(Reason::NothingToActOn {
+                setting: default_setting(name, value),
+                wanted: wanted.to_string(),
+            });
+        }
+        let only_config = Change {
+            config: change.config.clone(),
+            ..Change::default()
+        };
+        if *change != only_config || change.config.is_empty() {
+            return None;
+        }
+        let (mut same, mut ignored) = (Vec::new(), Vec::new());
+        for (name, value) in &change.config {
+            if let Some(words) = options.without_effect(name) {
+                ignored.push(default_setting(name, words));
+            } else if is_set_so(name, options.default(name)?, value) {
+                same.push(default_setting(name, value));
+            } else {
+                return None;
+            }
+        }
+        Some(Reason::Unchanged { ignored, same })
     }
 
     fn check_permission(&self, context: &Context) -> Result<(), Reason> {
@@ -227,6 +275,15 @@ impl Lever {
         template.malloc.is_none()
             && !template.environment.is_empty()
             && names.all(|name| name.starts_with("MALLOC_") && name != "MALLOC_CONF")
+    }
+}
+
+/// A variable that nobody has set.
+fn default_setting(name: &str, value: &str) -> Setting {
+    Setting {
+        variable: name.to_owned(),
+        value: value.to_owned(),
+        place: None,
     }
 }
 
@@ -378,6 +435,36 @@ mod tests {
             refusal("[when]\nlacks = [\"old-size\"]\n[change]\nmalloc = \"glibc\"\nhuge_pages_heap = true\n")
                 .as_deref(),
             Some("not for this server: MariaDB 10.11.19 has old_size in its place")
+        );
+    }
+
+    #[test]
+    fn the_binary_decides_on_values() {
+        let mut context = context();
+        context.options = Some(Arc::new(ServerOptions::of_help(
+            "  --innodb-doublewrite Enable it\n  --checksum=name     How pages are summed. One of: crc32, none\n\n\
+             Variables (--variable-name=value)\noptimizer-switch mrr=off,rowid_filter=on\n",
+        )));
+        let refusal = |setting: &str| {
+            let text = format!("risk = \"none\"\n[change.config]\n{setting}\n");
+            let applies = lever(&text).applicability(&context);
+            applies.err().map(|reason| reason.to_string())
+        };
+        let refused = |words: &str| Some(format!("not for this server: {words}"));
+        assert_eq!(refusal("innodb_doublewrite = \"OFF\""), None);
+        assert_eq!(
+            refusal("innodb_doublewrite = \"fast\""),
+            refused("innodb_doublewrite of MariaDB 10.11.19 does not take fast")
+        );
+        assert_eq!(refusal("checksum = \"none\""), None);
+        assert_eq!(
+            refusal("checksum = \"strict_none\""),
+            refused("checksum of MariaDB 10.11.19 does not take strict_none")
+        );
+        assert_eq!(refusal("optimizer_switch = \"mrr=on\""), None);
+        assert_eq!(
+            refusal("optimizer_switch = \"sort_union=on\""),
+            refused("optimizer_switch of MariaDB 10.11.19 does not take sort_union=on")
         );
     }
 

@@ -7,6 +7,7 @@ use niagara_toml::At;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::condition::Condition;
 use super::measured::Measured;
 use super::range::Range;
 use super::risk::Risk;
@@ -274,9 +275,9 @@ pub struct When {
     pub needs: Vec<Need>,
     /// Variables that the server must not have: it has another lever for the same there.
     pub lacks: Vec<String>,
-    /// Variables that the server the lever is put on must run with, else the lever has nothing to act on: `log_bin` is
-    /// `ON`. Known only once that server has been started.
-    pub variables: BTreeMap<String, String>,
+    /// What variables of the server that the lever is put on must be, else the lever has nothing to act on: `log_bin` is
+    /// `ON`. Known for sure only once that server has been started.
+    pub variables: BTreeMap<String, Condition>,
 }
 
 impl When {

@@ -8,6 +8,7 @@
 
 mod applicability;
 mod change;
+mod condition;
 mod context;
 mod cpu_choice;
 mod definition;
@@ -30,10 +31,12 @@ mod variant_expr;
 mod version_range;
 
 pub use change::Change;
+pub use condition::Condition;
 pub use context::Context;
 pub(crate) use definition::Role;
 pub use definition::{Deploy, Lever, Need, NoteFor, When, WorkloadKind};
-pub use in_effect::in_effect;
+pub(crate) use in_effect::in_effect;
+pub use in_effect::is_set_so;
 pub use library::{called, load, meant};
 pub use measured::Measured;
 pub use parse::schema;

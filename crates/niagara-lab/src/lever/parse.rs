@@ -10,6 +10,7 @@ use niagara_toml::{At, FileError, Found, Mistakes, Scalar, Text, finding};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::condition::Condition;
 use super::cpu_choice::CpuChoice;
 use super::definition::{Deploy, Elsewhere, Lever, Need, Promise, Role, When, WorkloadKind};
 use super::expression::Expression;
@@ -100,7 +101,7 @@ struct WhenTable {
     engines: Vec<Text>,
     needs: Vec<Need>,
     lacks: Vec<Text>,
-    variables: BTreeMap<String, Scalar>,
+    variables: BTreeMap<String, At<Scalar>>,
 }
 
 #[derive(Default, Deserialize, JsonSchema)]
@@ -238,7 +239,18 @@ fn when(table: WhenTable) -> Found<When> {
         };
         size.map(parse).transpose()
     };
-    let variables = table.variables.into_iter();
+    let variables =
+        table
+            .variables
+            .into_iter()
+            .map(|(name, wanted)| match Condition::parse(&wanted) {
+                Ok(condition) => Ok((normalise_variable(&name), condition)),
+                Err(cause) => finding(
+                    wanted.at,
+                    cause,
+                    "write as in \"ON\", \"<2000\" or \">64M\"",
+                ),
+            });
     Ok(When {
         mariadb: range(table.mariadb)?,
         mysql: range(table.mysql)?,
@@ -258,9 +270,7 @@ fn when(table: WhenTable) -> Found<When> {
             .iter()
             .map(|name| normalise_variable(name))
             .collect(),
-        variables: variables
-            .map(|(name, value)| (normalise_variable(&name), value.0))
-            .collect(),
+        variables: variables.collect::<Found<_>>()?,
     })
 }
 

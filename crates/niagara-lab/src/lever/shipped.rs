@@ -379,6 +379,69 @@ fn the_binary_decides_between_two_variables() {
     }
 }
 
+/// A release is known by what its binary says of its variables, not by its number.
+#[test]
+fn no_setting_depends_on_a_version() {
+    // What the first does was changed without a variable that tells; InnoDB does not list the words that the other's takes.
+    const BY_VERSION: [&str; 2] = ["flush-method-no-fsync", "page-checksums-off"];
+    let levers = levers();
+    let numbered = levers.iter().filter(|lever| {
+        let when = lever.when();
+        let ranges = [&when.mariadb, &when.mysql, &when.percona];
+        let mut ranges = ranges.into_iter().flatten();
+        lever.build().is_empty() && ranges.any(|range| range.to_string() != "*")
+    });
+    let numbered: Vec<&str> = numbered.map(Lever::id).collect();
+    assert_eq!(numbered, BY_VERSION);
+}
+
+/// Two releases of any number: each is as its binary says.
+#[test]
+fn the_binarys_defaults_decide() {
+    let levers = levers();
+    let told = |id: &str, defaults: &str| {
+        let version = "99.0.0".parse().expect("a version");
+        let mut context = generous(Family::Mysql, version, &levers);
+        let help = format!("\nVariables (--variable-name=value)\n{defaults}\n");
+        context.options = Some(Arc::new(ServerOptions::of_help(&help)));
+        let lever = levers.iter().find(|lever| lever.id() == id);
+        let lever = lever.expect("shipped");
+        let change = lever.applicability(&context).expect("applies");
+        let idle = lever.idle_by_default(&change, &context);
+        idle.map(|reason| reason.to_string())
+    };
+    let hash = |value: &str| format!("innodb-adaptive-hash-index {value}");
+    let already = |setting: &str| Some(format!("already so without it: {setting}"));
+    let (on, off) = ("adaptive-hash-on", "adaptive-hash-off");
+    assert_eq!(told(on, &hash("FALSE")), None);
+    assert_eq!(told(off, &hash("TRUE")), None);
+    let [is_on, is_off] = ["ON", "OFF"].map(|is| format!("innodb_adaptive_hash_index = {is}"));
+    assert_eq!(told(on, &hash("TRUE")), already(&is_on));
+    assert_eq!(told(off, &hash("FALSE")), already(&is_off));
+    let buffer = |bytes: u64| {
+        told(
+            "log-buffer-large",
+            &format!("innodb-log-buffer-size {bytes}"),
+        )
+    };
+    assert_eq!(buffer(16 << 20), None);
+    assert_eq!(buffer(64 << 20), already("innodb_log_buffer_size = 64M"));
+    let capacity = |id: &str, writes: u32| told(id, &format!("innodb-io-capacity {writes}"));
+    assert_eq!(capacity("io-capacity-high", 200), None);
+    assert_eq!(capacity("io-capacity-low", 10_000), None);
+    let nothing = |is: u32, wanted: &str| {
+        Some(format!(
+            "nothing to gain with innodb_io_capacity = {is}, as this server starts: it matters with \
+             innodb_io_capacity {wanted}"
+        ))
+    };
+    assert_eq!(
+        capacity("io-capacity-high", 10_000),
+        nothing(10_000, "< 2000")
+    );
+    assert_eq!(capacity("io-capacity-low", 200), nothing(200, "> 1000"));
+}
+
 /// Whoever is left out is told why, in words that are true of that branch.
 #[test]
 fn a_lever_that_leaves_a_branch_out_says_why() {

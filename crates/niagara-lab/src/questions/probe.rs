@@ -277,11 +277,11 @@ fn nothing_to_act_on(
         .find(|(name, wanted)| {
             defaults
                 .value(name)
-                .is_some_and(|value| !value.eq_ignore_ascii_case(wanted))
+                .is_some_and(|value| !wanted.holds(value))
         })?;
     Some(Reason::NothingToActOn {
         setting: setting(start, name, name, defaults.value(name)?),
-        wanted: wanted.clone(),
+        wanted: wanted.to_string(),
     })
 }
 
@@ -389,6 +389,21 @@ mod tests {
     /// The distribution's server, which `scripts/setup test` installs.
     const SERVER: &str = "/usr/sbin/mariadbd";
 
+    /// Of a table with ten rows.
+    fn bench() -> Workbench {
+        let cache = Cache::open().expect("the shared cache");
+        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+        let load = Load {
+            workload: WorkloadSpec::of(Sysbench {
+                table_size: 10,
+                ..Sysbench::default()
+            }),
+            engine: "InnoDB".to_owned(),
+            threads: 1,
+        };
+        Workbench::new(cache, catalog, load, Cancel::default())
+    }
+
     /// Levers of a folder, their changes worked out for a machine without limits.
     fn written(files: &[(&str, &str)]) -> Vec<Candidate> {
         let folder = tempfile::tempdir().expect("a folder");
@@ -423,17 +438,7 @@ mod tests {
 
     #[test]
     fn a_real_server_says_which_levers_can_do_nothing() {
-        let cache = Cache::open().expect("the shared cache");
-        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-        let load = Load {
-            workload: WorkloadSpec::of(Sysbench {
-                table_size: 10,
-                ..Sysbench::default()
-            }),
-            engine: "InnoDB".to_owned(),
-            threads: 1,
-        };
-        let mut bench = Workbench::new(cache, catalog, load, Cancel::default());
+        let mut bench = bench();
         bench.set_up(SERVER, &mut Silent).expect("set up");
         let candidates = written(&[
             ("idle", "[change.config]\nmax_tmp_tables = 64\n"),
@@ -518,22 +523,11 @@ mod tests {
              tmp_table_size = 32M\n",
         )
         .expect("written");
-        let load = Load {
-            workload: WorkloadSpec::of(Sysbench {
-                table_size: 10,
-                ..Sysbench::default()
-            }),
-            engine: "InnoDB".to_owned(),
-            threads: 1,
-        };
-        let cache = Cache::open().expect("the shared cache");
-        let catalog = Catalog::load(&[]).expect("the built-in catalogue");
         let origin = crate::Origin {
             config: Some(ConfigSource::file(&path).expect("readable")),
             ..crate::Origin::default()
         };
-        let mut bench =
-            Workbench::new(cache, catalog, load, Cancel::default()).starting_from(&origin);
+        let mut bench = bench().starting_from(&origin);
         let base = bench.base(SERVER, &mut Silent).expect("read");
         bench.set_up_variant(&base, &mut Silent).expect("set up");
         let candidates = written(&[
@@ -594,17 +588,7 @@ mod tests {
                 "mysql-9.7" | "mariadb-10.11" => name.to_owned(),
                 name => old_server(name),
             };
-            let load = Load {
-                workload: WorkloadSpec::of(Sysbench {
-                    table_size: 10,
-                    ..Sysbench::default()
-                }),
-                engine: "InnoDB".to_owned(),
-                threads: 1,
-            };
-            let cache = Cache::open().expect("the shared cache");
-            let catalog = Catalog::load(&[]).expect("the built-in catalogue");
-            let mut bench = Workbench::new(cache, catalog, load, Cancel::default());
+            let mut bench = bench();
             bench.set_up(&server, &mut Silent).expect("set up");
             let machine = niagara_server::machine::Fingerprint::default();
             let context = crate::lever_context(&machine, &bench, &server).expect("known");

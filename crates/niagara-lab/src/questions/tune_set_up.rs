@@ -74,11 +74,10 @@ impl TuneSetUp {
             bench.load().workload.name(),
         );
         let target_sizes = target_sizes(&candidates, &tune.permitted(&inventory.levers, context));
-        let noise = match &inventory.client {
-            // The history is of loads that came from this host.
-            Some(_) => None,
-            None => History::of(&inventory.cache).components(bench.load(), &opening.duel_settings),
-        };
+        let has_client = inventory.client.is_some();
+        let history = History::of_whole_host(&inventory.cache, has_client, tune.shares_host);
+        let noise =
+            history.and_then(|history| history.components(bench.load(), &opening.duel_settings));
         let mut parts = Self {
             candidates,
             not_applicable,

@@ -644,6 +644,22 @@ mod tests {
         (candidate, screened)
     }
 
+    /// A screening to its end.
+    fn screening(effects: Vec<Screened>) -> Screening {
+        Screening {
+            effects: effects.into_iter().map(Some).collect(),
+            together: Vec::new(),
+            unsteady: Vec::new(),
+            set_aside: Vec::new(),
+            residual_sd: Some(0.03),
+            residual_df: 10.0,
+            scored: 36,
+            strongest_only: false,
+            failed: 0,
+            stopped: false,
+        }
+    }
+
     #[test]
     fn what_stands_still_is_promoted_only_where_its_gain_is_more_than_that_costs() {
         let (candidates, effects): (Vec<Candidate>, Vec<Screened>) =
@@ -664,16 +680,8 @@ mod tests {
             (factor, costs)
         };
         tuned.screening = Some(Screening {
-            effects: effects.into_iter().map(Some).collect(),
-            together: Vec::new(),
             unsteady: vec![stands_still(0, -0.2), stands_still(1, -0.02)],
-            set_aside: Vec::new(),
-            residual_sd: Some(0.03),
-            residual_df: 10.0,
-            scored: 36,
-            strongest_only: false,
-            failed: 0,
-            stopped: false,
+            ..screening(effects)
         });
         let mut promoted = tuned.newly_promoted(&options, &[]);
         promoted.sort_unstable();
@@ -701,16 +709,8 @@ mod tests {
                 ..screened.clone()
             };
             tuned.screening = Some(Screening {
-                effects: vec![Some(control)],
-                together: Vec::new(),
-                unsteady: Vec::new(),
-                set_aside: Vec::new(),
-                residual_sd: Some(0.03),
                 residual_df: 20.0,
-                scored: 36,
-                strongest_only: false,
-                failed: 0,
-                stopped: false,
+                ..screening(vec![control])
             });
             tuned.alarms().len()
         };
@@ -733,18 +733,7 @@ mod tests {
             ids.map(screened).into_iter().unzip();
         let options = options(candidates);
         let mut tuned = TuneResult::new(&options);
-        tuned.screening = Some(Screening {
-            effects: effects.into_iter().map(Some).collect(),
-            together: Vec::new(),
-            unsteady: Vec::new(),
-            set_aside: Vec::new(),
-            residual_sd: Some(0.03),
-            residual_df: 10.0,
-            scored: 36,
-            strongest_only: false,
-            failed: 0,
-            stopped: false,
-        });
+        tuned.screening = Some(screening(effects));
         tuned.hand_over(&[0]);
         tuned.drop_lever(1, None, DropReason::NotShown);
         tuned.drop_lever(2, None, DropReason::Unsound);

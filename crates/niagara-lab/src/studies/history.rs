@@ -54,6 +54,16 @@ impl History {
         }
     }
 
+    /// The history kept in `cache`, for a study that has this host to itself as the comparisons in it had: none where its load comes
+    /// from another host, or where it leaves a part of this one to a live server.
+    pub(crate) fn of_whole_host(
+        cache: &Cache,
+        has_client: bool,
+        shares_host: bool,
+    ) -> Option<Self> {
+        (!has_client && !shares_host).then(|| Self::of(cache))
+    }
+
     /// Learns from duels of `study`, whose load came from this host. That is a hint for later plans: where it cannot be kept, it is said,
     /// and what was measured stands.
     ///
@@ -163,4 +173,51 @@ pub(crate) fn score_again(
 ) -> Option<DuelScore> {
     let of_duel: Vec<&SliceRecord> = slices.iter().filter(|slice| slice.duel == duel).collect();
     score_alone(&of_duel, duel_settings.half_weight())
+}
+
+#[cfg(test)]
+mod tests {
+    use niagara_load::WorkloadSpec;
+
+    use super::*;
+
+    #[test]
+    fn the_noise_of_a_whole_host_says_nothing_of_a_share() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let cache = Cache::at(folder.path()).expect("a cache");
+        let duel = |duel: i32| Duel {
+            score: 0.002 * f64::from(duel % 5 - 2),
+            couple_sd: 0.01,
+            used: 20,
+        };
+        let comparison = Comparison {
+            workload: WorkloadSpec::default().name().to_owned(),
+            threads: 8,
+            slice_seconds: 0.5,
+            duels: (0..20).map(duel).collect(),
+        };
+        let line = serde_json::to_string(&comparison).expect("plain data");
+        std::fs::write(folder.path().join(FILE), format!("{line}\n")).expect("room");
+        let load = Load {
+            workload: WorkloadSpec::default(),
+            engine: "InnoDB".to_owned(),
+            threads: 8,
+        };
+        let settings = DuelSettings {
+            couples: 20,
+            slice_seconds: 0.5,
+            ramp_seconds: 0.05,
+            warm_up_seconds: 4.0,
+            disturbance: 0.05,
+        };
+        for (has_client, shares_host, is_known) in [
+            (false, false, true),
+            (true, false, false),
+            (false, true, false),
+        ] {
+            let history = History::of_whole_host(&cache, has_client, shares_host);
+            let known = history.and_then(|history| history.components(&load, &settings));
+            assert_eq!(known.is_some(), is_known, "{has_client} {shares_host}");
+        }
+    }
 }

@@ -153,11 +153,11 @@ pub struct Endpoint {
 
 impl fmt::Display for Endpoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "user '{}', database '{}' at {}",
-            self.user, self.database, self.transport
-        )?;
+        write!(f, "user '{}'", self.user)?;
+        if !self.database.is_empty() {
+            write!(f, ", database '{}'", self.database)?;
+        }
+        write!(f, " at {}", self.transport)?;
         match self.tls.mode {
             TlsMode::Disabled => Ok(()),
             mode => write!(f, ", TLS {mode}"),

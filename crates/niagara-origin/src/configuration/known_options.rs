@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use niagara_server::{Install, normalise_variable};
+use niagara_server::{Install, is_switches, normalise_variable};
+
+use super::size::number;
 
 /// What servers take before the name of an option, as they look for it: each in turn, again from the first after each that was
 /// found, until what is left is an option.
@@ -17,6 +19,10 @@ const PREFIXES: [(&str, Prefix); 6] = [
 ];
 /// Makes an unknown option a warning.
 const LOOSE: &str = "loose_";
+/// The column in which what is said of an option begins, at the earliest: right of its name, which may be longer.
+const DESCRIPTION: usize = 22;
+/// What stands before the values that an option takes, in the words of MariaDB's servers.
+const ONE_OF: &str = "One of: ";
 /// Variables that further key caches have too, as `hot.key_buffer_size`.
 const OF_KEY_CACHES: [&str; 6] = [
     "key_buffer_size",
@@ -80,6 +86,8 @@ pub(crate) struct KnownOptions {
     pub defaults: BTreeMap<String, String>,
     /// Variables that it prints without a value.
     pub undefined: BTreeSet<String>,
+    /// What it says of each option, on one line.
+    pub descriptions: BTreeMap<String, String>,
     /// Whether an unambiguous beginning of a name stands for it.
     by_beginning: bool,
 }
@@ -108,6 +116,7 @@ impl KnownOptions {
     pub(super) fn read(help: &str) -> Self {
         let mut known = Self::default();
         let (mut in_table, mut is_files) = (false, false);
+        let mut described = None;
         for line in help.lines() {
             if std::mem::take(&mut is_files) {
                 let named = line.split_whitespace().map(PathBuf::from);
@@ -121,10 +130,27 @@ impl KnownOptions {
             } else if in_table {
                 known.add_default(line);
             } else if let Some((name, takes)) = option_line(line) {
-                known.options.insert(name, takes);
+                known.options.insert(name.clone(), takes);
+                known.describe(&name, line.get(DESCRIPTION..).unwrap_or_default());
+                described = Some(name);
+            } else if let Some(name) = &described {
+                known.describe(name, line);
             }
         }
         known
+    }
+
+    /// Adds words to what is said of an option.
+    fn describe(&mut self, name: &str, words: &str) {
+        let words = words.trim();
+        if words.is_empty() {
+            return;
+        }
+        let text = self.descriptions.entry(name.to_owned()).or_default();
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(words);
     }
 
     fn add_default(&mut self, line: &str) {
@@ -211,6 +237,46 @@ impl KnownOptions {
     /// Whether there is an option of exactly this name.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.options.contains_key(name)
+    }
+
+    /// Whether the option of this name takes `value`, as far as the server tells: MariaDB lists the words that an option takes, and
+    /// every server the switches of a variable that has some.
+    pub(crate) fn takes_value(&self, name: &str, value: &str) -> bool {
+        if is_switches(name)
+            && let Some(known) = self.defaults.get(name)
+        {
+            let name_of =
+                |switch: &str| switch.split('=').next().map(|name| name.trim().to_owned());
+            let known: Vec<_> = known.split(',').map(name_of).collect();
+            return value
+                .split(',')
+                .all(|switch| known.contains(&name_of(switch)));
+        }
+        let is_word = number(value).is_none() && !value.is_empty();
+        if !is_word {
+            return true;
+        }
+        let is = |word: &&str| word.eq_ignore_ascii_case(value);
+        match (self.options.get(name), self.words_of(name)) {
+            (Some(Takes::Switch), _) => ["ON", "OFF", "TRUE", "FALSE"].iter().any(is),
+            (_, Some(words)) => words.iter().any(is),
+            _ => true,
+        }
+    }
+
+    /// The words that an option takes; none where the server does not list them.
+    fn words_of(&self, name: &str) -> Option<Vec<&str>> {
+        let (_, words) = self.descriptions.get(name)?.rsplit_once(ONE_OF)?;
+        // Words that are explained are no list.
+        if words.contains('(') {
+            return None;
+        }
+        Some(
+            words
+                .split(',')
+                .map(|word| word.trim().trim_end_matches('.'))
+                .collect(),
+        )
     }
 
     /// What the option of this name takes.

@@ -20,6 +20,7 @@ mod source;
 mod start;
 mod successor;
 mod trial;
+mod without_effect;
 
 pub use option_file::Place;
 #[cfg(fuzzing)]
@@ -33,3 +34,4 @@ pub use source::{
     COMMAND_LINE, ConfigSource, DIFFERS, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST,
 };
 pub use start::{LeftOut, Lowered, StartConfiguration};
+pub use without_effect::says_without_effect;

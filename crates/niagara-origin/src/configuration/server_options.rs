@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use niagara_server::Install;
 
 use super::known_options::{Known, KnownOptions};
+use super::without_effect::says_without_effect;
 
 /// The options that a server's binary has, with their compiled-in values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -58,6 +59,21 @@ impl ServerOptions {
     pub fn takes(&self, name: &str) -> bool {
         let is_silent = name.starts_with("innodb_") && !self.0.has("innodb_buffer_pool_size");
         is_silent || self.0.find(name) != Known::Unknown
+    }
+
+    /// Whether an option takes `value`; it does where the server does not tell what it takes.
+    pub fn takes_value(&self, name: &str, value: &str) -> bool {
+        self.0.takes_value(name, value)
+    }
+
+    /// The server's words for an option that it takes and does nothing with.
+    pub fn without_effect(&self, name: &str) -> Option<&str> {
+        let text = self.0.descriptions.get(name)?;
+        // What the server adds to the words of the option's author.
+        let added = [" (Defaults to ", " One of: "];
+        let end = added.iter().filter_map(|words| text.find(words)).min();
+        let text = &text[..end.unwrap_or(text.len())];
+        says_without_effect(text).then_some(text)
     }
 
     /// The value that is compiled in, as the server prints it; none where it prints none.

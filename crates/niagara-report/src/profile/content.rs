@@ -519,8 +519,7 @@ fn allocations(profiles: &[Profile]) -> Content {
                 longer would save. Those with the most pairs first."
             .to_owned(),
         columns: named(profiles, "Functions", &["pairs per query", "calls per query", "bytes per query", "share"]),
-        // Who asked for nothing else wants it on the terminal, too.
-        long: profiles.iter().any(shows_more_than_allocations),
+        on_screen: Some(FIRST_ROWS),
         ..Content::default()
     };
     let all: Vec<_> = profiles
@@ -578,15 +577,6 @@ fn allocations(profiles: &[Profile]) -> Content {
         }
     }
     section
-}
-
-/// Whether another view was taken as well.
-fn shows_more_than_allocations(profile: &Profile) -> bool {
-    profile.cpu.is_some()
-        || profile.time.is_some()
-        || profile.off_cpu.is_some()
-        || profile.syscalls.is_some()
-        || profile.locks.is_some()
 }
 
 fn functions(profiles: &[Profile]) -> Content {
@@ -888,33 +878,36 @@ mod tests {
     }
 
     #[test]
-    fn allocations_alone_are_shown_on_the_terminal() {
-        let site = niagara_profile::result::AllocationSite {
-            functions: vec!["my_malloc".to_owned(), "open_ticket".to_owned()],
+    fn allocations_are_shown_on_the_terminal_beside_other_views() {
+        let site = |place: usize| niagara_profile::result::AllocationSite {
+            functions: vec!["my_malloc".to_owned(), format!("open_ticket_{place}")],
             calls_per_query: 1.5,
             bytes_per_query: 320.0,
             pairs_per_query: 1.25,
-            share: 1.0,
+            share: 0.1,
         };
-        let alone = Profile {
+        let seen = |sites: usize| Profile {
+            cpu: Some(niagara_profile::result::Cpu::default()),
             allocations: Some(niagara_profile::result::Allocations {
-                sites: vec![site],
+                sites: (1..=sites).map(site).collect(),
                 ..niagara_profile::result::Allocations::default()
             }),
             ..Profile::default()
         };
         let on_terminal =
             |profile: &Profile| crate::profile_text(std::slice::from_ref(profile), false, 100);
-        let shown = on_terminal(&alone);
-        for word in ["my_malloc ← open_ticket", "1.25", "1.50", "320"] {
+        let shown = on_terminal(&seen(1));
+        for word in ["my_malloc ← open_ticket_1", "1.25", "1.50", "320"] {
             assert!(shown.contains(word), "{word}\n{shown}");
         }
-        let among_others = Profile {
-            locks: Some(Locks::default()),
-            ..alone
-        };
-        let shown = on_terminal(&among_others);
-        assert!(!shown.contains("my_malloc"), "{shown}");
+        assert!(!shown.contains("The first"), "{shown}");
+        // The report has all rows, a terminal the first.
+        let shown = on_terminal(&seen(10));
+        assert!(shown.contains("open_ticket_8"), "{shown}");
+        assert!(!shown.contains("open_ticket_9"), "{shown}");
+        assert!(shown.contains("The first 8 of 10 rows"), "{shown}");
+        let page = crate::profile_markdown(&[seen(10)], "niagara profile");
+        assert!(page.contains("open_ticket_10") && !page.contains("The first 8"));
     }
 
     #[test]

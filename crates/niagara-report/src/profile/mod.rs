@@ -12,6 +12,7 @@ pub(crate) use stored::sections_in_short;
 pub use stored::{DiagnosedProfile, diagnosed_profiles, limits_in_short};
 
 use crate::document::{Block, Depth, Section, Table};
+use crate::number;
 
 /// A part of a profile's report.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -28,6 +29,8 @@ pub(crate) struct Content {
     pub rows: Vec<Vec<String>>,
     /// After the table.
     pub notes: Vec<String>,
+    /// Rows that one screen has at the most, of a table that has more elsewhere.
+    pub on_screen: Option<usize>,
     /// Shown on the page and in Markdown only.
     pub long: bool,
 }
@@ -55,7 +58,22 @@ impl From<Content> for Section {
             spare: (count - part.words..count).rev().collect(),
             ..Table::new(part.title, &columns)
         };
-        section = section.with(Block::Table(table));
+        let brief = part.on_screen.filter(|most| table.rows.len() > *most);
+        section = match brief {
+            Some(most) => {
+                let all = number::count(table.rows.len(), "row");
+                let mut first = table.clone();
+                first.rows.truncate(most);
+                section
+                    .with_at(Depth::Brief, Block::Table(first))
+                    .with_at(
+                        Depth::Brief,
+                        Block::Note(format!("The first {most} of {all}; the report has all.")),
+                    )
+                    .with_at(Depth::Long, Block::Table(table))
+            }
+            None => section.with(Block::Table(table)),
+        };
         for note in part.notes {
             section = section.with(Block::Note(note));
         }

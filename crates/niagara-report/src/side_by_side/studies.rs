@@ -10,6 +10,8 @@ use crate::{Report, Sides, number};
 
 /// What the JSON is, with a number that is counted up when a field changes its meaning or disappears.
 const FORMAT: &str = "niagara.side-by-side/1";
+/// The protocol of 2008, as headers name it.
+const SERIES: &str = "trimmed";
 /// Error probability of the difference between what the studies decided by, and again of all other differences together.
 const ALPHA: f64 = 0.05;
 
@@ -70,7 +72,12 @@ impl SideBySide {
         let studies = [0, 1].map(|i| in_short(reports[i], names[i]));
         let set_up = set_up::set_up(reports);
         let summaries = reports.map(|report| report.summary.as_ref());
-        let comparisons = summaries.map(|summary| summary.and_then(Summary::comparison));
+        // Means without an interval decide nothing, and nothing is decided of them.
+        let is_series = summaries.map(|summary| summary.is_some_and(is_series));
+        let comparisons = match is_series {
+            [false, false] => summaries.map(|summary| summary.and_then(Summary::comparison)),
+            _ => [None, None],
+        };
         let goals = comparisons.map(|comparison| comparison.map(|c| c.goal));
         let same_goal = goals[0] == goals[1];
         let (mut beside, mut parts) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
@@ -110,7 +117,10 @@ impl SideBySide {
         let warnings = warnings(reports, same_kind, goals, &studies);
         SideBySide {
             format: FORMAT,
-            headline: headline(total.as_ref(), &studies, &set_up),
+            headline: match is_series {
+                [false, false] => headline(total.as_ref(), &studies, &set_up),
+                _ => headline_of_series(summaries, is_series, &studies),
+            },
             studies,
             warnings,
             set_up,
@@ -122,7 +132,10 @@ impl SideBySide {
             total_alpha,
             alpha: ALPHA,
             family,
-            figures: figures(reports),
+            figures: match is_series {
+                [false, false] => figures(reports),
+                _ => Some(rates(reports)),
+            },
         }
     }
 }
@@ -137,6 +150,43 @@ fn in_short(report: &Report, name: &str) -> StudyInShort {
         command: report.study.command.clone(),
         complete: summary.is_some_and(Summary::is_complete),
     }
+}
+
+/// Whether a study went by the protocol of 2008, which gives no verdict.
+fn is_series(summary: &Summary) -> bool {
+    summary.header().protocol == SERIES
+}
+
+/// What is said of two studies of which one or both give no verdict.
+fn headline_of_series(
+    summaries: [Option<&Summary>; 2],
+    is_series: [bool; 2],
+    studies: &[StudyInShort; 2],
+) -> String {
+    let [first, second] = studies.each_ref().map(|study| study.name.as_str());
+    let (series, other) = match is_series {
+        [true, true] => {
+            let means = [0, 1].map(|i| {
+                let runs = summaries[i].and_then(Summary::runs);
+                let means = runs.map(|runs| runs.means().map(number::rate));
+                match means {
+                    Some([a, b]) => {
+                        format!("B {b} and A {a} transactions/s in {}", studies[i].name)
+                    }
+                    None => format!("none of {}, whose runs did not end", studies[i].name),
+                }
+            });
+            return format!(
+                "The protocol of 2008 gives no verdict, only means of the middle three of five runs: {}",
+                means.join("; ")
+            );
+        }
+        [true, false] => (first, second),
+        _ => (second, first),
+    };
+    format!(
+        "{series} went by the protocol of 2008, which gives no interval and no verdict: {other} is not compared with it"
+    )
 }
 
 fn headline(total: Option<&Common>, studies: &[StudyInShort; 2], set_up: &[Fact]) -> String {
@@ -210,6 +260,33 @@ fn warnings(
         }
     }
     warnings
+}
+
+/// Transactions per second of both studies: means of runs where the protocol has these, else medians of slices.
+fn rates(reports: [&Report; 2]) -> Table {
+    let columns = [
+        ("", false),
+        ("A", true),
+        ("B", true),
+        ("what they are", false),
+    ];
+    let mut grid = Table::new("Transactions per second", &columns);
+    for (place, report) in ["first", "second"].into_iter().zip(reports) {
+        let runs = report.summary.as_ref().and_then(Summary::runs);
+        let means = runs.map(|runs| (runs.means(), "means of the middle three of five runs"));
+        let medians = || Sides::of(report).map(|sides| (sides.tps, "medians of the slices"));
+        // Slices of a series that was stopped are no figure of its protocol.
+        let is_series = report.summary.as_ref().is_some_and(is_series);
+        let found = means.or_else(|| medians().filter(|_| !is_series));
+        if let Some((tps, what)) = found {
+            let [a, b] = tps.map(number::rate);
+            grid.rows
+                .push(vec![place.to_owned(), a, b, what.to_owned()]);
+        }
+    }
+    grid.notes
+        .push("The protocol of 2008 gives no verdict: these figures have no interval.".to_owned());
+    grid
 }
 
 /// What the four sides did in absolute figures.

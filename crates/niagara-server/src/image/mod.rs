@@ -6,3 +6,4 @@ pub(crate) mod layout;
 pub(crate) mod making;
 pub(crate) mod page_cache;
 pub(crate) mod store;
+pub(crate) mod unused;

@@ -1,9 +1,12 @@
 //! Dataset images: a loaded, cleanly shut down data directory, made once and cloned for every start.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
 
 use anyhow::{Context, Result};
+use nix::fcntl::Flock;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -43,10 +46,12 @@ pub struct ImageStore {
     layout: Config,
 }
 
-/// A dataset image.
+/// A dataset image. One that [`ImageStore::ensure`] gave is not removed as long as a clone of it lives.
 #[derive(Debug, Clone)]
 pub struct Image {
     path: PathBuf,
+    is_new: bool,
+    _in_use: Option<Arc<Flock<File>>>,
 }
 
 /// What an image is of, as recorded with it.
@@ -147,6 +152,13 @@ impl ImageStore {
         make: &mut Make<'_>,
     ) -> Result<Image> {
         let image = self.image(install, key, engine);
+        let in_use = self.cache.share_lock(&image.use_name())?;
+        // Only whoever removes images reads it: a cache that cannot be written to is still a cache.
+        let _ = in_use.set_modified(SystemTime::now());
+        let image = Image {
+            _in_use: Some(Arc::new(in_use)),
+            ..image
+        };
         if image.is_finished() {
             return Ok(image);
         }
@@ -188,7 +200,14 @@ impl ImageStore {
             fs::remove_dir_all(&image.path)?;
         }
         work.rename(&image.path)?;
-        Ok(image)
+        Ok(Image {
+            is_new: true,
+            ..image
+        })
+    }
+
+    pub(super) fn cache(&self) -> &Cache {
+        &self.cache
     }
 
     /// All finished images.
@@ -196,7 +215,11 @@ impl ImageStore {
         let Ok(entries) = fs::read_dir(self.cache.images()) else {
             return Ok(Vec::new());
         };
-        let images = entries.flatten().map(|entry| Image { path: entry.path() });
+        let images = entries.flatten().map(|entry| Image {
+            path: entry.path(),
+            is_new: false,
+            _in_use: None,
+        });
         Ok(images.filter(Image::is_finished).collect())
     }
 
@@ -244,6 +267,8 @@ impl ImageStore {
                 .cache
                 .images()
                 .join(format!("{}-{hash}", install.identity())),
+            is_new: false,
+            _in_use: None,
         }
     }
 }
@@ -259,14 +284,31 @@ impl Image {
         &self.path
     }
 
-    fn lock_name(&self) -> String {
+    /// The lock that is held while it is made.
+    pub(super) fn lock_name(&self) -> String {
         let name = self.path.file_name().unwrap_or_default();
         format!("image-{}", name.to_string_lossy())
+    }
+
+    /// The lock that is shared by those who use it.
+    pub(super) fn use_name(&self) -> String {
+        let name = self.path.file_name().unwrap_or_default();
+        format!("use-image-{}", name.to_string_lossy())
+    }
+
+    /// Whether it was made by the call that gave it.
+    pub fn is_new(&self) -> bool {
+        self.is_new
     }
 
     /// Bytes on disk.
     pub fn bytes(&self) -> Result<u64> {
         Ok(folder_bytes(&self.data()))
+    }
+
+    /// Those of its folder, the record among them.
+    pub(super) fn folder_bytes(&self) -> u64 {
+        folder_bytes(&self.path)
     }
 
     /// Clones the data directory to `datadir`, which must not exist.

@@ -15,6 +15,7 @@ use niagara_server::{Catalog, ServerDescription, listening_servers};
 
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::connect::connect_within;
+use crate::cmd::bench::naming::Naming;
 use crate::cmd::capture::stop_flag;
 use crate::json::{self, Document};
 use crate::origin::at_address;
@@ -82,8 +83,8 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
         .iter()
         .map(|server: &ServerDescription| server.name.clone())
         .collect();
-    let at = the_server(args.address.as_deref(), args.connect)?;
-    let (endpoint, mut admin) = connect_within(&at, TIMEOUT)?;
+    let (at, naming) = the_server(args.address.as_deref(), args.connect)?;
+    let (endpoint, mut admin) = connect_within(&at, naming, TIMEOUT)?;
     let stop = stop_flag("stopping")?;
     let address = match &endpoint.transport {
         Transport::Unix(path) => path.display().to_string(),
@@ -118,18 +119,21 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// The server at `address`, or that of the options, or the only one of this machine.
+/// The server at `address`, or that of the options, or the only one of this machine; and which of these it is.
 ///
 /// # Errors
 /// None is named, and there is none, or there are several.
-pub fn the_server(address: Option<&str>, connect: ConnectArgs) -> Result<ConnectArgs> {
+pub fn the_server(address: Option<&str>, connect: ConnectArgs) -> Result<(ConnectArgs, Naming)> {
     Ok(match (address, connect.is_foreign()) {
-        (Some(address), _) => at_address(address, connect)?,
-        (None, true) => connect,
-        (None, false) => ConnectArgs {
-            socket: Some(found(listening_servers())?),
-            ..connect
-        },
+        (Some(address), _) => (at_address(address, connect)?, Naming::Address),
+        (None, true) => (connect, Naming::Options),
+        (None, false) => {
+            let at = ConnectArgs {
+                socket: Some(found(listening_servers())?),
+                ..connect
+            };
+            (at, Naming::Found)
+        }
     })
 }
 

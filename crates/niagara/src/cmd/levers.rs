@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use anyhow::Result;
-use niagara_lab::lever::{Change, Context, Lever, Measured, Span, meant};
+use niagara_lab::lever::{Change, Condition, Context, Lever, Measured, Span, meant};
 use niagara_lab::{Inventory, lever_context, server_name};
 use niagara_server::Cancel;
 use niagara_store::Reason;
@@ -34,7 +34,7 @@ struct Row<'a> {
     /// What it did where it was measured.
     measured: &'a [Measured],
     /// What the server must run with for it to matter: known once the server has been started.
-    needs_variables: &'a BTreeMap<String, String>,
+    needs_variables: &'a BTreeMap<String, Condition>,
     reason: Option<Reason>,
 }
 
@@ -44,7 +44,7 @@ impl Row<'_> {
         let needs: Vec<String> = self
             .needs_variables
             .iter()
-            .map(|(name, value)| format!("{name} = {value}"))
+            .map(|(name, wanted)| format!("{name} {wanted}"))
             .collect();
         if needs.is_empty() {
             String::new()
@@ -96,7 +96,13 @@ pub fn run(args: LeversArgs) -> Result<ExitCode> {
 }
 
 fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
-    let (change, reason) = match lever.applicability(context) {
+    let applies = lever.applicability(context);
+    // No server is started for the list: what its binary says of its defaults is all that is known.
+    let applies = applies.and_then(|change| match lever.idle_by_default(&change, context) {
+        Some(reason) => Err(reason),
+        None => Ok(change),
+    });
+    let (change, reason) = match applies {
         Ok(change) => (Some(change), None),
         Err(reason) => (None, Some(reason)),
     };

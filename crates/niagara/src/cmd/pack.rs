@@ -123,8 +123,9 @@ pub fn run(mut args: PackArgs) -> Result<ExitCode> {
         // Before anything is captured for it.
         DataSource::open(data)?;
     }
-    args.connect = the_server(args.address.as_deref(), args.connect)?;
-    let mut target = Target::running(&args.connect)?;
+    let (connect, naming) = the_server(args.address.as_deref(), args.connect)?;
+    args.connect = connect;
+    let mut target = Target::running(&args.connect, naming)?;
     let plan = plan(&args, &mut target)?;
     tell_plan(&args, &plan);
     agreed(args.connect.yes)?;

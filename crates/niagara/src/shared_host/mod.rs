@@ -17,6 +17,7 @@ use niagara_store::Finding;
 use crate::agreement::agreed;
 use crate::cmd::bench::args::connect_args;
 use crate::cmd::bench::connect::connect_within;
+use crate::cmd::bench::naming::Naming;
 use crate::origin::at_address;
 use crate::shared_args::{OriginArgs, Where};
 use rule::{LoadRule, WINDOW};
@@ -99,7 +100,8 @@ impl SharedHost {
         let mut at = connect_args();
         at.user.clone_from(&args.user);
         at.password_file.clone_from(&args.password_file);
-        let (_, admin) = connect_within(&at_address(address, at)?, TIMEOUT)?;
+        let at = at_address(address, at)?;
+        let (_, admin) = connect_within(&at, Naming::ShareHostWith, TIMEOUT)?;
         let cache = Cache::open()?;
         let disks = vec![cache.root().to_owned(), cache.work()?];
         let host = Fingerprint::read(&cache.work()?);

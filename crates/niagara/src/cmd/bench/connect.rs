@@ -6,6 +6,7 @@ use anyhow::{Result, anyhow, bail};
 use niagara_load::{Admin, Endpoint, LoadError, TlsMode, TlsOptions, Transport};
 
 use super::args::ConnectArgs;
+use super::naming::Naming;
 use super::password;
 
 /// Bound on every wait for an answer to a statement outside of the load.
@@ -15,16 +16,23 @@ pub const ADMIN_TIMEOUT: Duration = Duration::from_secs(60);
 ///
 /// # Errors
 /// It is not there or refuses the account.
-pub fn connect(args: &ConnectArgs) -> Result<(Endpoint, Admin)> {
-    connect_within(args, ADMIN_TIMEOUT)
+pub fn connect(args: &ConnectArgs, naming: Naming) -> Result<(Endpoint, Admin)> {
+    connect_within(args, naming, ADMIN_TIMEOUT)
 }
 
 /// The same with another bound on every wait.
 ///
 /// # Errors
 /// As [`connect`].
-pub fn connect_within(args: &ConnectArgs, timeout: Duration) -> Result<(Endpoint, Admin)> {
+pub fn connect_within(
+    args: &ConnectArgs,
+    naming: Naming,
+    timeout: Duration,
+) -> Result<(Endpoint, Admin)> {
     let mut endpoint = endpoint(args)?;
+    if !naming.has_database() {
+        endpoint.database.clear();
+    }
     let given = password::given(args.password_file.as_deref())?;
     endpoint.password = given.clone().unwrap_or_default();
     let connected = match Admin::connect(&endpoint, timeout) {
@@ -39,7 +47,7 @@ pub fn connect_within(args: &ConnectArgs, timeout: Duration) -> Result<(Endpoint
         }
         connected => connected,
     };
-    let admin = connected.map_err(|error| unreachable(&error, &endpoint))?;
+    let admin = connected.map_err(|error| unreachable(&error, &endpoint, naming))?;
     if let Some(why) = admin.unencrypted() {
         let why = why.lines().next().unwrap_or_default();
         tell!("not encrypted, which was preferred: {why}");
@@ -81,7 +89,7 @@ fn endpoint(args: &ConnectArgs) -> Result<Endpoint> {
 }
 
 /// Why a server could not be connected to, with what can be done about it.
-pub fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
+pub fn unreachable(error: &LoadError, endpoint: &Endpoint, naming: Naming) -> anyhow::Error {
     let text = error.to_string();
     let is = |codes: &[u16]| {
         error
@@ -89,24 +97,22 @@ pub fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
             .is_some_and(|code| codes.contains(&code))
     };
     let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let transport = &endpoint.transport;
     let remedy = if error.is_access_denied() {
-        "check --user and the password (--password-file, NIAGARA_PASSWORD or MYSQL_PWD)".to_owned()
-    } else if is(&[1044, 1049]) {
+        naming.check_account().to_owned()
+    } else if is(&[1044, 1049]) && naming.has_database() {
         format!(
             "`niagara bench WORKLOAD prepare` makes the database {} where the account may; else make it, or name another with --database",
             endpoint.database
         )
     } else if is(&[1040]) {
-        "raise the server's max_connections, or take fewer --threads".to_owned()
+        naming.fewer_connections().to_owned()
     } else if is(&[1130]) {
-        "the account may not connect from this host: grant it, or use --socket".to_owned()
+        naming.by_socket()
     } else if has(&["resolve", "lookup", "not known"]) {
-        match &endpoint.transport {
-            Transport::Host { name, .. } if name.matches(':').count() == 1 => {
-                let (host, port) = name.split_once(':').unwrap_or((name, ""));
-                format!("write --host {host} --port {port}")
-            }
-            _ => "check the spelling of --host".to_owned(),
+        match transport {
+            Transport::Host { name, .. } => naming.check_host(name, transport),
+            _ => naming.check_place(transport),
         }
     } else if has(&[
         "refused",
@@ -115,13 +121,66 @@ pub fn unreachable(error: &LoadError, endpoint: &Endpoint) -> anyhow::Error {
         "no answer",
         "timed out",
     ]) {
-        match &endpoint.transport {
-            Transport::Unix(_) => "check --socket, and that the server runs (`SELECT @@socket` on it says where it listens)".to_owned(),
-            _ => "check --host and --port, that the server runs, and that it listens on TCP (bind_address, skip_networking)".to_owned(),
-        }
+        naming.check_place(transport)
     } else {
         // What is to be done is known from the error itself, if at all.
         return anyhow::Error::new(error.clone());
     };
     anyhow!("{text}\nremedy: {remedy}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cmd::bench::args::connect_args;
+
+    #[test]
+    fn remedies_name_what_the_user_gave() {
+        let told = |naming: Naming, cause: &str, code: Option<u16>| {
+            let args = ConnectArgs {
+                socket: Some("/no/such.sock".into()),
+                user: Some("shop".to_owned()),
+                ..connect_args()
+            };
+            let mut endpoint = endpoint(&args).expect("named");
+            if !naming.has_database() {
+                endpoint.database.clear();
+            }
+            let error = LoadError::Connect {
+                endpoint: endpoint.to_string(),
+                cause: cause.to_owned(),
+                code,
+            };
+            unreachable(&error, &endpoint, naming).to_string()
+        };
+        let (gone, denied) = ("No such file or directory", "Access denied");
+        for (naming, place, account) in [
+            (Naming::Load, "check --socket,", "check --user"),
+            (Naming::Options, "check --socket,", "check --user"),
+            (Naming::Address, "check ADDRESS,", "check --user"),
+            (Naming::Found, "name another by ADDRESS", "check --user"),
+            (
+                Naming::ShareHostWith,
+                "check --share-host-with,",
+                "check --user",
+            ),
+            (
+                Naming::ConfigFrom,
+                "check --config-from,",
+                "check --config-user",
+            ),
+        ] {
+            let told_of_place = told(naming, gone, None);
+            assert!(told_of_place.contains(place), "{told_of_place}");
+            let told_of_account = told(naming, denied, Some(1045));
+            assert!(told_of_account.contains(account), "{told_of_account}");
+            for text in [told_of_place, told_of_account] {
+                assert_eq!(
+                    text.contains("sbtest"),
+                    naming == Naming::Load,
+                    "{naming:?}: {text}"
+                );
+            }
+        }
+    }
 }

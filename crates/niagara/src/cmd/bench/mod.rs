@@ -10,6 +10,7 @@ mod hdr_log;
 mod job;
 mod live;
 mod measure;
+pub mod naming;
 mod openmetrics;
 mod password;
 mod replay;
@@ -37,6 +38,7 @@ pub use args::BenchArgs;
 use self::args::{Action, RunArgs};
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
+use self::naming::Naming;
 use self::result::Commits;
 use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
 use self::target::Target;
@@ -76,7 +78,7 @@ pub fn run(mut args: BenchArgs) -> Result<ExitCode> {
     let mut file = file.transpose()?;
     if args.connect.is_foreign() {
         // The password is asked for before Ctrl-C has a meaning of its own.
-        let mut target = Target::running(&args.connect)?;
+        let mut target = Target::running(&args.connect, Naming::Load)?;
         let cancel = on_ctrl_c()?;
         match args.action {
             Action::Prepare => {

@@ -10,6 +10,7 @@ use niagara_server::{RunningServer, TransportKind, UsageMeter, WorkFolder, serve
 
 use super::args::{BenchArgs, ConnectArgs, PrivateArgs, TransportArg};
 use super::connect::{ADMIN_TIMEOUT, connect, unreachable};
+use super::naming::Naming;
 use crate::load_args::check_data;
 use crate::origin::origin;
 use crate::progress::Terminal;
@@ -71,8 +72,8 @@ impl Target {
     ///
     /// # Errors
     /// It is not there or refuses the account.
-    pub fn running(args: &ConnectArgs) -> Result<Target> {
-        let (endpoint, mut admin) = connect(args)?;
+    pub fn running(args: &ConnectArgs, naming: Naming) -> Result<Target> {
+        let (endpoint, mut admin) = connect(args, naming)?;
         Ok(Target {
             version: version(&mut admin)?,
             meter: meter_of(&endpoint.transport),
@@ -114,7 +115,7 @@ impl Target {
                 "{cause}, says the answer to: {statement}\n\
                  remedy: `prepare --replace` with the options of the run loads the tables again"
             ),
-            LoadError::Connect { .. } => unreachable(&error, &self.endpoint),
+            LoadError::Connect { .. } => unreachable(&error, &self.endpoint, Naming::Load),
             _ => anyhow!(error),
         };
         match &self.server {

@@ -17,6 +17,7 @@ use super::connection::{AdminConnection, refused};
 use super::stop_flag::{interrupted, stop_flag};
 use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
+use crate::cmd::bench::naming::Naming;
 use crate::cmd::bench::target::Target;
 use crate::json::{self, Document};
 
@@ -34,7 +35,7 @@ pub fn reach(args: &ConnectArgs) -> Result<Target> {
     if !args.is_foreign() {
         bail!("no server is named\nremedy: --socket /run/mysqld/mysqld.sock, or --host NAME");
     }
-    Target::running(args)
+    Target::running(args, Naming::Options)
 }
 
 /// The folder of what was changed on servers.
