@@ -6,6 +6,7 @@ mod build;
 mod chart;
 mod csv;
 mod deploy;
+mod directives;
 mod document;
 mod flat;
 mod handover;

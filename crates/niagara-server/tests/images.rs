@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Bench;
-use niagara_server::{Image, ImageStore, LaunchSpec, Runtime, hold_server, launch, remove};
+use niagara_server::{Image, ImageStore, LaunchSpec, ProcessSettings, hold_server, launch, remove};
 
 const CHECKSUM: &str = "CHECKSUM TABLE sbtest.t";
 
@@ -50,7 +50,7 @@ fn an_image_is_made_once_and_every_clone_equals_it() {
         let spec = LaunchSpec {
             install: &bench.install,
             datadir,
-            runtime: &Runtime::default(),
+            runtime: &ProcessSettings::default(),
             config: &Default::default(),
         };
         let server = launch(&bench.cache, &spec).expect("started");

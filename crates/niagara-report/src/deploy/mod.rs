@@ -363,7 +363,7 @@ fn comment(text: &str) -> String {
 
 /// What a file begins with: what it is, how sure, where it goes.
 fn head(input: &DeployInput, place: &str) -> String {
-    let socket = match input.variant.transport == "unix" {
+    let socket = match input.variant.brings_socket() {
         true => {
             "\nThe Unix socket's part of that is not in this file: the application has to use it, see README.md."
         }
