@@ -10,6 +10,7 @@ use niagara_store::{
 
 use crate::directives::directives;
 use crate::handover::{is_unchecked, may_deploy};
+use crate::host::transparent_pages;
 use crate::number;
 use crate::number::capital;
 use crate::wording::{CheckInWords, Standing, checks_told};
@@ -337,7 +338,9 @@ fn answered(answers: Option<&SameAnswers>) -> String {
 
 /// Whether settings of the host are among the steps.
 fn touches_host(deployment: &Deployment) -> bool {
-    deployment.huge_pages.is_some() || !deployment.host_steps.is_empty()
+    deployment.huge_pages.is_some()
+        || transparent_pages(deployment).is_some()
+        || !deployment.host_steps.is_empty()
 }
 
 /// Risks of levers, the gravest first, and what each means.

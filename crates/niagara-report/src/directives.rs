@@ -3,8 +3,8 @@
 use niagara_settings::{ProcessSettings, Scheduling, format_cpu_list};
 use niagara_store::Deployment;
 
-/// What `systemctl show` is asked for: every directive that a drop-in may have.
-pub(crate) const PROPERTIES: &str = "Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK";
+/// What `systemctl show` is asked for, beside limits of levers: every directive that a drop-in may have.
+const PROPERTIES: &str = "Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK";
 
 /// A setting of the process.
 pub(crate) struct Directive {
@@ -45,6 +45,7 @@ pub(crate) fn directives(variant: &Deployment) -> Vec<Directive> {
     } = &variant.runtime;
     let cpus = server_cpus.as_deref().map(|cpus| affinity(cpus, variant));
     let scheduling = scheduling.map(policy);
+    let limits = variant.limits.iter().map(limit);
     // By default systemd lets a service lock 8 MiB.
     let memory = locks_memory(variant).then(|| Directive {
         line: "LimitMEMLOCK=infinity".to_owned(),
@@ -54,7 +55,7 @@ pub(crate) fn directives(variant: &Deployment) -> Vec<Directive> {
         in_words: None,
     });
     let all = cpus.into_iter().chain(scheduling);
-    all.chain(memory).collect()
+    all.chain(memory).chain(limits).collect()
 }
 
 fn affinity(cpus: &[usize], variant: &Deployment) -> Directive {
@@ -90,7 +91,23 @@ fn policy(scheduling: Scheduling) -> Directive {
     }
 }
 
+fn limit((name, least): (&String, &u64)) -> Directive {
+    Directive {
+        line: format!("{name}={least}"),
+        shown: None,
+        comment: Some("Where the unit allows more already, leave this line out.".to_owned()),
+        part: Some("its limits"),
+        in_words: Some(format!("the limit {name}={least}")),
+    }
+}
+
 /// Whether the server locks memory.
 fn locks_memory(variant: &Deployment) -> bool {
     variant.huge_pages.is_some() || variant.config.contains_key("memlock")
+}
+
+/// What `systemctl show` is asked for.
+pub(crate) fn properties(variant: &Deployment) -> String {
+    let limits = variant.limits.keys().map(|name| format!(",{name}"));
+    limits.fold(PROPERTIES.to_owned(), |all, name| all + &name)
 }

@@ -11,6 +11,7 @@ mod document;
 mod flat;
 mod handover;
 mod headline;
+mod host;
 mod in_words;
 pub mod ink;
 mod interval_bar;

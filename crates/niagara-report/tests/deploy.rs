@@ -620,6 +620,45 @@ fn notes_stand_where_those_look_whom_they_concern() {
 }
 
 #[test]
+fn settings_of_the_host_are_files() {
+    let mut input = everything();
+    input.variant.runtime.huge_pages_heap = Some(true);
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    let transparent = "/sys/kernel/mm/transparent_hugepage/enabled";
+    // 8 GiB and a tenth, in pages of 2 MiB.
+    assert!(files["niagara-sysctl.conf"].ends_with("\nvm.nr_hugepages = 4506\n"));
+    let line = format!("\nw {transparent} - - - - madvise\n");
+    assert!(files["niagara-tmpfiles.conf"].ends_with(&line));
+    let readme = &files["README.md"];
+    for line in [
+        "install -m 644 niagara-sysctl.conf /etc/sysctl.d/60-niagara.conf",
+        "sudo rm /etc/sysctl.d/60-niagara.conf",
+        "install -m 644 niagara-tmpfiles.conf /etc/tmpfiles.d/niagara.conf",
+        "sudo rm -f /etc/tmpfiles.d/niagara.conf",
+        "rm transparent-pages-before",
+    ] {
+        assert!(readme.contains(line), "{line}\n{readme}");
+    }
+    // The user's own file says how large the pool is: a number would be a guess.
+    input.variant.config.remove("innodb_buffer_pool_size");
+    input.variant.start = Some(DeployStart::default());
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    assert!(!files.contains_key("niagara-sysctl.conf"));
+    assert!(files["README.md"].contains("No file has their number"));
+}
+
+#[test]
+fn limits_of_the_process_are_lines_of_the_drop_in() {
+    let mut input = everything();
+    input.variant.limits = BTreeMap::from([("LimitNOFILE".to_owned(), 32768)]);
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    assert!(files["niagara.conf"].ends_with("\nLimitNOFILE=32768\n"));
+    let readme = &files["README.md"];
+    assert!(readme.contains("Nice,LimitMEMLOCK,LimitNOFILE\n"));
+    assert!(readme.contains("`LimitNOFILE=32768`"));
+}
+
+#[test]
 fn the_loads_own_cpus_are_for_the_application() {
     let mut input = everything();
     input.variant.runtime.client_cpus = Some(vec![4, 5, 7]);

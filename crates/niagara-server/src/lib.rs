@@ -45,7 +45,7 @@ pub use install::elf::{SearchPath, linked_libraries, search_path};
 pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder};
 pub use install::version::NO_PROFILE;
 pub use launch::arguments::is_flag;
-pub use launch::environment::environment;
+pub use launch::environment::{environment, malloc_name};
 pub use launch::huge_text::{TEXT_LIBRARY, TEXT_LIBRARY_NAME};
 pub use launch::kept_options::keep_options;
 pub use launch::remote_access::RemoteAccess;

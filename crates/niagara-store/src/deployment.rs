@@ -39,6 +39,9 @@ pub struct Deployment {
     pub malloc: Option<DeployMalloc>,
     /// What must be prepared for huge pages; also lifts the limit on locked memory.
     pub huge_pages: Option<String>,
+    /// What its process may have at the least, by systemd's names: `LimitNOFILE`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
     /// The application used the Unix socket at the start.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub socket_before: bool,

@@ -336,6 +336,8 @@ impl Elsewhere {
 pub struct Deploy {
     /// Debian packages to install.
     pub packages: Vec<String>,
+    /// What the server's process may have at the least, by systemd's names: LimitNOFILE.
+    pub limits: BTreeMap<String, u64>,
     /// What to know or do.
     pub note: Option<String>,
     /// Whom the note is for.

@@ -10,7 +10,7 @@ use niagara_capture::samples;
 use niagara_capture::sql::Digest;
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::{
-    Catalog, Family, Install, ProcessSettings, environment, file_digest, is_flag,
+    Catalog, Family, Install, ProcessSettings, environment, file_digest, is_flag, malloc_name,
 };
 use niagara_store::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 
@@ -122,11 +122,17 @@ pub(crate) fn deployment(
         sizes: Vec::new(),
         start,
         runtime: ProcessSettings {
+            // By its name, where it decides who has to get huge pages.
+            malloc: match runtime.has_huge_heap() {
+                true => Some(malloc_name(install, runtime).to_owned()),
+                false => runtime.malloc.clone(),
+            },
             environment,
             transport: Some(runtime.transport.unwrap_or_default()),
             ..runtime.clone()
         },
         malloc: malloc(install, runtime, levers()),
+        limits: limits(levers()),
         socket_before: false,
         sets: parts
             .iter()
@@ -218,6 +224,16 @@ fn risks<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, Vec<St
         titles.push(lever.title().to_owned());
     }
     risks
+}
+
+/// What the process may have at the least; of several figures the highest.
+fn limits<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (name, least) in levers.flat_map(|lever| &lever.deploy().limits) {
+        let highest: &mut u64 = all.entry(name.clone()).or_default();
+        *highest = (*highest).max(*least);
+    }
+    all
 }
 
 /// The levers' notes for `whom`, each once.
@@ -564,20 +580,34 @@ mod tests {
             None,
         );
         let found = found.expect("complete");
-        assert!(found.steps[0].contains("LimitNOFILE"));
+        let files = BTreeMap::from([("LimitNOFILE".to_owned(), 32768)]);
+        assert_eq!((found.limits, found.steps), (files, vec![]));
         assert!(found.host_steps.is_empty(), "{:?}", found.host_steps);
     }
 
     #[test]
     fn a_note_is_told_to_whom_it_concerns() {
-        let levers = load(&[]).expect("the shipped levers");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let few = "Most of the host's pages must be dirty.";
+        for (id, note, whom) in [
+            ("one", few, "host"),
+            ("two", few, "host"),
+            ("three", "Let the server have its folder.", "server"),
+        ] {
+            let text = format!(
+                "title = \"t\"\ntheme = \"t\"\nrisk = \"none\"\nwhy = \"w\"\nsource = \"s\"\n[change.config]\n{id} = 1\n\
+                 [deploy]\nnote = \"{note}\"\nnote_for = \"{whom}\"\n"
+            );
+            std::fs::write(folder.path().join(format!("{id}.toml")), text).expect("written");
+        }
+        let levers = load(&[folder.path().to_owned()]).expect("valid levers");
         let of = |id: &str| levers.iter().find(|lever| lever.id() == id).expect(id);
         let parts = [
             "socket-reads-buffered",
-            "malloc-glibc-huge",
-            "malloc-jemalloc-huge",
+            "one",
+            "two",
+            "three",
             "placement-apart",
-            "table-cache-large",
         ]
         .map(|id| Part {
             name: id.to_owned(),
@@ -588,9 +618,8 @@ mod tests {
         let base = Variant::base("mariadb-10.11");
         let told = deployment([&install(); 2], &base, &parts, "", None).expect("complete");
         // Of two levers that need the same setting of the host, it is told once.
-        assert_eq!(told.host_steps.len(), 1, "{:?}", told.host_steps);
-        assert!(told.host_steps[0].contains("transparent_hugepage"));
-        assert!(told.steps.len() == 1 && told.steps[0].contains("LimitNOFILE"));
+        assert_eq!(told.host_steps, [few]);
+        assert_eq!(told.steps, ["Let the server have its folder."]);
         assert!(told.application.len() == 1 && told.application[0].contains("CPUs of its own"));
         assert!(told.remarks.len() == 1 && told.remarks[0].contains("built and checked again"));
     }

@@ -6,6 +6,7 @@ mod rds;
 
 use super::{DeployInput, comment};
 use crate::directives::directives;
+use crate::host::transparent_pages;
 
 /// Where the server runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -93,6 +94,11 @@ fn left_out(input: &DeployInput, means: Means) -> Vec<String> {
     }
     if let Some(pages) = &variant.huge_pages {
         part(true, format!("huge pages: {}", pages.replace('\n', " ")));
+    }
+    if let Some(setting) = transparent_pages(variant) {
+        parts.push(format!(
+            "transparent huge pages, {setting}: a setting of the host"
+        ));
     }
     if means == Means::Host {
         return parts;

@@ -5,10 +5,11 @@ use std::fmt::Write;
 use niagara_settings::format_cpu_list;
 
 use super::{
-    ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE,
+    ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE, host,
     option_file, plugins, socket, statements, unit,
 };
-use crate::directives::PROPERTIES;
+use crate::directives::properties;
+use crate::host::{TRANSPARENT, transparent_pages};
 use crate::wording::{checks_told, paragraph};
 
 /// Variables whose own names begin with `skip_`: of all others `skip_x` switches `x` off.
@@ -250,6 +251,22 @@ impl Sections {
                 "test -e {PAGES_BEFORE} || sysctl -n vm.nr_hugepages | tee {PAGES_BEFORE}"
             )]);
             self.line(format!("   Then: {note}"));
+            match host::reserve(input) {
+                Some(commands) => self.code(&commands),
+                None => self.line(format!(
+                    "   No file has their number, for your configuration says how large the buffer pool is: (buffer pool + 10 %) / 2 MiB, and \
+                     what is reserved for others, as `vm.nr_hugepages` in {}. Then `sudo sysctl --system`.",
+                    host::SYSCTL_PLACE
+                )),
+            }
+        }
+        if let Some(commands) = host::give_transparent(input) {
+            self.line(format!(
+                "{} Transparent huge pages. How they are given now, for the undo; where that is too few, a file changes it now and whenever \
+                 the machine starts:",
+                step.next()
+            ));
+            self.code(&commands);
         }
         if config {
             self.option_file(input, &mut step);
@@ -566,7 +583,7 @@ impl Sections {
             commands.push(format!(
                 "systemctl show {} -p {}",
                 input.service(),
-                PROPERTIES
+                properties(&input.variant)
             ));
         }
         if let Some(malloc) = &input.variant.malloc {
@@ -585,6 +602,9 @@ impl Sections {
         }
         if input.variant.huge_pages.is_some() {
             commands.push("grep -i hugepages /proc/meminfo".to_owned());
+        }
+        if transparent_pages(&input.variant).is_some() {
+            commands.push(format!("cat {TRANSPARENT}"));
         }
         if input.variant.built.is_some() {
             commands.push(format!(
@@ -665,9 +685,8 @@ impl Sections {
             ));
             commands.push("sudo systemctl daemon-reload".to_owned());
         }
-        if input.variant.huge_pages.is_some() {
-            commands.push(format!("sudo sysctl vm.nr_hugepages=$(cat {PAGES_BEFORE})"));
-        }
+        commands.extend(host::unreserve(input));
+        commands.extend(host::withdraw_transparent(input));
         if !commands.is_empty() {
             commands.push(format!("sudo systemctl restart {service}"));
             commands.extend(clean_up(input));
@@ -693,7 +712,7 @@ impl Sections {
                 "\nTables that were converted stay in {engine}: convert them back in the same way."
             ));
         }
-        if input.variant.huge_pages.is_some() {
+        if input.variant.huge_pages.is_some() && host::reserve(input).is_none() {
             self.line(
                 "\nRemove what reserves the huge pages from /etc/sysctl.d, too, or they are reserved again when the machine starts.",
             );
@@ -762,6 +781,9 @@ fn clean_up(input: &DeployInput) -> Option<String> {
     let mut commands = Vec::new();
     if input.variant.huge_pages.is_some() {
         commands.push(format!("rm {PAGES_BEFORE}"));
+    }
+    if transparent_pages(&input.variant).is_some() {
+        commands.push(format!("rm {}", host::TRANSPARENT_BEFORE));
     }
     if input.variant.runtime.has_huge_text() {
         commands.push(format!("sudo rm {TEXT_LIBRARY_PLACE}"));

@@ -36,7 +36,7 @@ pub fn environment(
 }
 
 /// The malloc that a server with this runtime uses.
-pub(crate) fn malloc_name<'a>(install: &'a Install, runtime: &'a ProcessSettings) -> &'a str {
+pub fn malloc_name<'a>(install: &'a Install, runtime: &'a ProcessSettings) -> &'a str {
     runtime.malloc.as_deref().unwrap_or(&install.own_malloc)
 }
 
