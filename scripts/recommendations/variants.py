@@ -20,20 +20,21 @@ def handed_over(tuned: dict, folder: Path) -> str | None:
     locked = "memlock" in config and config.pop("memlock") == ""
     lines = ['title = "what is handed over"', 'theme = "recommendation"', 'risk = "none"', 'why = "The files of deploy/, and how the application connects."',
              'source = "the tuning\'s record"', "[change]"]
-    malloc, scheduling = deployment.get("malloc"), deployment.get("scheduling")
+    runtime = deployment["runtime"]
+    malloc, scheduling = deployment.get("malloc"), runtime.get("scheduling")
     if malloc:
         lines.append(f"malloc = {text(malloc['name'])}")
-    if deployment["transport"] == "unix":
+    if runtime.get("transport") == "unix" and not deployment.get("socket_before"):
         lines.append('transport = "unix"')
-    if deployment.get("huge_text"):
+    if runtime.get("huge_pages_text"):
         lines.append("huge_pages_text = true")
     if locked:
         lines.append("lock_memory = true")
-    if deployment.get("nice") is not None:
-        lines.append(f"scheduling = {text('nice ' + str(deployment['nice']))}")
+    if isinstance(scheduling, dict):
+        lines.append(f"scheduling = {text('nice ' + str(scheduling['nice']))}")
     elif scheduling:
         lines.append(f"scheduling = {text(scheduling)}")
-    lines += table("change.config", config) + table("change.environment", deployment["environment"])
+    lines += table("change.config", config) + table("change.environment", runtime.get("environment", {}))
     (folder / f"{NAME}.toml").write_text("\n".join(lines) + "\n")
     # CPUs are chosen by expressions, not by lists: these levers come by name.
     placed = [lever for lever in rungs(tuned) if lever.startswith("placement-")]

@@ -3,7 +3,7 @@
 use anyhow::{Context, Result};
 use niagara_load::{Endpoint, Sysbench, SysbenchTest, TlsOptions, Transport, WorkloadSpec};
 use niagara_server::{
-    Cache, Catalog, Config, Image, ImageStore, Install, LaunchSpec, RunningServer, Runtime,
+    Cache, Catalog, Config, Image, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer,
     WorkFolder, get, launch,
 };
 use nix::sched::sched_getaffinity;
@@ -89,9 +89,9 @@ impl Ground {
         let datadir: PathBuf = clone.path().join("data");
         self.image.clone_to(&datadir)?;
         let pinned = placement == Placement::Pinned;
-        let runtime = Runtime {
+        let runtime = ProcessSettings {
             server_cpus: pinned.then(|| self.cpus[1..].to_vec()),
-            ..Runtime::default()
+            ..ProcessSettings::default()
         };
         let config: Config = [
             ("innodb_buffer_pool_size", "256M"),

@@ -15,7 +15,8 @@ use niagara_load::{
     cleanup, prepare_tables, tpcc_schema,
 };
 use niagara_server::{
-    Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime, WorkFolder, get, launch,
+    Cache, Catalog, Config, ImageStore, LaunchSpec, ProcessSettings, RunningServer, WorkFolder,
+    get, launch,
 };
 use niagara_stats::median;
 use nix::sys::resource::UsageWho;
@@ -90,7 +91,7 @@ fn start(server: &str, key: &str, loads: bool) -> Result<Stand> {
         &LaunchSpec {
             install: &install,
             datadir,
-            runtime: &Runtime::default(),
+            runtime: &ProcessSettings::default(),
             config: &config,
         },
     )?;

@@ -11,7 +11,7 @@ use niagara_load::{
 use niagara_origin::data::{DataSource, image_of};
 use niagara_server::{
     Cache, Cancel, Cancelled, Config, Image, ImageStore, Install, LOAD_DATABASE, LaunchSpec,
-    RunningServer, Runtime, WorkFolder, launch,
+    ProcessSettings, RunningServer, WorkFolder, launch,
 };
 
 use crate::named_training::ANSWERS;
@@ -186,9 +186,9 @@ impl LoadTrainer<'_> {
         let clone = self.cache.work_folder("clone")?;
         let datadir = clone.path().join("data");
         image.clone_to(&datadir)?;
-        let runtime = Runtime {
+        let runtime = ProcessSettings {
             environment: job.environment.clone(),
-            ..Runtime::default()
+            ..ProcessSettings::default()
         };
         let spec = LaunchSpec {
             install: job.install,

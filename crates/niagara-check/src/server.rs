@@ -6,8 +6,8 @@ use std::time::Duration;
 use anyhow::Result;
 use niagara_load::{Admin, Endpoint, LoadError};
 use niagara_server::{
-    Around, Cache, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, StartingServer,
-    WorkFolder,
+    Around, Cache, Config, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer,
+    StartingServer, WorkFolder,
 };
 
 /// Bound on every statement of a check.
@@ -19,14 +19,14 @@ pub struct Setting {
     /// Its variables.
     pub config: Config,
     /// What surrounds its process.
-    pub runtime: Runtime,
+    pub runtime: ProcessSettings,
 }
 
 /// A data directory of its own, and how to start the server on it.
 pub(crate) struct Bench {
     cache: Cache,
     install: Install,
-    runtime: Runtime,
+    runtime: ProcessSettings,
     config: Config,
     folder: WorkFolder,
 }

@@ -484,7 +484,7 @@ fn the_suite_runs_against_the_binary() {
 #[test]
 fn a_server_executes_the_statements_of_a_check_again_and_again() {
     use niagara_check::exercise;
-    use niagara_server::{ImageStore, LaunchSpec, Runtime, launch};
+    use niagara_server::{ImageStore, LaunchSpec, ProcessSettings, launch};
     let cache = cache();
     for name in ["mariadb-10.11", "mysql-9.7"] {
         let install = install(name);
@@ -497,7 +497,7 @@ fn a_server_executes_the_statements_of_a_check_again_and_again() {
         let spec = LaunchSpec {
             install: &install,
             datadir,
-            runtime: &Runtime::default(),
+            runtime: &ProcessSettings::default(),
             config: &Config::new(),
         };
         let server = launch(&cache, &spec).expect("it starts");

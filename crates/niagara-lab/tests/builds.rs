@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use niagara_build::{Built, Recipe, patch_names};
 use niagara_lab::{BuildOptions, build};
-use niagara_server::{Cache, Catalog, Config, ImageStore, LaunchSpec, Runtime, launch};
+use niagara_server::{Cache, Catalog, Config, ImageStore, LaunchSpec, ProcessSettings, launch};
 use niagara_server::{Cancel, Family};
 
 /// The server that is built.
@@ -66,7 +66,7 @@ fn answers(cache: &Cache, built: &Built) {
     let spec = LaunchSpec {
         install: &built.install,
         datadir,
-        runtime: &Runtime::default(),
+        runtime: &ProcessSettings::default(),
         config: &Config::new(),
     };
     let server = launch(cache, &spec).expect("it starts");

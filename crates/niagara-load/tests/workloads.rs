@@ -7,7 +7,9 @@ use niagara_load::{
     SysbenchTest, TableEvent, TableOptions, TlsOptions, Transport, Workload, WorkloadSpec, cleanup,
     prepare_tables, warm_up,
 };
-use niagara_server::{Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime};
+use niagara_server::{
+    Cache, Catalog, Config, ImageStore, LaunchSpec, ProcessSettings, RunningServer,
+};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -46,7 +48,7 @@ impl Server {
             &LaunchSpec {
                 install: &install,
                 datadir,
-                runtime: &Runtime::default(),
+                runtime: &ProcessSettings::default(),
                 config: &config,
             },
         )

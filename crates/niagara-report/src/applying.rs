@@ -2,12 +2,15 @@
 
 use std::collections::BTreeMap;
 
+use niagara_settings::TransportKind;
 use niagara_stats::Verdict;
 use niagara_store::{
     BuildNote, Comparison, DeployBuild, Deployment, Finding, Rung, SameAnswers, Summary,
 };
 
+use crate::directives::directives;
 use crate::handover::{is_unchecked, may_deploy};
+use crate::host::transparent_pages;
 use crate::number;
 use crate::number::capital;
 use crate::wording::{CheckInWords, Standing, checks_told};
@@ -167,7 +170,7 @@ impl<'a> Found<'a> {
                 "No file: only how the application connects, one line. deploy/README.md has it."
                     .to_owned()
             }
-            (true, false) if deployment.transport == "unix" => {
+            (true, false) if deployment.brings_socket() => {
                 "No file: only how the application connects.".to_owned()
             }
             (true, false) => "Nothing to install: B is the server as it comes.".to_owned(),
@@ -234,19 +237,19 @@ impl<'a> Found<'a> {
 
     /// Where the load came from and what the start was: the figures hold for that, too.
     fn conditions(&self, deployment: &Deployment) -> String {
-        let place = match (self.client_host, &deployment.server_cpus) {
+        let place = match (self.client_host, &deployment.runtime.server_cpus) {
             (Some(host), _) => format!("on a host of its own ({host})"),
             (None, Some(_)) => "on the same machine".to_owned(),
             (None, None) => "on the same CPUs".to_owned(),
         };
         let took_the_socket = |rung: &Rung| rung.screened.lever == "transport-unix";
-        let way = match (deployment.transport.as_str(), self.client_host) {
-            ("tcp", None) => ", over loopback TCP",
-            ("tcp", Some(_)) => ", over TCP",
-            ("unix", _) if self.rungs.iter().any(took_the_socket) => {
+        let way = match (deployment.runtime.transport, self.client_host) {
+            (Some(TransportKind::Tcp), None) => ", over loopback TCP",
+            (Some(TransportKind::Tcp), Some(_)) => ", over TCP",
+            (Some(TransportKind::Unix), _) if deployment.socket_before => ", over the Unix socket",
+            (Some(TransportKind::Unix), _) if self.rungs.iter().any(took_the_socket) => {
                 ", over loopback TCP at the start"
             }
-            ("unix-before", _) => ", over the Unix socket",
             _ => "",
         };
         let start = match &deployment.start {
@@ -335,7 +338,9 @@ fn answered(answers: Option<&SameAnswers>) -> String {
 
 /// Whether settings of the host are among the steps.
 fn touches_host(deployment: &Deployment) -> bool {
-    deployment.huge_pages.is_some() || !deployment.host_steps.is_empty()
+    deployment.huge_pages.is_some()
+        || transparent_pages(deployment).is_some()
+        || !deployment.host_steps.is_empty()
 }
 
 /// Risks of levers, the gravest first, and what each means.
@@ -408,7 +413,7 @@ fn is_without_tcmalloc(built: &DeployBuild) -> bool {
 
 /// What the application has to do or to have, `socket` where it is to use the Unix socket.
 fn of_application(deployment: &Deployment, socket: &str) -> Option<String> {
-    let socket = (deployment.transport == "unix").then_some(socket);
+    let socket = deployment.brings_socket().then_some(socket);
     let notes = deployment.application.iter().map(String::as_str);
     let told: Vec<&str> = socket.into_iter().chain(notes).collect();
     (!told.is_empty()).then(|| told.join(" "))
@@ -428,18 +433,14 @@ fn is_live(deployment: &Deployment) -> bool {
     let has_statements = !deployment.schema.is_empty() || !deployment.rewrites.is_empty();
     let Deployment {
         config,
-        environment,
+        runtime,
         malloc,
-        server_cpus,
         built,
         engine,
         ..
     } = deployment;
-    let is_plain = config.is_empty() && environment.is_empty() && malloc.is_none();
-    let is_as_started = server_cpus.is_none()
-        && deployment.nice.is_none()
-        && deployment.scheduling.is_none()
-        && !deployment.huge_text;
+    let is_plain = config.is_empty() && runtime.environment.is_empty() && malloc.is_none();
+    let is_as_started = directives(deployment).is_empty() && !runtime.has_huge_text();
     has_statements
         && is_plain
         && is_as_started
@@ -450,7 +451,7 @@ fn is_live(deployment: &Deployment) -> bool {
 
 /// Whether all that changes is how the application connects: nothing is installed, and nothing restarts.
 pub(crate) fn is_socket_alone(deployment: &Deployment) -> bool {
-    deployment.transport == "unix" && steps(deployment, true).is_empty()
+    deployment.brings_socket() && steps(deployment, true).is_empty()
 }
 
 /// What has to be put where; `named`: each variable with its value, for there is no file that has them.
@@ -475,16 +476,12 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     if let Some(malloc) = &deployment.malloc {
         unit.push(format!("{} (package {})", malloc.name, malloc.package));
     }
-    if deployment.huge_text {
+    if deployment.runtime.has_huge_text() {
         unit.push("a library that puts its code in 2 MB pages".to_owned());
     }
-    if deployment.server_cpus.is_some() {
-        unit.push("the CPUs it runs on".to_owned());
-    }
-    if deployment.nice.is_some() || deployment.scheduling.is_some() {
-        unit.push("its scheduling".to_owned());
-    }
-    if !deployment.environment.is_empty() {
+    let directives = directives(deployment).into_iter();
+    unit.extend(directives.filter_map(|directive| Some(directive.part?.to_owned())));
+    if !deployment.runtime.environment.is_empty() {
         unit.push("its environment".to_owned());
     }
     if !unit.is_empty() {
@@ -532,8 +529,17 @@ fn settings(config: &BTreeMap<String, String>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use niagara_settings::{ProcessSettings, Scheduling};
     use niagara_store::{DeployMalloc, Releases};
+
+    use super::*;
+
+    fn over(transport: TransportKind) -> ProcessSettings {
+        ProcessSettings {
+            transport: Some(transport),
+            ..ProcessSettings::default()
+        }
+    }
 
     fn found(hands_over: bool) -> Found<'static> {
         Found {
@@ -558,7 +564,10 @@ mod tests {
                 package: "libjemalloc2".into(),
                 soname: "libjemalloc.so.2".into(),
             }),
-            scheduling: Some("batch".into()),
+            runtime: ProcessSettings {
+                scheduling: Some(Scheduling::Batch),
+                ..ProcessSettings::default()
+            },
             ..Deployment::default()
         };
         assert_eq!(
@@ -601,7 +610,7 @@ mod tests {
     #[test]
     fn where_only_the_socket_is_new_the_server_is_left_alone() {
         let mut deployment = Deployment {
-            transport: "unix".into(),
+            runtime: over(TransportKind::Unix),
             ..Deployment::default()
         };
         for hands_over in [true, false] {
@@ -716,7 +725,7 @@ mod tests {
     #[test]
     fn what_the_figures_hold_for_has_the_load_and_the_start() {
         let deployment = Deployment {
-            transport: "tcp".into(),
+            runtime: over(TransportKind::Tcp),
             machine: "a machine".into(),
             ..Deployment::default()
         };

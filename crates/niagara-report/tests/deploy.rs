@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use niagara_report::{
     CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
 };
+use niagara_settings::{ProcessSettings, Scheduling, TransportKind};
 use niagara_store::{
     DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, HeldBack, Overridden,
     Releases,
@@ -15,6 +16,13 @@ fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
         .iter()
         .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
         .collect()
+}
+
+fn over(transport: TransportKind) -> ProcessSettings {
+    ProcessSettings {
+        transport: Some(transport),
+        ..ProcessSettings::default()
+    }
 }
 
 fn rung(title: &str, effect: &str, why: &str, sets: &[&str]) -> DeployRung {
@@ -38,17 +46,19 @@ fn everything() -> DeployInput {
             ("large_pages", "ON"),
             ("init_connect", "SET @x = '#1'; SELECT \"a\\b\""),
         ]),
-        environment: map(&[("MALLOC_CONF", "dirty_decay_ms:1000,thp:50%")]),
+        runtime: ProcessSettings {
+            malloc: Some("jemalloc".into()),
+            environment: map(&[("MALLOC_CONF", "dirty_decay_ms:1000,thp:50%")]),
+            server_cpus: Some(vec![0, 1, 2, 3, 8]),
+            scheduling: Some(Scheduling::Nice(-5)),
+            ..over(TransportKind::Unix)
+        },
         malloc: Some(DeployMalloc {
             name: "jemalloc".into(),
             package: "libjemalloc2".into(),
             soname: "libjemalloc.so.2".into(),
         }),
-        server_cpus: Some("0-3 8".into()),
-        nice: Some(-5),
-        scheduling: Some("batch".into()),
         huge_pages: Some("reserve 4200 pages of 2 MiB: `sudo sysctl vm.nr_hugepages=4200`.".into()),
-        transport: "unix".into(),
         host_steps: vec!["Turn off the CPU's deeper sleep states: `sudo cpupower idle-set -D 10`.".into()],
         ..Deployment::default()
         },
@@ -133,7 +143,7 @@ fn a_variant_of_mysql_with_one_variable() {
         variant: Deployment {
             family: "mysql".into(),
             config: map(&[("innodb_log_writer_threads", "OFF")]),
-            transport: "tcp".into(),
+            runtime: over(TransportKind::Tcp),
             ..Deployment::default()
         },
         evidence: "× 1.02 [1.01, 1.03]".into(),
@@ -155,7 +165,7 @@ fn a_difference_against_the_users_file_names_the_lines_that_it_overrides() {
                 ("thread_handling", "pool-of-threads"),
             ]),
             flags: vec!["skip_log_bin".into()],
-            transport: "tcp".into(),
+            runtime: over(TransportKind::Tcp),
             start: Some(DeployStart {
                 from: "/etc/mysql/my.cnf".into(),
                 overrides: BTreeMap::from([(
@@ -204,7 +214,7 @@ fn an_engine_without_transactions_is_named_where_tables_are_converted() {
             variant: Deployment {
                 family: "mariadb".into(),
                 engine: Some(engine.into()),
-                transport: "tcp".into(),
+                runtime: over(TransportKind::Tcp),
                 ..Deployment::default()
             },
             ..DeployInput::default()
@@ -233,7 +243,7 @@ fn the_socket_alone_is_one_line_of_the_application() {
         server: "mariadb-10.11".into(),
         variant: Deployment {
             family: "mariadb".into(),
-            transport: "unix".into(),
+            runtime: over(TransportKind::Unix),
             ..Deployment::default()
         },
         rungs: vec![rung(
@@ -278,8 +288,7 @@ fn the_socket_alone_is_one_line_of_the_application() {
 fn values_with_line_breaks_stay_on_one_line() {
     let mut input = everything();
     input.variant.config = map(&[("a\n[client]", "x\n[client]\npassword=1")]);
-    input.variant.environment = map(&[("A", "x\nExecStart=/bin/sh")]);
-    input.variant.server_cpus = Some("0\nExecStart=/bin/sh".into());
+    input.variant.runtime.environment = map(&[("A", "x\nExecStart=/bin/sh")]);
     input.evidence = "two\nlines".into();
     for (path, text) in deploy(&input) {
         if path != "README.md" {
@@ -298,7 +307,7 @@ fn built(server: &str, family: &str, binary: &str) -> DeployInput {
         server: server.into(),
         variant: Deployment {
             family: family.into(),
-            transport: "tcp".into(),
+            runtime: over(TransportKind::Tcp),
             built: Some(DeployBuild {
                 prefix: "/cache/builds/1/prefix".into(),
                 binary: binary.into(),
@@ -486,7 +495,7 @@ fn what_is_left_without_the_build_is_told_and_not_called_measured() {
         text.contains("leave niagara.conf out") && text.contains("then not what was measured"),
         "{text}"
     );
-    input.variant.scheduling = Some("batch".into());
+    input.variant.runtime.scheduling = Some(Scheduling::Batch);
     let text = readme(&input);
     assert!(text.contains(
         "`sed -i -E '/^(# the built server|EnvironmentFile=|ExecStart=)/d' niagara.conf`"
@@ -587,7 +596,7 @@ fn what_it_risks_stands_before_what_to_do() {
 #[test]
 fn notes_stand_where_those_look_whom_they_concern() {
     let mut input = everything();
-    input.variant.transport = "tcp".into();
+    input.variant.runtime.transport = Some(TransportKind::Tcp);
     input.variant.steps = vec!["Let it open 20,000 files.".into()];
     input.variant.application = vec!["The application needs CPUs of its own.".into()];
     input.variant.remarks = vec!["A new version has to be built again.".into()];
@@ -611,9 +620,66 @@ fn notes_stand_where_those_look_whom_they_concern() {
 }
 
 #[test]
+fn settings_of_the_host_are_files() {
+    let mut input = everything();
+    input.variant.runtime.huge_pages_heap = Some(true);
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    let transparent = "/sys/kernel/mm/transparent_hugepage/enabled";
+    // 8 GiB and a tenth, in pages of 2 MiB.
+    assert!(files["niagara-sysctl.conf"].ends_with("\nvm.nr_hugepages = 4506\n"));
+    let line = format!("\nw {transparent} - - - - madvise\n");
+    assert!(files["niagara-tmpfiles.conf"].ends_with(&line));
+    let readme = &files["README.md"];
+    for line in [
+        "install -m 644 niagara-sysctl.conf /etc/sysctl.d/60-niagara.conf",
+        "sudo rm /etc/sysctl.d/60-niagara.conf",
+        "install -m 644 niagara-tmpfiles.conf /etc/tmpfiles.d/niagara.conf",
+        "sudo rm -f /etc/tmpfiles.d/niagara.conf",
+        "rm transparent-pages-before",
+    ] {
+        assert!(readme.contains(line), "{line}\n{readme}");
+    }
+    // The user's own file says how large the pool is: a number would be a guess.
+    input.variant.config.remove("innodb_buffer_pool_size");
+    input.variant.start = Some(DeployStart::default());
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    assert!(!files.contains_key("niagara-sysctl.conf"));
+    assert!(files["README.md"].contains("No file has their number"));
+}
+
+#[test]
+fn limits_of_the_process_are_lines_of_the_drop_in() {
+    let mut input = everything();
+    input.variant.limits = BTreeMap::from([("LimitNOFILE".to_owned(), 32768)]);
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    assert!(files["niagara.conf"].ends_with("\nLimitNOFILE=32768\n"));
+    let readme = &files["README.md"];
+    assert!(readme.contains("Nice,LimitMEMLOCK,LimitNOFILE\n"));
+    assert!(readme.contains("`LimitNOFILE=32768`"));
+}
+
+#[test]
+fn the_loads_own_cpus_are_for_the_application() {
+    let mut input = everything();
+    input.variant.runtime.client_cpus = Some(vec![4, 5, 7]);
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    assert!(!files["niagara.conf"].contains("4-5 7"));
+    assert!(files["README.md"].contains("`CPUAffinity=4-5 7` in it"));
+}
+
+#[test]
+fn a_scheduling_policy_is_set_and_checked() {
+    let mut input = everything();
+    input.variant.runtime.scheduling = Some(Scheduling::Batch);
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    assert!(files["niagara.conf"].contains("\nCPUSchedulingPolicy=batch\n"));
+    assert!(files["README.md"].contains("`CPUSchedulingPolicy=3`"));
+}
+
+#[test]
 fn a_library_for_the_text_is_installed_preloaded_checked_and_undone() {
     let mut input = everything();
-    input.variant.huge_text = true;
+    input.variant.runtime.huge_pages_text = Some(true);
     let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
     let place = "/usr/lib/niagara/libniagara_text.so";
     let unit = &files["niagara.conf"];
@@ -684,7 +750,7 @@ fn changed_tables_and_statements_are_files() {
         server: "mariadb-10.11".into(),
         variant: Deployment {
             family: "mariadb".into(),
-            transport: "tcp".into(),
+            runtime: over(TransportKind::Tcp),
             schema: vec![
                 "ALTER TABLE `shop`.`t` ADD INDEX `i` (`a`), ALGORITHM=INPLACE, LOCK=NONE".into(),
             ],

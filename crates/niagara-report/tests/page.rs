@@ -5,6 +5,7 @@ mod fixture;
 use std::collections::BTreeMap;
 
 use niagara_report::{Report, html};
+use niagara_settings::{ProcessSettings, TransportKind};
 use niagara_stats::Estimate;
 use niagara_store::{Deployment, Finding, Store, Summary, Warning};
 
@@ -76,7 +77,10 @@ fn a_tuned_server() {
     tune.header.deployment = Some(Deployment {
         family: "mariadb".into(),
         config: BTreeMap::from([("thread_handling".into(), "pool-of-threads".into())]),
-        transport: "unix".into(),
+        runtime: ProcessSettings {
+            transport: Some(TransportKind::Unix),
+            ..ProcessSettings::default()
+        },
         machine: "Intel Xeon (Skylake) @ 2.20GHz, 2 CPUs".into(),
         risks: BTreeMap::from([("memory".into(), vec!["Thread pool".into()])]),
         ..Deployment::default()

@@ -5,6 +5,7 @@ mod fixture;
 use niagara_report::{
     DeployInput, Files, Report, View, deploy, headline, html, markdown, warnings,
 };
+use niagara_settings::{ProcessSettings, TransportKind};
 use niagara_store::{
     Alternative, AlternativeReason, Benefit, CheckOutcome, CheckPart, Deployment, DropReason,
     DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others, Recommendation,
@@ -234,7 +235,10 @@ fn every_form_has_what_was_left_out() {
 fn one_lever_has_one_figure() {
     let mut tune = tuned();
     tune.header.deployment = Some(Deployment {
-        transport: "unix".to_owned(),
+        runtime: ProcessSettings {
+            transport: Some(TransportKind::Unix),
+            ..ProcessSettings::default()
+        },
         ..Deployment::default()
     });
     let summary = |tune: &TuneSummary| Summary::Tune(Box::new(tune.clone()));
@@ -386,7 +390,10 @@ fn deployed_sizes_name_other_machines() {
             family: "mariadb".to_owned(),
             config: [(size.variable.clone(), size.installed().to_owned())].into(),
             sizes: vec![size.clone()],
-            transport: "tcp".to_owned(),
+            runtime: ProcessSettings {
+                transport: Some(TransportKind::Tcp),
+                ..ProcessSettings::default()
+            },
             ..Deployment::default()
         });
         let summary = Summary::Tune(Box::new(tune.clone()));

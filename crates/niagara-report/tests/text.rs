@@ -3,6 +3,7 @@
 mod fixture;
 
 use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, markdown};
+use niagara_settings::{ProcessSettings, TransportKind};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{
     BuildCheck, BuildNote, CheckCount, CheckFigure, CheckOutcome, CheckPart, CompareSummary,
@@ -124,7 +125,10 @@ fn a_socket_alone_ends_with_what_to_change_in_the_application() {
         panic!("a tuning");
     };
     tune.header.deployment = Some(niagara_store::Deployment {
-        transport: "unix".to_owned(),
+        runtime: ProcessSettings {
+            transport: Some(TransportKind::Unix),
+            ..ProcessSettings::default()
+        },
         ..niagara_store::Deployment::default()
     });
     let summary = Summary::Tune(tune);

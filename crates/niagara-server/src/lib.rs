@@ -7,6 +7,7 @@
 
 mod cache;
 mod cancel;
+mod config;
 mod disk_full;
 mod disk_use;
 mod family;
@@ -23,12 +24,12 @@ mod owner_lock;
 mod process;
 mod removal;
 mod repeated;
-mod runtime;
 mod sweep;
 mod switches;
 
 pub use cache::{Cache, WorkFolder, create_private, write_private};
 pub use cancel::{Cancel, Cancelled};
+pub use config::{Config, both_names, normalise_variable};
 pub use disk_full::{DiskFull, FULL_BELOW};
 pub use family::{Family, Version};
 pub use file_digest::file_digest;
@@ -45,7 +46,7 @@ pub use install::elf::{SearchPath, linked_libraries, search_path};
 pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder};
 pub use install::version::NO_PROFILE;
 pub use launch::arguments::is_flag;
-pub use launch::environment::environment;
+pub use launch::environment::{environment, malloc_name};
 pub use launch::huge_text::{TEXT_LIBRARY, TEXT_LIBRARY_NAME};
 pub use launch::kept_options::keep_options;
 pub use launch::remote_access::RemoteAccess;
@@ -55,6 +56,7 @@ pub use launch::spec::LaunchSpec;
 pub use launch::start::{StartFailed, StartingServer, launch, spawn, spawn_for_remote};
 pub use launch::start_obstacle::Around;
 pub use named::{running_server, server_named};
+pub use niagara_settings::{ProcessSettings, Scheduling, TransportKind};
 pub use niagara_toml::did_you_mean;
 pub use obtain::archive;
 pub use obtain::catalog::{
@@ -72,6 +74,5 @@ pub use process::listener::{listening_servers, server_behind};
 pub use process::usage::{Usage, UsageMeter, UsageSample};
 pub use removal::{Removed, ServerInUse, hold_server, remove};
 pub use repeated::{is_repeated, repeated};
-pub use runtime::{Config, Runtime, Scheduling, TransportKind, both_names, normalise_variable};
 pub use sweep::{Swept, sweep_stale};
 pub use switches::{is_switches, switched};

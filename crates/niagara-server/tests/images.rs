@@ -9,7 +9,7 @@ use std::process::Command;
 
 use common::Bench;
 use niagara_server::{
-    Image, ImageBounds, ImageStore, LaunchSpec, Runtime, hold_server, launch, remove,
+    Image, ImageBounds, ImageStore, LaunchSpec, ProcessSettings, hold_server, launch, remove,
 };
 
 const CHECKSUM: &str = "CHECKSUM TABLE sbtest.t";
@@ -52,7 +52,7 @@ fn an_image_is_made_once_and_every_clone_equals_it() {
         let spec = LaunchSpec {
             install: &bench.install,
             datadir,
-            runtime: &Runtime::default(),
+            runtime: &ProcessSettings::default(),
             config: &Default::default(),
         };
         let server = launch(&bench.cache, &spec).expect("started");

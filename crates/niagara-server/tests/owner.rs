@@ -8,14 +8,16 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use common::{Bench, runs, soon};
-use niagara_server::{Cache, Runtime, sweep_stale};
+use niagara_server::{Cache, ProcessSettings, sweep_stale};
 
 /// Not a test: the process that the tests below start and kill. It launches a server and waits for its end.
 #[test]
 #[ignore = "started by the other tests of this file"]
 fn owner_process() {
     let bench = Bench::new();
-    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    let server = bench
+        .launch(&ProcessSettings::default(), &[])
+        .expect("started");
     if std::env::var_os("NIAGARA_TEST_FREEZE").is_some() {
         server.freeze().expect("frozen");
     }
@@ -90,8 +92,12 @@ fn kill_9_of_the_owner_ends_a_frozen_server() {
 #[test]
 fn a_server_whose_owner_is_gone_is_ended_by_the_sweep_and_no_other() {
     let bench = Bench::new();
-    let stale = bench.launch(&Runtime::default(), &[]).expect("started");
-    let ours = bench.launch(&Runtime::default(), &[]).expect("started");
+    let stale = bench
+        .launch(&ProcessSettings::default(), &[])
+        .expect("started");
+    let ours = bench
+        .launch(&ProcessSettings::default(), &[])
+        .expect("started");
     let entry = fs::read_dir(bench.cache.root().join("running"))
         .expect("there")
         .flatten()

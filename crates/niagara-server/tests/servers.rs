@@ -11,7 +11,7 @@ use std::time::Duration;
 use common::{Bench, runs, soon};
 use mysql::prelude::Queryable;
 use niagara_server::{
-    Install, LaunchSpec, Runtime, Scheduling, TEXT_LIBRARY, TEXT_LIBRARY_NAME, spawn,
+    Install, LaunchSpec, ProcessSettings, Scheduling, TEXT_LIBRARY, TEXT_LIBRARY_NAME, spawn,
 };
 
 #[test]
@@ -19,7 +19,7 @@ fn a_server_starts_answers_and_stops_cleanly() {
     let bench = Bench::new();
     let server = bench
         .launch(
-            &Runtime::default(),
+            &ProcessSettings::default(),
             &[
                 ("innodb_buffer_pool_size", "64M"),
                 ("skip_name_resolve", ""),
@@ -65,7 +65,9 @@ fn a_server_starts_answers_and_stops_cleanly() {
 #[test]
 fn a_killed_server_is_gone_with_its_run_folder() {
     let bench = Bench::new();
-    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    let server = bench
+        .launch(&ProcessSettings::default(), &[])
+        .expect("started");
     let pid = server.pid();
     server.kill();
     assert!(!runs(pid));
@@ -87,7 +89,7 @@ fn a_killed_server_is_gone_with_its_run_folder() {
 fn an_unknown_variable_is_named_in_the_error() {
     let bench = Bench::new();
     let error = bench
-        .launch(&Runtime::default(), &[("colour", "red")])
+        .launch(&ProcessSettings::default(), &[("colour", "red")])
         .expect_err("refused")
         .to_string();
     assert!(
@@ -99,7 +101,7 @@ fn an_unknown_variable_is_named_in_the_error() {
         "{error}"
     );
     let error = bench
-        .launch(&Runtime::default(), &[("port", "3306")])
+        .launch(&ProcessSettings::default(), &[("port", "3306")])
         .expect_err("refused")
         .to_string();
     assert!(
@@ -111,7 +113,9 @@ fn an_unknown_variable_is_named_in_the_error() {
 #[test]
 fn only_the_owner_reaches_the_socket_and_only_the_password_opens_tcp() {
     let bench = Bench::new();
-    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    let server = bench
+        .launch(&ProcessSettings::default(), &[])
+        .expect("started");
     let folder = server.socket().parent().expect("in a folder");
     assert_eq!(fs::metadata(folder).expect("there").mode() & 0o777, 0o700);
     let connect = |user: &str, password: Option<&str>| {
@@ -153,7 +157,9 @@ fn only_the_owner_reaches_the_socket_and_only_the_password_opens_tcp() {
 #[test]
 fn a_frozen_server_uses_no_cpu_and_thaws() {
     let bench = Bench::new();
-    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    let server = bench
+        .launch(&ProcessSettings::default(), &[])
+        .expect("started");
     for _ in 0..3 {
         server.freeze().expect("frozen");
         let before = server.cpu_time().expect("readable");
@@ -184,7 +190,7 @@ fn two_servers_start_at_the_same_time() {
             let spec = LaunchSpec {
                 install: &bench.install,
                 datadir: bench.datadir(),
-                runtime: &Runtime::default(),
+                runtime: &ProcessSettings::default(),
                 config: &config,
             };
             spawn(&bench.cache, &spec).expect("spawned")
@@ -202,11 +208,11 @@ fn two_servers_start_at_the_same_time() {
 fn the_runtime_asked_for_is_the_runtime_given() {
     let bench = Bench::new();
     for malloc in ["jemalloc", "tcmalloc", "mimalloc", "glibc"] {
-        let runtime = Runtime {
+        let runtime = ProcessSettings {
             malloc: Some(malloc.to_owned()),
             server_cpus: Some(vec![0]),
             scheduling: Some(Scheduling::Batch),
-            ..Runtime::default()
+            ..ProcessSettings::default()
         };
         let server = bench.launch(&runtime, &[]).expect("started");
         let maps = fs::read_to_string(format!("/proc/{}/maps", server.pid())).expect("readable");
@@ -225,9 +231,9 @@ fn the_runtime_asked_for_is_the_runtime_given() {
             .expect("there");
         assert_eq!(policy, "3", "SCHED_BATCH");
     }
-    let runtime = Runtime {
+    let runtime = ProcessSettings {
         malloc: Some("hoard".to_owned()),
-        ..Runtime::default()
+        ..ProcessSettings::default()
     };
     let error = bench
         .launch(&runtime, &[])
@@ -237,9 +243,9 @@ fn the_runtime_asked_for_is_the_runtime_given() {
         error.contains("hoard") && error.contains("jemalloc"),
         "{error}"
     );
-    let runtime = Runtime {
+    let runtime = ProcessSettings {
         server_cpus: Some(vec![1000]),
-        ..Runtime::default()
+        ..ProcessSettings::default()
     };
     assert!(bench.launch(&runtime, &[]).is_err());
 }
@@ -249,10 +255,10 @@ fn huge_pages_and_locked_memory_are_there_or_an_error_says_why() {
     let bench = Bench::new();
     let thp = fs::read_to_string("/sys/kernel/mm/transparent_hugepage/enabled").unwrap_or_default();
     for malloc in ["glibc", "jemalloc", "mimalloc"] {
-        let runtime = Runtime {
+        let runtime = ProcessSettings {
             malloc: Some(malloc.to_owned()),
-            huge_pages_heap: true,
-            ..Runtime::default()
+            huge_pages_heap: Some(true),
+            ..ProcessSettings::default()
         };
         match bench.launch(&runtime, &[]) {
             Ok(server) => {
@@ -269,9 +275,9 @@ fn huge_pages_and_locked_memory_are_there_or_an_error_says_why() {
             ),
         }
     }
-    let runtime = Runtime {
-        lock_memory: true,
-        ..Runtime::default()
+    let runtime = ProcessSettings {
+        lock_memory: Some(true),
+        ..ProcessSettings::default()
     };
     match bench.launch(&runtime, &[]) {
         Ok(server) => {
@@ -288,7 +294,7 @@ fn reserved_huge_pages_are_there_or_an_error_says_so() {
     let bench = Bench::new();
     let reserved = fs::read_to_string("/proc/sys/vm/nr_hugepages").unwrap_or_default();
     let none = matches!(reserved.trim(), "" | "0");
-    match bench.launch(&Runtime::default(), &[("large_pages", "ON")]) {
+    match bench.launch(&ProcessSettings::default(), &[("large_pages", "ON")]) {
         Ok(_) => assert!(!none, "no page is reserved here"),
         Err(error) => {
             let told = format!("{error:#}");
@@ -306,10 +312,10 @@ fn the_text_is_on_huge_pages_or_an_error_says_why() {
         ("mariadb-10.11", Some("jemalloc")),
         ("mysql-9.7", None),
     ] {
-        let runtime = Runtime {
-            huge_pages_text: true,
+        let runtime = ProcessSettings {
+            huge_pages_text: Some(true),
             malloc: malloc.map(str::to_owned),
-            ..Runtime::default()
+            ..ProcessSettings::default()
         };
         // Its folder is there for as long as it is.
         let bench = Bench::of(server);
@@ -400,7 +406,9 @@ fn a_long_cache_path_still_gives_a_socket() {
     let mut bench = Bench::new();
     let long = bench.folder.path().join("a-very-long-name-".repeat(8));
     bench.cache = niagara_server::Cache::at(&long).expect("a cache");
-    let server = bench.launch(&Runtime::default(), &[]).expect("started");
+    let server = bench
+        .launch(&ProcessSettings::default(), &[])
+        .expect("started");
     assert!(server.socket().as_os_str().len() <= 107);
     let folder = server.socket().parent().expect("in a folder").to_path_buf();
     assert_eq!(fs::metadata(&folder).expect("there").mode() & 0o777, 0o700);
@@ -416,7 +424,7 @@ fn a_data_directory_without_our_account_gets_one() {
     let spec = LaunchSpec {
         install: &bench.install,
         datadir,
-        runtime: &Runtime::default(),
+        runtime: &ProcessSettings::default(),
         config: &BTreeMap::new(),
     };
     let server = niagara_server::launch(&bench.cache, &spec).expect("started");
@@ -427,7 +435,9 @@ fn a_data_directory_without_our_account_gets_one() {
 fn newer_releases_run_here_too() {
     for name in ["mariadb-11.8", "mysql-9.7"] {
         let bench = Bench::of(name);
-        let server = bench.launch(&Runtime::default(), &[]).expect("started");
+        let server = bench
+            .launch(&ProcessSettings::default(), &[])
+            .expect("started");
         let version = server
             .query("SELECT VERSION()")
             .expect("answered")
@@ -448,9 +458,9 @@ fn mysql_lets_the_account_in_over_tcp_and_root_nowhere() {
     let bench = Bench::of("mysql-9.7");
     for config in [&[][..], &[("skip_name_resolve", "")]] {
         // Its binary is linked with tcmalloc; glibc's malloc can be brought back.
-        let runtime = Runtime {
+        let runtime = ProcessSettings {
             malloc: Some("glibc".to_owned()),
-            ..Runtime::default()
+            ..ProcessSettings::default()
         };
         let server = bench.launch(&runtime, config).expect("started");
         let options = mysql::OptsBuilder::new()

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
+use niagara_settings::ProcessSettings;
 use serde::{Deserialize, Serialize};
 
 use crate::Releases;
@@ -32,23 +33,18 @@ pub struct Deployment {
     /// Those of them that follow the machine, with their values on machines of other sizes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<TargetSize>,
-    /// Environment of the server process.
-    pub environment: BTreeMap<String, String>,
-    /// Preloaded malloc.
+    /// What the server's process is started with; its environment has what a malloc is asked by, and no path of a library.
+    pub runtime: ProcessSettings,
+    /// The library of its malloc, where it is preloaded.
     pub malloc: Option<DeployMalloc>,
-    /// The library is preloaded that puts the program's text on huge pages.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub huge_text: bool,
-    /// CPUs of the server, as `CPUAffinity=` takes them: `0-3 8`.
-    pub server_cpus: Option<String>,
-    /// Niceness, −20 to 19.
-    pub nice: Option<i32>,
-    /// `batch`, `fifo`, `rr`, `idle`, `other`: as `CPUSchedulingPolicy=` takes it.
-    pub scheduling: Option<String>,
     /// What must be prepared for huge pages; also lifts the limit on locked memory.
     pub huge_pages: Option<String>,
-    /// `tcp`; `unix` where the application has to use the socket; `unix-before` where it did so at the start.
-    pub transport: String,
+    /// What its process may have at the least, by systemd's names: `LimitNOFILE`.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub limits: BTreeMap<String, u64>,
+    /// The application used the Unix socket at the start.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub socket_before: bool,
     /// Server variables and environment variables that each lever of the variant sets, by the lever's identifier.
     pub sets: BTreeMap<String, Vec<String>>,
     /// Settings of the host, in order: commands or sentences.
@@ -169,6 +165,11 @@ impl TargetMachine {
 }
 
 impl Deployment {
+    /// Whether the application has to change to the Unix socket.
+    pub fn brings_socket(&self) -> bool {
+        self.runtime.is_on_socket() && !self.socket_before
+    }
+
     /// The same with values for another machine: each value that follows its CPUs or its memory is worked out anew.
     pub fn for_machine(mut self, machine: &TargetMachine) -> Self {
         for size in &mut self.sizes {

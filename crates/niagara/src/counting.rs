@@ -10,7 +10,7 @@ use niagara_origin::data::{MadeBy, database_of, image_of};
 use niagara_queries::{Advice, Limits, Request, advise};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{
-    Cache, Cancel, Catalog, Config, Install, LaunchSpec, Runtime, get, hold_server, launch,
+    Cache, Cancel, Catalog, Config, Install, LaunchSpec, ProcessSettings, get, hold_server, launch,
     layout_of,
 };
 
@@ -84,7 +84,7 @@ impl QueryCount<'_> {
         let datadir = clone.path().join("data");
         image.clone_until(&datadir, cancel)?;
         tell("starting a server on a copy of the data");
-        let runtime = Runtime::default();
+        let runtime = ProcessSettings::default();
         let server = launch(
             cache,
             &LaunchSpec {

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use common::{Place, run};
 use niagara_check::{CheckRecord, Outcome, Part, PartReport};
-use niagara_server::{Cache, Family, Install};
+use niagara_server::{Cache, Family, Install, ProcessSettings, TransportKind};
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
     Comparison, DeployBuild, Deployment, Reason, Rung, Screened, Store, StudyHeader, StudyRecord,
@@ -93,7 +93,10 @@ fn tuned(proven: bool) -> TuneSummary {
             deployment: proven.then(|| Deployment {
                 family: "mariadb".into(),
                 config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),
-                transport: "tcp".into(),
+                runtime: ProcessSettings {
+                    transport: Some(TransportKind::Tcp),
+                    ..ProcessSettings::default()
+                },
                 sets: BTreeMap::from([(
                     "flush-neighbors-off".into(),
                     vec!["innodb_flush_neighbors".into()],

@@ -15,7 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
-use niagara_server::{Around, Cache, Config, Install, RunningServer, Runtime};
+use niagara_server::{Around, Cache, Config, Install, ProcessSettings, RunningServer};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -60,7 +60,7 @@ pub struct CrashOptions {
     /// Variables of the server beside those of the check, over which they have the last word.
     pub config: Config,
     /// What surrounds its process.
-    pub runtime: Runtime,
+    pub runtime: ProcessSettings,
 }
 
 impl Default for CrashOptions {
@@ -72,7 +72,7 @@ impl Default for CrashOptions {
             seed: 1,
             engine: ENGINE.to_owned(),
             config: Config::new(),
-            runtime: Runtime::default(),
+            runtime: ProcessSettings::default(),
         }
     }
 }
@@ -114,7 +114,7 @@ pub fn crash_recovery(
     report.whole = options.kills >= KILLS
         && options.engine == ENGINE
         && options.config.is_empty()
-        && options.runtime == Runtime::default();
+        && options.runtime == ProcessSettings::default();
     let mut reporter = Reporter::new(Part::Crash, watch);
     let setting = Setting {
         config: durable(install, options),

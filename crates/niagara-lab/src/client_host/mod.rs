@@ -15,7 +15,7 @@ use std::net::IpAddr;
 
 use anyhow::{Result, bail};
 use niagara_load::remote::{Greeting, RemoteAgent};
-use niagara_server::{RemoteAccess, TransportKind};
+use niagara_server::RemoteAccess;
 use niagara_store::Finding;
 use serde::Serialize;
 
@@ -121,7 +121,7 @@ impl ClientHost {
 
     /// An error for a variant that cannot be loaded from there.
     pub(crate) fn check(&self, variant: &Variant) -> Result<()> {
-        if variant.runtime.transport == TransportKind::Unix {
+        if variant.runtime.is_on_socket() {
             bail!(
                 "a Unix socket cannot be reached from {}\n\
                  remedy: leave out transport=unix, or --client-host",

@@ -794,7 +794,7 @@ impl Workbench {
 
     /// Where the load generator reaches `server`, by the variant's transport.
     pub fn endpoint(&self, server: &RunningServer, variant: &Variant) -> Endpoint {
-        match variant.runtime.transport {
+        match variant.runtime.transport.unwrap_or_default() {
             TransportKind::Tcp => server.over_tcp(self.database(variant)),
             TransportKind::Unix => server.over_socket(self.database(variant)),
         }

@@ -213,7 +213,8 @@ impl Lever {
                 machine: whose(context.production.cpus.is_some()),
             });
         }
-        let places = self.template.server_cpus.is_some() || self.template.client_cpus.is_some();
+        let process = &self.template.runtime;
+        let places = process.server_cpus.is_some() || process.client_cpus.is_some();
         let here = context.machine.usable_cpus();
         if let Some(production) = context.production.cpus
             && places
@@ -249,7 +250,7 @@ impl Lever {
             let (release, own) = linked();
             return Err(Reason::NotOwnMalloc { release, own });
         }
-        let Some(malloc) = &self.template.malloc else {
+        let Some(malloc) = &self.template.runtime.malloc else {
             return Ok(());
         };
         if malloc == own && self.template.sets_only_malloc() {
@@ -271,9 +272,9 @@ impl Lever {
     /// Whether it is settings of the C library's malloc alone, which another does not read.
     fn only_sets_glibc(&self) -> bool {
         let template = &self.template;
-        let mut names = template.environment.keys();
-        template.malloc.is_none()
-            && !template.environment.is_empty()
+        let mut names = template.runtime.environment.keys();
+        template.runtime.malloc.is_none()
+            && !template.runtime.environment.is_empty()
             && names.all(|name| name.starts_with("MALLOC_") && name != "MALLOC_CONF")
     }
 }
@@ -515,6 +516,7 @@ mod tests {
             lever
                 .applicability(&context)
                 .expect("applies")
+                .runtime
                 .malloc
                 .as_deref(),
             Some("jemalloc")

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use niagara_build::Recipe;
 use niagara_capture::rewrite::Rewrite;
 use niagara_origin::data::ChangeStatement;
-use niagara_server::machine::format_cpu_list;
-use niagara_server::{
-    Config, Runtime, Scheduling, TransportKind, both_names, is_switches, switched,
-};
+use niagara_server::{Config, ProcessSettings, both_names, is_switches, switched};
 use serde::{Deserialize, Serialize};
 
 /// Differences from the variant it is applied to; what is absent stays as it is.
@@ -17,24 +14,8 @@ use serde::{Deserialize, Serialize};
 pub struct Change {
     /// Server variables; an empty value is a flag.
     pub config: BTreeMap<String, String>,
-    /// Memory allocator.
-    pub malloc: Option<String>,
-    /// Transparent huge pages for the heap.
-    pub huge_pages_heap: Option<bool>,
-    /// Transparent huge pages for the program's text.
-    pub huge_pages_text: Option<bool>,
-    /// How the load reaches the server.
-    pub transport: Option<TransportKind>,
-    /// CPUs of the server.
-    pub server_cpus: Option<Vec<usize>>,
-    /// CPUs of the load generator.
-    pub client_cpus: Option<Vec<usize>>,
-    /// Scheduling class or weight of the server.
-    pub scheduling: Option<Scheduling>,
-    /// Environment of the server's process.
-    pub environment: BTreeMap<String, String>,
-    /// Keep the server's memory from being swapped.
-    pub lock_memory: Option<bool>,
+    /// What surrounds the server's process.
+    pub runtime: ProcessSettings,
     /// How the binary is made, as [`Recipe::set`] takes it; anything here turns a packaged server into a built one.
     pub build: BTreeMap<String, String>,
     /// Statements that change the data, in order.
@@ -65,7 +46,7 @@ impl Change {
     pub(crate) fn apply(
         &self,
         build: &mut Option<Recipe>,
-        runtime: &mut Runtime,
+        runtime: &mut ProcessSettings,
         config: &mut Config,
     ) {
         for (key, value) in &self.build {
@@ -73,23 +54,8 @@ impl Change {
             let _ = build.get_or_insert_default().set(key, value);
         }
         extend(config, &self.config);
-        runtime.environment.extend(self.environment.clone());
-        if self.malloc.is_some() {
-            runtime.malloc.clone_from(&self.malloc);
-        }
-        if self.server_cpus.is_some() {
-            runtime.server_cpus.clone_from(&self.server_cpus);
-        }
-        if self.client_cpus.is_some() {
-            runtime.client_cpus.clone_from(&self.client_cpus);
-        }
-        if self.scheduling.is_some() {
-            runtime.scheduling = self.scheduling;
-        }
-        runtime.huge_pages_heap = self.huge_pages_heap.unwrap_or(runtime.huge_pages_heap);
-        runtime.huge_pages_text = self.huge_pages_text.unwrap_or(runtime.huge_pages_text);
-        runtime.lock_memory = self.lock_memory.unwrap_or(runtime.lock_memory);
-        runtime.transport = self.transport.unwrap_or(runtime.transport);
+        runtime.merge(self.runtime.clone());
+        *runtime = std::mem::take(runtime).normal();
     }
 
     /// Adds another change to this one; it has the last word on what both name.
@@ -98,15 +64,7 @@ impl Change {
         self.build.extend(other.build);
         self.sql.extend(other.sql);
         self.rewrite.extend(other.rewrite);
-        self.environment.extend(other.environment);
-        self.malloc = other.malloc.or(self.malloc.take());
-        self.huge_pages_heap = other.huge_pages_heap.or(self.huge_pages_heap);
-        self.huge_pages_text = other.huge_pages_text.or(self.huge_pages_text);
-        self.transport = other.transport.or(self.transport);
-        self.server_cpus = other.server_cpus.or(self.server_cpus.take());
-        self.client_cpus = other.client_cpus.or(self.client_cpus.take());
-        self.scheduling = other.scheduling.or(self.scheduling);
-        self.lock_memory = other.lock_memory.or(self.lock_memory);
+        self.runtime.merge(other.runtime);
     }
 
     /// Whether it changes nothing.
@@ -132,42 +90,7 @@ impl Change {
                 .iter()
                 .map(|(key, value)| format!("build.{key}={value}")),
         );
-        parts.extend(self.malloc.iter().map(|malloc| format!("malloc={malloc}")));
-        parts.extend(
-            self.huge_pages_heap
-                .map(|on| format!("huge pages for the heap {}", on_off(on))),
-        );
-        parts.extend(
-            self.huge_pages_text
-                .map(|on| format!("2 MB pages for the server's code {}", on_off(on))),
-        );
-        parts.extend(self.transport.map(|transport| match transport {
-            TransportKind::Tcp => "TCP".to_owned(),
-            TransportKind::Unix => "Unix socket".to_owned(),
-        }));
-        parts.extend(
-            self.server_cpus
-                .iter()
-                .map(|cpus| format!("server on {}", named(cpus))),
-        );
-        parts.extend(
-            self.client_cpus
-                .iter()
-                .map(|cpus| format!("client on {}", named(cpus))),
-        );
-        parts.extend(self.scheduling.map(|scheduling| match scheduling {
-            Scheduling::Batch => "SCHED_BATCH".to_owned(),
-            Scheduling::Nice(nice) => format!("nice {nice}"),
-        }));
-        parts.extend(
-            self.environment
-                .iter()
-                .map(|(name, value)| format!("{name}={value}")),
-        );
-        parts.extend(
-            self.lock_memory
-                .map(|on| format!("locked memory {}", on_off(on))),
-        );
+        parts.extend(self.runtime.in_words());
         parts.extend(
             self.sql
                 .iter()
@@ -190,18 +113,6 @@ impl Change {
 /// Longer changes are shown by their first parts.
 const MAX_PARTS: usize = 4;
 
-fn on_off(on: bool) -> &'static str {
-    if on { "on" } else { "off" }
-}
-
-fn named(cpus: &[usize]) -> String {
-    format!(
-        "CPU{} {}",
-        if cpus.len() == 1 { "" } else { "s" },
-        format_cpu_list(cpus)
-    )
-}
-
 /// `1G` for 1073741824; other values as they are.
 fn readable(value: &str) -> String {
     value.parse().map_or_else(|_| value.to_owned(), sized)
@@ -219,6 +130,8 @@ pub(super) fn sized(number: u64) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_server::{Scheduling, TransportKind};
+
     use super::*;
 
     const SWITCHES: &str = "optimizer_switch";
@@ -276,16 +189,19 @@ mod tests {
 
     #[test]
     fn a_change_has_the_last_word_on_what_it_names_only() {
-        let mut runtime = Runtime {
+        let mut runtime = ProcessSettings {
             malloc: Some("tcmalloc".into()),
-            lock_memory: true,
-            ..Runtime::default()
+            lock_memory: Some(true),
+            ..ProcessSettings::default()
         };
         let mut config = Config::from([("a".into(), "1".into()), ("b".into(), "2".into())]);
         let change = Change {
             config: BTreeMap::from([("b".into(), "3".into())]),
-            malloc: Some("jemalloc".into()),
-            transport: Some(TransportKind::Unix),
+            runtime: ProcessSettings {
+                malloc: Some("jemalloc".into()),
+                transport: Some(TransportKind::Unix),
+                ..ProcessSettings::default()
+            },
             ..Change::default()
         };
         let mut build = None;
@@ -296,8 +212,8 @@ mod tests {
             Config::from([("a".into(), "1".into()), ("b".into(), "3".into())])
         );
         assert_eq!(runtime.malloc.as_deref(), Some("jemalloc"));
-        assert_eq!(runtime.transport, TransportKind::Unix);
-        assert!(runtime.lock_memory);
+        assert_eq!(runtime.transport, Some(TransportKind::Unix));
+        assert!(runtime.locks_memory());
         assert!(Change::default().is_empty() && !change.is_empty());
     }
 
@@ -313,7 +229,11 @@ mod tests {
             change("flags", "-march=native"),
             change("lto", "full"),
         ] {
-            change.apply(&mut build, &mut Runtime::default(), &mut Config::new());
+            change.apply(
+                &mut build,
+                &mut ProcessSettings::default(),
+                &mut Config::new(),
+            );
         }
         let recipe = build.expect("a built server");
         assert_eq!(recipe.one_line(), "gcc -O3 -march=native, LTO full");
@@ -339,9 +259,12 @@ mod tests {
                 ("innodb_buffer_pool_size".into(), "1073741824".into()),
                 ("skip_log_bin".into(), String::new()),
             ]),
-            server_cpus: Some(vec![0, 1, 2]),
-            client_cpus: Some(vec![3]),
-            scheduling: Some(Scheduling::Nice(-5)),
+            runtime: ProcessSettings {
+                server_cpus: Some(vec![0, 1, 2]),
+                client_cpus: Some(vec![3]),
+                scheduling: Some(Scheduling::Nice(-5)),
+                ..ProcessSettings::default()
+            },
             ..Change::default()
         };
         assert_eq!(
@@ -349,9 +272,12 @@ mod tests {
             "innodb_buffer_pool_size=1G, skip_log_bin, server on CPUs 0-2, and 2 more"
         );
         let change = Change {
-            client_cpus: Some(vec![3]),
-            scheduling: Some(Scheduling::Nice(-5)),
-            transport: Some(TransportKind::Unix),
+            runtime: ProcessSettings {
+                client_cpus: Some(vec![3]),
+                scheduling: Some(Scheduling::Nice(-5)),
+                transport: Some(TransportKind::Unix),
+                ..ProcessSettings::default()
+            },
             ..Change::default()
         };
         assert_eq!(change.one_line(), "Unix socket, client on CPU 3, nice -5");

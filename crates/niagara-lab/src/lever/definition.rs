@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_server::{Family, Scheduling, TransportKind};
+use niagara_server::{Family, Scheduling};
 use niagara_toml::At;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl Lever {
 
     /// The malloc that it brings, by name; `None` where that stays.
     pub(crate) fn malloc(&self) -> Option<&str> {
-        self.template.malloc.as_deref()
+        self.template.runtime.malloc.as_deref()
     }
 
     /// Its level of the factor; absent for a lever on its own.
@@ -172,7 +172,7 @@ impl Lever {
     pub fn takes_from_others(&self) -> bool {
         let of_others = [Need::RaisePriority, Need::LockMemory, Need::Hugetlb];
         let needs = &self.when.needs;
-        let sets_priority = matches!(self.template.scheduling, Some(Scheduling::Nice(_)));
+        let sets_priority = matches!(self.template.runtime.scheduling, Some(Scheduling::Nice(_)));
         sets_priority || needs.iter().any(|need| of_others.contains(need))
     }
 
@@ -183,7 +183,7 @@ impl Lever {
 
     /// Whether it has the application connect through the Unix socket.
     pub(crate) fn sets_socket(&self) -> bool {
-        self.template.transport == Some(TransportKind::Unix)
+        self.template.runtime.is_on_socket()
     }
 
     /// How it is written on the command line: `malloc=jemalloc`, or its id.
@@ -337,6 +337,8 @@ impl Elsewhere {
 pub struct Deploy {
     /// Debian packages to install.
     pub packages: Vec<String>,
+    /// What the server's process may have at the least, by systemd's names: LimitNOFILE.
+    pub limits: BTreeMap<String, u64>,
     /// What to know or do.
     pub note: Option<String>,
     /// Whom the note is for.

@@ -5,7 +5,8 @@ use std::path::Path;
 
 use niagara_build::check_build_setting;
 use niagara_origin::data::{ChangeStatement, change_statements};
-use niagara_server::{Scheduling, TransportKind, normalise_variable};
+use niagara_server::{Scheduling, normalise_variable};
+use niagara_settings::with_process_settings;
 use niagara_toml::{At, FileError, Found, Mistakes, Scalar, Text, finding};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -104,24 +105,17 @@ struct WhenTable {
     variables: BTreeMap<String, At<Scalar>>,
 }
 
-#[derive(Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-struct ChangeTable {
-    config: BTreeMap<At<String>, At<Scalar>>,
-    mariadb: BTreeMap<At<String>, At<Scalar>>,
-    mysql: BTreeMap<At<String>, At<Scalar>>,
-    malloc: Option<String>,
-    huge_pages_heap: Option<bool>,
-    huge_pages_text: Option<bool>,
-    transport: Option<TransportKind>,
-    server_cpus: Option<At<Text>>,
-    client_cpus: Option<At<Text>>,
-    scheduling: Option<At<Text>>,
-    environment: BTreeMap<String, At<Scalar>>,
-    lock_memory: Option<bool>,
-    build: BTreeMap<At<String>, Scalar>,
-    /// statements that change the data, executed once on a copy; or files of them, from the lever's folder
-    sql: Vec<At<Text>>,
+with_process_settings! {
+    #[derive(Default, Deserialize, JsonSchema)]
+    #[serde(default, deny_unknown_fields)]
+    ChangeTable<At<Text>, At<Text>, At<Scalar>> {
+        config: BTreeMap<At<String>, At<Scalar>>,
+        mariadb: BTreeMap<At<String>, At<Scalar>>,
+        mysql: BTreeMap<At<String>, At<Scalar>>,
+        build: BTreeMap<At<String>, Scalar>,
+        /// statements that change the data, executed once on a copy; or files of them, from the lever's folder
+        sql: Vec<At<Text>>,
+    }
 }
 
 /// JSON Schema (draft 2020-12) of lever files.
@@ -274,23 +268,13 @@ fn when(table: WhenTable) -> Found<When> {
     })
 }
 
-fn change(table: ChangeTable, file: &str) -> Found<Template> {
-    let environment = table.environment.into_iter();
+fn change(mut table: ChangeTable, file: &str) -> Found<Template> {
+    let runtime = table.take_process();
     Ok(Template {
         config: variables(table.config)?,
         mariadb: variables(table.mariadb)?,
         mysql: variables(table.mysql)?,
-        malloc: table.malloc,
-        huge_pages_heap: table.huge_pages_heap,
-        huge_pages_text: table.huge_pages_text,
-        transport: table.transport,
-        server_cpus: table.server_cpus.map(cpus).transpose()?,
-        client_cpus: table.client_cpus.map(cpus).transpose()?,
-        scheduling: table.scheduling.map(scheduling).transpose()?,
-        environment: environment
-            .map(|(name, text)| Ok((name, value(&text)?)))
-            .collect::<Found<_>>()?,
-        lock_memory: table.lock_memory,
+        runtime: runtime.resolve(cpus, scheduling, |_, text| value(&text))?,
         build: build(table.build)?,
         sql: sql(table.sql, file)?,
     })
@@ -350,25 +334,14 @@ fn cpus(text: At<Text>) -> Found<CpuChoice> {
     CpuChoice::parse(&text).or_else(|error| error.found(text.at + 1))
 }
 
-/// How scheduling policies are written.
-pub(crate) const POLICIES: &str = "write \"batch\" or \"nice N\" with N from -20 to 19";
-
-/// The policy that `text` names.
-pub(crate) fn scheduling_policy(text: &str) -> Option<Scheduling> {
-    if text == "batch" {
-        return Some(Scheduling::Batch);
-    }
-    let nice = text.strip_prefix("nice ")?.trim().parse().ok()?;
-    (-20..=19).contains(&nice).then_some(Scheduling::Nice(nice))
-}
-
-fn scheduling(text: At<Text>) -> Found<Scheduling> {
-    match scheduling_policy(&text) {
+/// The policy that a lever or a study file names.
+pub(crate) fn scheduling(text: At<Text>) -> Found<Scheduling> {
+    match Scheduling::parse(&text) {
         Some(policy) => Ok(policy),
         None => finding(
             text.at,
             format!("`{}` is not a scheduling policy", *text),
-            POLICIES,
+            Scheduling::WRITTEN,
         ),
     }
 }

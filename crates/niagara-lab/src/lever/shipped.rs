@@ -511,7 +511,7 @@ fn what_two_levers_set_is_an_exclusive_choice() {
                     .or_default()
                     .insert(lever.factor().to_owned());
             }
-            for variable in lever.template.environment.keys() {
+            for variable in lever.template.runtime.environment.keys() {
                 owners
                     .entry(variable.clone())
                     .or_default()
@@ -550,7 +550,7 @@ fn builds_that_leave_something_out_exclude_what_needs_it() {
             let schema = other
                 .variables()
                 .any(|name| name.starts_with("performance_schema"));
-            let malloc = other.template.malloc.is_some() || other.factor() == "malloc";
+            let malloc = other.template.runtime.malloc.is_some() || other.factor() == "malloc";
             if (lean && schema) || (own_malloc && malloc) {
                 assert!(
                     build.is_apart_from(other),

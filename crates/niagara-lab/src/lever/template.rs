@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_origin::data::ChangeStatement;
-use niagara_server::{Family, Scheduling, TransportKind};
+use niagara_server::{Family, ProcessSettings, Scheduling};
 
 use super::change::Change;
 use super::context::Context;
@@ -26,15 +26,7 @@ pub(crate) struct Template {
     pub mariadb: BTreeMap<String, Value>,
     /// Variables of MySQL and Percona Server only.
     pub mysql: BTreeMap<String, Value>,
-    pub malloc: Option<String>,
-    pub huge_pages_heap: Option<bool>,
-    pub huge_pages_text: Option<bool>,
-    pub transport: Option<TransportKind>,
-    pub server_cpus: Option<CpuChoice>,
-    pub client_cpus: Option<CpuChoice>,
-    pub scheduling: Option<Scheduling>,
-    pub environment: BTreeMap<String, Value>,
-    pub lock_memory: Option<bool>,
+    pub runtime: ProcessSettings<CpuChoice, Scheduling, Value>,
     pub build: BTreeMap<String, String>,
     pub sql: Vec<ChangeStatement>,
 }
@@ -42,13 +34,16 @@ pub(crate) struct Template {
 impl Template {
     /// Of no use to an application on another host.
     pub(crate) fn local_only(&self) -> bool {
-        self.transport == Some(TransportKind::Unix) || self.client_cpus.is_some()
+        self.runtime.is_on_socket() || self.runtime.client_cpus.is_some()
     }
 
     /// Whether another malloc is all that it brings.
     pub(crate) fn sets_only_malloc(&self) -> bool {
         let malloc = Self {
-            malloc: self.malloc.clone(),
+            runtime: ProcessSettings {
+                malloc: self.runtime.malloc.clone(),
+                ..ProcessSettings::default()
+            },
             ..Self::default()
         };
         *self == malloc
@@ -67,40 +62,26 @@ impl Template {
     /// The change on this machine; the reason why there is none.
     pub(crate) fn resolve(&self, context: &Context) -> Result<Change, String> {
         let quantities = context.quantities();
-        let literal = |(name, value): (&String, &Value)| -> Result<(String, String), String> {
-            let text = match value {
-                Value::Literal(text) => text.clone(),
-                Value::Computed(expression) => expression
-                    .value(&quantities)
-                    .map_err(|why| format!("{name}: {why}"))?
-                    .to_string(),
-            };
-            Ok((name.clone(), text))
-        };
-        let cpus = |choice: &Option<CpuChoice>| -> Result<Option<Vec<usize>>, String> {
-            choice
-                .as_ref()
-                .map(|choice| choice.cpus(&context.machine.cpu, &quantities))
-                .transpose()
+        let literal = |name: &str, value: &Value| -> Result<String, String> {
+            match value {
+                Value::Literal(text) => Ok(text.clone()),
+                Value::Computed(expression) => {
+                    let number = expression.value(&quantities);
+                    let number = number.map_err(|why| format!("{name}: {why}"))?;
+                    Ok(number.to_string())
+                }
+            }
         };
         Ok(Change {
             config: self
                 .variables(context.family)
-                .map(literal)
-                .collect::<Result<_, _>>()?,
-            malloc: self.malloc.clone(),
-            huge_pages_heap: self.huge_pages_heap,
-            huge_pages_text: self.huge_pages_text,
-            transport: self.transport,
-            server_cpus: cpus(&self.server_cpus)?,
-            client_cpus: cpus(&self.client_cpus)?,
-            scheduling: self.scheduling,
-            environment: self
-                .environment
-                .iter()
-                .map(literal)
-                .collect::<Result<_, _>>()?,
-            lock_memory: self.lock_memory,
+                .map(|(name, value)| Ok((name.clone(), literal(name, value)?)))
+                .collect::<Result<_, String>>()?,
+            runtime: self.runtime.clone().resolve(
+                |choice| choice.cpus(&context.machine.cpu, &quantities),
+                Ok,
+                |name, value| literal(name, &value),
+            )?,
             build: self.build.clone(),
             sql: self.sql.clone(),
             rewrite: Vec::new(),

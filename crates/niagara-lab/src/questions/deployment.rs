@@ -9,9 +9,8 @@ use niagara_capture::rewrite::{numbered, proxy_rule};
 use niagara_capture::samples;
 use niagara_capture::sql::Digest;
 use niagara_origin::configuration::StartConfiguration;
-use niagara_server::machine::format_cpu_list;
 use niagara_server::{
-    Catalog, Family, Install, Runtime, Scheduling, TransportKind, environment, file_digest, is_flag,
+    Catalog, Family, Install, ProcessSettings, environment, file_digest, is_flag, malloc_name,
 };
 use niagara_store::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 
@@ -23,6 +22,8 @@ use crate::variants::variant::Variant;
 
 /// The option that has the server lock its memory.
 const LOCK_MEMORY: &str = "memlock";
+/// The variable that names libraries to preload.
+const PRELOAD: &str = "LD_PRELOAD";
 
 /// A part of the final variant: a lever of a tuning, a rung of a ladder, a combination of a matrix.
 pub(crate) struct Part<'a> {
@@ -61,7 +62,7 @@ impl<'a> Part<'a> {
         };
         let mut sets = new(&before.config, &after.config);
         sets.extend(new(&before.runtime.environment, &after.runtime.environment));
-        if after.runtime.lock_memory && !before.runtime.lock_memory {
+        if after.runtime.locks_memory() && !before.runtime.locks_memory() {
             sets.push(LOCK_MEMORY.to_owned());
         }
         let added = after.levers.iter().filter(|id| !before.levers.contains(id));
@@ -96,7 +97,9 @@ pub(crate) fn deployment(
     let levers = || parts.iter().flat_map(|part| part.levers.iter().copied());
     let mut environment = environment(install, runtime)?;
     // The user's own library takes the place of the one in the private folder.
-    environment.remove("LD_PRELOAD");
+    environment.remove(PRELOAD);
+    let preloaded = runtime.environment.get_key_value(PRELOAD);
+    environment.extend(preloaded.map(|(name, libraries)| (name.clone(), libraries.clone())));
     let (mut config, start) = match start {
         None => (variant.config.clone(), None),
         Some(start) => {
@@ -104,7 +107,7 @@ pub(crate) fn deployment(
             (found.config, Some(found.start))
         }
     };
-    if runtime.lock_memory {
+    if runtime.locks_memory() {
         config.insert(LOCK_MEMORY.to_owned(), String::new());
     }
     let flags = config.iter().filter(|(name, value)| is_flag(name, value));
@@ -118,25 +121,19 @@ pub(crate) fn deployment(
         config,
         sizes: Vec::new(),
         start,
-        environment,
+        runtime: ProcessSettings {
+            // By its name, where it decides who has to get huge pages.
+            malloc: match runtime.has_huge_heap() {
+                true => Some(malloc_name(install, runtime).to_owned()),
+                false => runtime.malloc.clone(),
+            },
+            environment,
+            transport: Some(runtime.transport.unwrap_or_default()),
+            ..runtime.clone()
+        },
         malloc: malloc(install, runtime, levers()),
-        huge_text: runtime.huge_pages_text,
-        server_cpus: runtime
-            .server_cpus
-            .as_deref()
-            .map(|cpus| format_cpu_list(cpus).replace(',', " ")),
-        nice: match runtime.scheduling {
-            Some(Scheduling::Nice(nice)) => Some(nice),
-            _ => None,
-        },
-        scheduling: match runtime.scheduling {
-            Some(Scheduling::Batch) => Some("batch".to_owned()),
-            _ => None,
-        },
-        transport: match runtime.transport {
-            TransportKind::Unix => "unix".to_owned(),
-            TransportKind::Tcp => "tcp".to_owned(),
-        },
+        limits: limits(levers()),
+        socket_before: false,
         sets: parts
             .iter()
             .map(|part| (part.name.clone(), part.sets.clone()))
@@ -163,12 +160,9 @@ pub(crate) fn deployment(
 
 /// The same where applications come from `before`: those that use the Unix socket already have nothing to change.
 pub(crate) fn of_transport(found: Deployment, before: &Variant) -> Deployment {
-    match before.runtime.transport {
-        TransportKind::Unix if found.transport == "unix" => Deployment {
-            transport: "unix-before".to_owned(),
-            ..found
-        },
-        _ => found,
+    Deployment {
+        socket_before: before.runtime.is_on_socket() && found.runtime.is_on_socket(),
+        ..found
     }
 }
 
@@ -232,6 +226,16 @@ fn risks<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, Vec<St
     risks
 }
 
+/// What the process may have at the least; of several figures the highest.
+fn limits<'a>(levers: impl Iterator<Item = &'a Lever>) -> BTreeMap<String, u64> {
+    let mut all = BTreeMap::new();
+    for (name, least) in levers.flat_map(|lever| &lever.deploy().limits) {
+        let highest: &mut u64 = all.entry(name.clone()).or_default();
+        *highest = (*highest).max(*least);
+    }
+    all
+}
+
 /// The levers' notes for `whom`, each once.
 fn notes<'a>(levers: impl Iterator<Item = &'a Lever>, whom: NoteFor) -> Vec<String> {
     let deploys = levers.map(Lever::deploy);
@@ -292,15 +296,16 @@ fn family_word(family: Family) -> &'static str {
 /// Server variables and environment variables that a lever sets here.
 fn sets(candidate: &Candidate) -> Vec<String> {
     let change = &candidate.change;
-    let names = change.config.keys().chain(change.environment.keys());
-    let lock = change.lock_memory == Some(true);
-    let locks = lock.then(|| LOCK_MEMORY.to_owned());
+    let names = change.config.keys();
+    let names = names.chain(change.runtime.environment.keys());
+    let locks = change.runtime.locks_memory();
+    let locks = locks.then(|| LOCK_MEMORY.to_owned());
     names.cloned().chain(locks).collect()
 }
 
 fn malloc<'a>(
     install: &Install,
-    runtime: &Runtime,
+    runtime: &ProcessSettings,
     mut levers: impl Iterator<Item = &'a Lever>,
 ) -> Option<DeployMalloc> {
     // Nothing is preloaded where the server is linked with it.
@@ -353,9 +358,17 @@ fn package_here(library: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use niagara_server::{Scheduling, TransportKind};
 
+    use super::*;
     use crate::lever::Change;
+
+    fn change(runtime: ProcessSettings) -> Change {
+        Change {
+            runtime,
+            ..Change::default()
+        }
+    }
 
     fn install() -> Install {
         Install {
@@ -394,10 +407,10 @@ mod tests {
     fn locked_memory_is_a_line_of_the_option_file() {
         let lever = candidate(
             "lock-memory",
-            Change {
+            change(ProcessSettings {
                 lock_memory: Some(true),
-                ..Change::default()
-            },
+                ..ProcessSettings::default()
+            }),
         );
         let variant = Variant::base("mariadb-10.11").with("lock-memory", &lever.change);
         let candidates = [lever];
@@ -414,10 +427,10 @@ mod tests {
     fn a_malloc_comes_from_its_package_whatever_the_lever_or_the_start_that_has_it_is_called() {
         let huge = candidate(
             "malloc-jemalloc-huge",
-            Change {
+            change(ProcessSettings {
                 malloc: Some("jemalloc".into()),
-                ..Change::default()
-            },
+                ..ProcessSettings::default()
+            }),
         );
         let mut variant = Variant::base("mariadb-10.11");
         variant.runtime.malloc = Some("jemalloc".into());
@@ -435,19 +448,19 @@ mod tests {
         let candidates = [
             candidate(
                 "malloc-jemalloc",
-                Change {
+                change(ProcessSettings {
                     malloc: Some("jemalloc".into()),
                     environment: BTreeMap::from([("MALLOC_CONF".into(), "thp:always".into())]),
-                    ..Change::default()
-                },
+                    ..ProcessSettings::default()
+                }),
             ),
             candidate(
                 "placement-half",
-                Change {
+                change(ProcessSettings {
                     server_cpus: Some(vec![0, 1, 4]),
                     scheduling: Some(Scheduling::Nice(-5)),
-                    ..Change::default()
-                },
+                    ..ProcessSettings::default()
+                }),
             ),
             candidate(
                 "flush-neighbors-off",
@@ -458,10 +471,10 @@ mod tests {
             ),
             candidate(
                 "transport-unix",
-                Change {
+                change(ProcessSettings {
                     transport: Some(TransportKind::Unix),
-                    ..Change::default()
-                },
+                    ..ProcessSettings::default()
+                }),
             ),
         ];
         let base = Variant::base("mariadb-10.11");
@@ -474,18 +487,21 @@ mod tests {
             Deployment {
                 family: "mariadb".into(),
                 config: BTreeMap::from([("innodb_flush_neighbors".into(), "0".into())]),
-                // The library itself is named by its soname: it is the user's own.
-                environment: BTreeMap::from([("MALLOC_CONF".into(), "thp:always".into())]),
+                runtime: ProcessSettings {
+                    malloc: Some("jemalloc".into()),
+                    // The library itself is named by its soname: it is the user's own.
+                    environment: BTreeMap::from([("MALLOC_CONF".into(), "thp:always".into())]),
+                    server_cpus: Some(vec![0, 1, 4]),
+                    scheduling: Some(Scheduling::Nice(-5)),
+                    transport: Some(TransportKind::Tcp),
+                    ..ProcessSettings::default()
+                },
                 malloc: Some(DeployMalloc {
                     name: "jemalloc".into(),
                     package: "libjemalloc2".into(),
                     soname: "libjemalloc.so.2".into(),
                 }),
-                server_cpus: Some("0-1 4".into()),
-                nice: Some(-5),
-                scheduling: None,
                 huge_pages: None,
-                transport: "tcp".into(),
                 sets: BTreeMap::from([
                     ("malloc-jemalloc".into(), vec!["MALLOC_CONF".into()]),
                     ("placement-half".into(), vec![]),
@@ -498,6 +514,16 @@ mod tests {
                 ..Deployment::default()
             }
         );
+    }
+
+    #[test]
+    fn libraries_that_a_variant_preloads_are_handed_over() {
+        let mut variant = Variant::base("mariadb-10.11");
+        variant.runtime.malloc = Some("jemalloc".into());
+        let own = BTreeMap::from([("LD_PRELOAD".to_owned(), "/opt/own.so".to_owned())]);
+        variant.runtime.environment = own.clone();
+        let found = deployment([&install(); 2], &variant, &[], "", None).expect("complete");
+        assert_eq!(found.runtime.environment, own);
     }
 
     #[test]
@@ -554,20 +580,34 @@ mod tests {
             None,
         );
         let found = found.expect("complete");
-        assert!(found.steps[0].contains("LimitNOFILE"));
+        let files = BTreeMap::from([("LimitNOFILE".to_owned(), 32768)]);
+        assert_eq!((found.limits, found.steps), (files, vec![]));
         assert!(found.host_steps.is_empty(), "{:?}", found.host_steps);
     }
 
     #[test]
     fn a_note_is_told_to_whom_it_concerns() {
-        let levers = load(&[]).expect("the shipped levers");
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let few = "Most of the host's pages must be dirty.";
+        for (id, note, whom) in [
+            ("one", few, "host"),
+            ("two", few, "host"),
+            ("three", "Let the server have its folder.", "server"),
+        ] {
+            let text = format!(
+                "title = \"t\"\ntheme = \"t\"\nrisk = \"none\"\nwhy = \"w\"\nsource = \"s\"\n[change.config]\n{id} = 1\n\
+                 [deploy]\nnote = \"{note}\"\nnote_for = \"{whom}\"\n"
+            );
+            std::fs::write(folder.path().join(format!("{id}.toml")), text).expect("written");
+        }
+        let levers = load(&[folder.path().to_owned()]).expect("valid levers");
         let of = |id: &str| levers.iter().find(|lever| lever.id() == id).expect(id);
         let parts = [
             "socket-reads-buffered",
-            "malloc-glibc-huge",
-            "malloc-jemalloc-huge",
+            "one",
+            "two",
+            "three",
             "placement-apart",
-            "table-cache-large",
         ]
         .map(|id| Part {
             name: id.to_owned(),
@@ -578,9 +618,8 @@ mod tests {
         let base = Variant::base("mariadb-10.11");
         let told = deployment([&install(); 2], &base, &parts, "", None).expect("complete");
         // Of two levers that need the same setting of the host, it is told once.
-        assert_eq!(told.host_steps.len(), 1, "{:?}", told.host_steps);
-        assert!(told.host_steps[0].contains("transparent_hugepage"));
-        assert!(told.steps.len() == 1 && told.steps[0].contains("LimitNOFILE"));
+        assert_eq!(told.host_steps, [few]);
+        assert_eq!(told.steps, ["Let the server have its folder."]);
         assert!(told.application.len() == 1 && told.application[0].contains("CPUs of its own"));
         assert!(told.remarks.len() == 1 && told.remarks[0].contains("built and checked again"));
     }

@@ -1,6 +1,5 @@
 //! What a tuning advises, from what it found.
 
-use niagara_server::TransportKind;
 use niagara_stats::Estimate;
 use niagara_store::{Benefit, Conclusion, NextStep, Obstacle, Others, Recommendation, Setup};
 
@@ -38,7 +37,7 @@ pub(crate) fn recommendation(
     let brings_socket = |lever: &str| {
         let mut candidates = found.candidates.iter();
         let candidate = candidates.find(|candidate| candidate.lever.id() == lever);
-        candidate.is_some_and(|of| of.change.transport == Some(TransportKind::Unix))
+        candidate.is_some_and(|of| of.change.runtime.is_on_socket())
     };
     let rungs = found.rungs.iter().map(|rung| &rung.screened);
     let (sockets, changes): (Vec<_>, Vec<_>) = rungs.partition(|rung| brings_socket(&rung.lever));

@@ -1,7 +1,6 @@
 //! What a tuning has found, as it is kept: all that the report and deploy/ are made from.
 
 use anyhow::Result;
-use niagara_server::TransportKind;
 use niagara_store::{BuildNote, NotTried, Screened, Setup, StudyHeader, TuneSummary, Warning};
 
 use crate::duels::workbench::Workbench;
@@ -63,7 +62,7 @@ impl TuneResult {
             workload: bench.load().one_line(),
             threads: bench.load().threads,
             remote_application: options.remote_application,
-            on_socket: options.base.runtime.transport == TransportKind::Unix,
+            on_socket: options.base.runtime.is_on_socket(),
             benchmark: bench.load().workload.kind().is_some(),
         };
         let recommendation = recommendation(self, options, setting, not_recommended.is_none());

@@ -62,7 +62,7 @@ impl<'a> SetUp<'a> {
         if let Question::Tune(tune) = &study.question
             && tune.app == Application::Socket
         {
-            set_up.base.runtime.transport = TransportKind::Unix;
+            set_up.base.runtime.transport = Some(TransportKind::Unix);
         }
         set_up.starts.clone_from(bench.starts());
         Ok(set_up)

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use niagara_build::Recipe;
-use niagara_server::TransportKind;
+use niagara_server::ProcessSettings;
 use niagara_toml::{At, Scalar, Text};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -269,29 +269,8 @@ changes!(Level {
     pub only: BTreeMap<String, At<LevelNames>>,
 });
 
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Runtime {
-    /// Memory allocator to preload: glibc, jemalloc, tcmalloc, mimalloc
-    pub malloc: Option<Text>,
-    /// Ask the malloc for transparent huge pages
-    pub huge_pages_heap: Option<bool>,
-    /// Put the program's text on transparent huge pages
-    pub huge_pages_text: Option<bool>,
-    /// How the load reaches the server
-    pub transport: Option<TransportKind>,
-    /// CPUs of the server, as in 0-3,8
-    pub server_cpus: Option<At<Text>>,
-    /// CPUs of the load generator, as in 0-3,8
-    pub client_cpus: Option<At<Text>>,
-    /// How the kernel schedules the server: batch, or nice N with N from -20 to 19
-    pub scheduling: Option<At<Text>>,
-    /// Environment of the server's process
-    #[serde(default)]
-    pub environment: BTreeMap<String, Scalar>,
-    /// Keep the server's memory from being swapped
-    pub lock_memory: Option<bool>,
-}
+/// As a study file writes them.
+pub(crate) type Runtime = ProcessSettings<At<Text>, At<Text>, At<Scalar>>;
 
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]

@@ -272,9 +272,41 @@ fn variants_are_spoken_of_by_name_or_as_expressions() {
     let [a, b] = &**sides;
     assert_eq!(a, &VariantRecipe::default());
     assert_eq!((b.title.as_deref(), b.items.len()), (Some("own"), 2));
-    assert!(b.change.transport.is_some());
+    assert!(b.change.runtime.transport.is_some());
     let found = read(&text.replace("b = \"own\"", "b = \"onw\"")).expect_err("a mistake");
     assert!(found[0].remedy.contains("did you mean `own`?"), "{found:?}");
+}
+
+#[test]
+fn settings_of_the_process_are_those_of_levers() {
+    let settings = |written: &str| {
+        let text = LADDER.replace(
+            "cannot = \"the compiler does it\"",
+            &format!("runtime = {{ {written} }}"),
+        );
+        let file = read(&text).unwrap_or_else(|found| panic!("{written}: {found:?}"));
+        let Question::Ladder { rungs, .. } = &file.in_size(StudySize::Small).question else {
+            panic!("a ladder");
+        };
+        let rung = rungs.iter().find(|rung| rung.title == "Prefetch");
+        rung.expect("there").recipe.change.runtime.in_words()
+    };
+    for (written, words) in [
+        ("malloc = \"jemalloc\"", "malloc=jemalloc"),
+        ("huge_pages_heap = true", "huge pages for the heap on"),
+        (
+            "huge_pages_text = false",
+            "2 MB pages for the server's code off",
+        ),
+        ("transport = \"tcp\"", "TCP"),
+        ("server_cpus = \"0-1,4\"", "server on CPUs 0-1,4"),
+        ("client_cpus = \"3\"", "client on CPU 3"),
+        ("scheduling = \"nice -5\"", "nice -5"),
+        ("environment = { A = 1 }", "A=1"),
+        ("lock_memory = true", "locked memory on"),
+    ] {
+        assert_eq!(settings(written), [words]);
+    }
 }
 
 const MATRIX: &str = r#"kind = "matrix"

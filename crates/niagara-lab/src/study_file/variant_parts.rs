@@ -1,11 +1,13 @@
 //! What variants, rungs and levels change: levers, variables and runtime, understood.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 
 use niagara_capture::rewrite::Rewrite;
 use niagara_origin::data::{ChangeStatement, change_statements};
 use niagara_server::machine::parse_cpu_list;
-use niagara_server::{normalise_variable, of_same_version};
+use niagara_server::{ProcessSettings, Scheduling, normalise_variable, of_same_version};
 use niagara_toml::{At, Mistakes, Text, did_you_mean};
 
 use super::build_table::settings;
@@ -15,8 +17,8 @@ use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::duels::inventory::server_name;
 use crate::duels::workbench::looks_like_path;
 use crate::lever::{
-    Change, ENGINES, Item, POLICIES, VariantError, known_engine, meant_engine, parse_variant,
-    read_rewrites, scheduling_policy,
+    Change, ENGINES, Item, VariantError, known_engine, meant_engine, parse_variant, read_rewrites,
+    scheduling,
 };
 use niagara_build::{check_build_setting, setting_in_folder};
 
@@ -121,7 +123,8 @@ pub(crate) fn of_parts(
         change: Change {
             sql,
             rewrite: rewrites(parts.rewrite, known, mistakes),
-            ..change(parts.runtime, mistakes)
+            runtime: process(parts.runtime, mistakes),
+            ..Change::default()
         },
         ..VariantRecipe::default()
     }
@@ -164,46 +167,31 @@ fn sql(
     statements
 }
 
-fn change(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> Change {
-    let mut cpus = |text: &Option<At<Text>>| {
-        let text = text.as_ref()?;
-        let list = parse_cpu_list(text).filter(|cpus| !cpus.is_empty());
+/// What surrounds the process; a value that is a mistake is noted, and another one stands in its place.
+fn process(runtime: &Runtime, mistakes: &mut Mistakes<'_>) -> ProcessSettings {
+    let mistakes = RefCell::new(mistakes);
+    let cpus = |text: At<Text>| {
+        let list = parse_cpu_list(&text).filter(|cpus| !cpus.is_empty());
         if list.is_none() {
-            mistakes.add(
+            mistakes.borrow_mut().add(
                 text.at,
-                format!("`{}` is not a list of CPUs", **text),
+                format!("`{}` is not a list of CPUs", *text),
                 "write as in \"0-3,8\"; the levers placement-* choose for the machine at hand",
             );
         }
-        list
+        Ok(list.unwrap_or_default())
     };
-    let (server_cpus, client_cpus) = (cpus(&runtime.server_cpus), cpus(&runtime.client_cpus));
-    let scheduling = runtime.scheduling.as_ref().and_then(|text| {
-        let policy = scheduling_policy(text);
-        if policy.is_none() {
-            mistakes.add(
-                text.at,
-                format!("`{}` is not a scheduling policy", **text),
-                POLICIES,
-            );
-        }
-        policy
-    });
-    Change {
-        malloc: runtime.malloc.as_ref().map(|name| name.0.clone()),
-        huge_pages_heap: runtime.huge_pages_heap,
-        huge_pages_text: runtime.huge_pages_text,
-        transport: runtime.transport,
-        server_cpus,
-        client_cpus,
-        environment: runtime
-            .environment
-            .iter()
-            .map(|(name, value)| (name.clone(), value.0.clone()))
-            .collect(),
-        lock_memory: runtime.lock_memory,
-        scheduling,
-        ..Change::default()
+    let policy = |text: At<Text>| {
+        let policy = mistakes.borrow_mut().take(scheduling(text));
+        Ok(policy.unwrap_or(Scheduling::Batch))
+    };
+    let found: Result<ProcessSettings, Infallible> =
+        runtime
+            .clone()
+            .resolve(cpus, policy, |_, text| Ok(text.value.0));
+    match found {
+        Ok(settings) => settings,
+        Err(never) => match never {},
     }
 }
 

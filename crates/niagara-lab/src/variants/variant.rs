@@ -3,7 +3,7 @@
 use niagara_build::Recipe;
 use niagara_capture::rewrite::Rewrite;
 use niagara_origin::data::ChangeStatement;
-use niagara_server::{Config, Runtime};
+use niagara_server::{Config, ProcessSettings};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -27,7 +27,7 @@ pub struct Variant {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rewrite: Vec<Rewrite>,
     /// What surrounds the process.
-    pub runtime: Runtime,
+    pub runtime: ProcessSettings,
     /// The server's variables; what is not named keeps its compiled-in default.
     pub config: Config,
     /// Identifiers of the levers applied, in order: for people, they change nothing here.
@@ -43,7 +43,7 @@ impl Variant {
             engine: None,
             sql: Vec::new(),
             rewrite: Vec::new(),
-            runtime: Runtime::default(),
+            runtime: ProcessSettings::default(),
             config: Config::new(),
             levers: Vec::new(),
         }

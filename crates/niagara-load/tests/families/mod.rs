@@ -7,7 +7,7 @@ use niagara_load::{
 };
 use niagara_server::archive::Apt;
 use niagara_server::{
-    Cache, Catalog, Config, ImageStore, LaunchSpec, RunningServer, Runtime, get, launch,
+    Cache, Catalog, Config, ImageStore, LaunchSpec, ProcessSettings, RunningServer, get, launch,
 };
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair, KeyUsagePurpose};
 use std::path::{Path, PathBuf};
@@ -43,7 +43,7 @@ impl Server {
         let spec = LaunchSpec {
             install: &install,
             datadir,
-            runtime: &Runtime::default(),
+            runtime: &ProcessSettings::default(),
             config: &config,
         };
         let cache = Cache::at(&folder.path().join("cache")).expect("a cache");

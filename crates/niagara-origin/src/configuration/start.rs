@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 use niagara_load::counted;
 use niagara_server::{
-    Around, Cache, Config, ImageStore, Install, LaunchSpec, Runtime, StartFailed, launch,
+    Around, Cache, Config, ImageStore, Install, LaunchSpec, ProcessSettings, StartFailed, launch,
     layout_of, plugin_folder_of,
 };
 use serde::{Deserialize, Serialize};
@@ -188,7 +188,7 @@ fn variables_of(cache: &Cache, install: &Install, config: &Config) -> Result<BTr
         &LaunchSpec {
             install,
             datadir,
-            runtime: &Runtime::default(),
+            runtime: &ProcessSettings::default(),
             config,
         },
     )?;

@@ -8,7 +8,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use niagara_server::{
-    Cache, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, launch,
+    Cache, Config, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer, launch,
 };
 
 /// The user's server, in a place of its own.
@@ -38,7 +38,7 @@ impl Shop {
             &LaunchSpec {
                 install: &self.install,
                 datadir,
-                runtime: &Runtime::default(),
+                runtime: &ProcessSettings::default(),
                 config,
             },
         )

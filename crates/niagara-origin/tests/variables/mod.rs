@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Result, ensure};
 use niagara_origin::configuration::{ConfigSource, StartConfiguration};
-use niagara_server::{Install, Runtime, command_line};
+use niagara_server::{Install, ProcessSettings, command_line};
 
 /// The values that the server says it would have, when it is started by this command on an empty folder.
 fn variables(command: &str, datadir: &Path) -> Result<BTreeMap<String, String>> {
@@ -48,7 +48,11 @@ pub fn assert_same(install: &Install, file: &Path, changed: &[&str]) -> Result<S
     )?;
     let server = install.server.display();
     let theirs = variables(&format!("{server} --defaults-file={}", file.display()))?;
-    let ours = variables(&command_line(install, &Runtime::default(), &start.config))?;
+    let ours = variables(&command_line(
+        install,
+        &ProcessSettings::default(),
+        &start.config,
+    ))?;
     let different: Vec<(&String, &String, Option<&String>)> = theirs
         .iter()
         .map(|(name, value)| (name, value, ours.get(name)))

@@ -14,7 +14,8 @@ use niagara_capture::{Import, import};
 use niagara_load::Admin;
 use niagara_queries::{Advice, Limits, Request, advise};
 use niagara_server::{
-    Cache, Catalog, Config, ImageStore, Install, LaunchSpec, RunningServer, Runtime, get, launch,
+    Cache, Catalog, Config, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer, get,
+    launch,
 };
 
 /// The schema: warehouses, products, stock, customers, purchases.
@@ -208,7 +209,7 @@ impl Shop {
             &LaunchSpec {
                 install: &install,
                 datadir,
-                runtime: &Runtime::default(),
+                runtime: &ProcessSettings::default(),
                 config: &config,
             },
         )?;

@@ -5,6 +5,8 @@ mod kubernetes;
 mod rds;
 
 use super::{DeployInput, comment};
+use crate::directives::directives;
+use crate::host::transparent_pages;
 
 /// Where the server runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,7 +78,7 @@ fn left_out(input: &DeployInput, means: Means) -> Vec<String> {
         }
     };
     part(
-        variant.transport == "unix",
+        variant.brings_socket(),
         "the Unix socket: a setting of the application".to_owned(),
     );
     part(
@@ -93,27 +95,25 @@ fn left_out(input: &DeployInput, means: Means) -> Vec<String> {
     if let Some(pages) = &variant.huge_pages {
         part(true, format!("huge pages: {}", pages.replace('\n', " ")));
     }
+    if let Some(setting) = transparent_pages(variant) {
+        parts.push(format!(
+            "transparent huge pages, {setting}: a setting of the host"
+        ));
+    }
     if means == Means::Host {
         return parts;
     }
     if let Some(malloc) = &variant.malloc {
         parts.push(format!("the memory allocator {}", malloc.name));
     }
-    for name in variant.environment.keys() {
+    for name in variant.runtime.environment.keys() {
         parts.push(format!("the environment variable {name}"));
     }
-    if variant.huge_text {
+    if variant.runtime.has_huge_text() {
         parts.push("the server's code in 2 MB pages".to_owned());
     }
-    if let Some(cpus) = &variant.server_cpus {
-        parts.push(format!("the CPUs {cpus}"));
-    }
-    if let Some(policy) = &variant.scheduling {
-        parts.push(format!("the scheduling policy {policy}"));
-    }
-    if let Some(nice) = variant.nice {
-        parts.push(format!("the niceness {nice}"));
-    }
+    let directives = directives(variant).into_iter();
+    parts.extend(directives.filter_map(|directive| directive.in_words));
     parts
 }
 

@@ -1,6 +1,7 @@
 //! What a user installs: option file, systemd drop-in, and how to go about it.
 
 mod elsewhere;
+mod host;
 mod option_file;
 mod plugins;
 mod readme;
@@ -312,6 +313,8 @@ pub fn deploy_files() -> impl Iterator<Item = &'static str> {
         README,
         option_file::NAME,
         unit::NAME,
+        host::SYSCTL,
+        host::TMPFILES,
         RECIPE,
         ARCHIVE,
         TEXT_LIBRARY,
@@ -348,6 +351,7 @@ pub fn deploy(input: &DeployInput) -> Vec<(String, String)> {
     let mut files = vec![(README.to_owned(), readme::readme(input))];
     files.extend(option_file::option_file(input).map(|text| (option_file::NAME.to_owned(), text)));
     files.extend(unit::unit(input).map(|text| (unit::NAME.to_owned(), text)));
+    files.extend(host::files(input));
     files.extend(statements::files(input));
     let built = input.variant.built.as_ref();
     files.extend(built.map(|built| (RECIPE.to_owned(), built.recipe.clone())));
@@ -363,7 +367,7 @@ fn comment(text: &str) -> String {
 
 /// What a file begins with: what it is, how sure, where it goes.
 fn head(input: &DeployInput, place: &str) -> String {
-    let socket = match input.variant.transport == "unix" {
+    let socket = match input.variant.brings_socket() {
         true => {
             "\nThe Unix socket's part of that is not in this file: the application has to use it, see README.md."
         }

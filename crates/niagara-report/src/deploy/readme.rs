@@ -2,10 +2,14 @@
 
 use std::fmt::Write;
 
+use niagara_settings::format_cpu_list;
+
 use super::{
-    ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE,
+    ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE, host,
     option_file, plugins, socket, statements, unit,
 };
+use crate::directives::properties;
+use crate::host::{TRANSPARENT, transparent_pages};
 use crate::wording::{checks_told, paragraph};
 
 /// Variables whose own names begin with `skip_`: of all others `skip_x` switches `x` off.
@@ -247,6 +251,22 @@ impl Sections {
                 "test -e {PAGES_BEFORE} || sysctl -n vm.nr_hugepages | tee {PAGES_BEFORE}"
             )]);
             self.line(format!("   Then: {note}"));
+            match host::reserve(input) {
+                Some(commands) => self.code(&commands),
+                None => self.line(format!(
+                    "   No file has their number, for your configuration says how large the buffer pool is: (buffer pool + 10 %) / 2 MiB, and \
+                     what is reserved for others, as `vm.nr_hugepages` in {}. Then `sudo sysctl --system`.",
+                    host::SYSCTL_PLACE
+                )),
+            }
+        }
+        if let Some(commands) = host::give_transparent(input) {
+            self.line(format!(
+                "{} Transparent huge pages. How they are given now, for the undo; where that is too few, a file changes it now and whenever \
+                 the machine starts:",
+                step.next()
+            ));
+            self.code(&commands);
         }
         if config {
             self.option_file(input, &mut step);
@@ -325,7 +345,7 @@ impl Sections {
 
     /// The step that puts the library in place which puts the server's code in 2 MB pages.
     fn text_library(&mut self, input: &DeployInput, step: &mut Numbers) {
-        if input.variant.huge_text {
+        if input.variant.runtime.has_huge_text() {
             self.line(format!(
                 "{} The library that puts the server's code in 2 MB pages (huge pages) when it starts:",
                 step.next()
@@ -344,7 +364,7 @@ impl Sections {
                  library: `journalctl -k | grep -i denied` names it.\n",
             );
         }
-        if input.variant.huge_text {
+        if input.variant.runtime.has_huge_text() {
             self.line(format!(
                 "Where the code cannot go into such pages, the server starts as without the library and says why: \
                  `journalctl -u {} | grep niagara_text`. Under SELinux or with `MemoryDenyWriteExecute=` in the \
@@ -526,15 +546,23 @@ impl Sections {
 
     fn application(&mut self, input: &DeployInput) {
         let notes = &input.variant.application;
-        let is_by_socket = input.variant.transport == "unix";
+        let is_by_socket = input.variant.brings_socket();
         let has_rewrites = !input.variant.rewrites.is_empty();
-        if notes.is_empty() && !is_by_socket && !has_rewrites {
+        let cpus = input.variant.runtime.client_cpus.as_deref();
+        if notes.is_empty() && !is_by_socket && !has_rewrites && cpus.is_none() {
             return;
         }
         self.line("## In the application\n");
         self.rewrites(input);
         for note in notes {
             self.line(format!("{note}\n"));
+        }
+        if let Some(cpus) = cpus {
+            self.line(format!(
+                "The load ran on CPUs of its own. No file here says so, for the application's unit is not known: \
+                 `CPUAffinity={}` in it.\n",
+                format_cpu_list(cpus).replace(',', " ")
+            ));
         }
         if is_by_socket {
             self.line("To applications that use the Unix socket today, it brings nothing new.\n");
@@ -553,8 +581,9 @@ impl Sections {
         }
         if has_unit(input) {
             commands.push(format!(
-                "systemctl show {} -p Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK",
-                input.service()
+                "systemctl show {} -p {}",
+                input.service(),
+                properties(&input.variant)
             ));
         }
         if let Some(malloc) = &input.variant.malloc {
@@ -564,7 +593,7 @@ impl Sections {
                 input.daemon()
             ));
         }
-        if input.variant.huge_text {
+        if input.variant.runtime.has_huge_text() {
             commands.push(format!(
                 "sudo awk '$2 ~ /^[r-][w-][x-]/ {{x = $2 ~ /x/}} x && /AnonHugePages|FilePmdMapped/ {{n += $2}} \
                  END {{print n + 0 \" kB of code in 2 MB pages\"}}' /proc/$(pidof -s {})/smaps",
@@ -573,6 +602,9 @@ impl Sections {
         }
         if input.variant.huge_pages.is_some() {
             commands.push("grep -i hugepages /proc/meminfo".to_owned());
+        }
+        if transparent_pages(&input.variant).is_some() {
+            commands.push(format!("cat {TRANSPARENT}"));
         }
         if input.variant.built.is_some() {
             commands.push(format!(
@@ -619,7 +651,7 @@ impl Sections {
                 self.line("`diff` prints what changed: `<` before, `>` now.\n");
             }
         }
-        let shown = unit::shown(input);
+        let shown = unit::shown(&input.variant);
         if !shown.is_empty() {
             self.line(format!(
                 "`systemctl show` has to print `{}`.\n",
@@ -653,9 +685,8 @@ impl Sections {
             ));
             commands.push("sudo systemctl daemon-reload".to_owned());
         }
-        if input.variant.huge_pages.is_some() {
-            commands.push(format!("sudo sysctl vm.nr_hugepages=$(cat {PAGES_BEFORE})"));
-        }
+        commands.extend(host::unreserve(input));
+        commands.extend(host::withdraw_transparent(input));
         if !commands.is_empty() {
             commands.push(format!("sudo systemctl restart {service}"));
             commands.extend(clean_up(input));
@@ -673,7 +704,7 @@ impl Sections {
                 }
             ));
         }
-        if input.variant.transport == "unix" {
+        if input.variant.brings_socket() {
             self.line("\nAn application may stay on the socket: it needs nothing of the above.");
         }
         if let Some(engine) = &input.variant.engine {
@@ -681,7 +712,7 @@ impl Sections {
                 "\nTables that were converted stay in {engine}: convert them back in the same way."
             ));
         }
-        if input.variant.huge_pages.is_some() {
+        if input.variant.huge_pages.is_some() && host::reserve(input).is_none() {
             self.line(
                 "\nRemove what reserves the huge pages from /etc/sysctl.d, too, or they are reserved again when the machine starts.",
             );
@@ -751,7 +782,10 @@ fn clean_up(input: &DeployInput) -> Option<String> {
     if input.variant.huge_pages.is_some() {
         commands.push(format!("rm {PAGES_BEFORE}"));
     }
-    if input.variant.huge_text {
+    if transparent_pages(&input.variant).is_some() {
+        commands.push(format!("rm {}", host::TRANSPARENT_BEFORE));
+    }
+    if input.variant.runtime.has_huge_text() {
         commands.push(format!("sudo rm {TEXT_LIBRARY_PLACE}"));
     }
     if input.variant.built.is_some() {
@@ -776,7 +810,7 @@ fn without_the_build(input: &DeployInput) -> String {
     let when = "**Where the built server cannot be used** (the one in place is newer or of another series, or a plugin below is needed)";
     let mut rest = input.clone();
     rest.variant.built = None;
-    let is_by_socket = rest.variant.transport == "unix";
+    let is_by_socket = rest.variant.brings_socket();
     if !has_options(&rest) && !has_unit(&rest) && !is_by_socket {
         return format!("{when}, there is nothing else to install: stop here.");
     }

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use niagara_store::DeployBuild;
+use niagara_store::{DeployBuild, Deployment};
 
 use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, quoted};
+use crate::directives::{Directive, directives};
 
 /// Goes into the service's `.d` folder.
 pub const NAME: &str = "niagara.conf";
@@ -18,7 +19,7 @@ pub const FOLDER: &str = "/opt/niagara/usr/lib/mysql/plugin";
 /// `None` when the process is started as it always was.
 pub fn unit(input: &DeployInput) -> Option<String> {
     let mut settings = built(input);
-    for (name, value) in environment(input) {
+    for (name, value) in environment(&input.variant) {
         if let Some(rung) = input.rung_of(&name) {
             settings.push_str(&comment(&rung.told()));
         }
@@ -27,24 +28,9 @@ pub fn unit(input: &DeployInput) -> Option<String> {
             word(&format!("{name}={value}"))
         ));
     }
-    if let Some(cpus) = &input.variant.server_cpus {
-        settings.push_str(&comment(&format!(
-            "CPU numbers of the machine it was measured on ({}): where CPUs are others, work them out again.",
-            input.variant.machine
-        )));
-        settings.push_str(&format!("CPUAffinity={}\n", one_line(cpus)));
-    }
-    if let Some(policy) = &input.variant.scheduling {
-        settings.push_str(&format!("CPUSchedulingPolicy={}\n", one_line(policy)));
-    }
-    if let Some(nice) = input.variant.nice {
-        settings.push_str(&format!("Nice={nice}\n"));
-    }
-    // By default systemd lets a service lock 8 MiB.
-    if locks_memory(input) {
-        settings.push_str(
-            "# The server locks memory: huge pages, or all of it.\nLimitMEMLOCK=infinity\n",
-        );
+    for directive in directives(&input.variant) {
+        settings.extend(directive.comment.as_deref().map(comment));
+        settings.push_str(&format!("{}\n", one_line(&directive.line)));
     }
     if settings.is_empty() {
         return None;
@@ -54,45 +40,16 @@ pub fn unit(input: &DeployInput) -> Option<String> {
     Some(format!("{head}\n[Service]\n{settings}"))
 }
 
-/// Whether the server locks memory.
-fn locks_memory(input: &DeployInput) -> bool {
-    input.variant.huge_pages.is_some() || input.variant.config.contains_key("memlock")
-}
-
 /// What `systemctl show` prints of the settings, in its own words.
-pub(crate) fn shown(input: &DeployInput) -> Vec<String> {
-    let variant = &input.variant;
-    let environment = environment(input);
+pub(crate) fn shown(variant: &Deployment) -> Vec<String> {
+    let environment = environment(variant);
     let pairs: Vec<String> = environment
         .iter()
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
-    // It prints a policy as the number that the kernel has for it (sched.h).
-    let policy = variant.scheduling.as_deref().and_then(|name| {
-        let numbers = [
-            ("other", 0),
-            ("fifo", 1),
-            ("rr", 2),
-            ("batch", 3),
-            ("idle", 5),
-        ];
-        let number = numbers.iter().find(|(known, _)| *known == name)?.1;
-        Some(format!("CPUSchedulingPolicy={number}"))
-    });
-    let of = |text: String| format!("Environment={text}");
-    [
-        (!pairs.is_empty()).then(|| of(pairs.join(" "))),
-        variant
-            .server_cpus
-            .as_ref()
-            .map(|cpus| format!("CPUAffinity={cpus}")),
-        policy,
-        variant.nice.map(|nice| format!("Nice={nice}")),
-        locks_memory(input).then(|| "LimitMEMLOCK=infinity".to_owned()),
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
+    let environment = (!pairs.is_empty()).then(|| format!("Environment={}", pairs.join(" ")));
+    let directives = directives(variant).into_iter().map(Directive::shown);
+    environment.into_iter().chain(directives).collect()
 }
 
 /// The built server in place of the packaged one: the package's own options of its command line stay.
@@ -196,10 +153,13 @@ fn command(built: &DeployBuild) -> String {
 }
 
 /// The environment with what is preloaded: malloc and library in front of what it preloads anyway.
-pub fn environment(input: &DeployInput) -> BTreeMap<String, String> {
-    let mut environment = input.variant.environment.clone();
-    let text = input.variant.huge_text.then_some(TEXT_LIBRARY_PLACE);
-    let malloc = input.variant.malloc.as_ref().map(|m| m.soname.as_str());
+fn environment(variant: &Deployment) -> BTreeMap<String, String> {
+    let mut environment = variant.runtime.environment.clone();
+    let text = variant
+        .runtime
+        .has_huge_text()
+        .then_some(TEXT_LIBRARY_PLACE);
+    let malloc = variant.malloc.as_ref().map(|m| m.soname.as_str());
     for library in [text, malloc].into_iter().flatten() {
         let preload = environment.entry("LD_PRELOAD".to_owned()).or_default();
         let named = preload.split([':', ' ']).any(|part| part == library);

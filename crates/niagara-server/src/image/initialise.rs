@@ -7,8 +7,10 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use niagara_settings::ProcessSettings;
 
 use crate::cache::{create_private, write_private};
+use crate::config::Config;
 use crate::install::Install;
 use crate::install::share::share_folder;
 use crate::install::version::NO_PROFILE;
@@ -19,7 +21,6 @@ use crate::launch::error_log;
 use crate::launch::start_obstacle::how_it_ended;
 use crate::machine::oom_kills::OomKills;
 use crate::process::spawn::{Placement, spawn};
-use crate::runtime::{Config, Runtime};
 
 /// A server makes its data directory in 3 s to 30 s; one that takes this long will not.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -81,7 +82,7 @@ pub(crate) fn initialise(
         .envs(NO_PROFILE)
         .envs(install.library_environment())
         .args(base_arguments(install, datadir))
-        .args(variable_arguments(&Runtime::default(), layout));
+        .args(variable_arguments(&ProcessSettings::default(), layout));
     // Temporary tables have a folder of their own: a MariaDB that starts removes those that it finds in its folder,
     // whoever they belong to.
     let tmp = scratch.join("tmp");

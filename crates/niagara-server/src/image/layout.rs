@@ -1,6 +1,6 @@
 //! Variables that decide how a data directory is laid out: with others than it was made with, a server does not start on it.
 
-use crate::runtime::Config;
+use crate::config::Config;
 
 /// What is fixed when a data directory is made.
 const LAYOUT: [&str; 5] = [

@@ -3,15 +3,16 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use niagara_settings::ProcessSettings;
 
 use super::clone::dig_holes;
 use super::initialise::initialise;
 use crate::cache::Cache;
+use crate::config::Config;
 use crate::install::Install;
 use crate::launch::running::RunningServer;
 use crate::launch::spec::LaunchSpec;
 use crate::launch::start::launch_confined;
-use crate::runtime::{Config, Runtime};
 
 /// The data directory inside an image.
 pub(super) const DATA: &str = "data";
@@ -51,7 +52,7 @@ impl Making<'_> {
     pub fn launch(&self, further: &Config) -> Result<RunningServer> {
         let mut config = loading_config(self.install, self.engine, self.layout);
         config.extend(further.clone());
-        let runtime = Runtime::default();
+        let runtime = ProcessSettings::default();
         let spec = LaunchSpec {
             install: self.install,
             datadir: self.datadir(),

@@ -15,12 +15,12 @@ use super::layout::layout_of;
 use super::making::{DATA, Making, settle};
 use crate::cache::{Cache, WorkFolder, write_private};
 use crate::cancel::Cancel;
+use crate::config::Config;
 use crate::disk_full::FULL_BELOW;
 use crate::disk_use::folder_bytes;
 use crate::file_name::file_name;
 use crate::install::Install;
 use crate::launch::running::RunningServer;
-use crate::runtime::Config;
 
 /// The record of a finished image; a folder without it is never used.
 const MANIFEST: &str = "image.json";

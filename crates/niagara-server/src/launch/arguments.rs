@@ -4,16 +4,17 @@ use std::ffi::OsString;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use niagara_settings::ProcessSettings;
 
 use super::kept_options::kept_options;
 use super::remote_access::{RemoteAccess, listen_address};
 use super::run_files::Files;
 use super::spec::LaunchSpec;
+use crate::config::Config;
 use crate::family::{Family, Version};
 use crate::install::Install;
 use crate::install::share::{plugin_folder, share_folder};
 use crate::repeated::{each_of, is_repeated};
-use crate::runtime::{Config, Runtime};
 
 /// Variables that are texts, for which nothing is a value too: of all others an empty value means a flag.
 const MAY_BE_EMPTY: [&str; 21] = [
@@ -106,7 +107,7 @@ pub(super) fn arguments(
     // Before the configuration's own, which have the last word.
     let kept = kept_options(&files.datadir)?;
     arguments.extend(
-        variable_arguments(&Runtime::default(), &kept)
+        variable_arguments(&ProcessSettings::default(), &kept)
             .into_iter()
             .map(OsString::from),
     );
@@ -154,7 +155,7 @@ pub(super) fn plugin_arguments(install: &Install) -> impl Iterator<Item = String
 }
 
 /// Variables as options of the command line.
-pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<String> {
+pub(crate) fn variable_arguments(runtime: &ProcessSettings, config: &Config) -> Vec<String> {
     let mut arguments: Vec<String> = config
         .iter()
         .flat_map(|(name, value)| {
@@ -168,7 +169,7 @@ pub(crate) fn variable_arguments(runtime: &Runtime, config: &Config) -> Vec<Stri
             }
         })
         .collect();
-    if runtime.lock_memory {
+    if runtime.locks_memory() {
         arguments.push("--memlock".to_owned());
     }
     arguments
@@ -203,7 +204,7 @@ mod tests {
             set("sql_mode", ""),
         ]);
         assert_eq!(
-            variable_arguments(&Runtime::default(), &config),
+            variable_arguments(&ProcessSettings::default(), &config),
             [
                 "--performance_schema_instrument=wait/io/%=OFF",
                 "--performance_schema_instrument=statement/%=COUNTED",

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
 use anyhow::{Context, Result, bail};
+use niagara_settings::ProcessSettings;
 
 use super::arguments::{base_arguments, number_argument, variable_arguments};
 use super::error_log;
+use crate::config::Config;
 use crate::install::Install;
 use crate::install::version::NO_PROFILE;
-use crate::runtime::{Config, Runtime};
 
 /// What servers say of a value that they refuse, of their own or of an engine's, and go on with the help that they were asked for.
 const REFUSING: [&str; 2] = ["Error while setting value", "Parsing options for plugin"];
@@ -38,7 +39,7 @@ impl Install {
         let mut command = self.command();
         command.args(base_arguments(self, scratch));
         command.args(number_argument(self, config));
-        command.args(variable_arguments(&Runtime::default(), config));
+        command.args(variable_arguments(&ProcessSettings::default(), config));
         command.args(["--verbose", "--help"]);
         let output = self.run(&mut command)?;
         let text = String::from_utf8_lossy(&output.stderr).into_owned() + &printed(&output);

@@ -14,17 +14,16 @@ use super::run_files::Files;
 use super::shell_words::{prefix_words, quoted};
 use super::start_obstacle::{Around, AroundServer};
 use crate::cache::Cache;
+use crate::config::normalise_variable;
 use crate::install::Install;
 use crate::install::version::NO_PROFILE;
 use crate::machine::oom_kills::OomKills;
 use crate::process::spawn::{Placement, spawn};
-use crate::runtime::{Runtime, normalise_variable};
 
 /// How a server is started; started again on another port when its port is taken.
 #[derive(Debug)]
 pub(crate) struct StartCommand {
     pub install: Install,
-    pub runtime: Runtime,
     pub(super) arguments: Vec<OsString>,
     pub(super) environment: Vec<(OsString, OsString)>,
     pub(super) placement: Placement,
@@ -104,7 +103,7 @@ impl StartCommand {
     }
 
     pub fn command_line(&self) -> String {
-        let mut words: Vec<String> = prefix_words(&self.runtime);
+        let mut words: Vec<String> = prefix_words(&self.placement.settings);
         words.extend(
             self.environment
                 .iter()

@@ -5,14 +5,17 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use niagara_settings::ProcessSettings;
 
 use crate::install::Install;
-use crate::runtime::Runtime;
 
 const THP: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
 
 /// The variables to set for a server; an error where the install or the machine cannot do what is asked.
-pub fn environment(install: &Install, runtime: &Runtime) -> Result<BTreeMap<String, String>> {
+pub fn environment(
+    install: &Install,
+    runtime: &ProcessSettings,
+) -> Result<BTreeMap<String, String>> {
     let mut variables = runtime.environment.clone();
     if let Some(library) = preload(install, runtime)? {
         join(
@@ -22,7 +25,7 @@ pub fn environment(install: &Install, runtime: &Runtime) -> Result<BTreeMap<Stri
             ":",
         );
     }
-    if runtime.huge_pages_heap {
+    if runtime.has_huge_heap() {
         huge_pages(
             malloc_name(install, runtime),
             &thp_setting(),
@@ -33,7 +36,7 @@ pub fn environment(install: &Install, runtime: &Runtime) -> Result<BTreeMap<Stri
 }
 
 /// The malloc that a server with this runtime uses.
-pub(crate) fn malloc_name<'a>(install: &'a Install, runtime: &'a Runtime) -> &'a str {
+pub fn malloc_name<'a>(install: &'a Install, runtime: &'a ProcessSettings) -> &'a str {
     runtime.malloc.as_deref().unwrap_or(&install.own_malloc)
 }
 
@@ -43,7 +46,10 @@ pub(crate) fn thp_setting() -> String {
 }
 
 /// The library to preload for the malloc asked for; none when the binary is linked with it already.
-pub(crate) fn preload<'a>(install: &'a Install, runtime: &Runtime) -> Result<Option<&'a Path>> {
+pub(crate) fn preload<'a>(
+    install: &'a Install,
+    runtime: &ProcessSettings,
+) -> Result<Option<&'a Path>> {
     let Some(malloc) = &runtime.malloc else {
         return Ok(None);
     };

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 
 use crate::cache::write_private;
-use crate::runtime::Config;
+use crate::config::Config;
 
 const FILE: &str = "niagara-options.json";
 

@@ -80,14 +80,14 @@ impl RunningServer {
 
     /// Checks that what was asked of the process is so, and that it answers over TCP.
     pub(crate) fn verify(&self) -> Result<()> {
-        let runtime = &self.command.runtime;
+        let runtime = &self.command.placement.settings;
         verify::process(
             self.pid,
             &self.command.install,
             runtime,
             self.command.asks_for_reserved_pages(),
         )
-        .and_then(|()| match runtime.huge_pages_text {
+        .and_then(|()| match runtime.has_huge_text() {
             true => huge_text::check(self.pid, &self.log_tail(usize::MAX)),
             false => Ok(()),
         })
@@ -218,7 +218,7 @@ impl RunningServer {
 
     /// A global variable's value; an error when the server has no such variable.
     pub fn variable(&self, name: &str) -> Result<String> {
-        let name = crate::runtime::normalise_variable(name);
+        let name = crate::config::normalise_variable(name);
         let rows = self.query(&format!(
             "SHOW GLOBAL VARIABLES WHERE Variable_name = '{}'",
             name.replace('\'', "''")

@@ -1,7 +1,9 @@
 //! A server's start as a person would type it into a shell.
 
+use niagara_settings::{ProcessSettings, Scheduling};
+
+use crate::config::Config;
 use crate::install::Install;
-use crate::runtime::{Config, Runtime, Scheduling};
 
 use super::arguments::{plugin_arguments, variable_arguments};
 use super::environment::{environment, join};
@@ -9,11 +11,11 @@ use super::huge_text::TEXT_LIBRARY_NAME;
 
 /// What a person would type to run this server so: placement, environment, binary, variables; without the paths
 /// and ports that differ from run to run.
-pub fn command_line(install: &Install, runtime: &Runtime, config: &Config) -> String {
+pub fn command_line(install: &Install, runtime: &ProcessSettings, config: &Config) -> String {
     let mut words = prefix_words(runtime);
     let mut variables =
         environment(install, runtime).unwrap_or_else(|_| runtime.environment.clone());
-    if runtime.huge_pages_text {
+    if runtime.has_huge_text() {
         join(&mut variables, "LD_PRELOAD", TEXT_LIBRARY_NAME, ":");
     }
     words.extend(
@@ -33,13 +35,26 @@ pub fn command_line(install: &Install, runtime: &Runtime, config: &Config) -> St
 }
 
 /// CPUs and scheduling as commands.
-pub(super) fn prefix_words(runtime: &Runtime) -> Vec<String> {
+pub(super) fn prefix_words(runtime: &ProcessSettings) -> Vec<String> {
+    let ProcessSettings {
+        server_cpus,
+        scheduling,
+        // Words of the environment and of the arguments.
+        malloc: _,
+        huge_pages_heap: _,
+        huge_pages_text: _,
+        environment: _,
+        lock_memory: _,
+        // The load generator's.
+        client_cpus: _,
+        transport: _,
+    } = runtime;
     let mut words = Vec::new();
-    if let Some(cpus) = &runtime.server_cpus {
+    if let Some(cpus) = server_cpus {
         let list: Vec<String> = cpus.iter().map(usize::to_string).collect();
         words.push(format!("taskset -c {}", list.join(",")));
     }
-    match runtime.scheduling {
+    match scheduling {
         Some(Scheduling::Batch) => words.push("chrt --batch 0".to_owned()),
         Some(Scheduling::Nice(value)) => words.push(format!("nice -n {value}")),
         None => {}

@@ -3,9 +3,10 @@
 use std::path::PathBuf;
 
 use anyhow::{Result, bail};
+use niagara_settings::ProcessSettings;
 
+use crate::config::Config;
 use crate::install::Install;
-use crate::runtime::{Config, Runtime};
 
 /// Set by Niagara itself; a configuration that names one of these is refused.
 const RESERVED: &[&str] = &[
@@ -36,7 +37,7 @@ pub struct LaunchSpec<'a> {
     /// Its data directory; it is written to, so give it a clone.
     pub datadir: PathBuf,
     /// What surrounds the process.
-    pub runtime: &'a Runtime,
+    pub runtime: &'a ProcessSettings,
     /// Its variables.
     pub config: &'a Config,
 }

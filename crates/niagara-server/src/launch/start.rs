@@ -94,15 +94,13 @@ fn spawn_on(
     };
     let arguments = arguments(spec, &files, remote)?;
     let mut environment = environment(spec.install, spec.runtime)?;
-    if spec.runtime.huge_pages_text {
+    if spec.runtime.has_huge_text() {
         let library = huge_text::put(files.run.path())?;
         let library = library.display().to_string();
         join(&mut environment, "LD_PRELOAD", &library, ":");
     }
     let placement = Placement {
-        cpus: spec.runtime.server_cpus.clone(),
-        scheduling: spec.runtime.scheduling,
-        lock_memory: spec.runtime.lock_memory,
+        settings: spec.runtime.clone(),
         writable: confined.then(|| {
             vec![
                 files.run.path().to_path_buf(),
@@ -114,7 +112,6 @@ fn spawn_on(
     };
     let command = StartCommand {
         install: spec.install.clone(),
-        runtime: spec.runtime.clone(),
         arguments,
         environment: environment
             .into_iter()
@@ -301,7 +298,8 @@ mod tests {
     use std::net::{Ipv4Addr, TcpListener};
 
     use super::*;
-    use crate::runtime::{Config, Runtime};
+    use crate::config::Config;
+    use niagara_settings::ProcessSettings;
 
     #[test]
     fn a_port_in_use_is_replaced_by_another() -> Result<()> {
@@ -321,7 +319,7 @@ mod tests {
         image.clone_to(&datadir)?;
         let taken = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
         let port = taken.local_addr()?.port();
-        let (runtime, config) = (Runtime::default(), Config::new());
+        let (runtime, config) = (ProcessSettings::default(), Config::new());
         let spec = LaunchSpec {
             install: &install,
             datadir,

@@ -4,26 +4,41 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use niagara_settings::ProcessSettings;
 use nix::unistd::Pid;
 
 use super::environment::{malloc_name, preload, thp_setting};
 use crate::install::Install;
 use crate::machine::cpu::allowed;
-use crate::runtime::Runtime;
 
 /// Checks preloaded malloc, huge pages, locked memory and CPUs of a running process; `reserved_pages`: its variables ask for
 /// huge pages that are reserved.
 pub(crate) fn process(
     pid: Pid,
     install: &Install,
-    runtime: &Runtime,
+    runtime: &ProcessSettings,
     reserved_pages: bool,
 ) -> Result<()> {
+    let ProcessSettings {
+        server_cpus,
+        // Asked for below.
+        malloc: _,
+        huge_pages_heap: _,
+        lock_memory: _,
+        // Checked with what its library has logged.
+        huge_pages_text: _,
+        // In force, or the process would not have started.
+        scheduling: _,
+        environment: _,
+        // The load generator's.
+        client_cpus: _,
+        transport: _,
+    } = runtime;
     if let Some(library) = preload(install, runtime)? {
         preloaded(pid, library)?;
     }
     // Where huge pages are given to who asks, the asking shows in the mappings' flags.
-    if runtime.huge_pages_heap && thp_setting() == "madvise" {
+    if runtime.has_huge_heap() && thp_setting() == "madvise" {
         let smaps = read(pid, "smaps")?;
         let flags = smaps
             .lines()
@@ -43,7 +58,7 @@ pub(crate) fn process(
         let value = status.lines().find_map(|line| line.strip_prefix(name));
         value.is_none_or(|value| value.trim() == "0 kB")
     };
-    if runtime.lock_memory && has_none(&read(pid, "status")?, "VmLck:") {
+    if runtime.locks_memory() && has_none(&read(pid, "status")?, "VmLck:") {
         bail!(
             "its memory is not locked\nremedy: raise the limit on locked memory (ulimit -l unlimited)"
         );
@@ -55,7 +70,7 @@ pub(crate) fn process(
              remedy: reserve enough for two servers and their buffer pools (sysctl vm.nr_hugepages=N, as root), or leave large_pages out"
         );
     }
-    if let Some(asked) = &runtime.server_cpus {
+    if let Some(asked) = server_cpus {
         let given = allowed(pid)?;
         let mut asked = asked.clone();
         asked.sort_unstable();

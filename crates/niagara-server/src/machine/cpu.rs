@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use niagara_settings::parse_cpu_list;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
 use serde::{Deserialize, Serialize};
 
-use super::cpu_list::parse_cpu_list;
 use super::root::{Root, bytes, numbered};
 
 /// The processors that this process may use.

@@ -5,7 +5,6 @@
 //! done by pure functions on texts, so that machines this was not developed on are tests.
 
 pub(crate) mod cpu;
-mod cpu_list;
 mod disk;
 mod disturbance;
 mod fingerprint;
@@ -22,7 +21,6 @@ mod system;
 mod tools;
 
 pub use cpu::{Cpu, Place, online_cpus};
-pub use cpu_list::{format_cpu_list, parse_cpu_list};
 pub use disk::Disk;
 pub use disturbance::{
     DisturbanceMeter, Interval, Sample, Thresholds, disturbed, without_unaccounted,
@@ -30,6 +28,7 @@ pub use disturbance::{
 pub use fingerprint::Fingerprint;
 pub use limits::{Limits, status_mask};
 pub use memory::{HugePool, Memory};
+pub use niagara_settings::{format_cpu_list, parse_cpu_list};
 pub use perf::Perf;
 pub use state::{MachineState, memory_available_bytes};
 pub use system::System;

@@ -13,15 +13,15 @@ use std::sync::OnceLock;
 use std::sync::mpsc::{Sender, channel};
 use std::{fs, io};
 
+use niagara_settings::{ProcessSettings, Scheduling};
+
 use super::confinement::{Confinement, enter};
-use crate::runtime::Scheduling;
 
 /// Where and how the child runs.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Placement {
-    pub cpus: Option<Vec<usize>>,
-    pub scheduling: Option<Scheduling>,
-    pub lock_memory: bool,
+    /// CPUs, scheduling and limits are set here; the rest is in the command's environment and arguments.
+    pub settings: ProcessSettings,
     /// Folders that alone it may write to, where the kernel can see to it; none: all that this process may.
     pub writable: Option<Vec<PathBuf>>,
     /// The death of this process is told by SIGTERM rather than by SIGKILL, for a child that ends its own children
@@ -32,7 +32,12 @@ pub(crate) struct Placement {
 impl Placement {
     /// What may be wrong with the placement when the process could not be started for this reason.
     pub fn hint(&self, error: &io::Error) -> Option<String> {
-        match (error.raw_os_error()?, &self.cpus, self.scheduling) {
+        let ProcessSettings {
+            server_cpus,
+            scheduling,
+            ..
+        } = &self.settings;
+        match (error.raw_os_error()?, server_cpus, scheduling) {
             (libc::EINVAL, Some(cpus), _) => Some(format!(
                 "remedy: name CPUs this process may use; asked for {cpus:?}"
             )),
@@ -52,9 +57,22 @@ struct Job {
 /// Starts `command` in its own process group, ended by the kernel when this process ends, however it ends.
 pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<Child> {
     command.process_group(0);
-    let cpus = placement.cpus.as_deref().map(cpu_set).transpose()?;
-    let scheduling = placement.scheduling;
-    let lock_memory = placement.lock_memory;
+    let ProcessSettings {
+        server_cpus,
+        scheduling,
+        lock_memory,
+        // In the environment and the arguments of the command.
+        malloc: _,
+        huge_pages_heap: _,
+        huge_pages_text: _,
+        environment: _,
+        // The load generator's.
+        client_cpus: _,
+        transport: _,
+    } = &placement.settings;
+    let cpus = server_cpus.as_deref().map(cpu_set).transpose()?;
+    let scheduling = *scheduling;
+    let lock_memory = *lock_memory == Some(true);
     let gentle = placement.gentle;
     // Open until the child has been started: it is used there by its number.
     let confinement = confinement(placement)?;

@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use anyhow::Result;
 use niagara_server::{
-    Cache, Catalog, Config, Image, ImageStore, Install, LaunchSpec, RunningServer, Runtime, get,
-    launch,
+    Cache, Catalog, Config, Image, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer,
+    get, launch,
 };
 
 /// The server the tests run on; fetched once, by whoever comes first.
@@ -61,7 +61,11 @@ impl Bench {
         datadir
     }
 
-    pub fn launch(&self, runtime: &Runtime, config: &[(&str, &str)]) -> Result<RunningServer> {
+    pub fn launch(
+        &self,
+        runtime: &ProcessSettings,
+        config: &[(&str, &str)],
+    ) -> Result<RunningServer> {
         let config: Config = config
             .iter()
             .map(|(n, v)| ((*n).to_owned(), (*v).to_owned()))

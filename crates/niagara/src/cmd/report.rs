@@ -257,7 +257,7 @@ fn nothing_for(place: Option<DeployPlace>) -> Result<()> {
 
 /// Puts the library beside the other files, where it is part of what is handed over.
 fn write_text_library(deploy: &Path, input: &DeployInput) -> Result<()> {
-    if !input.variant.huge_text {
+    if !input.variant.runtime.has_huge_text() {
         return Ok(());
     }
     let path = deploy.join(niagara_server::TEXT_LIBRARY_NAME);

@@ -2,7 +2,9 @@
 
 use std::process::Command;
 
-use niagara_server::{Cache, Catalog, ImageStore, LaunchSpec, RunningServer, Runtime, get, launch};
+use niagara_server::{
+    Cache, Catalog, ImageStore, LaunchSpec, ProcessSettings, RunningServer, get, launch,
+};
 
 use super::Place;
 
@@ -35,7 +37,7 @@ impl Existing {
         let spec = LaunchSpec {
             install: &install,
             datadir,
-            runtime: &Runtime::default(),
+            runtime: &ProcessSettings::default(),
             config: &config,
         };
         let server = launch(&cache, &spec).expect("a started server");

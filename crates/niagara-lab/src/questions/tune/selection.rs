@@ -35,8 +35,13 @@ impl TuneRun<'_> {
     /// The lever that is asked about alone, before all others: what the application has to change, so that the files are judged over the
     /// transport that it will use. Else the best one.
     fn first(&self, promoted: &[usize]) -> usize {
-        let by_application =
-            |index: &&usize| self.found.candidates[**index].change.transport.is_some();
+        let by_application = |index: &&usize| {
+            self.found.candidates[**index]
+                .change
+                .runtime
+                .transport
+                .is_some()
+        };
         let mut levers = promoted.iter();
         *levers.find(by_application).unwrap_or(&promoted[0])
     }

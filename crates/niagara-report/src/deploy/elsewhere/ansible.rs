@@ -31,7 +31,7 @@ pub(super) fn playbook(input: &DeployInput) -> Option<String> {
     if option_file::option_file(input).is_some() {
         copy("The option file", option_file::NAME, &input.option_path());
     }
-    if input.variant.huge_text {
+    if input.variant.runtime.has_huge_text() {
         tasks.push_str(&format!(
             "    - name: The library for huge text\n      ansible.builtin.copy:\n        src: {TEXT_LIBRARY}\n        dest: {TEXT_LIBRARY_PLACE}\n        mode: \"0644\"\n\n"
         ));

@@ -140,8 +140,8 @@ fn variant(
     let mut variant = variant_of(changes, server, inventory, bench, terminal)?;
     if let Some(transport) = args.transport {
         variant.runtime.transport = match transport {
-            TransportArg::Tcp => TransportKind::Tcp,
-            TransportArg::Unix => TransportKind::Unix,
+            TransportArg::Tcp => None,
+            TransportArg::Unix => Some(TransportKind::Unix),
         };
     }
     Ok(variant)
