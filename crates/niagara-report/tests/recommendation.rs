@@ -6,9 +6,9 @@ use niagara_report::{
     DeployInput, Files, Report, View, deploy, headline, html, markdown, warnings,
 };
 use niagara_store::{
-    Alternative, AlternativeReason, Benefit, CheckOutcome, CheckPart, Deployment, DropReason,
-    DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others, Recommendation,
-    Setup, Summary, TargetSize, TargetValue, TuneSummary,
+    Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, Deployment,
+    DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others,
+    Recommendation, Setup, Summary, TargetSize, TargetValue, TuneSummary,
 };
 
 fn setting() -> Setup {
@@ -381,7 +381,7 @@ fn warnings_are_told_worst_first() {
         Finding::CheckFailed(FinalCheck {
             part: CheckPart::Crash,
             outcome: CheckOutcome::Failed {
-                finding: "a row is missing".to_owned(),
+                finding: Box::new(CheckFinding::NothingAcknowledged),
             },
             limits: Vec::new(),
         })

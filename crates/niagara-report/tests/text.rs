@@ -5,8 +5,9 @@ mod fixture;
 use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, markdown};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CheckCount, CheckFigure, CheckOutcome, CheckPart, CompareSummary,
-    Failure, Finding, PartFault, PartFigures, Releases, SeriesOfRuns, Summary, Warning,
+    BuildCheck, BuildNote, CheckCount, CheckFigure, CheckFinding, CheckOutcome, CheckPart,
+    CompareSummary, Failure, Finding, PartFault, PartFigures, Releases, SeriesOfRuns, Summary,
+    Warning,
 };
 
 /// The short form, as it is printed at the end of a study whose slices are gone.
@@ -183,7 +184,7 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     // One that failed has its own reason.
     tune.header.checks = checks;
     tune.header.checks[0].outcome = CheckOutcome::Failed {
-        finding: "SELECT 1".to_owned(),
+        finding: Box::new(CheckFinding::NothingAcknowledged),
     };
     let failed = at_the_end_without_deploy(&of(&tune));
     assert!(!failed.contains("not checked yet"), "{failed}");
@@ -250,7 +251,9 @@ fn counted(part: CheckPart, code: CheckCount, value: u64) -> PartFigures {
 fn failed() -> BuildCheck {
     BuildCheck::Failed(PartFault {
         part: CheckPart::Suite,
-        finding: "main.select".to_owned(),
+        finding: Box::new(CheckFinding::TestWithoutVerdict {
+            test: "main.select".to_owned(),
+        }),
     })
 }
 

@@ -4,6 +4,7 @@ mod all_time;
 mod best_combination;
 mod build_note;
 mod check;
+mod check_report;
 mod comparison;
 mod deployment;
 mod error;
@@ -32,8 +33,12 @@ pub use all_time::duel_totals;
 pub use best_combination::{best_combination, mean_gains};
 pub use build_note::BuildNote;
 pub use check::{
-    BuildCheck, CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, CheckedSize,
-    FinalCheck, PartFault, PartFigures, UndoneCheck,
+    BuildCheck, CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckedSize, FinalCheck,
+    PartFault, PartFigures, UndoneCheck,
+};
+pub use check_report::{
+    AnswerMismatch, CheckFinding, CheckItem, CheckNote, CheckPart, ClientFault, CommitOutcome,
+    LeftOut, Objection, RecoveryFault, RowMismatch, SkipReason, TransactionFault,
 };
 pub use comparison::{Comparison, FailedSide, OnNodes};
 pub use deployment::{

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use common::{Place, run};
-use niagara_check::{CheckRecord, Outcome, Part, PartReport};
+use niagara_check::{CheckFinding, CheckRecord, Outcome, Part, PartReport};
 use niagara_server::{Cache, Family, Install};
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::{
@@ -248,7 +248,8 @@ fn a_built_server_that_failed_a_check_since_is_not_handed_over_again() {
         part: Part::Crash,
         outcome: Outcome::Failed,
         figures: Vec::new(),
-        findings: vec!["an acknowledged commit is lost".into()],
+        findings: vec![CheckFinding::NothingAcknowledged],
+        more_findings: 0,
         left_out: Vec::new(),
         notes: Vec::new(),
         logs: None,
@@ -262,7 +263,7 @@ fn a_built_server_that_failed_a_check_since_is_not_handed_over_again() {
     let (code, _, stderr) = files();
     assert_eq!(code, Some(1), "{stderr}");
     assert!(
-        stderr.contains("an acknowledged commit is lost") && stderr.contains("remedy: "),
+        stderr.contains("no commit was ever acknowledged") && stderr.contains("remedy: "),
         "{stderr}"
     );
     assert!(!place.out().join("deploy").exists());

@@ -53,7 +53,7 @@ pub(crate) fn settle(
 mod tests {
     use std::cell::RefCell;
 
-    use niagara_store::{CheckPart, PartFault};
+    use niagara_store::{CheckFinding, CheckPart, PartFault};
 
     use super::*;
 
@@ -80,11 +80,13 @@ mod tests {
         (settled.expect("nothing fails"), looks.into_inner())
     }
 
-    fn wrong(finding: &str) -> Reason {
+    fn wrong(test: &str) -> Reason {
         Reason::FailedCheck {
             fault: Some(PartFault {
                 part: CheckPart::Crash,
-                finding: finding.to_owned(),
+                finding: Box::new(CheckFinding::TestWithoutVerdict {
+                    test: test.to_owned(),
+                }),
             }),
             server: "mariadbd".to_owned(),
         }

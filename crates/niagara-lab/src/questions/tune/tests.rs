@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use niagara_check::{CheckRecord, Outcome, Part, PartReport};
+use niagara_check::{CheckFinding, CheckRecord, Outcome, Part, PartReport};
 use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
@@ -307,7 +307,10 @@ fn failed(bench: &Workbench, variant: &Variant) -> CheckRecord {
         part: Part::Suite,
         outcome: Outcome::Failed,
         figures: Vec::new(),
-        findings: vec!["main.select".to_owned()],
+        findings: vec![CheckFinding::TestWithoutVerdict {
+            test: "main.select".to_owned(),
+        }],
+        more_findings: 0,
         left_out: Vec::new(),
         notes: Vec::new(),
         logs: None,
