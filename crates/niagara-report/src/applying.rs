@@ -335,7 +335,7 @@ fn answered(answers: Option<&SameAnswers>) -> String {
 
 /// Whether settings of the host are among the steps.
 fn touches_host(deployment: &Deployment) -> bool {
-    deployment.huge_pages.is_some() || !deployment.host_steps.is_empty()
+    deployment.huge_pages || !deployment.host_steps.is_empty()
 }
 
 /// Risks of levers, the gravest first, and what each means.
@@ -473,7 +473,11 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     }
     let mut unit = Vec::new();
     if let Some(malloc) = &deployment.malloc {
-        unit.push(format!("{} (package {})", malloc.name, malloc.package));
+        let package = match &malloc.package {
+            Some(package) => format!("package {package}"),
+            None => format!("the package that has {}", malloc.soname),
+        };
+        unit.push(format!("{} ({package})", malloc.name));
     }
     if deployment.huge_text {
         unit.push("a library that puts its code in 2 MB pages".to_owned());
@@ -555,7 +559,7 @@ mod tests {
             config: BTreeMap::from([("a".into(), "1".into()), ("skip_b".into(), String::new())]),
             malloc: Some(DeployMalloc {
                 name: "jemalloc".into(),
-                package: "libjemalloc2".into(),
+                package: Some("libjemalloc2".into()),
                 soname: "libjemalloc.so.2".into(),
             }),
             scheduling: Some("batch".into()),
@@ -699,7 +703,7 @@ mod tests {
         // Another malloc is preloaded, or there was no such switch.
         deployment.malloc = Some(DeployMalloc {
             name: "jemalloc".into(),
-            package: "libjemalloc2".into(),
+            package: Some("libjemalloc2".into()),
             soname: "libjemalloc.so.2".into(),
         });
         assert!(!found(true).risk(&deployment, false).contains("tcmalloc"));

@@ -41,13 +41,13 @@ fn everything() -> DeployInput {
         environment: map(&[("MALLOC_CONF", "dirty_decay_ms:1000,thp:50%")]),
         malloc: Some(DeployMalloc {
             name: "jemalloc".into(),
-            package: "libjemalloc2".into(),
+            package: Some("libjemalloc2".into()),
             soname: "libjemalloc.so.2".into(),
         }),
         server_cpus: Some("0-3 8".into()),
         nice: Some(-5),
         scheduling: Some("batch".into()),
-        huge_pages: Some("reserve 4200 pages of 2 MiB: `sudo sysctl vm.nr_hugepages=4200`.".into()),
+        huge_pages: true,
         transport: "unix".into(),
         host_steps: vec!["Turn off the CPU's deeper sleep states: `sudo cpupower idle-set -D 10`.".into()],
         ..Deployment::default()

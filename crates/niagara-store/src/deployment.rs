@@ -12,8 +12,8 @@ use crate::Releases;
 pub struct DeployMalloc {
     /// `jemalloc`.
     pub name: String,
-    /// The Debian package that has it.
-    pub package: String,
+    /// The Debian package that has it, where that is known.
+    pub package: Option<String>,
     /// What `LD_PRELOAD` names: `libjemalloc.so.2`, or a path.
     pub soname: String,
 }
@@ -45,8 +45,9 @@ pub struct Deployment {
     pub nice: Option<i32>,
     /// `batch`, `fifo`, `rr`, `idle`, `other`: as `CPUSchedulingPolicy=` takes it.
     pub scheduling: Option<String>,
-    /// What must be prepared for huge pages; also lifts the limit on locked memory.
-    pub huge_pages: Option<String>,
+    /// The buffer pool is on huge pages, which are to be reserved; also lifts the limit on locked memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub huge_pages: bool,
     /// `tcp`; `unix` where the application has to use the socket; `unix-before` where it did so at the start.
     pub transport: String,
     /// Server variables and environment variables that each lever of the variant sets, by the lever's identifier.

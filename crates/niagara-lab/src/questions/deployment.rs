@@ -110,10 +110,7 @@ pub(crate) fn deployment(
     let flags = config.iter().filter(|(name, value)| is_flag(name, value));
     Ok(Deployment {
         family: family_word(install.family).to_owned(),
-        huge_pages: config.contains_key("large_pages").then(|| {
-            "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts"
-                .to_owned()
-        }),
+        huge_pages: config.contains_key("large_pages"),
         flags: flags.map(|(name, _)| name.clone()).collect(),
         config,
         sizes: Vec::new(),
@@ -331,8 +328,7 @@ fn malloc<'a>(
     let package = of_server
         .or_else(|| package_here(library))
         .or_else(|| levers.find_map(package_of))
-        .or_else(shipped)
-        .unwrap_or_else(|| format!("the package that has {soname}"));
+        .or_else(shipped);
     Some(DeployMalloc {
         name: name.clone(),
         package,
@@ -425,7 +421,7 @@ mod tests {
             let parts = Part::of_candidates(&variant, &candidates);
             let found =
                 deployment([&install(); 2], &variant, &parts, "a machine", None).expect("complete");
-            let package = found.malloc.map(|malloc| malloc.package);
+            let package = found.malloc.and_then(|malloc| malloc.package);
             assert_eq!(package.as_deref(), Some("libjemalloc2"));
         }
     }
@@ -478,13 +474,13 @@ mod tests {
                 environment: BTreeMap::from([("MALLOC_CONF".into(), "thp:always".into())]),
                 malloc: Some(DeployMalloc {
                     name: "jemalloc".into(),
-                    package: "libjemalloc2".into(),
+                    package: Some("libjemalloc2".into()),
                     soname: "libjemalloc.so.2".into(),
                 }),
                 server_cpus: Some("0-1 4".into()),
                 nice: Some(-5),
                 scheduling: None,
-                huge_pages: None,
+                huge_pages: false,
                 transport: "tcp".into(),
                 sets: BTreeMap::from([
                     ("malloc-jemalloc".into(), vec!["MALLOC_CONF".into()]),

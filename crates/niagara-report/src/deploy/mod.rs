@@ -326,6 +326,10 @@ pub fn deploy_files() -> impl Iterator<Item = &'static str> {
 /// What rebuilds the server.
 pub const RECIPE: &str = "recipe.json";
 
+/// What huge pages for the buffer pool take.
+const HUGE_PAGES: &str =
+    "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts";
+
 /// Where the steps keep how many huge pages the host had reserved before.
 const PAGES_BEFORE: &str = "hugepages-before";
 

@@ -3,8 +3,8 @@
 use std::fmt::Write;
 
 use super::{
-    ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE,
-    option_file, plugins, socket, statements, unit,
+    ARCHIVE, DeployInput, HUGE_PAGES, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
+    TEXT_LIBRARY_PLACE, option_file, plugins, socket, statements, unit,
 };
 use crate::wording::{checks_told, paragraph};
 
@@ -230,14 +230,16 @@ impl Sections {
                 step.next(),
                 malloc.name
             ));
-            // A library whose package no lever knows is told in words.
-            match malloc.package.contains(' ') {
-                true => self.line(format!("   Install {}.", malloc.package)),
-                false => self.code(&[format!("sudo apt-get install {}", malloc.package)]),
+            match &malloc.package {
+                Some(package) => self.code(&[format!("sudo apt-get install {package}")]),
+                None => self.line(format!(
+                    "   Install the package that has {}.",
+                    malloc.soname
+                )),
             }
         }
         self.text_library(input, &mut step);
-        if let Some(note) = &input.variant.huge_pages {
+        if input.variant.huge_pages {
             self.line(format!(
                 "{} Huge pages. How many are reserved now, for the undo:",
                 step.next()
@@ -246,7 +248,7 @@ impl Sections {
             self.code(&[format!(
                 "test -e {PAGES_BEFORE} || sysctl -n vm.nr_hugepages | tee {PAGES_BEFORE}"
             )]);
-            self.line(format!("   Then: {note}"));
+            self.line(format!("   Then: {HUGE_PAGES}."));
         }
         if config {
             self.option_file(input, &mut step);
@@ -571,7 +573,7 @@ impl Sections {
                 input.daemon()
             ));
         }
-        if input.variant.huge_pages.is_some() {
+        if input.variant.huge_pages {
             commands.push("grep -i hugepages /proc/meminfo".to_owned());
         }
         if input.variant.built.is_some() {
@@ -653,7 +655,7 @@ impl Sections {
             ));
             commands.push("sudo systemctl daemon-reload".to_owned());
         }
-        if input.variant.huge_pages.is_some() {
+        if input.variant.huge_pages {
             commands.push(format!("sudo sysctl vm.nr_hugepages=$(cat {PAGES_BEFORE})"));
         }
         if !commands.is_empty() {
@@ -681,7 +683,7 @@ impl Sections {
                 "\nTables that were converted stay in {engine}: convert them back in the same way."
             ));
         }
-        if input.variant.huge_pages.is_some() {
+        if input.variant.huge_pages {
             self.line(
                 "\nRemove what reserves the huge pages from /etc/sysctl.d, too, or they are reserved again when the machine starts.",
             );
@@ -748,7 +750,7 @@ fn without_options(input: &DeployInput) -> Vec<String> {
 /// Takes away what the server needs no more, once it runs without it: where it does not start, all of it stays.
 fn clean_up(input: &DeployInput) -> Option<String> {
     let mut commands = Vec::new();
-    if input.variant.huge_pages.is_some() {
+    if input.variant.huge_pages {
         commands.push(format!("rm {PAGES_BEFORE}"));
     }
     if input.variant.huge_text {

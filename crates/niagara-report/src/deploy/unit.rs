@@ -56,7 +56,7 @@ pub fn unit(input: &DeployInput) -> Option<String> {
 
 /// Whether the server locks memory.
 fn locks_memory(input: &DeployInput) -> bool {
-    input.variant.huge_pages.is_some() || input.variant.config.contains_key("memlock")
+    input.variant.huge_pages || input.variant.config.contains_key("memlock")
 }
 
 /// What `systemctl show` prints of the settings, in its own words.

@@ -203,9 +203,7 @@ fn trial(found: &Comparison) -> Trial {
         cpu: found.cpu_per_transaction,
         p99: found.latency_p99,
         duels: found.throughput.duels,
-        other_answers: replay.map_or_else(Vec::new, |replay| {
-            replay.answers.iter().map(ToString::to_string).collect()
-        }),
+        other_answers: replay.map_or_else(Vec::new, |replay| replay.answers.clone()),
         poor_replay: replay
             .map(|replay| replay.verdict.shortcomings().to_vec())
             .unwrap_or_default(),
