@@ -14,6 +14,7 @@ mod header;
 mod load_name;
 mod lock;
 mod node_account;
+mod node_reason;
 pub mod number;
 mod reason;
 mod recommendation;
@@ -52,6 +53,7 @@ pub use header::{About, StudyHeader};
 pub use load_name::load_name;
 pub use lock::StudyLock;
 pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
+pub use node_reason::{JobEnd, NodeReason, NodeTrouble, SharedMachine};
 pub use reason::{Failure, Machine, Reason, Setting};
 pub use recommendation::{
     Alternative, AlternativeReason, Benefit, Conclusion, DropReason, DroppedLever, DuelsOf,

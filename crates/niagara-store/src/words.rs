@@ -1,6 +1,7 @@
 //! The English of what studies find, in one place: each enum is turned into sentences by an exhaustive match.
 
 mod check;
+mod node;
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter, Result};

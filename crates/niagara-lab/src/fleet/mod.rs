@@ -160,7 +160,7 @@ impl Fleet {
             self.fitness.add(&result.node, &outcome.slices);
         }
         for (node, why) in self.fitness.unfit() {
-            self.head.set_aside_for(node, &why);
+            self.head.set_aside_for(node, why);
         }
         for slice in &outcome.slices {
             observer.see(Event::Slice(slice));

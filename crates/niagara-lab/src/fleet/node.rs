@@ -12,7 +12,7 @@ use niagara_fleet::content::{Content, stage};
 use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
 use niagara_server::{Cache, Cancel, Cancelled};
 use niagara_stats::MachineTrial;
-use niagara_store::Ending;
+use niagara_store::{Ending, NodeReason};
 use serde_json::Value;
 
 use crate::duels::duel::run_duel;
@@ -43,11 +43,11 @@ pub struct NodeOptions {
     pub one_at_a_time: bool,
 }
 
-/// Works until the study has ended, the job's time is over or no head is there; why, in words.
+/// Works until the study has ended, the job's time is over or no head is there; why.
 ///
 /// # Errors
 /// There is no study in the folder; it cannot be written; signals cannot be caught.
-pub fn work_on_node(options: &NodeOptions) -> Result<String> {
+pub fn work_on_node(options: &NodeOptions) -> Result<NodeReason> {
     let signals = Signals::caught()?;
     match &options.replay {
         Some((file, speed)) => {
