@@ -72,7 +72,7 @@ fn sentence(account: &NodeAccount) -> String {
 }
 
 /// The account in one sentence, and what went wrong, a line each.
-pub fn node_account_lines(account: &NodeAccount) -> Vec<String> {
+pub(crate) fn node_account_lines(account: &NodeAccount) -> Vec<String> {
     let mut lines = vec![sentence(account)];
     lines.extend(troubles(account));
     lines

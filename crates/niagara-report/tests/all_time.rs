@@ -2,7 +2,8 @@
 
 mod fixture;
 
-use niagara_report::{DeployInput, Report, Sides, View, headline, html, markdown, warnings};
+use fixture::{html, markdown};
+use niagara_report::{DeployInput, Report, Study, View, headline, warnings};
 use niagara_stats::{AllTime, Verdict};
 use niagara_store::{Comparison, Deployment, RungOutcome, Summary};
 
@@ -32,19 +33,13 @@ fn forms(summary: &Summary) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = fixture::store(&folder.path().join("results.db"), summary, 2, 0.01);
     let report = Report::load(&store).expect("just written");
-    let sides = Sides::of(&report);
     let terminal = |verbose| {
-        niagara_report::terminal(
-            summary,
-            &View {
-                colour: false,
-                width: 100,
-                verbose,
-                sides: sides.as_ref(),
-                limits: &[],
-                files: None,
-            },
-        )
+        let view = View {
+            width: 100,
+            verbose,
+            ..View::default()
+        };
+        fixture::terminal(Study::of(&report), view)
     };
     let page = html(&report).replace('\u{a0}', " ");
     [terminal(false), terminal(true), markdown(&report), page]

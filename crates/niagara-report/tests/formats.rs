@@ -2,7 +2,8 @@
 
 mod fixture;
 
-use niagara_report::{Report, Sides, View, html, markdown};
+use fixture::{html, markdown};
+use niagara_report::{Report, Study, View};
 use niagara_store::Summary;
 
 fn report(summary: &Summary) -> Report {
@@ -13,16 +14,12 @@ fn report(summary: &Summary) -> Report {
 
 /// On a terminal of 100 columns: one screen, or everything.
 fn terminal(report: &Report, verbose: bool) -> String {
-    let sides = Sides::of(report);
     let view = View {
-        colour: false,
         width: 100,
         verbose,
-        sides: sides.as_ref(),
-        limits: &[],
-        files: None,
+        ..View::default()
     };
-    niagara_report::terminal(report.summary.as_ref().expect("a result"), &view)
+    fixture::terminal(Study::of(report), view)
 }
 
 /// The page's elements, a line each, without its style and pictures.

@@ -4,7 +4,8 @@ mod fixture;
 
 use std::collections::BTreeMap;
 
-use niagara_report::{Report, html};
+use fixture::html;
+use niagara_report::Report;
 use niagara_stats::Estimate;
 use niagara_store::{Deployment, Finding, Store, Summary, Warning};
 

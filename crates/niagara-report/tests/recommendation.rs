@@ -2,9 +2,8 @@
 
 mod fixture;
 
-use niagara_report::{
-    DeployInput, Files, Report, View, deploy, headline, html, markdown, warnings,
-};
+use fixture::{html, markdown};
+use niagara_report::{DeployInput, Files, Report, Study, View, deploy, headline, warnings};
 use niagara_store::{
     Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, Deployment,
     DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others,
@@ -70,14 +69,11 @@ fn tuned() -> TuneSummary {
 
 fn text(summary: &Summary, verbose: bool) -> String {
     let view = View {
-        colour: false,
         width: 120,
         verbose,
-        sides: None,
-        limits: &[],
-        files: None,
+        ..View::default()
     };
-    let text = niagara_report::terminal(summary, &view);
+    let text = fixture::terminal(Study::of_summary(summary), view);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -311,15 +307,9 @@ fn what_is_left_open_has_the_command_that_decides_it() {
             builds: None,
             command: command.map(str::to_owned),
         };
-        let view = View {
-            colour: false,
-            width: 80,
-            verbose: false,
-            sides: None,
-            limits: &[],
-            files: Some(&files),
-        };
-        niagara_report::terminal(&Summary::Tune(Box::new(tune)), &view)
+        let summary = Summary::Tune(Box::new(tune));
+        let study = Study::of_summary(&summary).with_files(Some(&files), &[]);
+        fixture::terminal(study, View::default())
     };
     let command = "niagara tune mariadb-10.11 --threads 32";
     // One line, to be copied, however narrow the terminal.
@@ -355,14 +345,11 @@ fn undecided_levers_are_counted_apart_from_those_that_are_not_kept() {
         command: None,
     };
     let view = View {
-        colour: false,
         width: 160,
-        verbose: false,
-        sides: None,
-        limits: &[],
-        files: Some(&files),
+        ..View::default()
     };
-    let screen = niagara_report::terminal(&summary, &view);
+    let study = Study::of_summary(&summary).with_files(Some(&files), &[]);
+    let screen = fixture::terminal(study, view);
     assert!(
         screen.contains("6 levers measured and not kept, 3 undecided, 5 not tried ("),
         "{screen}"

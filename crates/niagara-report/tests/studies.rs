@@ -2,7 +2,8 @@
 
 mod fixture;
 
-use niagara_report::{InWords, Report, headline, html, markdown};
+use fixture::{html, markdown};
+use niagara_report::{InWords, Report, headline};
 use niagara_stats::Verdict;
 use niagara_store::{
     Cell, CellOutcome, Confirmed, Control, FailedSide, Failure, MatrixSummary, MatrixWorkload,

@@ -2,7 +2,8 @@
 
 mod fixture;
 
-use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, markdown};
+use fixture::{html, markdown};
+use niagara_report::{DeployInput, Files, Format, Report, Study, View, deploy};
 use niagara_stats::{Estimate, Verdict};
 use niagara_store::{
     BuildCheck, BuildNote, CheckCount, CheckFigure, CheckFinding, CheckOutcome, CheckPart,
@@ -16,11 +17,8 @@ fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
         colour,
         width,
         verbose: false,
-        sides: None,
-        limits: &[],
-        files: None,
     };
-    niagara_report::terminal(summary, &view)
+    fixture::terminal(Study::of_summary(summary), view)
 }
 
 /// What a tuning without builds says of them.
@@ -28,7 +26,7 @@ const BUILDS: &str = "none tried; a server built from source brought × 1.38 [1.
 
 /// All that is printed at the end of a study, whose slices are kept.
 fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
-    let sides = Sides::of(&report(summary));
+    let stored = report(summary);
     let folder = std::path::Path::new("niagara-results/tune-mariadb-10.11-oltp_read_only");
     let files = Files {
         report: folder.join("report.html"),
@@ -46,11 +44,9 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         colour: false,
         width,
         verbose,
-        sides: sides.as_ref(),
-        limits: &limits,
-        files: Some(&files),
     };
-    niagara_report::terminal(summary, &view)
+    let study = Study::of(&stored).with_files(Some(&files), &limits);
+    fixture::terminal(study, view)
 }
 
 /// What a run of `niagara tune mariadb-10.11 --budget 10m` stored.
@@ -268,14 +264,11 @@ fn at_the_end_without_deploy(summary: &Summary) -> String {
         command: None,
     };
     let view = View {
-        colour: false,
         width: 100,
-        verbose: false,
-        sides: None,
-        limits: &[],
-        files: Some(&files),
+        ..View::default()
     };
-    niagara_report::terminal(summary, &view)
+    let study = Study::of_summary(summary).with_files(Some(&files), &[]);
+    fixture::terminal(study, view)
 }
 
 #[test]
@@ -300,16 +293,12 @@ fn a_tuned_server() {
 #[test]
 fn a_tuned_server_with_everything() {
     let report = report(&tune());
-    let sides = Sides::of(&report).expect("its slices are stored");
     let view = View {
-        colour: false,
         width: 100,
         verbose: true,
-        sides: Some(&sides),
-        limits: &[],
-        files: None,
+        ..View::default()
     };
-    let text = niagara_report::terminal(&tune(), &view);
+    let text = fixture::terminal(Study::of(&report), view);
     insta::assert_snapshot!(text);
     // What is not shown in short is counted.
     let words = "No doublewrite buffer (doublewrite), Log flushed once a second (flush-log): risk durability";
@@ -819,7 +808,7 @@ fn trimmed_series_show_runs_and_means_alone() {
             assert!(!text.contains(word), "{word}: {text}");
         }
     }
-    let metrics = niagara_report::openmetrics(&stored).expect("a comparison");
+    let metrics = fixture::of_study(&stored, Format::Openmetrics);
     assert!(metrics.contains("run=\"5\"} 183"), "{metrics}");
     assert!(!metrics.contains("niagara_gain"), "{metrics}");
     assert!(!metrics.contains("niagara_verdict"), "{metrics}");
@@ -970,7 +959,7 @@ fn what_only_the_screening_set_up_is_counted_and_not_listed() {
     assert!(text.contains("and 2 of the screening"), "{text}");
     assert!(!text.contains("--s1"), "{text}");
     assert!(text.contains(&report.variants[0].command), "{text}");
-    assert!(niagara_report::html(&report).contains("2 variants of the screening"));
+    assert!(html(&report).contains("2 variants of the screening"));
 }
 
 #[test]
@@ -984,7 +973,7 @@ fn markdown_of_a_comparison_with_a_warning() {
 fn every_slice_is_a_line_of_csv() {
     let mut report = report(&tune());
     report.variants[0].label = "base, \"plain\"".into();
-    let text = csv(&report);
+    let text = fixture::of_study(&report, Format::Csv);
     let mut lines = text.lines();
     let columns = lines.next().expect("a header").split(',').count();
     assert_eq!(lines.clone().count(), 80);

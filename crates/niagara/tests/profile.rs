@@ -210,7 +210,10 @@ fn done_again_from_the_results(place: &Place) {
     let mut table = place.niagara(&["report", "--format", "csv"]);
     let (code, _, stderr) = run(table.arg(place.out()));
     assert_eq!(code, Some(1));
-    assert!(stderr.contains("--format json"), "{stderr}");
+    assert!(
+        stderr.contains("the slices of one study") && stderr.contains("json"),
+        "{stderr}"
+    );
 }
 
 #[test]

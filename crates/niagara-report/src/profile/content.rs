@@ -903,8 +903,20 @@ mod tests {
             }),
             ..Profile::default()
         };
-        let on_terminal =
-            |profile: &Profile| crate::profile_text(std::slice::from_ref(profile), false, 100);
+        let on_terminal = |profile: &Profile| {
+            let subject = crate::Subject::Profiles(crate::Profiles {
+                profiles: std::slice::from_ref(profile),
+                graphs: &[],
+                command: "",
+                page: None,
+            });
+            let view = crate::View {
+                width: 100,
+                ..crate::View::default()
+            };
+            let source = crate::Source::of(subject);
+            crate::written(&source, crate::Format::Text, &view).expect("a text")
+        };
         let shown = on_terminal(&alone);
         for word in ["my_malloc ← open_ticket", "1.25", "1.50", "320"] {
             assert!(shown.contains(word), "{word}\n{shown}");

@@ -12,7 +12,7 @@ pub const HEADER: &str = "duel,phase,subject,status,couple,side,variant,label,we
     server_context_switches,steal,disturbed,taken,generator_busy\n";
 
 /// All slices, in the order they were run; the histograms stay in the results file.
-pub fn csv(report: &Report) -> String {
+pub(crate) fn text(report: &Report) -> String {
     let duels: HashMap<u32, _> = report.duels.iter().map(|duel| (duel.seq, duel)).collect();
     let mut out = HEADER.to_owned();
     for slice in &report.slices {
