@@ -3,8 +3,8 @@
 use std::fs;
 
 use anyhow::{Context, Result};
+use niagara_model::{CheckNote, Objection, SkipReason};
 use niagara_server::{Cache, Catalog, Install, ServerDescription, file_digest, installed};
-use niagara_store::{CheckNote, Objection, SkipReason};
 
 /// The catalogue's server of the family and series of `install`.
 pub(super) fn packaged<'a>(

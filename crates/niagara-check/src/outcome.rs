@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-pub use niagara_store::{
+pub use niagara_model::{
     CheckCount, CheckFigure, CheckFinding, CheckItem, CheckNote, CheckPart as Part, LeftOut,
     SkipReason,
 };

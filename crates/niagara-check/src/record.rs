@@ -6,8 +6,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use niagara_model::PartFault;
 use niagara_server::{Cache, Catalog, Install, Version, file_digest};
-use niagara_store::PartFault;
 use serde::{Deserialize, Serialize};
 
 use super::judge::packaged;

@@ -179,7 +179,7 @@ mod tests {
         lines.push(line(
             43.0,
             Said::Ended {
-                why: niagara_store::NodeReason::StudyEnded,
+                why: niagara_model::NodeReason::StudyEnded,
             },
         ));
         lines

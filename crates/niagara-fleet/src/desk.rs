@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use niagara_store::NodeReason;
+use niagara_model::NodeReason;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::machine::Machine;

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
-use niagara_store::{NodeReason, NodeTrouble, SharedMachine};
+use niagara_model::{NodeReason, NodeTrouble, SharedMachine};
 
 use crate::cost::Cost;
 use crate::office::{Coordinator, STOP_TIMEOUT};

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use niagara_store::{NodeReason, SharedMachine};
+use niagara_model::{NodeReason, SharedMachine};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::machine::Machine;

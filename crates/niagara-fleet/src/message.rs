@@ -1,7 +1,7 @@
 //! What head and workers write into their logs. Every line says what happened, whole: whoever reads a log from its beginning
 //! knows all that its writer knew.
 
-use niagara_store::NodeReason;
+use niagara_model::NodeReason;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;

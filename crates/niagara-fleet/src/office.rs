@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use niagara_store::{NodeReason, NodeTrouble, SharedMachine};
+use niagara_model::{NodeReason, NodeTrouble, SharedMachine};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use niagara_store::JobEnd;
+use niagara_model::JobEnd;
 
 /// What is asked of Slurm.
 #[derive(Debug, Clone, Default)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use niagara_store::{JobEnd, NodeReason};
+use niagara_model::{JobEnd, NodeReason};
 
 use crate::message::{HeadLine, name_of};
 use crate::office::{Coordinator, STOP_TIMEOUT};

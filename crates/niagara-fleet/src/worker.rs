@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use niagara_store::NodeReason;
+use niagara_model::NodeReason;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 

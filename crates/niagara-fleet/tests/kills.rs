@@ -12,7 +12,7 @@ use niagara_fleet::{
     Cluster, Cost, Done, Head, HeadOptions, Order, Program, Sharing, Signals, SlurmOptions, Work,
     WorkerOptions, run_worker,
 };
-use niagara_store::NodeReason;
+use niagara_model::NodeReason;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt, SeedableRng};

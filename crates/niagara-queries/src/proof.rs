@@ -1,8 +1,8 @@
 //! What duels on the capture show of a set of indexes, and what follows for each: one that is not shown to pay is not handed over.
 
 use niagara_capture::fidelity::Shortcoming;
+use niagara_model::AnswerDifference;
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::AnswerDifference;
 use serde::Serialize;
 
 use crate::screen::Fate;
@@ -108,7 +108,7 @@ impl Proof {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::AnswerCount;
+    use niagara_model::AnswerCount;
 
     use super::*;
 

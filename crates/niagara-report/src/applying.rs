@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use niagara_stats::Verdict;
-use niagara_store::{
+use niagara_model::{
     BuildNote, Comparison, DeployBuild, Deployment, Finding, Rung, SameAnswers, Summary,
 };
+use niagara_stats::Verdict;
 
 use crate::handover::{is_unchecked, may_deploy};
 use crate::number;
@@ -537,7 +537,7 @@ fn settings(config: &BTreeMap<String, String>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use niagara_store::{DeployMalloc, Releases};
+    use niagara_model::{DeployMalloc, Releases};
 
     fn found(hands_over: bool) -> Found<'static> {
         Found {
@@ -745,9 +745,9 @@ mod tests {
             "the load generator on a host of its own (db-client), over TCP"
         );
         let yours = Deployment {
-            start: Some(niagara_store::DeployStart {
+            start: Some(niagara_model::DeployStart {
                 from: "/etc/mysql/my.cnf".into(),
-                ..niagara_store::DeployStart::default()
+                ..niagara_model::DeployStart::default()
             }),
             ..deployment
         };

@@ -15,7 +15,7 @@ mod interval_bar;
 mod ladder;
 mod load;
 mod node_account;
-pub use niagara_store::number;
+pub use niagara_model::number;
 mod profile;
 mod render;
 mod replay;

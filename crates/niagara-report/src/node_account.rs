@@ -1,6 +1,6 @@
 //! What nodes were held for, in words and rows that add up.
 
-use niagara_store::{NodeAccount, NodeReason, NodeTrouble, SharedMachine};
+use niagara_model::{NodeAccount, NodeReason, NodeTrouble, SharedMachine};
 
 use crate::number;
 
@@ -80,7 +80,7 @@ pub(crate) fn node_account_lines(account: &NodeAccount) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::NodeSeconds;
+    use niagara_model::NodeSeconds;
 
     use super::*;
 

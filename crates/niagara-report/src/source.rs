@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use niagara_model::Summary;
 use niagara_queries::Advice;
-use niagara_store::Summary;
 
 use crate::document::{Document, Extent, Medium};
 use crate::profile::{self, Profiles};

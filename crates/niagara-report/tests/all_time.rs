@@ -3,9 +3,9 @@
 mod fixture;
 
 use fixture::{html, markdown};
+use niagara_model::{Comparison, Deployment, RungOutcome, Summary};
 use niagara_report::{DeployInput, Report, Study, View, headline, warnings};
 use niagara_stats::{AllTime, Verdict};
-use niagara_store::{Comparison, Deployment, RungOutcome, Summary};
 
 /// B stands still in a fifth of its slices.
 fn standing_still(comparison: &mut Comparison) {
@@ -178,7 +178,7 @@ fn rung_contradicted_over_all_time_is_told() {
         panic!("a ladder");
     };
     ladder.header.deployment = Some(Deployment::default());
-    ladder.rungs.push(niagara_store::LadderRung {
+    ladder.rungs.push(niagara_model::LadderRung {
         title: "one".into(),
         change: String::new(),
         published: None,

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use niagara_report::{
-    CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
-};
-use niagara_store::{
+use niagara_model::{
     DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, HeldBack, Overridden,
     Releases,
+};
+use niagara_report::{
+    CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
 };
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -3,8 +3,8 @@
 mod fixture;
 
 use fixture::{html, markdown};
+use niagara_model::Summary;
 use niagara_report::{Report, Study, View};
-use niagara_store::Summary;
 
 fn report(summary: &Summary) -> Report {
     let folder = tempfile::tempdir().expect("a temporary folder");

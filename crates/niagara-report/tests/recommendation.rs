@@ -3,12 +3,12 @@
 mod fixture;
 
 use fixture::{html, markdown};
-use niagara_report::{DeployInput, Files, Report, Study, View, deploy, headline, warnings};
-use niagara_store::{
+use niagara_model::{
     Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, Deployment,
     DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others,
     Recommendation, Setup, Summary, TargetSize, TargetValue, TuneSummary,
 };
+use niagara_report::{DeployInput, Files, Report, Study, View, deploy, headline, warnings};
 
 fn setting() -> Setup {
     Setup {

@@ -2,9 +2,9 @@
 
 mod fixture;
 
+use niagara_model::{Goal, Summary, TuneSummary};
 use niagara_report::{Format, Report, SideBySide, Source, View};
 use niagara_stats::{Estimate, IntervalEstimate};
-use niagara_store::{Goal, Summary, TuneSummary};
 use serde_json::json;
 
 fn report(summary: &Summary) -> Report {

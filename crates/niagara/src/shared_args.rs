@@ -11,9 +11,9 @@ use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
 use niagara_lab::{Load, RateChoice, RemoteShell};
+use niagara_model::Goal;
 use niagara_origin::configuration::ConfigSource;
 use niagara_report::Format;
-use niagara_store::Goal;
 
 /// What a study's exit codes mean, for the end of its help.
 pub const EXIT_CODES: &str = "Exit code: 0 when it ended, whatever the verdict; 1 after an error; 2 for a wrong command line; 130 after Ctrl-C.";

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use common::{Place, SHORT_TUNING, run, socket_of};
 use niagara_load::{Admin, Endpoint, TlsOptions, Transport};
+use niagara_model::Summary;
 use niagara_profile::kernel::{Access, Reach};
-use niagara_store::{Store, Summary};
+use niagara_store::Store;
 use serde_json::Value;
 
 /// A profile that takes seconds; `more` has the views.

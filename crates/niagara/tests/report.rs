@@ -7,12 +7,13 @@ use std::path::Path;
 
 use common::{Place, run};
 use niagara_check::{CheckFinding, CheckRecord, Outcome, Part, PartReport};
+use niagara_model::{
+    Comparison, DeployBuild, Deployment, Reason, Rung, Screened, StudyHeader, StudyRecord, Summary,
+    TuneSummary,
+};
 use niagara_server::{Cache, Family, Install};
 use niagara_stats::{Estimate, Judgement, Verdict};
-use niagara_store::{
-    Comparison, DeployBuild, Deployment, Reason, Rung, Screened, Store, StudyHeader, StudyRecord,
-    Summary, TuneSummary,
-};
+use niagara_store::Store;
 
 fn study() -> StudyRecord {
     StudyRecord {
@@ -43,7 +44,7 @@ fn tuned(proven: bool) -> TuneSummary {
         stability: None,
         a: "mariadb-10.11".into(),
         b: "mariadb-10.11 + flush-neighbors-off".into(),
-        goal: niagara_store::Goal::Throughput,
+        goal: niagara_model::Goal::Throughput,
         on_goal: None,
         throughput: Judgement {
             duels: 8,
@@ -78,7 +79,7 @@ fn tuned(proven: bool) -> TuneSummary {
             server: "mariadb-10.11".into(),
             server_version: "10.11.14-MariaDB".into(),
             workload: "oltp_read_write, 1 table of 1000 rows, InnoDB, 4 threads".into(),
-            goal: niagara_store::Goal::Throughput,
+            goal: niagara_model::Goal::Throughput,
             rate: None,
             protocol: "duel".into(),
             seed: 7,
@@ -110,7 +111,7 @@ fn tuned(proven: bool) -> TuneSummary {
         recommendation: None,
         next: None,
         conclusion: None,
-        guard: niagara_store::TailGuard::default(),
+        guard: niagara_model::TailGuard::default(),
         dropped: Vec::new(),
         alternatives: Vec::new(),
         rungs: vec![Rung {
@@ -342,7 +343,7 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         tune.header.workload = tune.header.workload.replace("oltp_read_write", workload);
         tune.not_tried = levers
             .iter()
-            .map(|lever| niagara_store::NotTried {
+            .map(|lever| niagara_model::NotTried {
                 lever: (*lever).to_owned(),
                 title: "a build".to_owned(),
                 reason: reason.clone(),

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use niagara_load::{Admin, LoadError, Row};
-use niagara_store::{AnswerMismatch, RowMismatch, StatementError};
+use niagara_model::{AnswerMismatch, RowMismatch, StatementError};
 
 use super::script::is_ordered;
 

@@ -27,8 +27,8 @@ use super::outcome::{
 use super::progress::{Progress, Reporter};
 use super::room::Room;
 use super::server::{Bench, Setting, connect, endpoint};
+use niagara_model::AnswerMismatch;
 use niagara_server::Cancel;
-use niagara_store::AnswerMismatch;
 
 const SCRIPT: &str = include_str!("../../../../data/checks/answers.sql");
 const WORDS: &str = include_str!("../../../../data/checks/words.txt");

@@ -6,8 +6,8 @@
 
 use std::collections::BTreeMap;
 
+use niagara_model::{CommitOutcome, RecoveryFault, TransactionFault};
 use niagara_stats::derive_seed;
-use niagara_store::{CommitOutcome, RecoveryFault, TransactionFault};
 
 /// Accounts between which amounts move.
 pub(crate) const ACCOUNTS: u64 = 64;

@@ -15,8 +15,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use niagara_model::CommitOutcome;
 use niagara_server::{Around, Cache, Config, Install, RunningServer, Runtime};
-use niagara_store::CommitOutcome;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -431,7 +431,7 @@ fn wait_for_commit(
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::ClientFault;
+    use niagara_model::ClientFault;
 
     use super::*;
     use crate::outcome::Outcome;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use niagara_load::Admin;
+use niagara_model::RecoveryFault;
 use niagara_server::RunningServer;
-use niagara_store::RecoveryFault;
 
 use super::ledger::{ACCOUNTS, Found, Ledger, OPENING_BALANCE};
 use super::patience::{Patience, Timeout, Wait};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use niagara_load::{Admin, CONFLICTS, Endpoint, LoadError};
-use niagara_store::{ClientFault, CommitOutcome};
+use niagara_model::{ClientFault, CommitOutcome};
 
 use super::ledger::deed;
 use crate::server::connect;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use niagara_model::{NodeReason, SliceRecord};
 use niagara_stats::{
     MachineDuel, MachineTrial, NoisyNode, standard_deviation, unfit, unfit_by_trial,
 };
-use niagara_store::{NodeReason, SliceRecord};
 
 /// What is known of the nodes of a sitting.
 #[derive(Debug, Default)]

@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 use niagara_build::{BuildStore, InUse};
 use niagara_fleet::content::{Content, stage};
 use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
+use niagara_model::{Ending, NodeReason};
 use niagara_server::{Cache, Cancel, Cancelled};
 use niagara_stats::MachineTrial;
-use niagara_store::{Ending, NodeReason};
 use serde_json::Value;
 
 use crate::duels::duel::run_duel;
@@ -299,8 +299,8 @@ fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
 mod tests {
     use niagara_fleet::content::{Packer, publish};
     use niagara_load::WorkloadSpec;
+    use niagara_model::Phase;
     use niagara_stats::InterferenceSlope;
-    use niagara_store::Phase;
 
     use super::*;
     use crate::plans::spec::DuelSettings;

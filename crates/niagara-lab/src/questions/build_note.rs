@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 use niagara_build::BuildStore;
-use niagara_store::{BuildCheck, BuildNote, Finding, PartFigures, Reason, Releases, UndoneCheck};
+use niagara_model::{BuildCheck, BuildNote, Finding, PartFigures, Reason, Releases, UndoneCheck};
 
 use crate::duels::workbench::Workbench;
 use crate::plans::observer::{Event, Observer};
@@ -242,7 +242,7 @@ fn known(bench: &Workbench, variant: &Variant) -> Result<BuildCheck> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::{CheckFinding, CheckPart, PartFault};
+    use niagara_model::{CheckFinding, CheckPart, PartFault};
 
     use super::*;
 

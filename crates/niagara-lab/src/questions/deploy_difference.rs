@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use niagara_load::sql_text;
+use niagara_model::{DeployStart, HeldBack, Overridden, StrongerSetting};
 use niagara_origin::configuration::{
     COMMAND_LINE, LeftOut, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
 };
 use niagara_server::{Config, both_names, normalise_variable};
-use niagara_store::{DeployStart, HeldBack, Overridden, StrongerSetting};
 
 /// Names of the option file in a folder that is included, without their end: behind the distribution's own, else behind everything.
 const NAMES: [&str; 2] = ["60-niagara", "zz-niagara"];

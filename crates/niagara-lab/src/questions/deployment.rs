@@ -8,12 +8,12 @@ use anyhow::{Context, Result};
 use niagara_capture::rewrite::{numbered, proxy_rule};
 use niagara_capture::samples;
 use niagara_capture::sql::Digest;
+use niagara_model::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::machine::format_cpu_list;
 use niagara_server::{
     Catalog, Family, Install, Runtime, Scheduling, TransportKind, environment, file_digest, is_flag,
 };
-use niagara_store::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, NoteFor, Risk, load};

@@ -8,8 +8,8 @@ use niagara_check::{
     ANSWERED_ENGINES, AnswersOptions, CRASH_SIZES, CrashOptions, Outcome, PartReport, Progress,
     Setting, compare_answers, crash_recovery,
 };
+use niagara_model::{CheckLimit, CheckOutcome, CheckPart, CheckedSize, FinalCheck, Finding};
 use niagara_server::{Cancelled, DiskFull};
-use niagara_store::{CheckLimit, CheckOutcome, CheckPart, CheckedSize, FinalCheck, Finding};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Lever;
@@ -302,7 +302,7 @@ fn tell(check: &FinalCheck, observer: &mut dyn Observer) {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::{CheckFinding, SkipReason};
+    use niagara_model::{CheckFinding, SkipReason};
 
     use super::*;
 

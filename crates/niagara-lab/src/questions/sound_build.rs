@@ -3,7 +3,7 @@
 //! leaving a build out makes no figure look better than it is.
 
 use anyhow::Result;
-use niagara_store::Reason;
+use niagara_model::Reason;
 
 use crate::questions::build_note::Soundness;
 
@@ -53,7 +53,7 @@ pub(crate) fn settle(
 mod tests {
     use std::cell::RefCell;
 
-    use niagara_store::{CheckFinding, CheckPart, PartFault};
+    use niagara_model::{CheckFinding, CheckPart, PartFault};
 
     use super::*;
 

@@ -1,12 +1,12 @@
 //! Two releases of a server under captured traffic: what moving from A's to B's would break.
 
 use anyhow::Result;
-use niagara_origin::configuration::{ServerOptions, same_value};
-use niagara_server::Install;
-use niagara_store::{
+use niagara_model::{
     ChangedDefault, ChangedPlan, DigestComparison, LostSetting, SameAnswers, Upgrade,
     UpgradeObstacle,
 };
+use niagara_origin::configuration::{ServerOptions, same_value};
+use niagara_server::Install;
 
 use crate::duels::workbench::Workbench;
 use crate::variants::variant::Variant;

@@ -1,6 +1,6 @@
 //! What moving captured traffic to another release would break, statement by statement and setting by setting.
 
-use niagara_store::{
+use niagara_model::{
     ChangedPlan, DifferingDigest, PlanOutline, TableRead, Upgrade, UpgradeObstacle,
 };
 

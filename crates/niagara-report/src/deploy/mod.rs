@@ -10,7 +10,7 @@ mod unit;
 
 use std::path::Path;
 
-use niagara_store::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight};
+use niagara_model::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight};
 
 use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of};
 use crate::headline::evidence;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_store::DeployBuild;
+use niagara_model::DeployBuild;
 
 use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, quoted};
 

@@ -21,9 +21,9 @@ pub(crate) fn text(report: &Report) -> String {
         };
         let variant = &duel.variants[usize::from(slice.side == 1)];
         let status = match duel.ending {
-            niagara_store::Ending::Scored => "scored",
-            niagara_store::Ending::Disturbed => "disturbed",
-            niagara_store::Ending::Failed { .. } => "failed",
+            niagara_model::Ending::Scored => "scored",
+            niagara_model::Ending::Disturbed => "disturbed",
+            niagara_model::Ending::Failed { .. } => "failed",
         };
         let [p50, p95, p99, p999, max] = slice.latency_us;
         // Writing to a string cannot fail.

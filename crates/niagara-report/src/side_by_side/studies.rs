@@ -1,6 +1,6 @@
 //! What two studies have in common, and in what they differ.
 
-use niagara_store::{Comparison, Goal, Summary};
+use niagara_model::{Comparison, Goal, Summary};
 use serde::Serialize;
 
 use super::common::{self, Common};

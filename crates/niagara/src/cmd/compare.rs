@@ -254,7 +254,7 @@ mod tests {
     use clap::Parser;
     use niagara_lab::study_file::{Known, read_study};
     use niagara_lab::{StudySize, compare_plan, couples_of};
-    use niagara_store::About;
+    use niagara_model::About;
 
     use super::*;
     use crate::args::{Cli, Command};

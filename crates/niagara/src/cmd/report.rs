@@ -9,12 +9,13 @@ use clap::{Args, ValueEnum};
 use niagara_check::fault_of;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{RESULTS, RESULTS_FILE};
+use niagara_model::{DeployBuild, NodeAccount, Summary, TargetMachine, Warning};
 use niagara_report::{
     DEPLOY_ARCHIVE, DeployInput, DeployPlace, Files, Format, InWords, Report, Source, Subject,
     deploy_elsewhere, deploy_files, limits_in_short, may_deploy, number,
 };
 use niagara_server::{Cache, file_digest};
-use niagara_store::{DeployBuild, NodeAccount, Store, Summary, TargetMachine, Warning};
+use niagara_store::Store;
 use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
@@ -501,7 +502,7 @@ pub fn newest() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::Deployment;
+    use niagara_model::Deployment;
 
     use super::*;
 

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 
 use niagara_check::{CheckFinding, CheckRecord, Outcome, Part, PartReport};
 use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
+use niagara_model::{
+    CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, Obstacle, Others,
+    Recommendation, TailGuard, TuneSummary,
+};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
 use niagara_stats::{Judgement, ROUND_DUELS, Rule};
-use niagara_store::{
-    CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, Obstacle, Others,
-    Recommendation, Store, TailGuard, TuneSummary,
-};
+use niagara_store::Store;
 
 use super::*;
 use crate::lever::{Change, Context, load};
@@ -482,7 +483,7 @@ fn only_levers_that_earned_it_are_handed_over() {
     let total = summary
         .total
         .as_ref()
-        .map(niagara_store::Comparison::judged);
+        .map(niagara_model::Comparison::judged);
     assert_eq!(watching.judged.as_ref(), total);
     assert!(
         summary.header.deployment.is_some(),

@@ -1,6 +1,6 @@
 //! The end of a result: what limits now, where the files are, what to do next.
 
-use niagara_store::{Follows, NextStep, NotTried, Reason, Summary, TargetSize, TuneSummary};
+use niagara_model::{Follows, NextStep, NotTried, Reason, Summary, TargetSize, TuneSummary};
 
 use super::screen::{Paint, Screen};
 use crate::applying::is_socket_alone;

@@ -11,10 +11,10 @@ use niagara_lab::{
     answer, load_of, study_key,
 };
 use niagara_load::workload_of_file;
+use niagara_model::{Comparison, DigestFinding, Summary};
 use niagara_origin::data::ChangeStatement;
 use niagara_queries::{Advice, DigestTrial, IndexTrial, Proof, Trial, schema};
 use niagara_server::{Cancel, Cancelled};
-use niagara_store::{Comparison, DigestFinding, Summary};
 
 use crate::command_line::{command_line, command_of_part};
 use crate::progress::Terminal;

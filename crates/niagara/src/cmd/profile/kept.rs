@@ -3,11 +3,12 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use niagara_model::ProfileRecord;
 use niagara_profile::{Profile, StoredProfile, flame_graph, flame_graph_of_difference};
 use niagara_report::{
     DiagnosedProfile, Graph, Profiles, Source, Subject, diagnosed_profiles, profile_headline,
 };
-use niagara_store::{ProfileRecord, Store};
+use niagara_store::Store;
 use serde::Serialize;
 
 use crate::json;

@@ -12,8 +12,9 @@ use niagara_lab::{
     Inventory, ProfileOptions, RESULTS, RESULTS_FILE, ShortProfile, Variant, View, debug_symbols,
     file_name, profile, study_key, variant_of,
 };
+use niagara_model::StudyRecord;
 use niagara_report::Format;
-use niagara_store::{Store, StudyRecord};
+use niagara_store::Store;
 use serde::Serialize;
 
 use crate::command_line::command_line;
