@@ -13,6 +13,7 @@ mod event;
 mod goal;
 mod header;
 mod load_name;
+mod lost_setting;
 mod node_account;
 mod node_reason;
 pub mod number;
@@ -49,6 +50,7 @@ pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
 pub use goal::Goal;
 pub use header::{About, StudyHeader};
 pub use load_name::load_name;
+pub use lost_setting::{LostSetting, SettingReason, Successor};
 pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
 pub use node_reason::{JobEnd, NodeReason, NodeTrouble, SharedMachine};
 pub use reason::{Failure, Machine, Reason, Setting};
@@ -74,9 +76,7 @@ pub use study_summary::{
 pub use summary::{
     CompareSummary, NotTried, Rung, Searched, SearchedRange, SeriesOfRuns, Summary, TuneSummary,
 };
-pub use upgrade::{
-    ChangedDefault, ChangedPlan, LostSetting, PlanOutline, TableRead, Upgrade, UpgradeObstacle,
-};
+pub use upgrade::{ChangedDefault, ChangedPlan, PlanOutline, TableRead, Upgrade, UpgradeObstacle};
 pub use warning::{
     AllTimeMeaning, BusySide, Control, Finding, PointFailure, SlowSide, TakenEvidence, Warning,
     Weight,

@@ -2,6 +2,7 @@
 
 mod check;
 mod node;
+mod setting;
 
 use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter, Result};

@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use niagara_model::{
-    ChangedDefault, ChangedPlan, DigestComparison, LostSetting, SameAnswers, Upgrade,
-    UpgradeObstacle,
+    ChangedDefault, ChangedPlan, DigestComparison, SameAnswers, Upgrade, UpgradeObstacle,
 };
 use niagara_origin::configuration::{ServerOptions, same_value};
 use niagara_server::Install;
@@ -58,11 +57,7 @@ pub(crate) fn upgrade(
             .iter()
             // What both leave out is left out for the copy, not for the release.
             .filter(|left| !before.left_out.iter().any(|it| it.setting == left.setting))
-            .map(|left| LostSetting {
-                setting: left.setting.clone(),
-                place: left.place.clone(),
-                reason: left.reason.clone(),
-            })
+            .cloned()
             .collect(),
         _ => Vec::new(),
     };

@@ -153,7 +153,7 @@ fn settings(upgrade: &Upgrade) -> Option<Table> {
         vec![
             lost.setting.clone(),
             lost.place.clone(),
-            lost.reason.clone(),
+            lost.reason.to_string(),
         ]
     });
     filled(table, rows.collect()).map(|table| Table {
