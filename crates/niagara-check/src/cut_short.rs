@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_server::Around;
 
 use super::crash::Timeout;
-use super::outcome::{Outcome, PartReport};
+use super::outcome::{CheckNote, Outcome, PartReport};
 
 /// Ends a part for `error`, which is nothing of the server under test: somebody stopped the check, or killed the server, or left it
 /// no time. Where something was found before, the part has failed all the same: that stands, and why it was not checked on is
@@ -20,9 +20,9 @@ pub(crate) fn cut_short(report: &mut PartReport, error: anyhow::Error) -> Result
     if report.outcome != Outcome::Failed || !is_nobodys {
         return Err(error);
     }
-    report
-        .notes
-        .push(format!("it was not checked on: {error:#}"));
+    report.notes.push(CheckNote::CutShort {
+        error: format!("{error:#}"),
+    });
     Ok(())
 }
 
@@ -31,7 +31,7 @@ mod tests {
     use anyhow::anyhow;
     use niagara_server::Cancelled;
 
-    use super::super::outcome::Part;
+    use super::super::outcome::{CheckFinding, Part};
     use super::*;
 
     #[test]
@@ -44,13 +44,13 @@ mod tests {
             let mut report = PartReport::new(Part::Crash, 1);
             assert!(cut_short(&mut report, error()).is_err());
             assert!(report.notes.is_empty());
-            report.fail("a lost commit".to_owned());
+            report.fail(CheckFinding::NothingAcknowledged);
             cut_short(&mut report, error()).expect("told beside it");
-            assert_eq!(report.findings, ["a lost commit"]);
-            assert!(report.notes[0].starts_with("it was not checked on: "));
+            assert_eq!(report.findings, [CheckFinding::NothingAcknowledged]);
+            assert!(matches!(report.notes[..], [CheckNote::CutShort { .. }]));
         }
         let mut report = PartReport::new(Part::Crash, 1);
-        report.fail("a refused INSERT".to_owned());
+        report.fail(CheckFinding::NothingAcknowledged);
         let full = std::io::Error::from(std::io::ErrorKind::StorageFull);
         for error in [full.into(), anyhow!("a mistake of Niagara's own")] {
             assert!(cut_short(&mut report, error).is_err());

@@ -3,6 +3,7 @@
 use std::fs;
 
 use anyhow::{Context, Result};
+use niagara_model::{CheckNote, Objection, SkipReason};
 use niagara_server::{Cache, Catalog, Install, ServerDescription, file_digest, installed};
 
 /// The catalogue's server of the family and series of `install`.
@@ -16,13 +17,12 @@ pub(super) fn packaged<'a>(
         .find(|known| known.family == family && known.series == series)
 }
 
-/// That there is none, in words.
-pub(super) fn no_packaged(install: &Install) -> String {
-    format!(
-        "no packaged server of {} {} is in the catalogue",
-        install.family,
-        install.version.series()
-    )
+/// That there is none to compare answers with.
+pub(super) fn no_packaged(install: &Install) -> SkipReason {
+    SkipReason::NothingToCompareWith {
+        family: install.family.to_string(),
+        series: install.version.series(),
+    }
 }
 
 /// Why a comparison of `ours` with `theirs` recommends nothing, even where nothing differs; none for the packaged server
@@ -31,43 +31,46 @@ pub(super) fn no_packaged(install: &Install) -> String {
 ///
 /// # Errors
 /// A binary or the folder of fetched servers cannot be read.
-pub(super) fn objection(cache: &Cache, ours: &Install, theirs: &Install) -> Result<Option<String>> {
+pub(super) fn objection(
+    cache: &Cache,
+    ours: &Install,
+    theirs: &Install,
+) -> Result<Option<Objection>> {
     let place = |install: &Install| {
         let server = &install.server;
         fs::canonicalize(server)
             .with_context(|| format!("cannot read the binary {}", server.display()))
     };
     let (our_place, their_place) = (place(ours)?, place(theirs)?);
-    let itself = || Some("a server agrees with itself".to_owned());
     if our_place == their_place {
-        return Ok(itself());
+        return Ok(Some(Objection::SameServer));
     }
     if ours.family != theirs.family || ours.version.series() != theirs.version.series() {
-        return Ok(Some(format!(
-            "{} {} is of another series than {}, and asked only what is equal everywhere",
-            theirs.name, theirs.version_string, ours.version_string
-        )));
+        return Ok(Some(Objection::OtherSeries {
+            server: theirs.name.clone(),
+            version: theirs.version_string.clone(),
+            ours: ours.version_string.clone(),
+        }));
     }
     let mut packaged = false;
     for fetched in installed(cache)? {
         packaged |= place(&fetched)? == their_place;
     }
     if !packaged {
-        return Ok(Some(format!(
-            "{} is not the packaged server of its series",
-            theirs.name
-        )));
+        return Ok(Some(Objection::NotPackaged {
+            server: theirs.name.clone(),
+        }));
     }
     // A copy of the packaged server.
     if file_digest(&our_place)? == file_digest(&their_place)? {
-        return Ok(itself());
+        return Ok(Some(Objection::SameServer));
     }
     Ok(None)
 }
 
 /// The objection as a part's note.
-pub(super) fn recommends_nothing(why: &str) -> String {
-    format!("this look finds faults, but recommends nothing: {why}")
+pub(super) fn recommends_nothing(objection: Objection) -> CheckNote {
+    CheckNote::RecommendsNothing { objection }
 }
 
 #[cfg(test)]
@@ -133,7 +136,7 @@ mod tests {
             (&ours, &other_series, "is of another series"),
             (&ours, &branch, "is of another series"),
         ] {
-            let told = said(ours, theirs).unwrap_or_default();
+            let told = said(ours, theirs).expect("an objection").to_string();
             assert!(told.contains(why), "{} {}: {told}", ours.name, theirs.name);
         }
         fs::remove_file(&ours.server).expect("removed");

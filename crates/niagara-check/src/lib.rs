@@ -24,7 +24,9 @@ mod suite;
 
 pub use answers::{ANSWERED_ENGINES, AnswersOptions, Planted, compare_answers, exercise};
 pub use crash::{CRASH_SIZES, CrashOptions, crash_recovery};
-pub use outcome::{CheckCount, CheckFigure, Outcome, Part, PartReport};
+pub use outcome::{
+    CheckCount, CheckFigure, CheckFinding, CheckNote, Outcome, Part, PartReport, SkipReason,
+};
 pub use progress::Progress;
 pub use record::{CheckRecord, Standing, fault_of, passed, standing};
 pub use run::{CheckOptions, Subject, check};

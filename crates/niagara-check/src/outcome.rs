@@ -2,7 +2,10 @@
 
 use std::path::PathBuf;
 
-pub use niagara_store::{CheckCount, CheckFigure, CheckPart as Part};
+pub use niagara_model::{
+    CheckCount, CheckFigure, CheckFinding, CheckItem, CheckNote, CheckPart as Part, LeftOut,
+    SkipReason,
+};
 use serde::{Deserialize, Serialize};
 
 /// How a part ended.
@@ -28,15 +31,6 @@ impl Outcome {
     }
 }
 
-/// Something that was not checked.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// What: a section of statements, a test.
-    pub what: String,
-    /// Why.
-    pub why: String,
-}
-
 /// What one part of a check found.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PartReport {
@@ -47,11 +41,14 @@ pub struct PartReport {
     /// What it counted, in the order in which it is told.
     pub figures: Vec<CheckFigure>,
     /// What is wrong, one finding each, the first [`PartReport::MAX_FINDINGS`] of them.
-    pub findings: Vec<String>,
+    pub findings: Vec<CheckFinding>,
+    /// How many findings there were beyond these.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more_findings: u64,
     /// What was not checked, and why.
     pub left_out: Vec<LeftOut>,
     /// Worth knowing, but no fault of the server.
-    pub notes: Vec<String>,
+    pub notes: Vec<CheckNote>,
     /// Where the logs are that it speaks of; none where it speaks of none.
     pub logs: Option<PathBuf>,
     /// Seconds it took.
@@ -60,6 +57,15 @@ pub struct PartReport {
     pub seed: u64,
     /// Whether it examined as much as a check does by default, beside the packaged server of its series. A smaller check finds faults, but recommends nothing.
     pub whole: bool,
+}
+
+/// Whether there is none.
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde passes a reference"
+)]
+fn is_none(count: &u64) -> bool {
+    *count == 0
 }
 
 impl PartReport {
@@ -72,6 +78,7 @@ impl PartReport {
             outcome: Outcome::Passed,
             figures: Vec::new(),
             findings: Vec::new(),
+            more_findings: 0,
             left_out: Vec::new(),
             notes: Vec::new(),
             logs: None,
@@ -81,14 +88,14 @@ impl PartReport {
         }
     }
 
-    pub(super) fn skipped(part: Part, why: &str) -> PartReport {
+    pub(super) fn skipped(part: Part, reason: SkipReason) -> PartReport {
         let mut report = PartReport::new(part, 0);
         report.outcome = Outcome::Skipped;
         // Nothing was looked at: what an earlier look found stands.
         report.whole = false;
         report.left_out.push(LeftOut {
-            what: part.title().to_owned(),
-            why: why.to_owned(),
+            what: CheckItem::Part { part },
+            reason,
         });
         report
     }
@@ -104,12 +111,11 @@ impl PartReport {
     }
 
     /// Something is wrong with the server.
-    pub(super) fn fail(&mut self, finding: String) {
+    pub(super) fn fail(&mut self, finding: CheckFinding) {
         self.outcome = Outcome::Failed;
-        match self.findings.len() {
-            kept if kept < Self::MAX_FINDINGS => self.findings.push(finding),
-            Self::MAX_FINDINGS => self.findings.push("and more, not shown".to_owned()),
-            _ => {}
+        match self.findings.len() < Self::MAX_FINDINGS {
+            true => self.findings.push(finding),
+            false => self.more_findings += 1,
         }
     }
 
@@ -130,11 +136,12 @@ mod tests {
         report.figure(CheckCount::Kills, 3);
         report.figure(CheckCount::RestartMilliseconds, 1);
         assert_eq!(report.outcome, Outcome::Passed);
-        for number in 0..100 {
-            report.fail(format!("finding {number}"));
+        for round in 0..100 {
+            report.fail(CheckFinding::NoCommitInRound { round, seconds: 30 });
         }
         assert_eq!(report.outcome, Outcome::Failed);
-        assert_eq!(report.findings.len(), PartReport::MAX_FINDINGS + 1);
+        let counted = (report.findings.len(), report.more_findings);
+        assert_eq!(counted, (PartReport::MAX_FINDINGS, 80));
         assert_eq!(report.figures_line(), "3 kills, 1 ms of restarts");
         let values = [CheckCount::Kills, CheckCount::Engines].map(|code| report.value(code));
         assert_eq!(values, [Some(3), None]);

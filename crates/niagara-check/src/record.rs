@@ -6,15 +6,15 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use niagara_model::PartFault;
 use niagara_server::{Cache, Catalog, Install, Version, file_digest};
-use niagara_store::PartFault;
 use serde::{Deserialize, Serialize};
 
 use super::judge::packaged;
 use super::outcome::{Outcome, Part, PartReport};
 
 /// What checks examine, and judge by. Raised when that changes: what was found in an older form has to be checked again.
-const FORM: u32 = 9;
+const FORM: u32 = 10;
 
 /// All that is known of one binary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -113,7 +113,9 @@ impl CheckRecord {
     pub(super) fn load(cache: &Cache, sha256: &str) -> Option<CheckRecord> {
         let text = fs::read(Self::path(cache, sha256)).ok()?;
         let record: CheckRecord = serde_json::from_slice(&text).ok()?;
-        (record.form == FORM && record.sha256 == sha256).then_some(record)
+        // Of one that failed it is known why.
+        let is_whole = record.faults().all(|report| !report.findings.is_empty());
+        (record.form == FORM && record.sha256 == sha256 && is_whole).then_some(record)
     }
 
     /// Keeps the record, whole or not at all.
@@ -178,11 +180,11 @@ impl CheckRecord {
 
     /// What the first part that failed found; `None` where none failed.
     pub(crate) fn first_fault(&self) -> Option<PartFault> {
-        let report = self.faults().next()?;
-        let finding = report.findings.first().and_then(|text| text.lines().next());
-        Some(PartFault {
-            part: report.part,
-            finding: finding.unwrap_or_default().to_owned(),
+        self.faults().find_map(|report| {
+            Some(PartFault {
+                part: report.part,
+                finding: Box::new(report.findings.first()?.clone()),
+            })
         })
     }
 
@@ -227,6 +229,7 @@ fn is_refuted_by_a_pass(part: Part) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::{CheckFinding, SkipReason};
     use niagara_server::Family;
 
     fn install(binary: &Path) -> Install {
@@ -263,7 +266,7 @@ mod tests {
         }
         record.parts.insert(
             Part::Suite,
-            PartReport::skipped(Part::Suite, "no tests here"),
+            PartReport::skipped(Part::Suite, SkipReason::NoSuite),
         );
         record.save(&cache).expect("saved");
         assert!(!passed(&cache, &binary).expect("read"));
@@ -285,7 +288,7 @@ mod tests {
 
         // What could not be done takes the place of no look.
         let mut looked = smaller.clone();
-        looked.note(PartReport::skipped(Part::Crash, "no server"));
+        looked.note(PartReport::skipped(Part::Crash, SkipReason::NoSuite));
         assert_eq!(looked, smaller);
 
         // A smaller look takes nothing away from a whole one, unless it finds something.
@@ -294,7 +297,7 @@ mod tests {
         let mut noted = record.clone();
         noted.note(small.clone());
         assert_eq!(noted, record);
-        small.fail("a lost commit".into());
+        small.fail(CheckFinding::NothingAcknowledged);
         noted.note(small.clone());
         assert!(noted.failed());
         small.outcome = Outcome::Passed;
@@ -313,7 +316,7 @@ mod tests {
 
         let mut failed = record.clone();
         if let Some(report) = failed.parts.get_mut(&Part::Answers) {
-            report.fail("another sum".into());
+            report.fail(CheckFinding::NothingAcknowledged);
         }
         failed.save(&cache).expect("saved");
         assert!(matches!(
@@ -321,7 +324,10 @@ mod tests {
             Standing::Failed(_)
         ));
         let fault = fault_of(&cache, &failed.sha256).expect("it failed");
-        assert_eq!(fault.to_string(), "same answers: another sum");
+        assert_eq!(
+            fault.to_string(),
+            "same answers: no commit was ever acknowledged, so nothing was checked"
+        );
 
         record.save(&cache).expect("saved");
         assert_eq!(fault_of(&cache, &record.sha256), None);
@@ -333,10 +339,12 @@ mod tests {
     #[test]
     fn a_fault_that_may_show_by_chance_stands_beside_a_later_pass() {
         let mut record = CheckRecord::new(&install(Path::new("/opt/mariadbd")), "00".into());
-        let report = |part: Part, finding: Option<&str>| {
+        let report = |part: Part, test: Option<&str>| {
             let mut report = PartReport::new(part, 1);
-            if let Some(finding) = finding {
-                report.fail(finding.to_owned());
+            if let Some(test) = test {
+                report.fail(CheckFinding::TestWithoutVerdict {
+                    test: test.to_owned(),
+                });
             }
             report
         };
@@ -361,11 +369,19 @@ mod tests {
         assert_eq!(standing, [Part::Crash, Part::Answers]);
         assert!(record.failed() && record.complete());
         record.note(report(Part::Crash, Some("another thing")));
-        let told: Vec<&str> = record
+        let told: Vec<String> = record
             .faults()
-            .map(|report| report.findings[0].as_str())
+            .map(|report| report.findings[0].to_string())
             .collect();
-        assert_eq!(told, ["another thing", "something", "something"]);
+        let begins = ["another thing", "something", "something"];
+        assert!(
+            told.len() == 3
+                && told
+                    .iter()
+                    .zip(begins)
+                    .all(|(told, it)| told.starts_with(it)),
+            "{told:?}"
+        );
 
         let text = serde_json::to_string(&record).expect("plain data");
         assert_eq!(

@@ -3,7 +3,7 @@
 use anyhow::Result;
 use niagara_server::{Cache, FULL_BELOW};
 
-use super::outcome::PartReport;
+use super::outcome::{CheckFinding, PartReport};
 
 /// The disks that a check writes to: that of the clones, and that of the cache.
 #[derive(Debug, Clone)]
@@ -44,7 +44,7 @@ impl Room {
     ///
     /// # Errors
     /// As [`check`](Self::check): nothing is noted then.
-    pub fn fault(&self, report: &mut PartReport, finding: String) -> Result<()> {
+    pub fn fault(&self, report: &mut PartReport, finding: CheckFinding) -> Result<()> {
         self.check()?;
         report.fail(finding);
         Ok(())
@@ -64,7 +64,7 @@ mod tests {
         let cache = Cache::at(folder.path()).expect("a cache");
         let mut report = PartReport::new(Part::Crash, 1);
         let error = Room::none(&cache)
-            .fault(&mut report, "a refused INSERT".to_owned())
+            .fault(&mut report, CheckFinding::NothingAcknowledged)
             .expect_err("the disk is full");
         let told = error.to_string();
         assert!(
@@ -75,8 +75,8 @@ mod tests {
         assert!(error.context("the part could not be done").is::<DiskFull>());
         assert_eq!(report.outcome, Outcome::Passed);
         Room::of(&cache)
-            .fault(&mut report, "a lost commit".to_owned())
+            .fault(&mut report, CheckFinding::NothingAcknowledged)
             .expect("there is room");
-        assert_eq!(report.findings, ["a lost commit"]);
+        assert_eq!(report.findings, [CheckFinding::NothingAcknowledged]);
     }
 }

@@ -6,7 +6,7 @@ use niagara_server::{Cache, Catalog, Install, get_suite};
 use super::answers::{AnswersOptions, compare_answers};
 use super::crash::{CrashOptions, crash_recovery};
 use super::judge::{no_packaged, packaged};
-use super::outcome::{Outcome, Part, PartReport};
+use super::outcome::{Outcome, Part, PartReport, SkipReason};
 use super::progress::Progress;
 use super::record::CheckRecord;
 use super::room::Room;
@@ -54,18 +54,14 @@ impl Subject {
     pub fn against(&self) -> String {
         match &self.theirs {
             Some(theirs) => format!("{} {}", theirs.name, theirs.version_string),
-            None => format!("no server: {}", no_packaged(&self.ours)),
+            None => "no server: none of its series is in the catalogue".to_owned(),
         }
     }
 
     /// That there is nothing to compare answers with. It stays so as long as the catalogue does, so it is kept like what was
     /// found: whoever asks again is not kept waiting for the rest.
     fn not_compared(&self) -> PartReport {
-        let why = format!(
-            "not compared: {}; --against names another server, to look for faults with",
-            no_packaged(&self.ours)
-        );
-        PartReport::skipped(Part::Answers, &why)
+        PartReport::skipped(Part::Answers, no_packaged(&self.ours))
     }
 }
 
@@ -224,14 +220,14 @@ fn suite(
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<PartReport> {
     let (Some(name), Some(theirs)) = (&subject.suite, &subject.theirs) else {
-        return Ok(PartReport::skipped(
-            Part::Suite,
-            "no server of its family and series is in the catalogue, whose tests could be run",
-        ));
+        return Ok(PartReport::skipped(Part::Suite, SkipReason::NoSuite));
     };
     let Some(list) = TestList::built_in(name)? else {
-        let why = format!("there is no list of tests for it (data/checks/{name}.tests)");
-        return Ok(PartReport::skipped(Part::Suite, &why));
+        let server = name.clone();
+        return Ok(PartReport::skipped(
+            Part::Suite,
+            SkipReason::NoTestList { server },
+        ));
     };
     let tests = get_suite(
         cache,
@@ -246,8 +242,11 @@ fn suite(
         },
     )?;
     let Some(tests) = tests else {
-        let why = format!("data/servers/{name}.toml names no packages with tests ([suite])");
-        return Ok(PartReport::skipped(Part::Suite, &why));
+        let server = name.clone();
+        return Ok(PartReport::skipped(
+            Part::Suite,
+            SkipReason::NoTestPackages { server },
+        ));
     };
     regression_suite(
         cache,
@@ -298,7 +297,7 @@ mod tests {
             .expect("it can be checked as far as that goes");
         assert_eq!(
             subject.against(),
-            "no server: no packaged server of MariaDB 99.1 is in the catalogue"
+            "no server: none of its series is in the catalogue"
         );
         let check_parts = |parts: &[Part]| {
             let options = CheckOptions {
@@ -329,7 +328,7 @@ mod tests {
         let answers = &record.parts[&Part::Answers];
         assert_eq!(answers.outcome, Outcome::Skipped);
         assert!(
-            answers.left_out[0].why.starts_with(
+            answers.left_out[0].reason.to_string().starts_with(
                 "not compared: no packaged server of MariaDB 99.1 is in the catalogue"
             ),
             "{answers:?}"

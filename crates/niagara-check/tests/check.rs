@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use niagara_check::{
-    AnswersOptions, CheckCount, CheckOptions, CrashOptions, Outcome, Part, PartReport, Planted,
-    Standing, Subject, SuiteOptions, check, compare_answers, crash_recovery, passed, standing,
+    AnswersOptions, CheckCount, CheckFinding, CheckNote, CheckOptions, CrashOptions, Outcome, Part,
+    PartReport, Planted, SkipReason, Standing, Subject, SuiteOptions, check, compare_answers,
+    crash_recovery, passed, standing,
 };
 use niagara_server::{Cache, Cancel, Catalog, Config, Install};
 
@@ -39,9 +40,16 @@ fn answers(ours: &str, theirs: &str, options: &AnswersOptions) -> PartReport {
     .expect("done")
 }
 
+/// All findings with what shows them.
+fn told_of(report: &PartReport) -> String {
+    let findings = report.findings.iter();
+    let told = findings.map(|one| format!("{one}\n{}", one.evidence().unwrap_or_default()));
+    told.collect::<Vec<_>>().join("\n")
+}
+
 /// Whether the part says that it is no reason to recommend the server, and why.
 fn recommends_nothing(report: &PartReport, why: &str) -> bool {
-    let said = |note: &String| note.contains("recommends nothing") && note.contains(why);
+    let said = |note: &CheckNote| matches!(note, CheckNote::RecommendsNothing { objection } if objection.to_string().contains(why));
     !report.whole && report.notes.iter().any(said)
 }
 
@@ -182,7 +190,7 @@ fn a_server_that_acknowledges_before_it_writes_is_found_out() {
         },
     );
     assert_eq!(report.outcome, Outcome::Failed, "{report:#?}");
-    let told = report.findings.join("\n");
+    let told = told_of(&report);
     assert!(
         told.contains("acknowledged as committed: it is not there"),
         "{told}"
@@ -255,7 +263,7 @@ fn a_planted_difference_is_found() {
     ] {
         let report = answers("mariadb-10.11", "mariadb-10.11", &small(planted));
         assert_eq!(report.outcome, Outcome::Failed, "{what}: {report:#?}");
-        let findings = report.findings.join("\n");
+        let findings = told_of(&report);
         assert!(findings.contains(told), "{what}: {findings}");
     }
 }
@@ -273,10 +281,10 @@ fn servers_of_different_series_are_compared_where_answers_must_be_equal() {
             report.value(CheckCount::Statements) > Some(150),
             "{ours}: {report:#?}"
         );
-        let left_out: Vec<&str> = report
+        let left_out: Vec<String> = report
             .left_out
             .iter()
-            .map(|out| out.what.as_str())
+            .map(|out| out.what.to_string())
             .collect();
         assert!(
             left_out
@@ -336,7 +344,7 @@ fn what_was_found_is_kept_for_the_binary() {
     let mut failing = record.clone();
     let mut failed = record.parts[&Part::Crash].clone();
     failed.outcome = Outcome::Failed;
-    failed.findings = vec!["a lost commit".to_owned()];
+    failed.findings = vec![CheckFinding::NothingAcknowledged];
     failing.note(failed);
     failing.save(&cache).expect("saved");
     for forget in [false, true] {
@@ -375,15 +383,6 @@ fn what_was_found_is_kept_for_the_binary() {
             .expect_err("stopped")
             .is::<niagara_server::Cancelled>()
     );
-}
-
-/// The content of the log that a finding names.
-fn log_named_in(finding: &str) -> String {
-    let path = finding
-        .split("log: ")
-        .nth(1)
-        .and_then(|rest| rest.strip_suffix(')'));
-    std::fs::read_to_string(path.expect("a path")).expect("a log")
 }
 
 /// The suite's own runner against the binary: two tests that pass, and one that cannot.
@@ -450,12 +449,11 @@ fn the_suite_runs_against_the_binary() {
         recommends_nothing(&planted, "agrees with itself"),
         "{planted:#?}"
     );
-    let told = &planted.findings[0];
-    let log = log_named_in(told);
-    assert!(
-        told.starts_with("main.alias") && log.contains("alias"),
-        "{told}\n{log}"
-    );
+    let CheckFinding::TestFailed { test, log, .. } = &planted.findings[0] else {
+        panic!("{planted:#?}");
+    };
+    let log = std::fs::read_to_string(log).expect("a log");
+    assert!(test == "main.alias" && log.contains("alias"), "{log}");
     let report = run(&["main.alias", "main.no_such_test"]).expect("done");
     assert_eq!(
         report.value(CheckCount::TestsPassed),
@@ -463,7 +461,7 @@ fn the_suite_runs_against_the_binary() {
         "{report:#?}"
     );
     assert!(
-        report.left_out[0].why.starts_with("not among the tests"),
+        matches!(report.left_out[0].reason, SkipReason::NotInSuite { .. }),
         "{report:#?}"
     );
     // Those two take a debug build.
@@ -658,16 +656,14 @@ fn tests_of_another_version_are_those_of_the_servers_source() {
         report.value(CheckCount::ServersStarted) > Some(0),
         "{report:#?}"
     );
-    let taken = "1 of its tests are otherwise in the source that it was built from, and were taken from there: main.bigint";
-    assert!(
-        report.notes.iter().any(|note| note.contains(taken)),
-        "{report:#?}"
-    );
+    let is_taken = |note: &CheckNote| matches!(note, CheckNote::TestsOfSource { tests, .. } if tests[..] == ["main.bigint"]);
+    assert!(report.notes.iter().any(is_taken), "{report:#?}");
     assert!(
         report
             .left_out
             .iter()
-            .any(|out| out.what == "main.case" && out.why.contains("no such test")),
+            .any(|out| out.what.to_string() == "main.case"
+                && out.reason == SkipReason::NotInSource),
         "{report:#?}"
     );
     // What fails with the source's files and passes with the suite's failed for programs of another version.
@@ -681,7 +677,7 @@ fn tests_of_another_version_are_those_of_the_servers_source() {
         Some(1),
         "{report:#?}"
     );
-    let failed_first = |note: &String| note.starts_with("main.bigint failed with the files of");
+    let failed_first = |note: &CheckNote| matches!(note, CheckNote::PassedWithFilesOfSuite { test, .. } if test == "main.bigint");
     assert!(report.notes.iter().any(failed_first), "{report:#?}");
     // What fails with both is a fault, whatever the other server says.
     write("alias.result", "older\n");
@@ -691,5 +687,8 @@ fn tests_of_another_version_are_those_of_the_servers_source() {
         Some(1),
         "{report:#?}"
     );
-    assert!(report.findings[0].starts_with("main.alias"), "{report:#?}");
+    assert!(
+        report.findings[0].to_string().starts_with("main.alias"),
+        "{report:#?}"
+    );
 }

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use niagara_lab::lever::{Change, Condition, Context, Lever, Risk, is_set_so};
+use niagara_model::Reason;
 use niagara_server::{is_switches, normalise_variable};
-use niagara_store::Reason;
 use serde::Serialize;
 
 use crate::facts::{Facts, Variables};

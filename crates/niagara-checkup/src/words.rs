@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
+use niagara_model::Reason;
 use niagara_report::number::{count, duration, grouped, percent, rate};
-use niagara_store::Reason;
 
 use crate::busy::{Busy, BusyPlace, MeasuredBy};
 use crate::facts::{Activity, Digest, Host, ReadsSource, Server};

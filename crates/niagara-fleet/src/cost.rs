@@ -176,7 +176,12 @@ mod tests {
         lines.push(line(28.0, Said::Doing(Doing::Waiting)));
         lines.extend(duel(30.0, "beyond", 10.0, 42.0));
         lines.push(line(42.0, Said::Doing(Doing::Ending)));
-        lines.push(line(43.0, Said::Ended { why: "over".into() }));
+        lines.push(line(
+            43.0,
+            Said::Ended {
+                why: niagara_model::NodeReason::StudyEnded,
+            },
+        ));
         lines
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use niagara_model::NodeReason;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use crate::machine::Machine;
@@ -26,7 +27,7 @@ struct Duel {
     epoch: u32,
     state: State,
     /// Node and reason of every attempt that was lost after it had begun.
-    losses: Vec<(String, String)>,
+    losses: Vec<(String, NodeReason)>,
 }
 
 #[derive(Debug, Clone)]
@@ -62,8 +63,8 @@ pub struct AssignmentState {
     held: usize,
     duels: BTreeMap<String, Duel>,
     workers: BTreeMap<String, Worker>,
-    failures: BTreeMap<String, Vec<String>>,
-    aside: BTreeMap<String, String>,
+    failures: BTreeMap<String, Vec<NodeReason>>,
+    aside: BTreeSet<String>,
     grants: u64,
     /// Duels that are wanted now, in the order of their need.
     order: Vec<String>,
@@ -135,8 +136,8 @@ impl AssignmentState {
                     .or_default()
                     .push(why.clone());
             }
-            HeadLine::SetAside { node, why } => {
-                self.aside.insert(node.clone(), why.clone());
+            HeadLine::SetAside { node, .. } => {
+                self.aside.insert(node.clone());
             }
             // Whoever continues has seen to what went wrong: nodes and duels are tried again.
             HeadLine::Opened { .. } => {
@@ -335,7 +336,7 @@ impl AssignmentState {
 
     /// Nodes that get no more duels.
     pub fn nodes_aside(&self) -> impl Iterator<Item = &str> {
-        self.aside.keys().map(String::as_str)
+        self.aside.iter().map(String::as_str)
     }
 
     /// The incarnations of the same name before this one that do not count as ended yet.
@@ -349,34 +350,41 @@ impl AssignmentState {
     }
 
     /// Lines that withdraw all that a worker holds. `running` tells which of it had begun.
-    pub fn withdraw(&self, worker: &str, why: &str, running: Option<&Attempt>) -> Vec<HeadLine> {
+    pub fn withdraw(
+        &self,
+        worker: &str,
+        why: &NodeReason,
+        running: Option<&Attempt>,
+    ) -> Vec<HeadLine> {
         let held = self.held_by(worker).into_iter();
         let line = |attempt: Attempt| HeadLine::Withdrawn {
             begun: running == Some(&attempt),
             attempt,
             worker: worker.to_owned(),
             node: self.node_of(worker).to_owned(),
-            why: why.to_owned(),
+            why: why.clone(),
         };
         held.map(line).collect()
     }
 
     /// Nodes that failed too often and are not set aside yet, each with what is said of it.
-    pub fn failed_too_often(&self) -> Vec<(String, String)> {
+    pub fn failed_too_often(&self) -> Vec<(String, NodeReason)> {
         let fails = self.failures.iter();
         fails
             .filter(|(node, whys)| whys.len() >= MAX_FAILURES && !self.is_aside(node))
-            .map(|(node, whys)| {
-                let last = whys.last().map_or("", String::as_str);
-                let why = format!("it failed {} times, last: {last}", whys.len());
-                (node.clone(), why)
+            .filter_map(|(node, whys)| {
+                let why = NodeReason::FailedOften {
+                    times: whys.len(),
+                    last: Box::new(whys.last()?.clone()),
+                };
+                Some((node.clone(), why))
             })
             .collect()
     }
 
     /// Whether a node gets no more duels.
     pub fn is_aside(&self, node: &str) -> bool {
-        self.aside.contains_key(node)
+        self.aside.contains(node)
     }
 
     /// A wanted duel that was lost too often, with its losses in words.
@@ -458,7 +466,7 @@ impl AssignmentState {
                 },
                 worker: worker.clone(),
                 node: self.node_of(worker).to_owned(),
-                why: "not wanted any more".to_owned(),
+                why: NodeReason::NotWanted,
                 begun: false,
             })
         });
@@ -531,6 +539,10 @@ mod tests {
         }
     }
 
+    fn disk() -> NodeReason {
+        NodeReason::of(&"disk")
+    }
+
     fn attempt(duel: &str, epoch: u32) -> Attempt {
         Attempt {
             duel: duel.to_owned(),
@@ -568,7 +580,7 @@ mod tests {
         table.grant();
         let first = attempt("d0", 1);
         let worker = table.0.holder(&first).expect("granted").to_owned();
-        let lines = table.0.withdraw(&worker, "silent", Some(&first));
+        let lines = table.0.withdraw(&worker, &NodeReason::Signal, Some(&first));
         table.all(lines);
         assert_eq!(table.0.holder(&first), None);
         table.grant();
@@ -585,7 +597,7 @@ mod tests {
             attempt: attempt("d0", 2),
             worker: other,
             node: "n".into(),
-            why: "late".into(),
+            why: NodeReason::Signal,
             begun: true,
         }]);
         assert!(table.0.taken("d0").is_some());
@@ -599,13 +611,13 @@ mod tests {
             assert_eq!(table.grant(), 1, "attempt {epoch}");
             let lines = table
                 .0
-                .withdraw("w1.0", "gone", Some(&attempt("d0", epoch)));
+                .withdraw("w1.0", &disk(), Some(&attempt("d0", epoch)));
             table.all(lines);
         }
         assert_eq!(table.grant(), 0);
         let told = table.0.hopeless().expect("lost four times");
         assert!(
-            told.contains("n1: gone") && told.contains("remedy"),
+            told.contains("n1: disk") && told.contains("remedy"),
             "{told}"
         );
     }
@@ -615,7 +627,7 @@ mod tests {
         let mut table = Table::new(1, 3);
         for _ in 0..10 {
             assert_eq!(table.grant(), 3);
-            let lines = table.0.withdraw("w1.0", "no time left", None);
+            let lines = table.0.withdraw("w1.0", &NodeReason::TimeLimitNear, None);
             assert_eq!(table.all(lines), 3);
         }
         assert_eq!(table.0.hopeless(), None);
@@ -628,7 +640,7 @@ mod tests {
             assert!(table.0.failed_too_often().is_empty(), "{failure}");
             table.all(vec![HeadLine::Failed {
                 node: "n1".into(),
-                why: "disk".into(),
+                why: disk(),
             }]);
         }
         let found = table.0.failed_too_often();
@@ -678,7 +690,7 @@ mod tests {
         assert_eq!(holding(&table, "w2.0"), HELD);
         assert_eq!(holding(&table, "w3.0"), 0);
         // It falls silent: its duels are taken from it, and the other one's turn comes.
-        let mut lines = table.0.withdraw("w2.0", "silent", None);
+        let mut lines = table.0.withdraw("w2.0", &NodeReason::Signal, None);
         lines.push(HeadLine::Silent {
             worker: "w2.0".into(),
         });
@@ -709,7 +721,7 @@ mod tests {
             },
             HeadLine::SetAside {
                 node: "n1".into(),
-                why: "disk".into(),
+                why: disk(),
             },
         ] {
             let mut table = Table::new(0, 9);
@@ -723,7 +735,7 @@ mod tests {
             assert_eq!(table.0.abreast(), 1, "{over:?}");
             table.grant();
             assert_eq!(holding(&table, "w2.0"), 0, "{over:?}");
-            let lines = table.0.withdraw("w1.0", "over", None);
+            let lines = table.0.withdraw("w1.0", &NodeReason::Signal, None);
             table.all(lines);
             table.grant();
             assert_eq!(holding(&table, "w2.0"), HELD, "{over:?}");
@@ -755,7 +767,7 @@ mod tests {
         }
         table.grant();
         let first = attempt("d0", 1);
-        let lines = table.0.withdraw("w1.0", "lost", Some(&first));
+        let lines = table.0.withdraw("w1.0", &NodeReason::Signal, Some(&first));
         table.all(lines);
         assert_eq!(table.grant(), 1, "the other node gets none meanwhile");
         assert_eq!(holding(&table, "w1.0"), 1);
@@ -768,7 +780,7 @@ mod tests {
         for round in 0..6 {
             let mut lines = table.0.grant();
             if round == 3 {
-                lines.extend(table.0.withdraw("w2.0", "silent", None));
+                lines.extend(table.0.withdraw("w2.0", &NodeReason::Signal, None));
             }
             log.extend(lines.clone());
             table.all(lines);

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::bail;
+use niagara_model::{NodeReason, NodeTrouble, SharedMachine};
 
 use crate::cost::Cost;
-use crate::message::name_of;
 use crate::office::{Coordinator, STOP_TIMEOUT};
 use crate::options::{DuelResult, HeadOptions, Order};
 
@@ -113,26 +113,23 @@ impl Head {
     }
 
     /// Nodes that were set aside, each with its reason.
-    pub fn set_aside(&self) -> Vec<(String, String)> {
+    pub fn set_aside(&self) -> Vec<NodeTrouble> {
         self.office().set_aside.clone()
     }
 
     /// From here on `node` gets no more duels; what it has run counts. Nothing happens where that is so already.
-    pub fn set_aside_for(&self, node: &str, why: &str) {
+    pub fn set_aside_for(&self, node: &str, why: NodeReason) {
         let mut office = self.office();
-        office.unfit.insert(node.to_owned(), why.to_owned());
+        office.unfit.insert(node.to_owned(), why);
     }
 
-    /// Workers that were on a machine on which another one worked, and what followed.
-    pub fn on_one_machine(&self) -> Vec<(String, String)> {
-        let office = self.office();
-        let told = office.on_one_machine.iter();
-        told.map(|(worker, (node, why))| (format!("{} on {node}", name_of(worker).0), why.clone()))
-            .collect()
+    /// Workers that were on a machine on which another one worked.
+    pub fn on_one_machine(&self) -> Vec<SharedMachine> {
+        self.office().on_one_machine.values().cloned().collect()
     }
 
-    /// Attempts that were lost after they had begun: node and reason.
-    pub fn losses(&self) -> Vec<(String, String)> {
+    /// Attempts that were lost after they had begun.
+    pub fn losses(&self) -> Vec<NodeTrouble> {
         self.office().losses.clone()
     }
 

@@ -2,11 +2,12 @@
 
 use std::time::Instant;
 
+use niagara_model::{NodeReason, SharedMachine};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::machine::Machine;
 use crate::message::{Attempt, Doing, HeadLine, Said, WorkerLine, name_of};
-use crate::office::{Coordinator, NOT_WANTED};
+use crate::office::Coordinator;
 use crate::watch::Watch;
 
 impl Coordinator {
@@ -147,9 +148,8 @@ impl Coordinator {
             return Ok(());
         }
         for earlier in self.desk.earlier_incarnations(worker) {
-            let why = "it was started again elsewhere";
             let node = self.desk.node_of(&earlier).to_owned();
-            self.fence(&earlier, why)?;
+            self.fence(&earlier, &NodeReason::StartedElsewhere)?;
             // Whoever has a successor holds no node any more; one that lives all the same ends by its fence.
             let held = self.watches.get(&earlier);
             let held = held.map_or(0.0, Watch::held_until_now);
@@ -179,7 +179,7 @@ impl Coordinator {
             "the worker on {node} is of another version of niagara, and gets nothing to do\n\
              remedy: start the same program there as here"
         ));
-        self.fence(worker, "it is of another version of niagara than the study")
+        self.fence(worker, &NodeReason::OtherVersion)
     }
 
     /// Tells of a worker that is on a machine on which another one works, once both were heard there at the same time: what has
@@ -207,15 +207,6 @@ impl Coordinator {
             return Ok(());
         }
         let (node, first_node) = (self.desk.node_of(worker), self.desk.node_of(first));
-        let why = format!(
-            "it shares the machine of {} on {first_node}, where one duel is run at a time: {}",
-            name_of(first).0,
-            match one_only {
-                true => "that one goes first",
-                false => "they take turns",
-            }
-        );
-        let name = format!("{} on {node}", name_of(worker).0);
         let remedy = match one_only {
             true => "; give each worker a machine of its own",
             false => "",
@@ -223,10 +214,16 @@ impl Coordinator {
         let line = HeadLine::Shares {
             worker: worker.to_owned(),
             node: node.to_owned(),
-            why: why.clone(),
+            with: first.to_owned(),
+            with_node: first_node.to_owned(),
+            turns: !one_only,
         };
         self.write(line)?;
-        self.notice(format!("{name} has no machine of its own: {why}{remedy}"));
+        if let Some(shared) = self.on_one_machine.get(worker) {
+            let SharedMachine { worker, node, .. } = shared;
+            let told = format!("{worker} on {node} has no machine of its own: {shared}{remedy}");
+            self.notice(told);
+        }
         Ok(())
     }
 
@@ -272,7 +269,9 @@ impl Coordinator {
             }
             return Ok(false);
         }
-        let why = format!("its result, {}, is not whole", path.display());
+        let why = NodeReason::BrokenResult {
+            file: path.display().to_string(),
+        };
         self.failed(&node, &why)?;
         self.write(HeadLine::Withdrawn {
             attempt: attempt.clone(),
@@ -284,16 +283,16 @@ impl Coordinator {
         Ok(true)
     }
 
-    pub(crate) fn failed(&mut self, node: &str, why: &str) -> anyhow::Result<()> {
+    pub(crate) fn failed(&mut self, node: &str, why: &NodeReason) -> anyhow::Result<()> {
         self.write(HeadLine::Failed {
             node: node.to_owned(),
-            why: why.to_owned(),
+            why: why.clone(),
         })?;
         self.notice(format!("{node}: {why}"));
         Ok(())
     }
 
-    pub(crate) fn withdraw(&mut self, worker: &str, why: &str) -> anyhow::Result<()> {
+    pub(crate) fn withdraw(&mut self, worker: &str, why: &NodeReason) -> anyhow::Result<()> {
         let running = self
             .watches
             .get(worker)
@@ -304,15 +303,18 @@ impl Coordinator {
     }
 
     /// Why an attempt is withdrawn: once the study ends, nobody is to blame.
-    fn why(&self, why: &str) -> String {
-        if self.ending { NOT_WANTED } else { why }.to_owned()
+    fn why(&self, why: &NodeReason) -> NodeReason {
+        match self.ending {
+            true => NodeReason::NotWanted,
+            false => why.clone(),
+        }
     }
 
-    pub(crate) fn fence(&mut self, worker: &str, why: &str) -> anyhow::Result<()> {
+    pub(crate) fn fence(&mut self, worker: &str, why: &NodeReason) -> anyhow::Result<()> {
         self.withdraw(worker, why)?;
         self.write(HeadLine::Fenced {
             worker: worker.to_owned(),
-            why: why.to_owned(),
+            why: why.clone(),
         })
     }
 
@@ -327,7 +329,9 @@ impl Coordinator {
             return Ok(());
         }
         let node = watch.node.clone();
-        let why = format!("silent for {:.0} s", self.options.silence.as_secs_f64());
+        let why = NodeReason::Silent {
+            seconds: self.options.silence.as_secs_f64(),
+        };
         if self.desk.is_open(worker) {
             self.withdraw(worker, &why)?;
             self.write(HeadLine::Silent {
@@ -455,9 +459,9 @@ mod tests {
         // A head that continues knows it.
         drop(office);
         let office = open(&folder);
-        let (node, why) = &office.on_one_machine["w2.0"];
-        assert_eq!(node, "node-of-w2");
-        assert!(why.contains("that one goes first"), "{why}");
+        let shared = &office.on_one_machine["w2.0"];
+        assert_eq!(shared.node, "node-of-w2");
+        assert!(!shared.turns, "{shared:?}");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! What head and workers write into their logs. Every line says what happened, whole: whoever reads a log from its beginning
 //! knows all that its writer knew.
 
+use niagara_model::NodeReason;
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
@@ -63,7 +64,7 @@ pub enum HeadLine {
         /// Where.
         node: String,
         /// Why.
-        why: String,
+        why: NodeReason,
         /// Whether it had begun: then it was a loss, else it was only given back.
         begun: bool,
     },
@@ -101,8 +102,12 @@ pub enum HeadLine {
         worker: String,
         /// Its node.
         node: String,
-        /// Whose machine it is, and what follows from that.
-        why: String,
+        /// Whose machine it is.
+        with: String,
+        /// That worker's node.
+        with_node: String,
+        /// Whether they take turns.
+        turns: bool,
     },
     /// A worker gets no duels until it is heard of again.
     Silent {
@@ -114,7 +119,7 @@ pub enum HeadLine {
         /// Which.
         worker: String,
         /// Why.
-        why: String,
+        why: NodeReason,
     },
     /// A worker has ended, or counts as ended.
     Gone {
@@ -128,14 +133,14 @@ pub enum HeadLine {
         /// Which.
         node: String,
         /// Why.
-        why: String,
+        why: NodeReason,
     },
     /// A node gets no more duels.
     SetAside {
         /// Which.
         node: String,
         /// Why.
-        why: String,
+        why: NodeReason,
     },
     /// The head is there.
     Alive,
@@ -215,8 +220,8 @@ pub enum Said {
     Lost {
         /// Which.
         attempt: Attempt,
-        /// Why, for people.
-        why: String,
+        /// Why.
+        why: NodeReason,
         /// Whether it had begun.
         begun: bool,
         /// Whether the node is to blame.
@@ -225,12 +230,12 @@ pub enum Said {
     /// Nothing can be run on this node.
     Unfit {
         /// Why.
-        why: String,
+        why: NodeReason,
     },
     /// It ends.
     Ended {
         /// Why.
-        why: String,
+        why: NodeReason,
     },
 }
 
@@ -267,7 +272,7 @@ mod tests {
             }),
             Said::Lost {
                 attempt: attempt.clone(),
-                why: "stopped".into(),
+                why: NodeReason::Signal,
                 begun: true,
                 blame: false,
             },

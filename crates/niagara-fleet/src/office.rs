@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use niagara_model::{NodeReason, NodeTrouble, SharedMachine};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -29,7 +30,6 @@ const STOOD: Duration = Duration::from_secs(5);
 /// How long workers are given to end by themselves.
 pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(10);
 /// What an attempt is withdrawn for that nobody is to blame for.
-pub(crate) const NOT_WANTED: &str = "not wanted any more";
 
 /// Everything the head knows.
 pub(crate) struct Coordinator {
@@ -52,10 +52,10 @@ pub(crate) struct Coordinator {
     pub(crate) notices: Vec<String>,
     /// What was told that is told once.
     pub(crate) told: BTreeSet<String>,
-    pub(crate) set_aside: Vec<(String, String)>,
-    pub(crate) losses: Vec<(String, String)>,
-    /// Workers that were on a machine on which another one worked: the node of each, and what followed.
-    pub(crate) on_one_machine: BTreeMap<String, (String, String)>,
+    pub(crate) set_aside: Vec<NodeTrouble>,
+    pub(crate) losses: Vec<NodeTrouble>,
+    /// Workers that were on a machine on which another one worked.
+    pub(crate) on_one_machine: BTreeMap<String, SharedMachine>,
     /// Attempts that were withdrawn without being wanted any more.
     pub(crate) not_wanted: BTreeSet<Attempt>,
     pub(crate) withdrawn: BTreeSet<Attempt>,
@@ -65,7 +65,7 @@ pub(crate) struct Coordinator {
     /// Duels whose description is this head's.
     pub(crate) described: BTreeSet<String>,
     /// Nodes that the study wants no more duels from, each with its reason.
-    pub(crate) unfit: BTreeMap<String, String>,
+    pub(crate) unfit: BTreeMap<String, NodeReason>,
     /// The study has said what it wants: before, nothing is granted or withdrawn.
     pub(crate) has_orders: bool,
     pub(crate) ending: bool,
@@ -184,19 +184,37 @@ impl Coordinator {
                 begun,
                 ..
             } => {
-                if why == NOT_WANTED {
+                if *why == NodeReason::NotWanted {
                     self.not_wanted.insert(attempt.clone());
                 } else {
                     self.withdrawn.insert(attempt.clone());
                 }
                 if *begun {
-                    self.losses.push((node.clone(), why.clone()));
+                    self.losses.push(NodeTrouble {
+                        node: node.clone(),
+                        reason: why.clone(),
+                    });
                 }
             }
-            HeadLine::SetAside { node, why } => self.set_aside.push((node.clone(), why.clone())),
-            HeadLine::Shares { worker, node, why } => {
-                let place = (node.clone(), why.clone());
-                self.on_one_machine.insert(worker.clone(), place);
+            HeadLine::SetAside { node, why } => self.set_aside.push(NodeTrouble {
+                node: node.clone(),
+                reason: why.clone(),
+            }),
+            HeadLine::Shares {
+                worker,
+                node,
+                with,
+                with_node,
+                turns,
+            } => {
+                let shared = SharedMachine {
+                    worker: name_of(worker).0.to_owned(),
+                    node: node.clone(),
+                    with: name_of(with).0.to_owned(),
+                    with_node: with_node.clone(),
+                    turns: *turns,
+                };
+                self.on_one_machine.insert(worker.clone(), shared);
             }
             HeadLine::Gone { worker, held } => {
                 if let Some(watch) = self.watches.get_mut(worker) {
@@ -413,13 +431,13 @@ impl Coordinator {
     }
 
     /// A node gets no more duels.
-    fn set_aside_for(&mut self, node: &str, why: &str) -> anyhow::Result<()> {
+    fn set_aside_for(&mut self, node: &str, why: &NodeReason) -> anyhow::Result<()> {
         if self.desk.is_aside(node) {
             return Ok(());
         }
         self.write(HeadLine::SetAside {
             node: node.to_owned(),
-            why: why.to_owned(),
+            why: why.clone(),
         })?;
         self.notice(format!("{node} gets no more duels: {why}"));
         Ok(())
@@ -433,14 +451,14 @@ impl Coordinator {
             }
             let watch = self.watches.get(worker);
             let running = watch.and_then(|watch| watch.running.clone());
-            let ahead = self.desk.withdraw(worker, "its node was set aside", None);
+            let ahead = self.desk.withdraw(worker, &NodeReason::NodeSetAside, None);
             let ahead = ahead.into_iter().filter(|line| match line {
                 HeadLine::Withdrawn { attempt, .. } => Some(attempt) != running.as_ref(),
                 _ => true,
             });
             self.write_all(ahead.collect())?;
             if self.desk.held_by(worker).is_empty() {
-                self.fence(worker, "its node was set aside")?;
+                self.fence(worker, &NodeReason::NodeSetAside)?;
             }
         }
         Ok(())

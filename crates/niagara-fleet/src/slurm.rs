@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use niagara_model::JobEnd;
 
 /// What is asked of Slurm.
 #[derive(Debug, Clone, Default)]
@@ -93,6 +94,11 @@ pub struct Task {
 }
 
 impl Task {
+    /// How it ended, where its state says so.
+    pub fn end(&self) -> Option<JobEnd> {
+        job_end(&self.state, &self.reason)
+    }
+
     /// Whether it holds a node or will.
     pub fn is_alive(&self) -> bool {
         [
@@ -287,7 +293,7 @@ pub fn parse_queue(printed: &str) -> Vec<Task> {
 }
 
 /// What a state and its reason mean, for somebody who does not know Slurm; `None` where nothing is to be told.
-pub fn in_words(state: &str, reason: &str) -> Option<String> {
+fn in_words(state: &str, reason: &str) -> Option<String> {
     let waits = |why: &str| Some(format!("waiting in the queue: {why}"));
     match (state, reason) {
         ("PENDING", "Resources") => waits("no node is free yet"),
@@ -323,15 +329,24 @@ pub fn in_words(state: &str, reason: &str) -> Option<String> {
             waits(&format!("a limit of your account is reached ({reason})"))
         }
         ("PENDING", reason) => waits(reason),
-        ("PREEMPTED", _) => Some("preempted: a job with more priority got its node".to_owned()),
-        ("TIMEOUT", _) => Some("its time limit was reached".to_owned()),
-        ("NODE_FAIL", _) => Some("its node failed".to_owned()),
-        ("OUT_OF_MEMORY", _) => Some("its node's memory ran out".to_owned()),
-        ("CANCELLED", _) => Some("cancelled".to_owned()),
-        ("FAILED", reason) => Some(format!("its worker failed ({reason})")),
         ("SUSPENDED", _) => Some("suspended by Slurm".to_owned()),
-        _ => None,
+        _ => job_end(state, reason).map(|end| end.to_string()),
     }
+}
+
+/// How a job ended, where its state says so.
+fn job_end(state: &str, reason: &str) -> Option<JobEnd> {
+    Some(match state {
+        "PREEMPTED" => JobEnd::Preempted,
+        "TIMEOUT" => JobEnd::TimeLimit,
+        "NODE_FAIL" => JobEnd::NodeFailed,
+        "OUT_OF_MEMORY" => JobEnd::OutOfMemory,
+        "CANCELLED" => JobEnd::Cancelled,
+        "FAILED" => JobEnd::Failed {
+            reason: reason.to_owned(),
+        },
+        _ => return None,
+    })
 }
 
 /// The words for a whole queue, equal ones together: `2 nodes: waiting in the queue: no node is free yet`.

@@ -3,9 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use niagara_model::{JobEnd, NodeReason};
+
 use crate::message::{HeadLine, name_of};
 use crate::office::{Coordinator, STOP_TIMEOUT};
-use crate::slurm::{Task, in_words, queue_in_words};
+use crate::slurm::{Task, queue_in_words};
 use crate::submissions::MAX_FRUITLESS;
 use crate::watch::Watch;
 
@@ -152,9 +154,8 @@ impl Coordinator {
             }
             let task = tasks.iter().find(|task| task.name == name);
             let state = task.map_or("COMPLETED", |task| task.state.as_str());
-            let why = task
-                .and_then(|task| in_words(&task.state, &task.reason))
-                .unwrap_or_else(|| "its job has ended".to_owned());
+            let end = task.and_then(Task::end).unwrap_or(JobEnd::Ended);
+            let why = NodeReason::JobEnded { end };
             let node = self.desk.node_of(&worker).to_owned();
             self.withdraw(&worker, &why)?;
             // Who fell silent has failed already, by the same cause.
@@ -186,10 +187,9 @@ impl Coordinator {
             if is_heard || is_known || !self.unheard.insert(task.name.clone()) {
                 continue;
             }
-            let why = format!(
-                "job {} failed before its worker said anything (slurm-*.log in the folder, on the node, has its messages)",
-                task.name
-            );
+            let why = NodeReason::JobFailed {
+                job: task.name.clone(),
+            };
             self.failed(&task.node, &why)?;
         }
         Ok(())
@@ -209,7 +209,7 @@ impl Coordinator {
                 self.submissions.fruitless,
                 self.losses
                     .last()
-                    .map_or("unknown", |(_, why)| why.as_str()),
+                    .map_or("unknown".to_owned(), |loss| loss.reason.to_string()),
                 self.options.folder.display()
             ));
             return Ok(());

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
+use niagara_model::NodeReason;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -28,7 +29,6 @@ const TICK: Duration = Duration::from_millis(250);
 /// How long a signal may be under way that has ended a server or a compiler already.
 const UNDER_WAY: Duration = Duration::from_millis(300);
 /// Why a worker ends that got one.
-const BY_A_SIGNAL: &str = "ended by a signal (cancelled, preempted or out of time)";
 /// Room for a duel that takes longer than those before it: this many times their 95th percentile must be left.
 const ROOM: f64 = 1.5;
 
@@ -126,19 +126,19 @@ fn is_ignored(signal: i32) -> bool {
 #[derive(Debug, Clone, PartialEq)]
 enum End {
     /// For this reason.
-    Now(String),
+    Now(NodeReason),
     /// The study has ended; another head may continue it.
     Study,
     /// Nothing was heard of a head.
     NoHead,
 }
 
-impl std::fmt::Display for End {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Now(why) => f.write_str(why),
-            Self::Study => f.write_str("the study has ended"),
-            Self::NoHead => f.write_str("no sign of a head"),
+impl From<End> for NodeReason {
+    fn from(end: End) -> Self {
+        match end {
+            End::Now(why) => why,
+            End::Study => Self::StudyEnded,
+            End::NoHead => Self::NoHead,
         }
     }
 }
@@ -199,7 +199,7 @@ impl Shared {
             return false;
         }
         let mut inbox = self.inbox();
-        inbox.end = Some(End::Now(BY_A_SIGNAL.to_owned()));
+        inbox.end = Some(End::Now(NodeReason::Signal));
         inbox.stop();
         true
     }
@@ -245,11 +245,11 @@ fn patiently<T>(
     }
 }
 
-/// Runs a worker to its end; why it ended, in words.
+/// Runs a worker to its end; why it ended.
 ///
 /// # Errors
 /// There is no study in the folder; it cannot be written.
-pub fn run(options: &WorkerOptions, work: &mut dyn Work, signals: &Signals) -> Result<String> {
+pub fn run(options: &WorkerOptions, work: &mut dyn Work, signals: &Signals) -> Result<NodeReason> {
     let folder = Folder::at(&options.folder);
     folder.study()?;
     let passes = |error: &anyhow::Error| is_full(error) && !signals.now.load(Ordering::Relaxed);
@@ -386,7 +386,8 @@ impl Inbox {
                 self.withdrawn.insert(attempt);
             }
             HeadLine::Fenced { worker, why } if worker == me => {
-                self.end = Some(End::Now(format!("fenced off: {why}")));
+                let because = Box::new(why);
+                self.end = Some(End::Now(NodeReason::Fenced { because }));
                 self.granted.clear();
                 self.stop();
             }
@@ -426,7 +427,7 @@ struct Worker {
 }
 
 impl Worker {
-    fn until_the_end(&mut self, work: &mut dyn Work) -> Result<String> {
+    fn until_the_end(&mut self, work: &mut dyn Work) -> Result<NodeReason> {
         let mut waiting = false;
         loop {
             self.shared.heed_signal();
@@ -443,16 +444,16 @@ impl Worker {
                 (Some((attempt, ends)), _) => {
                     waiting = false;
                     if let Some(why) = self.no_time(&attempt) {
-                        return self.leave(Some(attempt), &why);
+                        return self.leave(Some(attempt), why);
                     }
                     if let Some(why) = self.attempt(&attempt, ends, work)? {
-                        return self.leave(None, &why);
+                        return self.leave(None, why);
                     }
                 }
-                (None, Some(why)) => return self.leave(None, &why.to_string()),
+                (None, Some(end)) => return self.leave(None, end.into()),
                 (None, None) => {
                     if self.shared.signals.soon.load(Ordering::Relaxed) {
-                        return self.leave(None, "the job's time limit is near");
+                        return self.leave(None, NodeReason::TimeLimitNear);
                     }
                     if !waiting {
                         self.shared.say(Said::Doing(Doing::Waiting))?;
@@ -465,32 +466,30 @@ impl Worker {
     }
 
     /// Why no duel can be begun any more, if it cannot.
-    fn no_time(&self, attempt: &Attempt) -> Option<String> {
+    fn no_time(&self, attempt: &Attempt) -> Option<NodeReason> {
         if self.shared.signals.soon.load(Ordering::Relaxed) {
-            return Some("the job's time limit is near".to_owned());
+            return Some(NodeReason::TimeLimitNear);
         }
         let left = self.left? - self.shared.began.elapsed().as_secs_f64();
         let expected = self.shared.inbox().seconds.get(&attempt.duel).copied();
         let needed = needed(&self.took, expected, self.margin);
-        (left < needed).then(|| {
-            format!("{left:.0} s are left of the job, a duel is begun with {needed:.0} s or more")
-        })
+        (left < needed).then_some(NodeReason::LittleTime { left, needed })
     }
 
     /// Gives back what was granted, and ends.
-    fn leave(&mut self, first: Option<Attempt>, why: &str) -> Result<String> {
+    fn leave(&mut self, first: Option<Attempt>, why: NodeReason) -> Result<NodeReason> {
         self.shared.say(Said::Doing(Doing::Ending))?;
         let granted = std::mem::take(&mut self.shared.inbox().granted);
         let granted = granted.into_iter().map(|(attempt, _)| attempt);
         for attempt in first.into_iter().chain(granted) {
             self.shared.say(Said::Lost {
                 attempt,
-                why: why.to_owned(),
+                why: why.clone(),
                 begun: false,
                 blame: false,
             })?;
         }
-        Ok(why.to_owned())
+        Ok(why)
     }
 
     /// Runs one attempt, which was granted when heads had ended this often; why the worker has to end, if it has.
@@ -499,30 +498,30 @@ impl Worker {
         attempt: &Attempt,
         ends: u32,
         work: &mut dyn Work,
-    ) -> Result<Option<String>> {
+    ) -> Result<Option<NodeReason>> {
         let order = match self.order(attempt) {
             Ok(order) => order,
             Err(error) => {
-                self.lost(attempt, &error, false, true)?;
+                self.lost(attempt, NodeReason::of(&error), false, true)?;
                 return Ok(None);
             }
         };
         if work.wants_staging(&order) {
             self.shared.say(Said::Doing(Doing::Staging))?;
             if let Err(error) = work.stage(&order) {
-                self.lost(attempt, &error, false, false)?;
+                let why = NodeReason::of(&error);
+                self.lost(attempt, why.clone(), false, false)?;
                 // No fault of the node: a program that copies was ended with this worker, or the head that is not there any more took
                 // away what it had packed.
                 if self.shared.heed_late_signal() || self.shared.inbox().is_of_another_head(ends) {
                     return Ok(None);
                 }
-                let why = format!("{error:#}");
                 self.shared.say(Said::Unfit { why: why.clone() })?;
                 return Ok(Some(why));
             }
             // That may have taken minutes.
             if let Some(why) = self.no_time(attempt) {
-                self.lost(attempt, &anyhow::anyhow!("{why}"), false, false)?;
+                self.lost(attempt, why.clone(), false, false)?;
                 return Ok(Some(why));
             }
         }
@@ -533,12 +532,12 @@ impl Worker {
                 return Ok(None);
             }
             let over = match &inbox.end {
-                Some(end @ (End::Study | End::Now(_))) => Some(end.to_string()),
+                Some(end @ (End::Study | End::Now(_))) => Some(end.clone()),
                 _ => None,
             };
-            if let Some(why) = over {
+            if let Some(end) = over {
                 drop(inbox);
-                self.lost(attempt, &anyhow::anyhow!(why), false, false)?;
+                self.lost(attempt, end.into(), false, false)?;
                 return Ok(None);
             }
             inbox.running = Some((attempt.clone(), Arc::clone(&cancel)));
@@ -560,8 +559,7 @@ impl Worker {
         let (stops_since, stopped_for) = self.shared.tick();
         if stops_since != stops {
             let seconds = stopped_for.as_secs();
-            let why = anyhow::anyhow!("the worker was stopped for {seconds} s");
-            self.lost(attempt, &why, true, false)?;
+            self.lost(attempt, NodeReason::Stopped { seconds }, true, false)?;
             return Ok(None);
         }
         // Whatever it shows: a server that died of the signal would be taken for one that died by itself.
@@ -571,7 +569,7 @@ impl Worker {
             false => self.shared.heed_signal(),
         };
         if ended {
-            self.lost(attempt, &anyhow::anyhow!(BY_A_SIGNAL), true, false)?;
+            self.lost(attempt, NodeReason::Signal, true, false)?;
             return Ok(None);
         }
         match done {
@@ -580,7 +578,7 @@ impl Worker {
                 self.took.insert(place, took);
                 self.finished(attempt, &done)?;
             }
-            Err(error) => self.lost(attempt, &error, true, !told_to)?,
+            Err(error) => self.lost(attempt, NodeReason::of(&error), true, !told_to)?,
         }
         Ok(None)
     }
@@ -600,10 +598,10 @@ impl Worker {
         })
     }
 
-    fn lost(&self, attempt: &Attempt, why: &anyhow::Error, begun: bool, blame: bool) -> Result<()> {
+    fn lost(&self, attempt: &Attempt, why: NodeReason, begun: bool, blame: bool) -> Result<()> {
         self.shared.say(Said::Lost {
             attempt: attempt.clone(),
-            why: format!("{why:#}"),
+            why,
             begun,
             blame,
         })

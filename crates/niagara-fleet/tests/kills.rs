@@ -12,6 +12,7 @@ use niagara_fleet::{
     Cluster, Cost, Done, Head, HeadOptions, Order, Program, Sharing, Signals, SlurmOptions, Work,
     WorkerOptions, run_worker,
 };
+use niagara_model::NodeReason;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt, SeedableRng};
@@ -397,7 +398,7 @@ fn an_undisturbed_run_loses_nothing_and_all_seconds_add_up() {
     let costs = head.cost(counted);
     for thread in threads {
         let (name, why, elapsed) = thread.join().expect("no panic");
-        assert_eq!(why, "the study has ended");
+        assert_eq!(why, NodeReason::StudyEnded);
         let held = costs[&format!("{name}.0")].held();
         assert!(
             (held - elapsed).abs() < 1.0,
@@ -575,7 +576,7 @@ fn workers_without_a_head_finish_what_they_hold_and_end_by_themselves() {
     signal(&head, Signal::SIGKILL);
     head.wait().expect("gone");
     let why = worker.join().expect("no panic").expect("it works");
-    assert_eq!(why, "no sign of a head");
+    assert_eq!(why, NodeReason::NoHead);
     // Whatever was granted was run: the next head finds it.
     let lines = |file: &str, what: &str| {
         let text = std::fs::read_to_string(folder.join(file)).expect("a log");
@@ -596,7 +597,7 @@ fn a_worker_without_time_gives_back_what_it_holds() {
     signals.soon.store(true, Ordering::Relaxed);
     let options = worker_options(&folder, "n1", "w1", 30);
     let why = run_worker(&options, &mut Replay, &signals).expect("it works");
-    assert!(why.contains("time limit"), "{why}");
+    assert_eq!(why, NodeReason::TimeLimitNear);
     // The next incarnation has time, and does them all.
     let thread = std::thread::spawn(move || run_worker(&options, &mut Replay, &Signals::default()));
     for order in orders(3) {

@@ -82,7 +82,7 @@ fn includes_groups_and_duplicates_are_resolved_as_the_server_does() -> Result<()
     ] {
         let out = start.left_out.iter().find(|out| out.setting == setting);
         let out = out.unwrap_or_else(|| panic!("{setting} in {:?}", start.left_out));
-        assert!(out.reason.contains(reason), "{out:?}");
+        assert!(out.reason.to_string().contains(reason), "{out:?}");
         assert!(out.place.contains(" line "), "{out:?}");
     }
     let remarks = start.remarks.join("\n");
@@ -216,7 +216,7 @@ fn nothing_of_the_original_wakes_and_no_secret_is_told() -> Result<()> {
         let mut out = start.left_out.iter();
         let out = out.find(|out| out.setting.starts_with(setting));
         assert!(
-            out.is_some_and(|out| out.reason.contains(reason)),
+            out.is_some_and(|out| out.reason.to_string().contains(reason)),
             "{setting}: {:?}",
             start.left_out
         );

@@ -236,7 +236,7 @@ fn assert_left_out(start: &StartConfiguration, expected: &[(&str, usize, &str)])
         let out = start.left_out.iter().find(|out| out.setting == *setting);
         let out = out.unwrap_or_else(|| panic!("{setting} in {:#?}", start.left_out));
         assert!(out.place.ends_with(&format!(" line {line}")), "{out:?}");
-        assert!(out.reason.contains(words), "{out:?}");
+        assert!(out.reason.to_string().contains(words), "{out:?}");
     }
 }
 

@@ -1,6 +1,7 @@
 //! What duels on the capture show of a set of indexes, and what follows for each: one that is not shown to pay is not handed over.
 
 use niagara_capture::fidelity::Shortcoming;
+use niagara_model::AnswerDifference;
 use niagara_stats::{Estimate, Verdict};
 use serde::Serialize;
 
@@ -19,8 +20,8 @@ pub struct Trial {
     pub p99: Option<Estimate>,
     /// Duels that counted.
     pub duels: usize,
-    /// Statements that were answered otherwise, in words.
-    pub other_answers: Vec<String>,
+    /// Statements that were answered otherwise.
+    pub other_answers: Vec<AnswerDifference>,
     /// Why the replay is not good enough to decide by; empty where it is.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub poor_replay: Vec<Shortcoming>,
@@ -107,6 +108,8 @@ impl Proof {
 
 #[cfg(test)]
 mod tests {
+    use niagara_model::AnswerCount;
+
     use super::*;
 
     fn trial(verdict: Option<Verdict>, cpu_high: f64) -> Trial {
@@ -122,6 +125,18 @@ mod tests {
         }
     }
 
+    fn other_answer() -> AnswerDifference {
+        AnswerDifference::Counts {
+            digest: "0123456789abcdef".to_owned(),
+            text: "select a from t".to_owned(),
+            sides: [1, 2].map(|rows| AnswerCount {
+                rows,
+                errors: 0,
+                executions: 10,
+            }),
+        }
+    }
+
     #[test]
     fn a_set_pays_by_throughput_or_by_cpu_time() {
         assert!(trial(Some(Verdict::Faster), 1.2).pays());
@@ -130,7 +145,7 @@ mod tests {
         assert!(!trial(Some(Verdict::Slower), 0.9).pays());
         assert!(!trial(None, 1.1).pays());
         let mut other = trial(Some(Verdict::Faster), 0.9);
-        other.other_answers.push("select".to_owned());
+        other.other_answers.push(other_answer());
         assert!(!other.pays());
     }
 
@@ -165,7 +180,7 @@ mod tests {
             Some(Fate::NotShown { .. })
         ));
         proof.handed_over = None;
-        proof.set.other_answers.push("select".to_owned());
+        proof.set.other_answers.push(other_answer());
         assert_eq!(against(&proof, "pays"), Some(Fate::OtherAnswers));
     }
 }

@@ -1,7 +1,7 @@
 //! Throughput over all time under load beside the median over slices that is judged: where they disagree, in a DBA's words.
 
+use niagara_model::{AllTimeMeaning, Comparison, Finding, Goal, RungOutcome, Summary, Warning};
 use niagara_stats::{AllTime, Verdict};
-use niagara_store::{AllTimeMeaning, Comparison, Finding, Goal, RungOutcome, Summary, Warning};
 
 use crate::load::load;
 use crate::number;

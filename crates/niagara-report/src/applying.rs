@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use niagara_settings::TransportKind;
-use niagara_stats::Verdict;
-use niagara_store::{
+use niagara_model::{
     BuildNote, Comparison, DeployBuild, Deployment, Finding, Rung, SameAnswers, Summary,
 };
+use niagara_settings::TransportKind;
+use niagara_stats::Verdict;
 
 use crate::directives::directives;
 use crate::handover::{is_unchecked, may_deploy};
@@ -338,7 +338,7 @@ fn answered(answers: Option<&SameAnswers>) -> String {
 
 /// Whether settings of the host are among the steps.
 fn touches_host(deployment: &Deployment) -> bool {
-    deployment.huge_pages.is_some()
+    deployment.huge_pages
         || transparent_pages(deployment).is_some()
         || !deployment.host_steps.is_empty()
 }
@@ -474,7 +474,11 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     }
     let mut unit = Vec::new();
     if let Some(malloc) = &deployment.malloc {
-        unit.push(format!("{} (package {})", malloc.name, malloc.package));
+        let package = match &malloc.package {
+            Some(package) => format!("package {package}"),
+            None => format!("the package that has {}", malloc.soname),
+        };
+        unit.push(format!("{} ({package})", malloc.name));
     }
     if deployment.runtime.has_huge_text() {
         unit.push("a library that puts its code in 2 MB pages".to_owned());
@@ -529,8 +533,8 @@ fn settings(config: &BTreeMap<String, String>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_model::{DeployMalloc, Releases};
     use niagara_settings::{ProcessSettings, Scheduling};
-    use niagara_store::{DeployMalloc, Releases};
 
     use super::*;
 
@@ -561,7 +565,7 @@ mod tests {
             config: BTreeMap::from([("a".into(), "1".into()), ("skip_b".into(), String::new())]),
             malloc: Some(DeployMalloc {
                 name: "jemalloc".into(),
-                package: "libjemalloc2".into(),
+                package: Some("libjemalloc2".into()),
                 soname: "libjemalloc.so.2".into(),
             }),
             runtime: ProcessSettings {
@@ -708,7 +712,7 @@ mod tests {
         // Another malloc is preloaded, or there was no such switch.
         deployment.malloc = Some(DeployMalloc {
             name: "jemalloc".into(),
-            package: "libjemalloc2".into(),
+            package: Some("libjemalloc2".into()),
             soname: "libjemalloc.so.2".into(),
         });
         assert!(!found(true).risk(&deployment, false).contains("tcmalloc"));
@@ -750,9 +754,9 @@ mod tests {
             "the load generator on a host of its own (db-client), over TCP"
         );
         let yours = Deployment {
-            start: Some(niagara_store::DeployStart {
+            start: Some(niagara_model::DeployStart {
                 from: "/etc/mysql/my.cnf".into(),
-                ..niagara_store::DeployStart::default()
+                ..niagara_model::DeployStart::default()
             }),
             ..deployment
         };

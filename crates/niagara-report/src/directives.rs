@@ -1,7 +1,7 @@
 //! The settings of a deployed server's process beside its environment, as systemd has them.
 
+use niagara_model::Deployment;
 use niagara_settings::{ProcessSettings, Scheduling, format_cpu_list};
-use niagara_store::Deployment;
 
 /// What `systemctl show` is asked for, beside limits of levers: every directive that a drop-in may have.
 const PROPERTIES: &str = "Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK";
@@ -103,7 +103,7 @@ fn limit((name, least): (&String, &u64)) -> Directive {
 
 /// Whether the server locks memory.
 fn locks_memory(variant: &Deployment) -> bool {
-    variant.huge_pages.is_some() || variant.config.contains_key("memlock")
+    variant.huge_pages || variant.config.contains_key("memlock")
 }
 
 /// What `systemctl show` is asked for.

@@ -9,6 +9,20 @@ use niagara_stats::Estimate;
 use crate::number;
 use crate::step::Step;
 
+/// Where a document is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Medium {
+    /// On a terminal.
+    Terminal {
+        /// Everything; else one screen, where there is a short form.
+        verbose: bool,
+    },
+    /// In a long text.
+    Text,
+    /// On a page.
+    Page,
+}
+
 /// How much of a document a format has room for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Extent {
@@ -49,6 +63,7 @@ impl Depth {
 }
 
 /// A report.
+#[derive(Default)]
 pub(crate) struct Document {
     /// What it is, and when it began.
     pub masthead: [String; 2],

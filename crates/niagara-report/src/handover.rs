@@ -1,7 +1,7 @@
 //! Whether a study ends with something to install.
 
+use niagara_model::Summary;
 use niagara_stats::Verdict;
-use niagara_store::Summary;
 
 /// Whether a study of this kind may end with something to install.
 pub fn may_deploy(summary: &Summary) -> bool {

@@ -1,6 +1,6 @@
 //! The one sentence of a report.
 
-use niagara_store::{Comparison, Finding, Summary, number};
+use niagara_model::{Comparison, Finding, Summary, number};
 
 use crate::build;
 use crate::wording::{compare_headline, losses, tune_headline};

@@ -1,6 +1,6 @@
 //! Settings of the host that a deployed server needs, as files of `sysctl.d` and `tmpfiles.d`.
 
-use niagara_store::Deployment;
+use niagara_model::Deployment;
 
 /// Where the kernel is told who gets transparent huge pages.
 pub(crate) const TRANSPARENT: &str = "/sys/kernel/mm/transparent_hugepage/enabled";
@@ -21,7 +21,9 @@ pub(crate) fn transparent_pages(variant: &Deployment) -> Option<&'static str> {
 
 /// Pages that are reserved for the buffer pool; nothing where none are, and where its size is not known.
 pub(crate) fn reserved_pages(variant: &Deployment) -> Option<u64> {
-    variant.huge_pages.as_ref()?;
+    if !variant.huge_pages {
+        return None;
+    }
     let pool = match variant.config.get("innodb_buffer_pool_size") {
         Some(size) => bytes(size)?,
         None if variant.start.is_none() => DEFAULT_POOL,
@@ -47,15 +49,15 @@ fn bytes(size: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_model::DeployStart;
     use niagara_settings::ProcessSettings;
-    use niagara_store::DeployStart;
 
     use super::*;
 
     #[test]
     fn pages_are_reserved_for_the_buffer_pool() {
         let mut variant = Deployment {
-            huge_pages: Some("reserve them".into()),
+            huge_pages: true,
             ..Deployment::default()
         };
         assert_eq!(reserved_pages(&variant), Some(71));

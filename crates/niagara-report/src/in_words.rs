@@ -1,6 +1,6 @@
 //! What a summary has as codes and figures, in words: for programs that show it to people.
 
-use niagara_store::Summary;
+use niagara_model::Summary;
 use serde::Serialize;
 
 use crate::applying::checks_of;

@@ -1,7 +1,7 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
+use niagara_model::{Comparison, Rung, SearchedRange, TuneSummary};
 use niagara_stats::{Estimate, Judgement, Verdict};
-use niagara_store::{Comparison, Rung, SearchedRange, TuneSummary};
 
 use crate::number;
 use crate::step::Step;

@@ -1,6 +1,6 @@
 //! What nodes were held for, in words and rows that add up.
 
-use niagara_store::NodeAccount;
+use niagara_model::{NodeAccount, NodeReason, NodeTrouble, SharedMachine};
 
 use crate::number;
 
@@ -29,18 +29,24 @@ pub(crate) fn rows(account: &NodeAccount) -> Vec<(&'static str, u64)> {
 /// What went wrong on nodes, and workers that had no node to themselves, a line each.
 pub(crate) fn troubles(account: &NodeAccount) -> Vec<String> {
     let losses = account.losses.iter();
-    let lost =
-        losses.map(|(node, why)| format!("lost and run again: a duel on {node} ({})", first(why)));
+    let lost = losses.map(|NodeTrouble { node, reason }| {
+        let reason = first_line(reason);
+        format!("lost and run again: a duel on {node} ({reason})")
+    });
     let aside = account.set_aside.iter();
-    let aside = aside.map(|(node, why)| format!("set aside: {node} ({})", first(why)));
+    let aside = aside
+        .map(|NodeTrouble { node, reason }| format!("set aside: {node} ({})", first_line(reason)));
     let shared = account.on_one_machine.iter();
-    let shared =
-        shared.map(|(worker, why)| format!("no machine of its own: {worker} ({})", first(why)));
+    let shared = shared.map(|shared| {
+        let SharedMachine { worker, node, .. } = shared;
+        format!("no machine of its own: {worker} on {node} ({shared})")
+    });
     lost.chain(aside).chain(shared).collect()
 }
 
-fn first(text: &str) -> &str {
-    text.lines().next().unwrap_or_default()
+fn first_line(reason: &NodeReason) -> String {
+    let text = reason.to_string();
+    text.lines().next().unwrap_or_default().to_owned()
 }
 
 /// The account in one sentence: `2 workers held nodes for 310 s: 200 s (65 %) under load in duels that count, …`.
@@ -66,7 +72,7 @@ fn sentence(account: &NodeAccount) -> String {
 }
 
 /// The account in one sentence, and what went wrong, a line each.
-pub fn node_account_lines(account: &NodeAccount) -> Vec<String> {
+pub(crate) fn node_account_lines(account: &NodeAccount) -> Vec<String> {
     let mut lines = vec![sentence(account)];
     lines.extend(troubles(account));
     lines
@@ -74,7 +80,7 @@ pub fn node_account_lines(account: &NodeAccount) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::NodeSeconds;
+    use niagara_model::NodeSeconds;
 
     use super::*;
 
@@ -97,6 +103,10 @@ mod tests {
 
     #[test]
     fn an_account_is_told_with_what_went_wrong() {
+        let trouble = |reason| NodeTrouble {
+            node: "n1".into(),
+            reason,
+        };
         let account = NodeAccount {
             workers: 2,
             held: 20.0,
@@ -106,18 +116,27 @@ mod tests {
                 waiting: 4.2,
                 ..NodeSeconds::default()
             },
-            set_aside: vec![("n1".into(), "it failed 2 times".into())],
-            losses: vec![("n1".into(), "silent for 60 s\nmore".into())],
-            on_one_machine: vec![("w2 on n1".into(), "it shares the machine of w1".into())],
+            set_aside: vec![trouble(NodeReason::FailedOften {
+                times: 2,
+                last: Box::new(NodeReason::Signal),
+            })],
+            losses: vec![trouble(NodeReason::of(&"no disk\nmore"))],
+            on_one_machine: vec![SharedMachine {
+                worker: "w2".into(),
+                node: "n1".into(),
+                with: "w1".into(),
+                with_node: "n1".into(),
+                turns: true,
+            }],
         };
         assert_eq!(
             node_account_lines(&account),
             [
                 "2 workers held nodes for 20 s: 13 s (62 %) under load in duels that count, 3 s restarts around them, 0 s starting, \
                  0 s staging, 4 s waiting, 0 s lost, 0 s tail",
-                "lost and run again: a duel on n1 (silent for 60 s)",
-                "set aside: n1 (it failed 2 times)",
-                "no machine of its own: w2 on n1 (it shares the machine of w1)",
+                "lost and run again: a duel on n1 (no disk)",
+                "set aside: n1 (it failed 2 times, last: ended by a signal (cancelled, preempted or out of time))",
+                "no machine of its own: w2 on n1 (it shares the machine of w1 on n1, where one duel is run at a time: they take turns)",
             ]
         );
     }

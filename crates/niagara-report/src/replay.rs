@@ -1,7 +1,7 @@
 //! What a comparison by a capture has to say beside its verdict: fidelity, answers, digests. Text alone; the reports lay it
 //! out.
 
-use niagara_store::{DigestComparison, DigestFinding, Finding, ReplaySummary};
+use niagara_model::{DigestComparison, DigestFinding, Finding, ReplaySummary};
 
 use crate::document::Table;
 use crate::number;

@@ -1,9 +1,10 @@
 //! Everything a report is made from, read from the results.
 
-use niagara_store::{
+use niagara_model::{
     Comparison, DuelRecord, Ending, EventRecord, FOUGHT_ON, Goal, NODES_HELD, NodeAccount, Phase,
-    RunTime, SliceRecord, Store, StudyRecord, Summary, VariantRecord,
+    RunTime, SliceRecord, StudyRecord, Summary, VariantRecord,
 };
+use niagara_store::Store;
 
 use crate::{DiagnosedProfile, diagnosed_profiles, number};
 

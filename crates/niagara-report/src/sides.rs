@@ -1,7 +1,7 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
+use niagara_model::{Comparison, Goal, ORIGIN, START_SETTINGS, SliceRecord, Summary};
 use niagara_stats::Estimate;
-use niagara_store::{Comparison, Goal, ORIGIN, START_SETTINGS, SliceRecord, Summary};
 
 use crate::chart::Latencies;
 use crate::document::Table;

@@ -2,11 +2,11 @@
 
 use std::cmp::Ordering;
 
-use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
-use niagara_store::{
+use niagara_model::{
     BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Finding, Goal, NotTried, Reason,
     Releases, Rung, Searched, SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning,
 };
+use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use serde::Serialize;
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};

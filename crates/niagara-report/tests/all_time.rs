@@ -2,9 +2,10 @@
 
 mod fixture;
 
-use niagara_report::{DeployInput, Report, Sides, View, headline, html, markdown, warnings};
+use fixture::{html, markdown};
+use niagara_model::{Comparison, Deployment, RungOutcome, Summary};
+use niagara_report::{DeployInput, Report, Study, View, headline, warnings};
 use niagara_stats::{AllTime, Verdict};
-use niagara_store::{Comparison, Deployment, RungOutcome, Summary};
 
 /// B stands still in a fifth of its slices.
 fn standing_still(comparison: &mut Comparison) {
@@ -32,19 +33,13 @@ fn forms(summary: &Summary) -> Vec<String> {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let store = fixture::store(&folder.path().join("results.db"), summary, 2, 0.01);
     let report = Report::load(&store).expect("just written");
-    let sides = Sides::of(&report);
     let terminal = |verbose| {
-        niagara_report::terminal(
-            summary,
-            &View {
-                colour: false,
-                width: 100,
-                verbose,
-                sides: sides.as_ref(),
-                limits: &[],
-                files: None,
-            },
-        )
+        let view = View {
+            width: 100,
+            verbose,
+            ..View::default()
+        };
+        fixture::terminal(Study::of(&report), view)
     };
     let page = html(&report).replace('\u{a0}', " ");
     [terminal(false), terminal(true), markdown(&report), page]
@@ -183,7 +178,7 @@ fn rung_contradicted_over_all_time_is_told() {
         panic!("a ladder");
     };
     ladder.header.deployment = Some(Deployment::default());
-    ladder.rungs.push(niagara_store::LadderRung {
+    ladder.rungs.push(niagara_model::LadderRung {
         title: "one".into(),
         change: String::new(),
         published: None,

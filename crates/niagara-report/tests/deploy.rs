@@ -2,14 +2,17 @@
 
 use std::collections::BTreeMap;
 
+use niagara_model::{
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, HeldBack, Overridden,
+    Releases,
+};
+use niagara_report::{
+    CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
+};
 use niagara_report::{
     CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
 };
 use niagara_settings::{ProcessSettings, Scheduling, TransportKind};
-use niagara_store::{
-    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, HeldBack, Overridden,
-    Releases,
-};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
     pairs
@@ -55,10 +58,10 @@ fn everything() -> DeployInput {
         },
         malloc: Some(DeployMalloc {
             name: "jemalloc".into(),
-            package: "libjemalloc2".into(),
+            package: Some("libjemalloc2".into()),
             soname: "libjemalloc.so.2".into(),
         }),
-        huge_pages: Some("reserve 4200 pages of 2 MiB: `sudo sysctl vm.nr_hugepages=4200`.".into()),
+        huge_pages: true,
         host_steps: vec!["Turn off the CPU's deeper sleep states: `sudo cpupower idle-set -D 10`.".into()],
         ..Deployment::default()
         },

@@ -2,8 +2,9 @@
 
 mod fixture;
 
-use niagara_report::{Report, Sides, View, html, markdown};
-use niagara_store::Summary;
+use fixture::{html, markdown};
+use niagara_model::Summary;
+use niagara_report::{Report, Study, View};
 
 fn report(summary: &Summary) -> Report {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -13,16 +14,12 @@ fn report(summary: &Summary) -> Report {
 
 /// On a terminal of 100 columns: one screen, or everything.
 fn terminal(report: &Report, verbose: bool) -> String {
-    let sides = Sides::of(report);
     let view = View {
-        colour: false,
         width: 100,
         verbose,
-        sides: sides.as_ref(),
-        limits: &[],
-        files: None,
+        ..View::default()
     };
-    niagara_report::terminal(report.summary.as_ref().expect("a result"), &view)
+    fixture::terminal(Study::of(report), view)
 }
 
 /// The page's elements, a line each, without its style and pictures.

@@ -4,10 +4,12 @@ mod fixture;
 
 use std::collections::BTreeMap;
 
-use niagara_report::{Report, html};
+use fixture::html;
+use niagara_model::{Deployment, Finding, Summary, Warning};
+use niagara_report::Report;
 use niagara_settings::{ProcessSettings, TransportKind};
 use niagara_stats::Estimate;
-use niagara_store::{Deployment, Finding, Store, Summary, Warning};
+use niagara_store::Store;
 
 /// Elements that HTML leaves unclosed.
 const VOID: [&str; 4] = ["meta", "br", "hr", "link"];
@@ -201,7 +203,7 @@ fn a_study_of_noise_is_told_as_such() {
     report.summary = None;
     report.study.kind = "noise".into();
     for duel in &mut report.duels {
-        duel.phase = niagara_store::Phase::Noise;
+        duel.phase = niagara_model::Phase::Noise;
     }
     let page = html(&report);
     check(&page);

@@ -2,15 +2,14 @@
 
 mod fixture;
 
-use niagara_report::{
-    DeployInput, Files, Report, View, deploy, headline, html, markdown, warnings,
+use fixture::{html, markdown};
+use niagara_model::{
+    Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, Deployment,
+    DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others,
+    Recommendation, Setup, Summary, TargetSize, TargetValue, TuneSummary,
 };
+use niagara_report::{DeployInput, Files, Report, Study, View, deploy, headline, warnings};
 use niagara_settings::{ProcessSettings, TransportKind};
-use niagara_store::{
-    Alternative, AlternativeReason, Benefit, CheckOutcome, CheckPart, Deployment, DropReason,
-    DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others, Recommendation,
-    Setup, Summary, TargetSize, TargetValue, TuneSummary,
-};
 
 fn setting() -> Setup {
     Setup {
@@ -71,14 +70,11 @@ fn tuned() -> TuneSummary {
 
 fn text(summary: &Summary, verbose: bool) -> String {
     let view = View {
-        colour: false,
         width: 120,
         verbose,
-        sides: None,
-        limits: &[],
-        files: None,
+        ..View::default()
     };
-    let text = niagara_report::terminal(summary, &view);
+    let text = fixture::terminal(Study::of_summary(summary), view);
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
@@ -355,7 +351,7 @@ fn warnings_are_told_worst_first() {
         Finding::CheckFailed(FinalCheck {
             part: CheckPart::Crash,
             outcome: CheckOutcome::Failed {
-                finding: "a row is missing".to_owned(),
+                finding: Box::new(CheckFinding::NothingAcknowledged),
             },
             limits: Vec::new(),
         })

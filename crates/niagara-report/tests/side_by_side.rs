@@ -2,9 +2,9 @@
 
 mod fixture;
 
-use niagara_report::{Report, SideBySide};
+use niagara_model::{Finding, Goal, SeriesOfRuns, Summary, TuneSummary};
+use niagara_report::{Format, Report, SideBySide, Source, View};
 use niagara_stats::{Estimate, IntervalEstimate};
-use niagara_store::{Finding, Goal, SeriesOfRuns, Summary, TuneSummary};
 use serde_json::json;
 
 fn report(summary: &Summary) -> Report {
@@ -45,10 +45,23 @@ fn beside(reports: &[Report; 2]) -> SideBySide {
     SideBySide::of([&reports[0], &reports[1]], ["results/old", "results/new"])
 }
 
+fn on_terminal(both: &SideBySide, colour: bool, width: usize, verbose: bool) -> String {
+    let view = View {
+        colour,
+        width,
+        verbose,
+    };
+    fixture::written(&Source::from(both), Format::Text, view)
+}
+
+fn in_format(both: &SideBySide, format: Format) -> String {
+    fixture::written(&Source::from(both), format, View::default())
+}
+
 #[test]
 fn two_machines_on_a_terminal() {
     let reports = two_machines();
-    let text = beside(&reports).text(false, 140, false);
+    let text = on_terminal(&beside(&reports), false, 140, false);
     insta::assert_snapshot!(text);
     assert!(text.starts_with(
         "The results differ, with differences in set-up: throughput B over A is × 1.31"
@@ -59,7 +72,7 @@ fn two_machines_on_a_terminal() {
 fn narrow_terminals_get_narrow_lines() {
     let reports = two_machines();
     for width in [60, 80, 200] {
-        let text = beside(&reports).text(true, width, true);
+        let text = on_terminal(&beside(&reports), true, width, true);
         for line in text.lines() {
             let columns = console::measure_text_width(line);
             // A word longer than the terminal keeps its line to itself.
@@ -69,17 +82,17 @@ fn narrow_terminals_get_narrow_lines() {
             );
         }
     }
-    insta::assert_snapshot!(beside(&reports).text(false, 80, false));
+    insta::assert_snapshot!(on_terminal(&beside(&reports), false, 80, false));
 }
 
 #[test]
 fn two_machines_in_markdown() {
-    insta::assert_snapshot!(beside(&two_machines()).markdown());
+    insta::assert_snapshot!(in_format(&beside(&two_machines()), Format::Markdown));
 }
 
 #[test]
 fn the_page_has_everything_and_nothing_from_elsewhere() {
-    let page = beside(&two_machines()).html();
+    let page = in_format(&beside(&two_machines()), Format::Html);
     if let Some(folder) = std::env::var_os("NIAGARA_TEST_PAGES") {
         let file = std::path::Path::new(&folder).join("side-by-side.html");
         std::fs::write(file, &page).expect("room");
@@ -135,10 +148,7 @@ fn a_study_beside_its_repetition_shows_no_difference() {
     );
     assert!(both.set_up.iter().all(|fact| !fact.differs));
     assert!(both.parts.iter().all(|part| !part.differs));
-    assert!(
-        both.text(false, 100, false)
-            .contains("Nothing that was recorded")
-    );
+    assert!(on_terminal(&both, false, 100, false).contains("Nothing that was recorded"));
 }
 
 /// Of many levers one that differs by little is no news: the family's intervals are wider than its own.
@@ -226,11 +236,8 @@ fn a_study_that_was_stopped_before_it_knew_anything() {
     nothing.summary = None;
     let both = beside(&[tune, nothing]);
     assert!(both.headline.contains("no figure in common"));
-    assert!(
-        both.text(false, 80, true)
-            .contains("was not measured to its end")
-    );
-    assert!(!both.markdown().contains("NaN"));
+    assert!(on_terminal(&both, false, 80, true).contains("was not measured to its end"));
+    assert!(!in_format(&both, Format::Markdown).contains("NaN"));
 }
 
 /// A tuning claims a gain alone, at 5 %: what stands beside its total has intervals of 90 %.

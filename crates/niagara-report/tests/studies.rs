@@ -2,12 +2,13 @@
 
 mod fixture;
 
-use niagara_report::{InWords, Report, headline, html, markdown};
-use niagara_stats::Verdict;
-use niagara_store::{
+use fixture::{html, markdown};
+use niagara_model::{
     Cell, CellOutcome, Confirmed, Control, FailedSide, Failure, MatrixSummary, MatrixWorkload,
     MeasuredPart, MethodControl, NextPart, OnNodes, Reason, RungOutcome, Summary, Unevenness,
 };
+use niagara_report::{InWords, Report, headline};
+use niagara_stats::Verdict;
 
 fn report(summary: &Summary) -> Report {
     let folder = tempfile::tempdir().expect("a temporary folder");
@@ -73,7 +74,7 @@ fn programs_have_codes_and_words() {
 fn a_curve_that_falls_is_said_to() {
     let mut sweep = fixture::sweep_of_three();
     let told =
-        |sweep: &niagara_store::SweepSummary| headline(&Summary::Sweep(Box::new(sweep.clone())));
+        |sweep: &niagara_model::SweepSummary| headline(&Summary::Sweep(Box::new(sweep.clone())));
     assert!(!told(&sweep).contains("falls"), "{}", told(&sweep));
     let curve = &mut sweep.curves[0];
     let mut last = curve.points[curve.points.len() - 1].clone();

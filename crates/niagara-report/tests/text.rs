@@ -2,13 +2,15 @@
 
 mod fixture;
 
-use niagara_report::{DeployInput, Files, Report, Sides, View, csv, deploy, html, markdown};
+use fixture::{html, markdown};
+use niagara_model::{
+    BuildCheck, BuildNote, CheckCount, CheckFigure, CheckFinding, CheckOutcome, CheckPart,
+    CompareSummary, Failure, Finding, PartFault, PartFigures, Releases, SeriesOfRuns, Summary,
+    Warning,
+};
+use niagara_report::{DeployInput, Files, Format, Report, Study, View, deploy};
 use niagara_settings::{ProcessSettings, TransportKind};
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::{
-    BuildCheck, BuildNote, CheckCount, CheckFigure, CheckOutcome, CheckPart, CompareSummary,
-    Failure, Finding, PartFault, PartFigures, Releases, SeriesOfRuns, Summary, Warning,
-};
 
 /// The short form, as it is printed at the end of a study whose slices are gone.
 fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
@@ -16,11 +18,8 @@ fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
         colour,
         width,
         verbose: false,
-        sides: None,
-        limits: &[],
-        files: None,
     };
-    niagara_report::terminal(summary, &view)
+    fixture::terminal(Study::of_summary(summary), view)
 }
 
 /// What a tuning without builds says of them.
@@ -28,7 +27,7 @@ const BUILDS: &str = "none tried; a server built from source brought × 1.38 [1.
 
 /// All that is printed at the end of a study, whose slices are kept.
 fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
-    let sides = Sides::of(&report(summary));
+    let stored = report(summary);
     let folder = std::path::Path::new("niagara-results/tune-mariadb-10.11-oltp_read_only");
     let files = Files {
         report: folder.join("report.html"),
@@ -45,11 +44,9 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         colour: false,
         width,
         verbose,
-        sides: sides.as_ref(),
-        limits: &limits,
-        files: Some(&files),
     };
-    niagara_report::terminal(summary, &view)
+    let study = Study::of(&stored).with_files(Some(&files), &limits);
+    fixture::terminal(study, view)
 }
 
 /// What a run of `niagara tune mariadb-10.11 --budget 10m` stored.
@@ -124,12 +121,12 @@ fn a_socket_alone_ends_with_what_to_change_in_the_application() {
     let Summary::Tune(mut tune) = ten_minutes() else {
         panic!("a tuning");
     };
-    tune.header.deployment = Some(niagara_store::Deployment {
+    tune.header.deployment = Some(niagara_model::Deployment {
         runtime: ProcessSettings {
             transport: Some(TransportKind::Unix),
             ..ProcessSettings::default()
         },
-        ..niagara_store::Deployment::default()
+        ..niagara_model::Deployment::default()
     });
     let summary = Summary::Tune(tune);
     let screen = ending(&summary, 200, false);
@@ -169,7 +166,7 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     };
     let checks = std::mem::take(&mut tune.header.checks);
     (tune.header.complete, tune.header.deployment) = (false, None);
-    let of = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let of = |tune: &niagara_model::TuneSummary| Summary::Tune(Box::new(tune.clone()));
     let unchecked = of(&tune);
     assert!(DeployInput::of(&unchecked).is_none());
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -186,7 +183,7 @@ fn what_was_proven_and_not_checked_yet_is_no_recommendation_and_says_how_to_get_
     // One that failed has its own reason.
     tune.header.checks = checks;
     tune.header.checks[0].outcome = CheckOutcome::Failed {
-        finding: "SELECT 1".to_owned(),
+        finding: Box::new(CheckFinding::NothingAcknowledged),
     };
     let failed = without_deploy(&of(&tune));
     assert!(!failed.contains("not checked yet"), "{failed}");
@@ -200,7 +197,7 @@ fn the_check_of_a_build_that_is_handed_over_stands_where_the_others_do() {
     };
     let one_line = "clang, LTO thin, PGO on mixed";
     let deployment = tune.header.deployment.as_mut().expect("handed over");
-    deployment.built = Some(niagara_store::DeployBuild {
+    deployment.built = Some(niagara_model::DeployBuild {
         prefix: "/builds/1/prefix".into(),
         binary: "usr/sbin/mariadbd".into(),
         one_line: one_line.to_owned(),
@@ -253,7 +250,9 @@ fn counted(part: CheckPart, code: CheckCount, value: u64) -> PartFigures {
 fn failed() -> BuildCheck {
     BuildCheck::Failed(PartFault {
         part: CheckPart::Suite,
-        finding: "main.select".to_owned(),
+        finding: Box::new(CheckFinding::TestWithoutVerdict {
+            test: "main.select".to_owned(),
+        }),
     })
 }
 
@@ -283,16 +282,12 @@ fn a_tuned_server() {
 #[test]
 fn a_tuned_server_with_everything() {
     let report = report(&tune());
-    let sides = Sides::of(&report).expect("its slices are stored");
     let view = View {
-        colour: false,
         width: 100,
         verbose: true,
-        sides: Some(&sides),
-        limits: &[],
-        files: None,
+        ..View::default()
     };
-    let text = niagara_report::terminal(&tune(), &view);
+    let text = fixture::terminal(Study::of(&report), view);
     insta::assert_snapshot!(text);
     // What is not shown in short is counted.
     let words = "No doublewrite buffer (doublewrite), Log flushed once a second (flush-log): risk durability";
@@ -447,7 +442,7 @@ fn warnings_come_before_everything_but_the_headline() {
 #[test]
 fn the_negative_control_is_within_chance_or_warned_of() {
     let mut tune = fixture::tune();
-    let of = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let of = |tune: &niagara_model::TuneSummary| Summary::Tune(Box::new(tune.clone()));
     assert!(terminal(&of(&tune), false, 200).contains("(changes nothing)"));
     tune.negative_control = Some(fixture::screened("nothing", "Nothing changes", "", 0.985));
     let chance = terminal(&of(&tune), false, 200);
@@ -530,7 +525,7 @@ fn every_verdict_has_its_sentence() {
         }
         sentences.push(niagara_report::headline(&Summary::Tune(Box::new(tune))));
     }
-    for goal in [niagara_store::Goal::Cpu, niagara_store::Goal::P99] {
+    for goal in [niagara_model::Goal::Cpu, niagara_model::Goal::P99] {
         let mut aimed = fixture::compare();
         aimed.comparison.goal = goal;
         for (verdict, estimate) in judged() {
@@ -599,7 +594,7 @@ fn a_final_variant_that_could_not_be_measured_is_told_beside_what_was_proven() {
         variant: "mariadb-10.11 + unix-socket".into(),
         error: "exit 1".into(),
     });
-    let summary = |tune: &niagara_store::TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let summary = |tune: &niagara_model::TuneSummary| Summary::Tune(Box::new(tune.clone()));
     let told = niagara_report::headline(&summary(&tune));
     let words = "4 levers looked helpful in the screening for oltp_read_only, 32 threads, 2 of them proven by fresh \
                  duels; the final variant could not be measured";
@@ -619,7 +614,7 @@ fn a_final_variant_that_could_not_be_measured_is_told_beside_what_was_proven() {
 }
 
 /// What `niagara tune` stored, with the rung of the pool, whose size was searched, at this place.
-fn searched() -> (niagara_store::TuneSummary, usize) {
+fn searched() -> (niagara_model::TuneSummary, usize) {
     let Summary::Tune(tune) = ten_minutes() else {
         panic!("a tuning");
     };
@@ -629,7 +624,7 @@ fn searched() -> (niagara_store::TuneSummary, usize) {
 }
 
 /// The rows of the way to the final variant, and the rungs that deploy/ tells of.
-fn way(tune: &niagara_store::TuneSummary) -> (Vec<String>, Vec<niagara_report::DeployRung>) {
+fn way(tune: &niagara_model::TuneSummary) -> (Vec<String>, Vec<niagara_report::DeployRung>) {
     let summary = Summary::Tune(Box::new(tune.clone()));
     let text = markdown(&report(&summary));
     let rows = text.lines().skip_while(|line| !line.starts_with("| Lever"));
@@ -706,7 +701,7 @@ fn a_lever_of_the_search_alone_is_told_in_its_step_and_not_as_screened() {
     rung.chosen = Some("innodb_io_capacity=100, innodb_io_capacity_max=200".into());
     tune.rungs.push(rung);
     let ranges = &mut tune.searched.as_mut().expect("a search").ranges;
-    ranges.push(niagara_store::SearchedRange {
+    ranges.push(niagara_model::SearchedRange {
         lever: "io-capacity-high".into(),
         variable: "innodb_io_capacity".into(),
         from: 100,
@@ -802,7 +797,7 @@ fn trimmed_series_show_runs_and_means_alone() {
             assert!(!text.contains(word), "{word}: {text}");
         }
     }
-    let metrics = niagara_report::openmetrics(&stored).expect("a comparison");
+    let metrics = fixture::of_study(&stored, Format::Openmetrics);
     assert!(metrics.contains("run=\"5\"} 183"), "{metrics}");
     assert!(!metrics.contains("niagara_gain"), "{metrics}");
     assert!(!metrics.contains("niagara_verdict"), "{metrics}");
@@ -901,10 +896,10 @@ fn long_lists_stand_behind_all_that_a_reader_acts_on() {
             .ends_with("unknown variable 'innodb_use_io_uring=1'"),
         "{text}"
     );
-    let by_name = |lever: &str, title: &str| niagara_store::NotTried {
+    let by_name = |lever: &str, title: &str| niagara_model::NotTried {
         lever: lever.into(),
         title: title.into(),
-        reason: niagara_store::Reason::OnlyByName {
+        reason: niagara_model::Reason::OnlyByName {
             lever: lever.into(),
         },
     };
@@ -929,7 +924,7 @@ fn what_a_closed_load_means_is_said_once() {
     let words = "Each connection waits for its answer before its next statement.";
     assert_eq!(text.matches(words).count(), 1, "{text}");
     let mut aimed = fixture::tune();
-    aimed.total.as_mut().expect("a total").goal = niagara_store::Goal::P99;
+    aimed.total.as_mut().expect("a total").goal = niagara_model::Goal::P99;
     let text = markdown(&report(&Summary::Tune(Box::new(aimed))));
     assert!(!text.contains(words), "{text}");
 }
@@ -938,10 +933,10 @@ fn what_a_closed_load_means_is_said_once() {
 fn what_only_the_screening_set_up_is_counted_and_not_listed() {
     let mut report = report(&tune());
     let mut duel = report.duels[0].clone();
-    duel.phase = niagara_store::Phase::Screen;
+    duel.phase = niagara_model::Phase::Screen;
     for (place, id) in ["s1", "s2"].into_iter().enumerate() {
         duel.variants[place] = id.into();
-        report.variants.push(niagara_store::VariantRecord {
+        report.variants.push(niagara_model::VariantRecord {
             id: id.into(),
             label: format!("side {id}"),
             command: format!("mariadbd --{id}"),
@@ -953,7 +948,7 @@ fn what_only_the_screening_set_up_is_counted_and_not_listed() {
     assert!(text.contains("and 2 of the screening"), "{text}");
     assert!(!text.contains("--s1"), "{text}");
     assert!(text.contains(&report.variants[0].command), "{text}");
-    assert!(niagara_report::html(&report).contains("2 variants of the screening"));
+    assert!(html(&report).contains("2 variants of the screening"));
 }
 
 #[test]
@@ -967,7 +962,7 @@ fn markdown_of_a_comparison_with_a_warning() {
 fn every_slice_is_a_line_of_csv() {
     let mut report = report(&tune());
     report.variants[0].label = "base, \"plain\"".into();
-    let text = csv(&report);
+    let text = fixture::of_study(&report, Format::Csv);
     let mut lines = text.lines();
     let columns = lines.next().expect("a header").split(',').count();
     assert_eq!(lines.clone().count(), 80);

@@ -8,13 +8,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, ffi, params};
-
-use crate::error::{Result, StoreError};
-use crate::{
+use niagara_model::{
     DuelRecord, Ending, EventRecord, NODES_HELD, NodeAccount, Phase, ProfileRecord, ReplayRecord,
     ResourceCounters, RunTime, SliceRecord, StudyRecord, Summary, VariantRecord,
 };
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, ffi, params};
+
+use crate::error::{Result, StoreError};
 
 /// The tables of `results.db`, with what each column holds.
 pub const SCHEMA: &str = include_str!("schema.sql");

@@ -1,5 +1,6 @@
 //! Killed writers, full disks, readers in another process.
 
+#[path = "../../niagara-model/tests/common/mod.rs"]
 mod common;
 
 use std::path::{Path, PathBuf};

@@ -1,13 +1,15 @@
 //! What goes in comes out, and files that are not results are named for what they are.
 
+#[path = "../../niagara-model/tests/common/mod.rs"]
 mod common;
 
 use common::{comparison, duel, interval, slices, study, variant};
-use niagara_stats::Estimate;
-use niagara_store::{
-    CompareSummary, Ending, EventRecord, Phase, PointFailure, ProfileRecord, RoundRatio, Store,
-    StoreError, StudyHeader, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
+use niagara_model::{
+    CompareSummary, Ending, EventRecord, Phase, PointFailure, ProfileRecord, RoundRatio,
+    StudyHeader, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
+use niagara_stats::Estimate;
+use niagara_store::{Store, StoreError};
 
 fn new_store(folder: &tempfile::TempDir) -> Store {
     Store::create(&folder.path().join("results.db"), &study()).expect("a fresh folder")
@@ -118,7 +120,7 @@ fn summary(duels: usize) -> Summary {
             server: "mariadb-10.11".into(),
             server_version: "10.11.14-MariaDB-0+deb12u2".into(),
             workload: "oltp_read_only".into(),
-            goal: niagara_store::Goal::Throughput,
+            goal: niagara_model::Goal::Throughput,
             rate: None,
             protocol: "duel".into(),
             seed: u64::MAX,
@@ -274,7 +276,7 @@ fn swept() -> Summary {
             server: "mariadb-10.11".into(),
             server_version: "10.11.14-MariaDB-0+deb12u2".into(),
             workload: "tpcc".into(),
-            goal: niagara_store::Goal::Throughput,
+            goal: niagara_model::Goal::Throughput,
             rate: None,
             protocol: "solo".into(),
             seed: 1,

@@ -8,9 +8,9 @@ use clap_complete::engine::{
 };
 use clap_complete::env::{CompleteEnv, Shells};
 use niagara_load::{WORKLOAD_FILES, WorkloadKind};
+use niagara_model::Goal;
 use niagara_origin::pack::PACK_ENDING;
 use niagara_server::Catalog;
-use niagara_store::Goal;
 
 use crate::args::Cli;
 

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::str::FromStr;
 
 use niagara_lab::quantity::share;
+use niagara_model::Comparison;
 use niagara_stats::Verdict;
-use niagara_store::Comparison;
 
 /// Exit code of a comparison at whose result the command was to fail.
 const FAILED: u8 = 3;

@@ -26,6 +26,7 @@ mod ordinary_user;
 mod origin;
 mod pack;
 mod progress;
+mod report_output;
 mod shared_args;
 mod shared_host;
 mod steps;

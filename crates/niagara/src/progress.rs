@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use console::{Term, measure_text_width};
 use indicatif::{ProgressBar, ProgressStyle};
 use niagara_lab::{Event, Observer, Protocol};
+use niagara_model::{DuelRecord, Ending, SliceRecord};
 use niagara_report::wrapped;
-use niagara_store::{DuelRecord, Ending, SliceRecord};
 
 use crate::announcement::{announcement, to_build};
 use crate::live::{Frame, Glyphs, State, lines, one_line, outcome, plain, words};

@@ -4,14 +4,16 @@ use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
-use clap::{ArgAction, Args, ValueEnum};
+use clap::{ArgAction, Args};
 use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
 use niagara_lab::{Load, RateChoice, RemoteShell};
+use niagara_model::Goal;
 use niagara_origin::configuration::ConfigSource;
-use niagara_store::Goal;
+use niagara_report::Format;
 
 /// What a study's exit codes mean, for the end of its help.
 pub const EXIT_CODES: &str = "Exit code: 0 when it ended, whatever the verdict; 1 after an error; 2 for a wrong command line; 130 after Ctrl-C.";
@@ -353,18 +355,39 @@ pub struct StudyArgs {
     pub verbose: bool,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Format {
-    Text,
-    Markdown,
-    Html,
-    Csv,
-    Json,
+/// What is made of results.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Output {
+    /// A text in this format, printed.
+    Printed(Format),
+    /// The files in the study's folder.
     Files,
-    /// Annotations of GitHub Actions
-    Github,
-    /// OpenMetrics text, as for Prometheus
-    Openmetrics,
+}
+
+/// Reads a format that can be printed.
+pub fn printed_format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(Format::ALL.map(possible_value))
+        .map(|name| format_called(&name).unwrap_or(Format::Text))
+}
+
+/// Reads a format, or `files`.
+pub fn output() -> impl TypedValueParser<Value = Output> {
+    let formats = Format::ALL.map(possible_value).into_iter();
+    PossibleValuesParser::new(formats.chain([PossibleValue::new("files")]))
+        .map(|name| format_called(&name).map_or(Output::Files, Output::Printed))
+}
+
+fn possible_value(format: Format) -> PossibleValue {
+    let value = PossibleValue::new(format.name());
+    match format.help() {
+        Some(help) => value.help(help),
+        None => value,
+    }
+}
+
+fn format_called(name: &str) -> Option<Format> {
+    let mut formats = Format::ALL.into_iter();
+    formats.find(|format| format.name() == name)
 }
 
 /// A duration with its unit: ten seconds is no time for a study, and whoever writes 10 meant minutes.

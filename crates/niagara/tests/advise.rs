@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use common::shop::{niagara, shop, text};
-use niagara_store::{Store, Summary};
+use niagara_model::Summary;
+use niagara_store::Store;
 use serde_json::Value;
 
 #[test]

@@ -7,7 +7,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{Place, SHORT_TUNING, run, signal, wait_until};
-use niagara_store::{Store, Summary};
+use niagara_model::Summary;
+use niagara_store::Store;
 use nix::sys::signal::Signal;
 
 /// Each alone is taken by the server; together they keep it from starting.

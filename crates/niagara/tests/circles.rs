@@ -380,6 +380,59 @@ fn rooms_use_each_other_in_one_direction() {
     );
 }
 
+/// What niagara-model may be compiled with. Of niagara-capture it takes the types of how a replay went.
+const MODEL_USES: [&str; 5] = [
+    "jiff",
+    "niagara-capture",
+    "niagara-stats",
+    "serde",
+    "serde_json",
+];
+
+/// What is not pure in this code of niagara-model.
+fn impure(code: &str) -> Vec<String> {
+    let outside = pattern!(
+        r"\bstd::(?:process|net|fs|env|thread|os|io|\{)|\b(?:Instant|SystemTime)\b|::now\("
+    );
+    let of_captures = pattern!(r"\bniagara_capture::\{?\w+");
+    let captures = of_captures.find_iter(code);
+    let captures = captures.filter(|found| found.as_str() != "niagara_capture::fidelity");
+    let found = outside.find_iter(code).chain(captures);
+    found.map(|found| found.as_str().to_owned()).collect()
+}
+
+#[test]
+fn the_model_is_pure() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../niagara-model");
+    let manifest = fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+    let (_, uses) = manifest
+        .split_once("[dependencies]\n")
+        .expect("dependencies");
+    let uses = uses.split("\n[").next().unwrap_or_default().lines();
+    let names: Vec<&str> = uses
+        .filter_map(|line| line.split(['.', ' ', '=']).next())
+        .filter(|name| !name.is_empty())
+        .collect();
+    assert_eq!(names, MODEL_USES);
+    let mut found = Vec::new();
+    for module in Source::read(&folder.join("src/lib.rs")).modules.values() {
+        let file = module.file.display().to_string();
+        let words = impure(&module.code).into_iter();
+        found.extend(words.map(|word| format!("{file}: {word}")));
+    }
+    assert!(found.is_empty(), "not pure:\n{}", found.join("\n"));
+    for code in [
+        "use std::fs::File;",
+        "use std::{fs, io};",
+        "std::time::Instant::now()",
+        "jiff::Timestamp::now()",
+        "use niagara_capture::file::CaptureReader;",
+    ] {
+        assert!(!impure(code).is_empty(), "{code}");
+    }
+    assert!(impure("use niagara_capture::fidelity::Fidelity;").is_empty());
+}
+
 #[test]
 fn files_use_each_other_in_one_direction() {
     let mut found = Vec::new();

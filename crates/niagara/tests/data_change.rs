@@ -7,7 +7,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use common::{Place, run, signal, wait_until};
-use niagara_store::{Ending, Store, Summary};
+use niagara_model::{Ending, Summary};
+use niagara_store::Store;
 use nix::sys::signal::Signal;
 
 /// A comparison of a few seconds against what `b` says.

@@ -3,8 +3,9 @@
 mod common;
 
 use common::{Place, SHORT_TUNING, item_workload, run};
+use niagara_model::{CompareSummary, DuelRecord, Ending, Goal, Summary};
 use niagara_stats::Verdict;
-use niagara_store::{CompareSummary, DuelRecord, Ending, Goal, Store, Summary};
+use niagara_store::Store;
 
 /// One statement in 25 stalls for 20 ms where the server has a certain setting, which changes nothing else.
 const TAIL: &str = "IF(@@global.max_error_count = 65 AND RAND() < 0.04, SLEEP(0.02), 0)";

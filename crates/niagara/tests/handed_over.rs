@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{Place, item_workload, run};
+use niagara_model::{CheckPart, Control, FinalCheck, MethodControl, Summary};
 use niagara_stats::Verdict;
-use niagara_store::{CheckPart, Control, FinalCheck, MethodControl, Store, Summary};
+use niagara_store::Store;
 
 /// Every statement sleeps where the server has a certain setting, which changes nothing else: a gain that no machine hides.
 const SLOW: &str = "IF(@@global.max_error_count = 65, SLEEP(0.01), 0)";

@@ -8,7 +8,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::{Place, run, signal, socket_of, wait_until};
-use niagara_store::{Ending, Store};
+use niagara_model::Ending;
+use niagara_store::Store;
 use nix::sys::signal::Signal;
 
 #[test]

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use common::{Place, SHORT_TUNING, run, socket_of};
 use niagara_load::{Admin, Endpoint, TlsOptions, Transport};
+use niagara_model::Summary;
 use niagara_profile::kernel::{Access, Reach};
-use niagara_store::{Store, Summary};
+use niagara_store::Store;
 use serde_json::Value;
 
 /// A profile that takes seconds; `more` has the views.
@@ -210,7 +211,10 @@ fn done_again_from_the_results(place: &Place) {
     let mut table = place.niagara(&["report", "--format", "csv"]);
     let (code, _, stderr) = run(table.arg(place.out()));
     assert_eq!(code, Some(1));
-    assert!(stderr.contains("--format json"), "{stderr}");
+    assert!(
+        stderr.contains("the slices of one study") && stderr.contains("json"),
+        "{stderr}"
+    );
 }
 
 #[test]

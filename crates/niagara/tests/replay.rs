@@ -4,7 +4,8 @@ mod common;
 
 use common::existing::Existing;
 use common::{Place, item_workload, run};
-use niagara_store::{CompareSummary, DigestFinding, Store, Summary, UpgradeObstacle};
+use niagara_model::{CompareSummary, DigestFinding, Summary, UpgradeObstacle};
+use niagara_store::Store;
 use std::fmt::Write;
 use std::path::Path;
 

@@ -7,8 +7,9 @@ use std::path::Path;
 use std::process::Output;
 
 use common::shop::{niagara, shop, text};
+use niagara_model::{CompareSummary, Summary};
 use niagara_stats::Verdict;
-use niagara_store::{CompareSummary, Store, Summary};
+use niagara_store::Store;
 
 /// A shop whose customers are looked for by their addresses.
 fn searched_shop() -> tempfile::TempDir {

@@ -5,7 +5,8 @@ mod common;
 use std::path::PathBuf;
 
 use common::{Place, run};
-use niagara_store::{Store, Summary};
+use niagara_model::Summary;
+use niagara_store::Store;
 
 /// A shop whose rows a module decides: events fail on data of other rows.
 const SHOP: &str = r#"

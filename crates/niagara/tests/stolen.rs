@@ -8,7 +8,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use common::{Place, run};
-use niagara_store::{Ending, Store, Summary};
+use niagara_model::{Ending, Summary};
+use niagara_store::Store;
 
 /// Threads that take this share of every CPU for as long as it lives.
 struct Competitor {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Place, run, signal};
-use niagara_store::{CellOutcome, Reason, RungOutcome, Store, Summary};
+use niagara_model::{CellOutcome, Reason, RungOutcome, Summary};
+use niagara_store::Store;
 use nix::sys::signal::Signal;
 
 /// What all of these studies share: seconds on any machine. Tests run side by side: each is the others' disturbance.

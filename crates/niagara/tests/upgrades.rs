@@ -6,7 +6,8 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
 use common::{Place, run};
-use niagara_store::{CompareSummary, Store, Summary, Upgrade, UpgradeObstacle};
+use niagara_model::{CompareSummary, Summary, Upgrade, UpgradeObstacle};
+use niagara_store::Store;
 
 /// Executions of each statement.
 const EXECUTIONS: u64 = 60;

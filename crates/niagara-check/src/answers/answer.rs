@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use niagara_load::{Admin, LoadError, Row};
+use niagara_model::{AnswerMismatch, RowMismatch, StatementError};
 
 use super::script::is_ordered;
 
@@ -74,26 +75,30 @@ pub fn ask(admin: &mut Admin, sql: &str) -> Result<Answer, LoadError> {
     })
 }
 
-/// How two answers differ, in words: `ours` is the server under test, `theirs` the reference.
-pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Option<String> {
+/// How two answers differ: `ours` is the server under test, `theirs` the reference.
+pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Option<AnswerMismatch> {
+    let error = |(code, message): &(u16, String)| StatementError {
+        code: *code,
+        message: message.clone(),
+    };
     match (&ours.reply, &theirs.reply) {
-        (Err((code, message)), Ok(_)) => {
-            return Some(format!("error {code} ({message}), none there"));
-        }
-        (Ok(_), Err((code, message))) => {
-            return Some(format!("no error, there {code} ({message})"));
+        (Err(ours), Ok(_)) => return Some(AnswerMismatch::Error { ours: error(ours) }),
+        (Ok(_), Err(theirs)) => {
+            return Some(AnswerMismatch::NoError {
+                theirs: error(theirs),
+            });
         }
         (Err(ours), Err(theirs)) => {
             if ours.0 != theirs.0 || (closeness == Closeness::Whole && ours.1 != theirs.1) {
-                return Some(format!(
-                    "error {} ({}), there {} ({})",
-                    ours.0, ours.1, theirs.0, theirs.1
-                ));
+                return Some(AnswerMismatch::OtherError {
+                    ours: error(ours),
+                    theirs: error(theirs),
+                });
             }
         }
         (Ok(ours), Ok(theirs)) => {
-            if let Some(difference) = rows_differ(ours, theirs) {
-                return Some(difference);
+            if let Some(first) = rows_differ(ours, theirs) {
+                return Some(AnswerMismatch::Rows { first });
             }
         }
     }
@@ -101,11 +106,10 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
         return None;
     }
     if ours.changed != theirs.changed {
-        return Some(format!(
-            "{} rows changed, there {}",
-            shown(ours.changed.as_deref()),
-            shown(theirs.changed.as_deref())
-        ));
+        return Some(AnswerMismatch::ChangedRows {
+            ours: ours.changed.clone(),
+            theirs: theirs.changed.clone(),
+        });
     }
     if closeness == Closeness::Numbers {
         return None;
@@ -114,12 +118,16 @@ pub fn difference(ours: &Answer, theirs: &Answer, closeness: Closeness) -> Optio
 }
 
 /// How the levels and numbers of two answers' warnings differ.
-pub(crate) fn warns_otherwise(ours: &Answer, theirs: &Answer) -> Option<String> {
+pub(crate) fn warns_otherwise(ours: &Answer, theirs: &Answer) -> Option<AnswerMismatch> {
     warnings_differ(ours, theirs, LEVEL..NUMBER + 1)
 }
 
 /// How the warnings differ in these of their columns.
-fn warnings_differ(ours: &Answer, theirs: &Answer, columns: Range<usize>) -> Option<String> {
+fn warnings_differ(
+    ours: &Answer,
+    theirs: &Answer,
+    columns: Range<usize>,
+) -> Option<AnswerMismatch> {
     let kept = |rows: &[Row]| -> Vec<Row> {
         rows.iter()
             .map(|row| {
@@ -129,41 +137,41 @@ fn warnings_differ(ours: &Answer, theirs: &Answer, columns: Range<usize>) -> Opt
             .collect()
     };
     rows_differ(&kept(&ours.warnings), &kept(&theirs.warnings))
-        .map(|difference| format!("warnings: {difference}"))
+        .map(|first| AnswerMismatch::Warnings { first })
 }
 
-fn rows_differ(ours: &[Row], theirs: &[Row]) -> Option<String> {
+fn rows_differ(ours: &[Row], theirs: &[Row]) -> Option<RowMismatch> {
     for (index, (our, their)) in ours.iter().zip(theirs).enumerate() {
         if our != their {
             let column = our.iter().zip(their).position(|(a, b)| a != b);
             return Some(match column {
-                Some(column) => format!(
-                    "row {}, column {}: {}, there {}",
-                    index + 1,
-                    column + 1,
-                    shown(our[column].as_deref()),
-                    shown(their[column].as_deref())
-                ),
-                None => format!(
-                    "row {} has {} columns, there {}",
-                    index + 1,
-                    our.len(),
-                    their.len()
-                ),
+                Some(column) => RowMismatch::Value {
+                    row: index + 1,
+                    column: column + 1,
+                    ours: shown(our[column].as_deref()),
+                    theirs: shown(their[column].as_deref()),
+                },
+                None => RowMismatch::Columns {
+                    row: index + 1,
+                    ours: our.len(),
+                    theirs: their.len(),
+                },
             });
         }
     }
-    (ours.len() != theirs.len()).then(|| format!("{} rows, there {}", ours.len(), theirs.len()))
+    (ours.len() != theirs.len()).then_some(RowMismatch::Count {
+        ours: ours.len(),
+        theirs: theirs.len(),
+    })
 }
 
-fn shown(value: Option<&str>) -> String {
-    match value {
-        None => "NULL".to_owned(),
-        Some(text) if text.chars().count() > SHOWN => {
-            format!("`{}…`", text.chars().take(SHOWN).collect::<String>())
-        }
-        Some(text) => format!("`{text}`"),
-    }
+/// A value, or its beginning.
+fn shown(value: Option<&str>) -> Option<String> {
+    let text = value?;
+    Some(match text.chars().count() > SHOWN {
+        true => format!("{}…", text.chars().take(SHOWN).collect::<String>()),
+        false => text.to_owned(),
+    })
 }
 
 #[cfg(test)]
@@ -190,7 +198,10 @@ mod tests {
 
     #[test]
     fn the_first_difference_is_told() {
-        let whole = |a: &Answer, b: &Answer| difference(a, b, Closeness::Whole);
+        let whole = |a: &Answer, b: &Answer| {
+            let found = difference(a, b, Closeness::Whole);
+            found.map(|found| found.to_string())
+        };
         let ours = answer(&[&[Some("1"), None], &[Some("2"), Some("b")]]);
         assert_eq!(whole(&ours, &ours), None);
         let theirs = answer(&[&[Some("1"), Some("")], &[Some("2"), Some("b")]]);
@@ -236,8 +247,8 @@ mod tests {
             assert_eq!(difference(&ours, other, Closeness::Rows), None);
         }
         assert_eq!(
-            warns_otherwise(&ours, &otherwise).as_deref(),
-            Some("warnings: row 1, column 1: `Warning`, there `Note`")
+            warns_otherwise(&ours, &otherwise).map(|found| found.to_string()),
+            Some("warnings: row 1, column 1: `Warning`, there `Note`".to_owned())
         );
         assert_eq!(warns_otherwise(&ours, &reworded), None);
         assert!(warns_otherwise(&ours, &silent).is_some());

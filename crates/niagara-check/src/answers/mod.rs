@@ -21,10 +21,13 @@ use self::answer::{Answer, Closeness, ask, difference, warns_otherwise};
 use self::script::{Kind, Scope, Script, Section, Statement};
 use super::cut_short::cut_short;
 use super::judge::{objection, recommends_nothing};
-use super::outcome::{CheckCount, LeftOut, Part, PartReport};
+use super::outcome::{
+    CheckCount, CheckFinding, CheckItem, CheckNote, LeftOut, Part, PartReport, SkipReason,
+};
 use super::progress::{Progress, Reporter};
 use super::room::Room;
 use super::server::{Bench, Setting, connect, endpoint};
+use niagara_model::AnswerMismatch;
 use niagara_server::Cancel;
 
 const SCRIPT: &str = include_str!("../../../../data/checks/answers.sql");
@@ -132,7 +135,7 @@ enum Attempt {
     /// To its end, or as far as the server under test came.
     Done(Box<PartReport>),
     /// The reference crashed on the statement of this line, and how.
-    Crashed { line: usize, crash: String },
+    Crashed { line: usize, crash: SkipReason },
 }
 
 /// Compares the answers of two servers to all statements but those of `crashing`, on which the reference is known to crash.
@@ -140,7 +143,7 @@ fn attempt(
     cache: &Cache,
     [ours, theirs]: [&Install; 2],
     options: &AnswersOptions,
-    crashing: &BTreeMap<usize, String>,
+    crashing: &BTreeMap<usize, SkipReason>,
     cancel: &Cancel,
     watch: &mut dyn FnMut(&Progress),
 ) -> Result<Attempt> {
@@ -194,8 +197,9 @@ fn attempt(
                     cut_short(&mut comparison.report, killed)?;
                     break;
                 }
-                if let Some(how) = their_server.how_it_ended() {
-                    let crash = format!("{} crashes on it ({how})", theirs.name);
+                if let Some(ended) = their_server.how_it_ended() {
+                    let server = theirs.name.clone();
+                    let crash = SkipReason::CrashesThere { server, ended };
                     return Ok(Attempt::Crashed { line, crash });
                 }
                 cut_short(&mut comparison.report, error)?;
@@ -215,12 +219,17 @@ fn attempt(
     {
         match Around::of(&error) {
             Some(_) => cut_short(&mut report, error)?,
-            None => room.fault(&mut report, format!("after its statements: {error:#}"))?,
+            None => {
+                let finding = CheckFinding::BadShutdown {
+                    part: Part::Answers,
+                    error: format!("{error:#}"),
+                };
+                room.fault(&mut report, finding)?;
+            }
         }
     }
     report.whole &= options.is_whole() && objection.is_none();
-    let notes = objection.iter().map(|why| recommends_nothing(why));
-    report.notes.extend(notes);
+    report.notes.extend(objection.map(recommends_nothing));
     Ok(Attempt::Done(Box::new(report)))
 }
 
@@ -270,7 +279,7 @@ impl From<anyhow::Error> for Lost {
 struct Comparison<'a> {
     script: &'a Script,
     /// Lines of statements that the reference crashes on, and how.
-    crashing: &'a BTreeMap<usize, String>,
+    crashing: &'a BTreeMap<usize, SkipReason>,
     words: Vec<&'a str>,
     options: &'a AnswersOptions,
     closeness: Closeness,
@@ -284,7 +293,7 @@ struct Comparison<'a> {
     tables: u64,
     differing: u64,
     /// Where servers of two releases warned differently and answered the same: the line of the file and how, and how often.
-    warned_differently: BTreeMap<(String, String), u64>,
+    warned_differently: BTreeMap<(Option<usize>, AnswerMismatch), u64>,
 }
 
 type Step<'a> = &'a mut dyn FnMut(usize, usize, &str) -> Result<()>;
@@ -320,12 +329,12 @@ impl Comparison<'_> {
             }
         }
         for (engine, ours) in missing {
-            let why = if ours {
-                "the server it is compared with does not have it"
-            } else {
-                "this server does not have it"
+            let reason = match ours {
+                true => SkipReason::NoEngineThere,
+                false => SkipReason::NoEngine,
             };
-            self.left_out_one(&format!("tables in {engine}"), why);
+            let engine = engine.to_owned();
+            self.left_out_one(CheckItem::Engine { engine }, reason);
             self.report.whole = false;
         }
         if both.is_empty() {
@@ -380,36 +389,38 @@ impl Comparison<'_> {
     }
 
     /// Why a section is not compared between these two servers.
-    fn why_left_out(&self, scope: &Scope) -> Option<&'static str> {
+    fn why_left_out(&self, scope: &Scope) -> Option<SkipReason> {
         match scope.mariadb {
-            Some(true) if !self.mariadb => return Some("only MariaDB knows them"),
-            Some(false) if !self.mysql => return Some("only MySQL knows them"),
+            Some(true) if !self.mariadb => return Some(SkipReason::MariadbOnly),
+            Some(false) if !self.mysql => return Some(SkipReason::MysqlOnly),
             _ => {}
         }
-        (self.closeness == Closeness::Rows && !scope.everywhere)
-            .then_some("servers of different series may answer differently")
+        let is_open = self.closeness == Closeness::Rows && !scope.everywhere;
+        is_open.then_some(SkipReason::OtherSeries)
     }
 
-    fn left_out_one(&mut self, what: &str, why: &str) {
-        self.report.left_out.push(LeftOut {
-            what: what.to_owned(),
-            why: why.to_owned(),
-        });
+    fn left_out_one(&mut self, what: CheckItem, reason: SkipReason) {
+        self.report.left_out.push(LeftOut { what, reason });
     }
 
     fn left_out(&mut self, engines: &[String]) {
         for (line, crash) in self.crashing {
-            let what = format!("the statement of checks/answers.sql:{line}");
-            self.left_out_one(&what, crash);
+            self.left_out_one(CheckItem::Statement { line: *line }, crash.clone());
         }
         for section in &self.script.sections {
-            if let Some(why) = self.why_left_out(&section.scope) {
-                let what = format!("{} ({} statements)", section.name, section.statements.len());
-                self.left_out_one(&what, why);
-            } else if let Some(engine) = &section.scope.engine
-                && !engines.contains(engine)
-            {
-                self.left_out_one(&section.name, &format!("they need {engine}"));
+            let needed = section.scope.engine.as_ref();
+            let needed = needed.filter(|engine| !engines.contains(engine));
+            let needed = || {
+                Some(SkipReason::NeedsEngine {
+                    engine: needed?.clone(),
+                })
+            };
+            if let Some(reason) = self.why_left_out(&section.scope).or_else(needed) {
+                let what = CheckItem::Section {
+                    name: section.name.clone(),
+                    statements: section.statements.len(),
+                };
+                self.left_out_one(what, reason);
             }
         }
     }
@@ -532,7 +543,7 @@ impl Comparison<'_> {
             lost => lost,
         })?;
         self.statements += 1;
-        self.note(engine, &format!("line {line}"), sql, &ours, &theirs)
+        self.note(engine, Some(line), sql, &ours, &theirs)
     }
 
     /// Both servers' answers, worked out at the same time.
@@ -556,21 +567,27 @@ impl Comparison<'_> {
     fn note(
         &mut self,
         engine: &str,
-        place: &str,
+        line: Option<usize>,
         sql: &str,
         ours: &Answer,
         theirs: &Answer,
     ) -> Result<(), Lost> {
         if let Some(difference) = difference(ours, theirs, self.closeness) {
             self.differing += 1;
-            let sql: String = sql.chars().take(300).collect();
-            let finding = format!("{engine}, {place}: {difference}\n  {sql}");
+            let finding = CheckFinding::OtherAnswer {
+                engine: engine.to_owned(),
+                line,
+                difference,
+                statement: sql.chars().take(300).collect(),
+            };
             self.room.fault(&mut self.report, finding)?;
         } else if self.closeness == Closeness::Numbers
             && let Some(difference) = warns_otherwise(ours, theirs)
         {
-            let how = (place.to_owned(), difference);
-            *self.warned_differently.entry(how).or_default() += 1;
+            *self
+                .warned_differently
+                .entry((line, difference))
+                .or_default() += 1;
         }
         Ok(())
     }
@@ -580,7 +597,7 @@ impl Comparison<'_> {
         let list = "SHOW FULL TABLES WHERE Table_type = 'BASE TABLE'";
         let (ours, theirs) = self.ask_both(list)?;
         // One that the server under test alone has is looked at nowhere else.
-        self.note(engine, "tables", list, &ours, &theirs)?;
+        self.note(engine, None, list, &ours, &theirs)?;
         let tables = theirs.reply.map_err(|(code, message)| {
             Lost::Other(anyhow!(
                 "the server compared with does not list its tables: error {code} ({message})"
@@ -597,7 +614,7 @@ impl Comparison<'_> {
             looks.push(format!("CHECK TABLE `{table}`"));
             for sql in looks {
                 let (ours, theirs) = self.ask_both(&sql)?;
-                self.note(engine, "tables", &sql, &ours, &theirs)?;
+                self.note(engine, None, &sql, &ours, &theirs)?;
             }
             self.tables += 1;
         }
@@ -614,12 +631,11 @@ impl Comparison<'_> {
         match killed {
             Some(killed) => cut_short(&mut self.report, killed),
             None => {
-                let what = match server.how_it_ended() {
-                    Some(how) => format!("the server crashed ({how})"),
-                    None => "the server was lost".to_owned(),
+                let finding = CheckFinding::ServerLost {
+                    ended: server.how_it_ended(),
+                    error: format!("{error:#}"),
+                    log: server.log_tail(20),
                 };
-                let log = server.log_tail(20);
-                let finding = format!("{what}: {error:#}\nend of its log:\n{log}");
                 self.room.fault(&mut self.report, finding)
             }
         }
@@ -639,11 +655,13 @@ impl Comparison<'_> {
             report.figure(CheckCount::OtherWarnings, other);
         }
         // By the file's lines: what its engines share is told once.
-        for ((place, how), times) in self.warned_differently.iter().take(MAX_NOTES) {
-            report.notes.push(format!(
-                "the two releases warn differently: {place}: {how} ({times} times)"
-            ));
-        }
+        let warned = self.warned_differently.into_iter().take(MAX_NOTES);
+        let notes = warned.map(|((line, difference), times)| CheckNote::OtherWarnings {
+            line,
+            difference,
+            times,
+        });
+        report.notes.extend(notes);
         report
     }
 }

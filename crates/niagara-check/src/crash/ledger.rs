@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_load::counted;
+use niagara_model::{CommitOutcome, RecoveryFault, TransactionFault};
 use niagara_stats::derive_seed;
 
 /// Accounts between which amounts move.
@@ -59,17 +59,6 @@ pub(crate) fn deed(seed: u64, connection: usize, sequence: u64) -> Deed {
     }
 }
 
-/// What the client knows of a transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
-    /// The server said that it is committed.
-    Acknowledged,
-    /// COMMIT was sent and not answered: it may be there, but whole.
-    Unanswered,
-    /// Rolled back, refused, or cut off before COMMIT was sent: it must not be there.
-    Undone,
-}
-
 /// What a server was found to hold.
 #[derive(Debug, Default, Clone, PartialEq, Eq)]
 pub struct Found {
@@ -93,36 +82,35 @@ impl Found {
         &self,
         (connection, sequence, part): (usize, u64, usize),
         text: Option<&str>,
-    ) -> Option<String> {
+    ) -> Option<RecoveryFault> {
         let texts = self.rows.get(&(connection, sequence));
         let by_table = texts
             .and_then(|texts| texts.get(part.checked_sub(1)?))
             .and_then(Option::as_deref);
-        (by_table != text).then(|| {
-            format!(
-                "row {part} of transaction {sequence} of connection {connection} is another by the index on note than in the table"
-            )
+        (by_table != text).then_some(RecoveryFault::RowByIndex {
+            connection,
+            sequence,
+            row: part,
         })
     }
 
     /// What differs where accounts are read by the index on their balances.
-    pub fn balances_by_index(&self, by_index: &[(u64, i64)]) -> Vec<String> {
-        let mut wrong: Vec<String> = by_index
+    pub fn balances_by_index(&self, by_index: &[(u64, i64)]) -> Vec<RecoveryFault> {
+        let mut wrong: Vec<RecoveryFault> = by_index
             .iter()
             .filter(|(account, balance)| self.balances.get(account) != Some(balance))
-            .map(|(account, balance)| {
-                format!(
-                    "account {account}: {balance} by the index on balance, its row says {}",
-                    balance_shown(self.balances.get(account))
-                )
+            .map(|(account, balance)| RecoveryFault::BalanceByIndex {
+                account: *account,
+                index: *balance,
+                row: self.balances.get(account).copied(),
             })
             .collect();
         if by_index.len() != self.balances.len() {
-            wrong.push(format!(
-                "the index on balance has {} rows, the table {}",
-                by_index.len(),
-                self.balances.len()
-            ));
+            wrong.push(RecoveryFault::IndexSize {
+                column: "balance".to_owned(),
+                index: by_index.len(),
+                table: self.balances.len(),
+            });
         }
         wrong
     }
@@ -132,7 +120,7 @@ impl Found {
 #[derive(Debug, Clone)]
 pub struct Ledger {
     seed: u64,
-    fates: Vec<Vec<Fate>>,
+    fates: Vec<Vec<CommitOutcome>>,
 }
 
 impl Ledger {
@@ -149,12 +137,12 @@ impl Ledger {
     }
 
     /// Notes what became of the next transactions of a connection.
-    pub fn note(&mut self, connection: usize, fates: &[Fate]) {
+    pub fn note(&mut self, connection: usize, fates: &[CommitOutcome]) {
         self.fates[connection].extend_from_slice(fates);
     }
 
-    /// Compares with what is there; every discrepancy in words. What was unanswered is decided from here on.
-    pub fn verify(&mut self, found: &Found) -> Vec<String> {
+    /// Compares with what is there: every discrepancy. What was unanswered is decided from here on.
+    pub fn verify(&mut self, found: &Found) -> Vec<RecoveryFault> {
         let mut wrong = Vec::new();
         let mut balances: BTreeMap<u64, i64> =
             (0..ACCOUNTS).map(|id| (id, OPENING_BALANCE)).collect();
@@ -168,43 +156,45 @@ impl Ledger {
                 let there = match judge(*fate, &deed, texts) {
                     Ok(there) => there,
                     Err(what) => {
-                        wrong.push(format!(
-                            "transaction {sequence} of connection {connection}, {}: {what}",
-                            told(*fate)
-                        ));
-                        *fate == Fate::Acknowledged
+                        wrong.push(RecoveryFault::Transaction {
+                            sequence,
+                            connection,
+                            told: *fate,
+                            found: what,
+                        });
+                        *fate == CommitOutcome::Acknowledged
                     }
                 };
                 if there {
-                    *fate = Fate::Acknowledged;
+                    *fate = CommitOutcome::Acknowledged;
                     *balances.entry(deed.from).or_default() -= deed.amount;
                     *balances.entry(deed.to).or_default() += deed.amount;
                     last = Some(sequence);
                 } else {
-                    *fate = Fate::Undone;
+                    *fate = CommitOutcome::Undone;
                 }
                 expected_rows += usize::from(texts.is_some());
             }
             if found.last.get(&connection).copied() != last {
-                wrong.push(format!(
-                    "connection {connection}: its last transaction is {}, but {} is noted in the table",
-                    shown(last),
-                    shown(found.last.get(&connection).copied())
-                ));
+                wrong.push(RecoveryFault::LastTransaction {
+                    connection,
+                    last,
+                    noted: found.last.get(&connection).copied(),
+                });
             }
         }
         if found.rows.len() != expected_rows {
-            wrong.push(format!(
-                "{} there that nobody began",
-                counted((found.rows.len() - expected_rows) as u64, "transaction")
-            ));
+            wrong.push(RecoveryFault::UnknownTransactions {
+                count: (found.rows.len() - expected_rows) as u64,
+            });
         }
         for (account, balance) in &balances {
             if found.balances.get(account) != Some(balance) {
-                wrong.push(format!(
-                    "account {account}: the transactions that are there make {balance}, its row says {}",
-                    balance_shown(found.balances.get(account))
-                ));
+                wrong.push(RecoveryFault::Balance {
+                    account: *account,
+                    sum: *balance,
+                    row: found.balances.get(account).copied(),
+                });
             }
         }
         wrong
@@ -212,39 +202,27 @@ impl Ledger {
 }
 
 /// Whether the transaction is there; an error when that must not be, or it is there by half or altered.
-fn judge(fate: Fate, deed: &Deed, texts: Option<&[Option<String>; 2]>) -> Result<bool, String> {
+fn judge(
+    fate: CommitOutcome,
+    deed: &Deed,
+    texts: Option<&[Option<String>; 2]>,
+) -> Result<bool, TransactionFault> {
     let there = match texts {
         None | Some([None, None]) => false,
         Some([Some(first), Some(second)]) => {
             if *first != deed.text || second.strip_suffix('!') != Some(&deed.text) {
-                return Err("its rows hold another text than was written".to_owned());
+                return Err(TransactionFault::OtherText);
             }
             true
         }
-        Some([Some(_), None]) => return Err("only the first of its two rows is there".to_owned()),
-        Some([None, Some(_)]) => return Err("only the second of its two rows is there".to_owned()),
+        Some([Some(_), None]) => return Err(TransactionFault::FirstRowOnly),
+        Some([None, Some(_)]) => return Err(TransactionFault::SecondRowOnly),
     };
     match (fate, there) {
-        (Fate::Acknowledged, false) => Err("it is not there".to_owned()),
-        (Fate::Undone, true) => Err("it is there".to_owned()),
+        (CommitOutcome::Acknowledged, false) => Err(TransactionFault::Missing),
+        (CommitOutcome::Undone, true) => Err(TransactionFault::Present),
         _ => Ok(there),
     }
-}
-
-fn told(fate: Fate) -> &'static str {
-    match fate {
-        Fate::Acknowledged => "acknowledged as committed",
-        Fate::Unanswered => "whose commit was not answered",
-        Fate::Undone => "not committed",
-    }
-}
-
-fn balance_shown(balance: Option<&i64>) -> String {
-    balance.map_or("nothing".to_owned(), i64::to_string)
-}
-
-fn shown(sequence: Option<u64>) -> String {
-    sequence.map_or("none".to_owned(), |number| number.to_string())
 }
 
 #[cfg(test)]
@@ -271,10 +249,23 @@ mod tests {
         found
     }
 
+    /// What is wrong, in words.
+    fn verified(ledger: &mut Ledger, found: &Found) -> Vec<String> {
+        let wrong = ledger.verify(found).into_iter();
+        wrong.map(|fault| fault.to_string()).collect()
+    }
+
     fn ledger() -> Ledger {
         let mut ledger = Ledger::new(5, 2);
-        ledger.note(0, &[Fate::Acknowledged, Fate::Undone, Fate::Acknowledged]);
-        ledger.note(1, &[Fate::Acknowledged, Fate::Unanswered]);
+        ledger.note(
+            0,
+            &[
+                CommitOutcome::Acknowledged,
+                CommitOutcome::Undone,
+                CommitOutcome::Acknowledged,
+            ],
+        );
+        ledger.note(1, &[CommitOutcome::Acknowledged, CommitOutcome::Unanswered]);
         ledger
     }
 
@@ -299,12 +290,12 @@ mod tests {
             &[(0, 0), (0, 2), (1, 0), (1, 1)],
         ] {
             let mut ledger = ledger();
-            assert_eq!(ledger.verify(&holding(5, there)), [""; 0]);
-            assert_eq!(ledger.verify(&holding(5, there)), [""; 0]);
+            assert_eq!(verified(&mut ledger, &holding(5, there)), [""; 0]);
+            assert_eq!(verified(&mut ledger, &holding(5, there)), [""; 0]);
         }
         let mut ledger = ledger();
-        ledger.verify(&holding(5, &[(0, 0), (0, 2), (1, 0), (1, 1)]));
-        let later = ledger.verify(&holding(5, &[(0, 0), (0, 2), (1, 0)]));
+        verified(&mut ledger, &holding(5, &[(0, 0), (0, 2), (1, 0), (1, 1)]));
+        let later = verified(&mut ledger, &holding(5, &[(0, 0), (0, 2), (1, 0)]));
         assert!(
             later[0].contains("transaction 1 of connection 1, acknowledged"),
             "{later:?}"
@@ -313,22 +304,25 @@ mod tests {
 
     #[test]
     fn a_lost_commit_a_half_and_an_undone_one_are_found() {
-        let wrong = ledger().verify(&holding(5, &[(0, 0), (1, 0)]));
+        let wrong = verified(&mut ledger(), &holding(5, &[(0, 0), (1, 0)]));
         assert!(
             wrong[0].contains("transaction 2 of connection 0") && wrong[0].contains("not there"),
             "{wrong:?}"
         );
-        let wrong = ledger().verify(&holding(5, &[(0, 0), (0, 1), (0, 2), (1, 0)]));
+        let wrong = verified(
+            &mut ledger(),
+            &holding(5, &[(0, 0), (0, 1), (0, 2), (1, 0)]),
+        );
         assert!(
             wrong[0].contains("transaction 1 of connection 0, not committed: it is there"),
             "{wrong:?}"
         );
         let mut half = holding(5, &[(0, 0), (0, 2), (1, 0)]);
         half.rows.get_mut(&(0, 2)).expect("there")[1] = None;
-        assert!(ledger().verify(&half)[0].contains("only the first"));
+        assert!(verified(&mut ledger(), &half)[0].contains("only the first"));
         let mut half = holding(5, &[(0, 0), (0, 2), (1, 0), (1, 1)]);
         half.rows.get_mut(&(1, 1)).expect("there")[0] = None;
-        assert!(ledger().verify(&half)[0].contains("only the second"));
+        assert!(verified(&mut ledger(), &half)[0].contains("only the second"));
     }
 
     #[test]
@@ -336,16 +330,16 @@ mod tests {
         let whole = holding(5, &[(0, 0), (0, 2), (1, 0)]);
         let mut altered = whole.clone();
         altered.rows.get_mut(&(0, 0)).expect("there")[0] = Some("x".into());
-        assert!(ledger().verify(&altered)[0].contains("another text"));
+        assert!(verified(&mut ledger(), &altered)[0].contains("another text"));
         let mut moved = whole.clone();
         *moved.balances.get_mut(&3).expect("an account") += 1;
-        assert!(ledger().verify(&moved)[0].starts_with("account 3:"));
+        assert!(verified(&mut ledger(), &moved)[0].starts_with("account 3:"));
         let mut strange = whole.clone();
         strange.rows.insert((0, 99), [Some("x".into()), None]);
-        assert!(ledger().verify(&strange)[0].contains("nobody began"));
+        assert!(verified(&mut ledger(), &strange)[0].contains("nobody began"));
         let mut last = whole;
         last.last.insert(1, 7);
-        assert!(ledger().verify(&last)[0].contains("its last transaction is 0, but 7"));
+        assert!(verified(&mut ledger(), &last)[0].contains("its last transaction is 0, but 7"));
     }
 
     #[test]
@@ -362,22 +356,24 @@ mod tests {
             ((0, 1, 1), Some(deed.text.as_str())),
             ((0, 0, 1), None),
         ] {
-            let told = found.deed_by_index(key, text).unwrap_or_default();
+            let told = found
+                .deed_by_index(key, text)
+                .expect("another row")
+                .to_string();
             assert!(told.contains("by the index on note"), "{key:?}: {told}");
         }
         let mut by_index: Vec<(u64, i64)> = found.balances.clone().into_iter().collect();
-        assert_eq!(found.balances_by_index(&by_index), [""; 0]);
+        assert_eq!(found.balances_by_index(&by_index), []);
         by_index[7].1 += 1;
         let wrong = found.balances_by_index(&by_index);
         assert!(
-            wrong.len() == 1 && wrong[0].starts_with("account 7:"),
+            wrong.len() == 1 && wrong[0].to_string().starts_with("account 7:"),
             "{wrong:?}"
         );
         by_index[7].1 -= 1;
         by_index.pop();
-        assert_eq!(
-            found.balances_by_index(&by_index),
-            ["the index on balance has 63 rows, the table 64"]
-        );
+        let wrong = found.balances_by_index(&by_index);
+        let wrong: Vec<String> = wrong.iter().map(ToString::to_string).collect();
+        assert_eq!(wrong, ["the index on balance has 63 rows, the table 64"]);
     }
 }

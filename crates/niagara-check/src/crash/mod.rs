@@ -15,16 +15,17 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use niagara_model::CommitOutcome;
 use niagara_server::{Around, Cache, Config, Install, ProcessSettings, RunningServer};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use self::ledger::{Fate, Ledger};
+use self::ledger::Ledger;
 pub(crate) use self::patience::Timeout;
 use self::patience::{GIVEN, Patience, Wait};
 use self::writer::{Told, Writer};
 use super::cut_short::cut_short;
-use super::outcome::{CheckCount, Part, PartReport};
+use super::outcome::{CheckCount, CheckFinding, Part, PartReport};
 use super::progress::{Progress, Reporter};
 use super::room::Room;
 use super::server::{Bench, Setting, endpoint};
@@ -184,12 +185,20 @@ impl Course<'_> {
             server = match self.bench.restart()? {
                 Ok(server) => server,
                 Err(error) => {
-                    return self.fault(format!("it did not start again: {error:#}"));
+                    return self.fault(CheckFinding::DidNotRestart {
+                        kill: self.kills,
+                        error: format!("{error:#}"),
+                    });
                 }
             };
             self.recovery += restarted.elapsed();
             match tables::inspect(&server, &mut self.ledger) {
-                Ok(wrong) => wrong.into_iter().try_for_each(|wrong| self.fault(wrong))?,
+                Ok(wrong) => wrong.into_iter().try_for_each(|fault| {
+                    self.fault(CheckFinding::WrongAfterKill {
+                        kill: self.kills,
+                        fault,
+                    })
+                })?,
                 Err(error) if error.is::<Timeout>() => {
                     return Err(error.context(format!("after kill {}", self.kills)));
                 }
@@ -197,27 +206,27 @@ impl Course<'_> {
                     if let Some(killed) = server.ended_from_around() {
                         return Err(killed);
                     }
-                    return self.fault(format!(
-                        "its tables could not be read: {error:#}\nend of its log:\n{}",
-                        server.log_tail(20)
-                    ));
+                    return self.fault(CheckFinding::UnreadableTables {
+                        kill: self.kills,
+                        error: format!("{error:#}"),
+                        log: server.log_tail(20),
+                    });
                 }
             }
         }
         reporter.step(total, total, "shutting down");
         match server.stop() {
             Err(error) if Around::of(&error).is_some() => Err(error),
-            Err(error) => {
-                let finding = format!("after its last recovery: {error:#}");
-                self.room.fault(&mut self.report, finding)
-            }
+            Err(error) => self.fault(CheckFinding::BadShutdown {
+                part: Part::Crash,
+                error: format!("{error:#}"),
+            }),
             Ok(()) => Ok(()),
         }
     }
 
-    /// Takes down what is wrong since the last kill.
-    fn fault(&mut self, what: String) -> Result<()> {
-        let finding = format!("after kill {}: {what}", self.kills);
+    /// Takes down what is wrong.
+    fn fault(&mut self, finding: CheckFinding) -> Result<()> {
         self.room.fault(&mut self.report, finding)
     }
 
@@ -227,11 +236,10 @@ impl Course<'_> {
         thread::sleep(Duration::from_millis(self.rng.random_range(5..300)));
         // One that ended by itself was not killed: what recovers next time hides nothing.
         match starting.ended()? {
-            Some(error) => {
-                let kill = self.kills;
-                let finding = format!("in its first recovery after kill {kill}: {error:#}");
-                self.room.fault(&mut self.report, finding)
-            }
+            Some(error) => self.fault(CheckFinding::EndedInRecovery {
+                kill: self.kills,
+                error: format!("{error:#}"),
+            }),
             None => {
                 self.kills += 1;
                 Ok(())
@@ -258,7 +266,7 @@ impl Course<'_> {
         report.figure(CheckCount::Kills, kills as u64);
         report.figure(CheckCount::RestartMilliseconds, recovery.as_millis() as u64);
         if tally.acknowledged == 0 {
-            report.fail("no commit was ever acknowledged, so nothing was checked".to_owned());
+            report.fail(CheckFinding::NothingAcknowledged);
         }
         report.seconds = began.elapsed().as_secs_f64();
         report
@@ -294,14 +302,11 @@ fn note_round(
     let before = tally.acknowledged;
     let lives = died.is_none();
     if let Some(log) = died {
-        let finding = format!(
-            "in round {round} it ended by itself under the load; the end of its log:\n{log}"
-        );
-        room.fault(report, finding)?;
+        room.fault(report, CheckFinding::EndedUnderLoad { round, log })?;
     }
     for (connection, told) in told.into_iter().enumerate() {
-        if let Some(refused) = told.refused {
-            room.fault(report, format!("connection {connection}: {refused}"))?;
+        if let Some(fault) = told.refused {
+            room.fault(report, CheckFinding::ClientRefused { connection, fault })?;
         }
         tally.add(&told.fates);
         ledger.note(connection, &told.fates);
@@ -312,11 +317,8 @@ fn note_round(
             let what = format!("in round {round} no commit was acknowledged");
             return Err(starved.about(&what).into());
         }
-        let finding = format!(
-            "in round {round} no commit was acknowledged within {} s that the server had for itself",
-            GIVEN.as_secs()
-        );
-        room.fault(report, finding)?;
+        let seconds = GIVEN.as_secs();
+        room.fault(report, CheckFinding::NoCommitInRound { round, seconds })?;
     }
     Ok(())
 }
@@ -330,12 +332,12 @@ struct Tally {
 }
 
 impl Tally {
-    fn add(&mut self, fates: &[Fate]) {
+    fn add(&mut self, fates: &[CommitOutcome]) {
         for fate in fates {
             match fate {
-                Fate::Acknowledged => self.acknowledged += 1,
-                Fate::Unanswered => self.unanswered += 1,
-                Fate::Undone => self.undone += 1,
+                CommitOutcome::Acknowledged => self.acknowledged += 1,
+                CommitOutcome::Unanswered => self.unanswered += 1,
+                CommitOutcome::Undone => self.undone += 1,
             }
         }
     }
@@ -429,17 +431,19 @@ fn wait_for_commit(
 
 #[cfg(test)]
 mod tests {
+    use niagara_model::ClientFault;
+
     use super::*;
     use crate::outcome::Outcome;
 
     /// What is noted of one client that was told this.
-    fn noted(fates: &[Fate], refused: Option<&str>, room: &Room) -> Result<PartReport> {
+    fn noted(fates: &[CommitOutcome], refused: Option<&str>, room: &Room) -> Result<PartReport> {
         noted_beside(fates, refused, None, room)
     }
 
     /// The same on a machine that left the server no time.
     fn noted_beside(
-        fates: &[Fate],
+        fates: &[CommitOutcome],
         refused: Option<&str>,
         starved: Option<Timeout>,
         room: &Room,
@@ -448,7 +452,9 @@ mod tests {
         let heard = Heard {
             told: vec![Told {
                 fates: fates.to_vec(),
-                refused: refused.map(str::to_owned),
+                refused: refused.map(|error| ClientFault::Refused {
+                    error: error.to_owned(),
+                }),
             }],
             died: None,
             starved,
@@ -463,16 +469,19 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let cache = Cache::at(folder.path()).expect("a cache");
         let (room, full) = (Room::of(&cache), Room::none(&cache));
-        let committed = [Fate::Undone, Fate::Acknowledged];
+        let committed = [CommitOutcome::Undone, CommitOutcome::Acknowledged];
         let report = noted(&committed, None, &room).expect("there is room");
         assert_eq!(report.outcome, Outcome::Passed);
 
         // Every statement waited for a lock until it was given up.
-        let undone = [Fate::Undone, Fate::Undone];
+        let undone = [CommitOutcome::Undone, CommitOutcome::Undone];
         let report = noted(&undone, None, &room).expect("there is room");
         assert_eq!(
             report.findings,
-            ["in round 2 no commit was acknowledged within 30 s that the server had for itself"]
+            [CheckFinding::NoCommitInRound {
+                round: 2,
+                seconds: 30
+            }]
         );
 
         let refused = Some("server error 1114 (The table 'deeds' is full)");
@@ -499,7 +508,7 @@ mod tests {
             "{told}"
         );
         // A commit that came after all is one.
-        let report = noted_beside(&[Fate::Acknowledged], None, starved(), &room);
+        let report = noted_beside(&[CommitOutcome::Acknowledged], None, starved(), &room);
         assert_eq!(report.expect("decided").outcome, Outcome::Passed);
     }
 

@@ -4,7 +4,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use niagara_load::{Admin, counted};
+use niagara_load::Admin;
+use niagara_model::RecoveryFault;
 use niagara_server::RunningServer;
 
 use super::ledger::{ACCOUNTS, Found, Ledger, OPENING_BALANCE};
@@ -48,7 +49,7 @@ pub(super) fn create(server: &RunningServer, engine: &str, connections: usize) -
 ///
 /// # Errors
 /// The tables cannot be read; [`Timeout`] where nothing is wrong so far and the machine left the server no time for the rest.
-pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec<String>> {
+pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec<RecoveryFault>> {
     let mut admin = connect(&endpoint(server))?;
     let found = read(&mut admin)?;
     let mut wrong = ledger.verify(&found);
@@ -71,12 +72,12 @@ pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec
 }
 
 /// Waits until the transactions that the kill cut off are rolled back: servers do that while they answer already, and until
-/// then CHECK TABLE may find rows in one index that another has lost. In words, those that are still there when the wait is over, as
-/// `look` says.
+/// then CHECK TABLE may find rows in one index that another has lost. Those that are still there when the wait is over, as `look`
+/// says.
 fn wait_for_rollbacks(
     admin: &mut Admin,
     look: &mut dyn FnMut() -> Result<Wait>,
-) -> Result<Option<String>> {
+) -> Result<Option<RecoveryFault>> {
     // Those of before the kill belong to no thread of the server's.
     const CUT_OFF: &str =
         "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_mysql_thread_id = 0";
@@ -89,15 +90,14 @@ fn wait_for_rollbacks(
         if left == 0 {
             return Ok(None);
         }
-        let what = format!(
-            "{} of before the kill not rolled back after {} s",
-            counted(left, "transaction"),
-            began.elapsed().as_secs()
-        );
+        let what = RecoveryFault::NotRolledBack {
+            count: left,
+            seconds: began.elapsed().as_secs(),
+        };
         match look()? {
             Wait::Goes => thread::sleep(LOOK),
             Wait::Over => return Ok(Some(what)),
-            Wait::Timeout(starved) => return Err(starved.about(&what).into()),
+            Wait::Timeout(starved) => return Err(starved.about(&what.to_string()).into()),
         }
     }
 }
@@ -106,7 +106,7 @@ fn wait_for_rollbacks(
 const LOOK: Duration = Duration::from_millis(200);
 
 /// What CHECK TABLE says of a table beyond that it is whole.
-fn complaints(admin: &mut Admin, table: &str) -> Result<Vec<String>> {
+fn complaints(admin: &mut Admin, table: &str) -> Result<Vec<RecoveryFault>> {
     let rows = admin.rows(&format!("CHECK TABLE niagara_check.{table} EXTENDED"))?;
     let cell = |row: &[Option<String>], index: usize| {
         row.get(index).cloned().flatten().unwrap_or_default()
@@ -115,7 +115,11 @@ fn complaints(admin: &mut Admin, table: &str) -> Result<Vec<String>> {
     Ok(rows
         .iter()
         .filter(is_bad)
-        .map(|row| format!("CHECK TABLE {table}: {} {}", cell(row, 2), cell(row, 3)))
+        .map(|row| RecoveryFault::CheckTable {
+            table: table.to_owned(),
+            kind: cell(row, 2),
+            message: cell(row, 3),
+        })
         .collect())
 }
 
@@ -149,7 +153,7 @@ fn read(admin: &mut Admin) -> Result<Found> {
 }
 
 /// What differs where the rows of `deeds` are read by the index on their texts.
-fn deeds_by_index(admin: &mut Admin, found: &Found) -> Result<Vec<String>> {
+fn deeds_by_index(admin: &mut Admin, found: &Found) -> Result<Vec<RecoveryFault>> {
     let mut wrong = Vec::new();
     let mut rows = 0;
     for (index, from) in QUARTERS.iter().enumerate() {
@@ -168,10 +172,11 @@ fn deeds_by_index(admin: &mut Admin, found: &Found) -> Result<Vec<String>> {
         }
     }
     if rows != found.deeds() {
-        wrong.push(format!(
-            "the index on note has {rows} rows, the table {}",
-            found.deeds()
-        ));
+        wrong.push(RecoveryFault::IndexSize {
+            column: "note".to_owned(),
+            index: rows,
+            table: found.deeds(),
+        });
     }
     Ok(wrong)
 }
@@ -231,7 +236,7 @@ mod tests {
         let told = wait_for_rollbacks(&mut admin, &mut || Ok(Wait::Over)).expect("asked");
         let told = told.expect("one is left");
         assert!(
-            told.starts_with("1 transaction of before the kill"),
+            matches!(told, RecoveryFault::NotRolledBack { count: 1, .. }),
             "{told}"
         );
         let starved = Timeout::for_test("of 100 s the machine left it 2 s");
@@ -259,12 +264,13 @@ mod tests {
             (found.deeds(), found.balances.len()),
             (4, ACCOUNTS as usize)
         );
-        assert_eq!(deeds_by_index(&mut admin, &found).expect("read"), [""; 0]);
+        assert_eq!(deeds_by_index(&mut admin, &found).expect("read"), []);
         // As if the table's rows were others than those of its index.
         found.rows.remove(&(0, 1));
         let wrong = deeds_by_index(&mut admin, &found).expect("read");
         assert_eq!(wrong.len(), 3, "{wrong:?}");
-        assert_eq!(wrong[2], "the index on note has 4 rows, the table 2");
+        let told = wrong[2].to_string();
+        assert_eq!(told, "the index on note has 4 rows, the table 2");
         server.kill();
     }
 }

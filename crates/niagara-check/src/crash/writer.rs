@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use niagara_load::{Admin, CONFLICTS, Endpoint, LoadError};
+use niagara_model::{ClientFault, CommitOutcome};
 
-use super::ledger::{Fate, deed};
+use super::ledger::deed;
 use crate::server::connect;
 
 /// A client's part.
@@ -25,15 +26,15 @@ pub struct Writer {
 /// What a client was told.
 pub struct Told {
     /// Of every transaction, from `first`.
-    pub fates: Vec<Fate>,
+    pub fates: Vec<CommitOutcome>,
     /// A statement that the server refused though nothing was wrong with it, or a connection that it lost though it was alive.
-    pub refused: Option<String>,
+    pub refused: Option<ClientFault>,
 }
 
 /// How far a transaction came.
 enum Step {
-    Answered(Fate),
-    Lost(Fate, String),
+    Answered(CommitOutcome),
+    Lost(CommitOutcome, String),
     Refused(String),
 }
 
@@ -49,9 +50,8 @@ impl Writer {
             // The server was killed before this client came.
             Err(_) if self.is_dying() => return told,
             Err(error) => {
-                told.refused = Some(format!(
-                    "no connection to a server that was alive: {error:#}"
-                ));
+                let error = format!("{error:#}");
+                told.refused = Some(ClientFault::NoConnection { error });
                 return told;
             }
         };
@@ -59,23 +59,21 @@ impl Writer {
             let sequence = self.first + told.fates.len() as u64;
             match self.transaction(&mut admin, sequence) {
                 Step::Answered(fate) => {
-                    if fate == Fate::Acknowledged {
+                    if fate == CommitOutcome::Acknowledged {
                         self.acknowledged.fetch_add(1, Ordering::Relaxed);
                     }
                     told.fates.push(fate);
                 }
-                Step::Lost(fate, why) => {
+                Step::Lost(fate, error) => {
                     told.fates.push(fate);
                     if !self.is_dying() {
-                        told.refused = Some(format!(
-                            "the connection was lost while the server was alive: {why}"
-                        ));
+                        told.refused = Some(ClientFault::LostConnection { error });
                     }
                     break;
                 }
-                Step::Refused(what) => {
-                    told.fates.push(Fate::Undone);
-                    told.refused = Some(what);
+                Step::Refused(error) => {
+                    told.fates.push(CommitOutcome::Undone);
+                    told.refused = Some(ClientFault::Refused { error });
                     break;
                 }
             }
@@ -112,31 +110,31 @@ impl Writer {
                 Ok(_) => {}
                 Err(LoadError::Query { code, .. }) if CONFLICTS.contains(&code) => {
                     return match admin.rows("ROLLBACK") {
-                        Ok(_) => Step::Answered(Fate::Undone),
-                        Err(error) => Step::Lost(Fate::Undone, error.to_string()),
+                        Ok(_) => Step::Answered(CommitOutcome::Undone),
+                        Err(error) => Step::Lost(CommitOutcome::Undone, error.to_string()),
                     };
                 }
                 Err(error @ LoadError::Query { .. }) if !is_shutdown(&error) => {
                     return Step::Refused(error.to_string());
                 }
-                Err(error) => return Step::Lost(Fate::Undone, error.to_string()),
+                Err(error) => return Step::Lost(CommitOutcome::Undone, error.to_string()),
             }
         }
         if deed.rolls_back {
             return match admin.rows("ROLLBACK") {
-                Ok(_) => Step::Answered(Fate::Undone),
-                Err(error) => Step::Lost(Fate::Undone, error.to_string()),
+                Ok(_) => Step::Answered(CommitOutcome::Undone),
+                Err(error) => Step::Lost(CommitOutcome::Undone, error.to_string()),
             };
         }
         match admin.rows("COMMIT") {
-            Ok(_) => Step::Answered(Fate::Acknowledged),
+            Ok(_) => Step::Answered(CommitOutcome::Acknowledged),
             Err(LoadError::Query { code, .. }) if CONFLICTS.contains(&code) => {
-                Step::Answered(Fate::Undone)
+                Step::Answered(CommitOutcome::Undone)
             }
             Err(error @ LoadError::Query { .. }) if !is_shutdown(&error) => {
                 Step::Refused(error.to_string())
             }
-            Err(error) => Step::Lost(Fate::Unanswered, error.to_string()),
+            Err(error) => Step::Lost(CommitOutcome::Unanswered, error.to_string()),
         }
     }
 }

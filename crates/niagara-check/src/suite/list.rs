@@ -2,7 +2,7 @@
 
 use anyhow::{Result, bail};
 
-use crate::outcome::LeftOut;
+use crate::outcome::{CheckItem, LeftOut, SkipReason};
 
 /// A list of tests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,14 +44,21 @@ impl TestList {
             }
             match why {
                 Some(why) => list.left_out.push(LeftOut {
-                    what: name.to_owned(),
-                    why: why.to_owned(),
+                    what: CheckItem::Test {
+                        test: name.to_owned(),
+                    },
+                    reason: SkipReason::Listed {
+                        because: why.to_owned(),
+                    },
                 }),
                 None => list.tests.push(name.to_owned()),
             }
         }
-        list.tests
-            .retain(|test| !list.left_out.iter().any(|out| out.what == *test));
+        let is_out = |name: &str| {
+            let mut left_out = list.left_out.iter();
+            left_out.any(|out| matches!(&out.what, CheckItem::Test { test } if test == name))
+        };
+        list.tests.retain(|test| !is_out(test));
         if list.tests.is_empty() {
             bail!("{file}: no test is listed\nremedy: list some, one a line, as in main.select");
         }
@@ -69,7 +76,7 @@ mod tests {
             "# words\nmain.select  # fast\n\ninnodb.x-1\n- main.grant: needs no root\nmain.grant\n";
         let list = TestList::parse("a.tests", text).expect("valid");
         assert_eq!(list.tests, ["main.select", "innodb.x-1"]);
-        assert_eq!(list.left_out[0].why, "needs no root");
+        assert_eq!(list.left_out[0].reason.to_string(), "needs no root");
         for (text, told) in [
             ("main.a\nselect\n", "a.tests:2: `select` is not a test"),
             ("- main.a\n", "a.tests:1: a test that is left out"),

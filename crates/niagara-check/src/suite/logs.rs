@@ -81,7 +81,7 @@ mod tests {
     use niagara_server::Family;
 
     use super::*;
-    use crate::outcome::{Part, PartReport};
+    use crate::outcome::{CheckFinding, Part, PartReport};
 
     #[test]
     fn logs_stay_as_long_as_the_record_names_them() {
@@ -111,7 +111,9 @@ mod tests {
         let other = checks(&cache).join("00-suite-1");
         fs::create_dir(&other).expect("made");
         let mut report = PartReport::new(Part::Suite, 0);
-        report.fail("main.alias".to_owned());
+        report.fail(CheckFinding::TestWithoutVerdict {
+            test: "main.alias".to_owned(),
+        });
         report.logs = Some(one.0.clone());
         record.note(report);
         sweep_logs(&cache, &record).expect("swept");

@@ -20,7 +20,6 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use anyhow::{Result, bail};
-use niagara_load::counted;
 use niagara_server::{Cache, Cancel, Install, Suite};
 
 pub use self::list::TestList;
@@ -30,7 +29,9 @@ use self::output::Verdict;
 use self::own_tests::{OwnTests, own_tests};
 use self::runner::{Run, Runner};
 use super::judge::{objection, recommends_nothing};
-use super::outcome::{CheckCount, LeftOut, Part, PartReport};
+use super::outcome::{
+    CheckCount, CheckFinding, CheckItem, CheckNote, LeftOut, Part, PartReport, SkipReason,
+};
 use super::progress::{Progress, Reporter};
 
 /// The lists that are built in, by the server's name in the catalogue.
@@ -134,15 +135,14 @@ pub fn regression_suite(
             passed.into_iter().partition(is_of_shutdown);
         report
             .notes
-            .extend(shut_down_when_repeated(&before_shutdown, &logs));
-        report
-            .notes
-            .extend(passed.iter().map(|test| match unheard.contains(test) {
-                true => {
-                    format!("{test} came to no verdict at first and passed when it was repeated")
-                }
-                false => passed_when_repeated(test, &logs),
-            }));
+            .extend(shut_down_when_repeated(before_shutdown, &logs));
+        report.notes.extend(passed.into_iter().map(|test| {
+            let log = logs.of(&test).display().to_string();
+            match unheard.contains(&test) {
+                true => CheckNote::VerdictWhenRepeated { test },
+                false => CheckNote::PassedWhenRepeated { test, log },
+            }
+        }));
         // The runner had not come to them at first.
         let skips = skips.into_iter().filter(|(test, _)| unheard.contains(test));
         let skips: BTreeMap<String, String> = skips.collect();
@@ -158,7 +158,7 @@ pub fn regression_suite(
         let (passed, _) = again(&mut failed, &of_the_tree, &as_is, "as-the-suite-has-it")?;
         report.notes.extend(
             passed
-                .iter()
+                .into_iter()
                 .map(|test| passed_as_it_is(test, suite, ours, &logs)),
         );
     }
@@ -184,41 +184,30 @@ pub fn regression_suite(
     report.figure(CheckCount::TestsFailed, faults);
     report.figure(CheckCount::TestsSkipped, skipped.len() as u64);
     report.figure(CheckCount::ServersStarted, run.servers as u64);
-    for (test, why) in skipped {
-        report.left_out.push(LeftOut { what: test, why });
-    }
+    let skipped = skipped.into_iter().map(|(test, because)| LeftOut {
+        what: CheckItem::Test { test },
+        reason: SkipReason::SkippedByRunner { because },
+    });
+    report.left_out.extend(skipped);
     let is_silent = !has_failed && report.findings.is_empty() && report.notes.is_empty();
     report.logs = (!is_silent).then_some(logs.0);
     report.seconds = began.elapsed().as_secs_f64();
     Ok(report)
 }
 
-fn passed_when_repeated(test: &str, logs: &LogFolder) -> String {
-    let log = logs.of(test);
-    format!(
-        "{test} failed once and passed when it was repeated (log: {})",
-        log.display()
-    )
-}
-
 /// What is to be said of tests before a bad shutdown that passed when they were repeated, the shutdown with them; nothing of none.
-fn shut_down_when_repeated(tests: &[String], logs: &LogFolder) -> Option<String> {
-    let log = logs.of(tests.first()?);
-    Some(format!(
-        "a server did not shut down as it should after {}, and did when they were repeated{} (log: {})",
-        counted(tests.len() as u64, "test"),
-        shown(tests),
-        log.display()
-    ))
+fn shut_down_when_repeated(tests: Vec<String>, logs: &LogFolder) -> Option<CheckNote> {
+    let log = logs.of(tests.first()?).display().to_string();
+    Some(CheckNote::ShutdownWhenRepeated { tests, log })
 }
 
-fn passed_as_it_is(test: &str, suite: &Suite, ours: &Install, logs: &LogFolder) -> String {
-    format!(
-        "{test} failed with the files of version {} and passed with those of {}, of which the runner's programs are (log: {})",
-        ours.version,
-        suite.version,
-        logs.of(test).display()
-    )
+fn passed_as_it_is(test: String, suite: &Suite, ours: &Install, logs: &LogFolder) -> CheckNote {
+    CheckNote::PassedWithFilesOfSuite {
+        server: ours.version.to_string(),
+        suite: suite.version.to_string(),
+        log: logs.of(&test).display().to_string(),
+        test,
+    }
 }
 
 /// The tests that are there, of those listed; the others are left out of the report, with what is to be known of the version.
@@ -240,9 +229,11 @@ fn tests_to_run(
     }
     report
         .left_out
-        .extend(missing.into_iter().map(|what| LeftOut {
-            what,
-            why: format!("not among the tests of version {}", suite.version),
+        .extend(missing.into_iter().map(|test| LeftOut {
+            what: CheckItem::Test { test },
+            reason: SkipReason::NotInSuite {
+                suite: suite.version.to_string(),
+            },
         }));
     report.left_out.extend(list.left_out.iter().cloned());
     Ok(tests)
@@ -261,23 +252,19 @@ fn of_its_version(
     let is_own = suite.version == ours.version;
     if let Some(tree) = options.tree.as_ref().filter(|_| !is_own) {
         let own = own_tests(suite, tree, tests, into)?;
-        report.notes.push(format!(
-            "the suite is that of version {}, the server is {}: {} of its tests are otherwise in the source that it was built \
-             from, and were taken from there{}",
-            suite.version,
-            ours.version,
-            own.taken.len(),
-            shown(&own.taken)
-        ));
+        report.notes.push(CheckNote::TestsOfSource {
+            suite: suite.version.to_string(),
+            server: ours.version.to_string(),
+            tests: own.taken.clone(),
+        });
         report.left_out.extend(own.left_out.iter().cloned());
         return Ok(own);
     }
     if !is_own {
-        report.notes.push(format!(
-            "the tests are those of version {}, the server is {}: there are none of its own version in the archive, and \
-             tests of what was mended in between fail rightly",
-            suite.version, ours.version
-        ));
+        report.notes.push(CheckNote::SuiteOfOtherVersion {
+            suite: suite.version.to_string(),
+            server: ours.version.to_string(),
+        });
     }
     Ok(OwnTests {
         suite: suite.clone(),
@@ -289,20 +276,6 @@ fn of_its_version(
 
 /// With more tests that the runner did not come to, the run was none.
 const MOST_UNHEARD: usize = 50;
-
-/// Most names that a note has.
-const MAX_SHOWN: usize = 12;
-
-/// `: main.a, main.b and 3 more`; nothing of none.
-fn shown(tests: &[String]) -> String {
-    let first = tests.iter().take(MAX_SHOWN).map(String::as_str);
-    let first: Vec<&str> = first.collect();
-    match (first.is_empty(), tests.len() - first.len()) {
-        (true, _) => String::new(),
-        (false, 0) => format!(": {}", first.join(", ")),
-        (false, more) => format!(": {} and {more} more", first.join(", ")),
-    }
-}
 
 /// Runs against `theirs` what failed twice on `ours`: what fails there twice too is left out, the rest are faults of `ours`,
 /// whose number is returned. `shutdown`: the tests before a bad shutdown.
@@ -317,7 +290,7 @@ fn put_to_the_other(
     // What it excuses is excused by a judge only.
     if let Some(why) = objection(runner.cache, ours, theirs)? {
         report.whole = false;
-        report.notes.push(recommends_nothing(&why));
+        report.notes.push(recommends_nothing(why));
     }
     let reference = logs.0.join("reference");
     // One that hangs there as well excuses as much as one that fails.
@@ -348,23 +321,22 @@ fn put_to_the_other(
         let log = logs.of(&test);
         if there.contains(&test) {
             report.left_out.push(LeftOut {
-                why: format!(
-                    "fails on {} {} too (log: {})",
-                    theirs.name,
-                    theirs.version_string,
-                    log.display()
-                ),
-                what: test,
+                what: CheckItem::Test { test },
+                reason: SkipReason::FailsThere {
+                    server: theirs.name.clone(),
+                    version: theirs.version_string.clone(),
+                    log: log.display().to_string(),
+                },
             });
         } else {
             faults += 1;
-            let before_shutdown = match shutdown.contains(&test) {
-                true => ": a server did not shut down as it should after it",
-                false => "",
-            };
             report.fail(match log.exists() {
-                true => format!("{test}{before_shutdown} (log: {})", log.display()),
-                false => format!("{test}: the runner came to no verdict, twice"),
+                true => CheckFinding::TestFailed {
+                    at_shutdown: shutdown.contains(&test),
+                    log: log.display().to_string(),
+                    test,
+                },
+                false => CheckFinding::TestWithoutVerdict { test },
             });
         }
     }
@@ -417,17 +389,15 @@ fn judge_run(
         );
     }
     if run.servers == 0 {
-        report.fail(format!(
-            "no server was seen to run from {}: the tests do not cover it",
-            ours.server.display()
-        ));
+        report.fail(CheckFinding::SuiteWithoutServer {
+            server: ours.server.display().to_string(),
+        });
     }
     for stranger in &run.strangers {
-        report.fail(format!(
-            "a server of the tests ran from {} instead of {}",
-            stranger.display(),
-            ours.server.display()
-        ));
+        report.fail(CheckFinding::SuiteOfOtherServer {
+            other: stranger.display().to_string(),
+            server: ours.server.display().to_string(),
+        });
     }
     let unheard = run.unheard(tests);
     if unheard.len() > MOST_UNHEARD {
@@ -441,9 +411,9 @@ fn judge_run(
         );
     }
     explained(run, tests)?;
-    report
-        .notes
-        .push(format!("the runner's output: {}", run.output.display()));
+    report.notes.push(CheckNote::RunnerOutput {
+        file: run.output.display().to_string(),
+    });
     Ok(unheard)
 }
 

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use niagara_server::Suite;
 
-use crate::outcome::LeftOut;
+use crate::outcome::{CheckItem, LeftOut, SkipReason};
 
 /// Where the tests of a source tree are.
 const IN_TREE: &str = "mysql-test";
@@ -57,8 +57,8 @@ pub fn own_tests(suite: &Suite, tree: &Path, tests: Vec<String>, into: &Path) ->
         let is_test = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "test");
         if !here.iter().any(is_test) {
             own.left_out.push(LeftOut {
-                what: test,
-                why: "the source that the server was built from has no such test".to_owned(),
+                what: CheckItem::Test { test },
+                reason: SkipReason::NotInSource,
             });
             continue;
         }
@@ -308,7 +308,7 @@ mod tests {
         );
         assert_eq!(own.taken, ["main.derived", "main.includes", "innodb.x"]);
         assert_eq!(own.left_out.len(), 1);
-        assert_eq!(own.left_out[0].what, "main.added");
+        assert_eq!(own.left_out[0].what.to_string(), "main.added");
         let tests = own.suite.runner.parent().expect("a folder");
         let text = |path: &str| fs::read_to_string(tests.join(path)).expect(path);
         for (path, expected) in [

@@ -119,7 +119,7 @@ impl Run {
             .iter()
             .filter(|(_, (v, _))| *v == Verdict::Skipped);
         skipped
-            .map(|(test, (_, why))| (test.clone(), format!("the runner skips it: {why}")))
+            .map(|(test, (_, why))| (test.clone(), why.clone()))
             .collect()
     }
 }

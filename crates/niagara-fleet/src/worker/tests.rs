@@ -70,7 +70,7 @@ impl AssignmentState {
     }
 
     /// Runs the worker to its end: why it ended, and what it said, without what it says at any time.
-    fn run(path: &Path, work: &mut dyn Work, signals: &Signals) -> (String, Vec<String>) {
+    fn run(path: &Path, work: &mut dyn Work, signals: &Signals) -> (NodeReason, Vec<String>) {
         let options = WorkerOptions {
             folder: path.to_owned(),
             name: "w1".into(),
@@ -167,10 +167,10 @@ fn a_server_that_a_signal_to_the_whole_job_ends_is_no_outcome_of_its_side() {
             },
         };
         let (why, said) = AssignmentState::run(desk.place.path(), &mut work, &signals);
-        assert_eq!(why, BY_A_SIGNAL);
+        assert_eq!(why, NodeReason::Signal);
         let lost = [
-            format!("d0.1 lost: {BY_A_SIGNAL}, true, false"),
-            format!("d1.1 lost: {BY_A_SIGNAL}, false, false"),
+            format!("d0.1 lost: {}, true, false", NodeReason::Signal),
+            format!("d1.1 lost: {}, false, false", NodeReason::Signal),
         ];
         assert_eq!(said, lost);
     }
@@ -203,10 +203,10 @@ fn what_cannot_be_staged_because_the_worker_is_ended_is_no_fault_of_its_node() {
         run: |_: &str| done(false),
     };
     let (why, said) = AssignmentState::run(desk.place.path(), &mut work, &signals);
-    assert_eq!(why, BY_A_SIGNAL);
+    assert_eq!(why, NodeReason::Signal);
     let lost = [
         "d0.1 lost: `tar`: ended, false, false".to_owned(),
-        format!("d1.1 lost: {BY_A_SIGNAL}, false, false"),
+        format!("d1.1 lost: {}, false, false", NodeReason::Signal),
     ];
     assert_eq!(said, lost);
 }
@@ -231,7 +231,7 @@ fn what_a_head_took_away_when_it_ended_is_no_fault_of_the_node() {
         run: |_: &str| done(false),
     };
     let (why, said) = AssignmentState::run(&path, &mut work, &Signals::default());
-    assert_eq!(why, "no d2.tar");
+    assert_eq!(why, NodeReason::of(&"no d2.tar"));
     let expected = [
         "d0.1 lost: no d0.tar, false, false",
         "d1.1 lost: no d1.tar, false, false",
@@ -254,7 +254,7 @@ fn a_worker_that_stages_while_a_head_ends_has_not_failed() {
         run: |_: &str| done(false),
     };
     let (why, said) = AssignmentState::run(&path, &mut work, &Signals::default());
-    assert_eq!(why, "the study has ended");
+    assert_eq!(why, NodeReason::StudyEnded);
     assert_eq!(said, ["d0.1 lost: no archive, false, false"]);
 }
 
@@ -296,7 +296,7 @@ fn what_was_granted_is_given_back_and_not_begun_once_the_study_has_ended() {
         run: |name: &str| -> Result<Done> { panic!("{name} is begun") },
     };
     let (why, said) = AssignmentState::run(&path, &mut work, &Signals::default());
-    assert_eq!(why, "the study has ended");
+    assert_eq!(why, NodeReason::StudyEnded);
     let expected = [
         "d0.1 lost: the study has ended, false, false",
         "d1.1 lost: the study has ended, false, false",

@@ -1,7 +1,7 @@
 //! Which servers a tuning builds: those that lead to the largest gain in the time for building.
 
 use niagara_build::{Forecast, Recipe};
-use niagara_store::Reason;
+use niagara_model::Reason;
 
 use crate::lever::Lever;
 use crate::variants::build_time::{BuildAhead, over_budget};

@@ -1,7 +1,7 @@
 //! Which levers a tuning tries here, and why not the others.
 
 use anyhow::Result;
-use niagara_store::{NotTried, Reason, TailGuard};
+use niagara_model::{NotTried, Reason, TailGuard};
 use serde::Serialize;
 
 use crate::lever::{Context, Lever, Risk, Role, meant};

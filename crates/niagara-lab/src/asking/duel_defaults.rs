@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use niagara_store::Goal;
+use niagara_model::Goal;
 
 use crate::plans::spec::{DuelSettings, Load, Protocol};
 

@@ -263,7 +263,7 @@ mod tests {
             build_seconds: 0.0,
             screen_couples: None,
             keep: Keep::Proven,
-            guard: niagara_store::TailGuard::default(),
+            guard: niagara_model::TailGuard::default(),
         };
         let also = |id: &str| TuneQuestion {
             also: vec![id.to_owned()],

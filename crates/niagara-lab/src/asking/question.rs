@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use niagara_model::{About, Finding, Goal};
 use niagara_stats::{HALF_WEIGHT, Rule};
-use niagara_store::{About, Finding, Goal};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 

@@ -15,8 +15,8 @@ use std::net::IpAddr;
 
 use anyhow::{Result, bail};
 use niagara_load::remote::{Greeting, RemoteAgent};
+use niagara_model::Finding;
 use niagara_server::RemoteAccess;
-use niagara_store::Finding;
 use serde::Serialize;
 
 use crate::variants::variant::Variant;

@@ -11,8 +11,8 @@ use niagara_load::{
     CoalescingChoice, Conditions, Driver, DriverOptions, Endpoint, LoadError, LoadGenerator,
     Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
 };
+use niagara_model::{ReplayRecord, ResourceCounters, SliceRecord};
 use niagara_server::machine::{DisturbanceMeter, Interval, Thresholds, disturbed};
-use niagara_store::{ReplayRecord, ResourceCounters, SliceRecord};
 
 use crate::duels::histogram;
 use crate::duels::replayed::{self, counts};

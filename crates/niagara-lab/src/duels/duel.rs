@@ -4,8 +4,8 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::Result;
 use niagara_load::StepTime;
+use niagara_model::{DuelRecord, Ending, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use niagara_stats::Couple;
-use niagara_store::{DuelRecord, Ending, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 

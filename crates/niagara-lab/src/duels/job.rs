@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::SystemTime;
 
 use niagara_load::{Histogram, LoadError, StepTime, run_job};
-use niagara_store::SliceRecord;
+use niagara_model::SliceRecord;
 
 use crate::duels::arena::unix_ms;
 use crate::duels::histogram;

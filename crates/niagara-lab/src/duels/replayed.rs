@@ -3,8 +3,8 @@
 use niagara_capture::file::ServerCounts;
 use niagara_capture::trace::Trace;
 use niagara_load::{ReplayTally, fidelity};
+use niagara_model::{DigestRecord, ReplayRecord};
 use niagara_server::RunningServer;
-use niagara_store::{DigestRecord, ReplayRecord};
 
 /// Digests that are kept of every duel: those that took most of the captured time.
 const MAX_DIGESTS: usize = 200;

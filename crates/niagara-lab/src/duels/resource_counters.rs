@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use niagara_load::{Fairness, SliceStats};
+use niagara_model::ResourceCounters;
 use niagara_server::machine::Sample;
 use niagara_server::{RunningServer, UsageMeter, UsageSample};
-use niagara_store::ResourceCounters;
 
 /// The counters of one side, from before its first slice on.
 pub(crate) struct CounterReader {

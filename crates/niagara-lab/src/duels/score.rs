@@ -2,8 +2,8 @@
 
 use std::borrow::Borrow;
 
+use niagara_model::{DuelRecord, Ending, SliceRecord};
 use niagara_stats::{Couple, DuelScore, InterferenceSlope, Weighing, duel_score};
-use niagara_store::{DuelRecord, Ending, SliceRecord};
 
 use crate::plans::spec::{DuelOutcome, DuelSpec, Protocol};
 

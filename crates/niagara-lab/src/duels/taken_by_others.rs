@@ -1,7 +1,7 @@
 //! What others took of a slice, and what makes one useless.
 
+use niagara_model::SliceRecord;
 use niagara_server::machine::{Interval, Thresholds, disturbed, without_unaccounted};
-use niagara_store::SliceRecord;
 
 /// Share of all CPU time that others took.
 pub(super) fn taken(interval: &Interval) -> f64 {

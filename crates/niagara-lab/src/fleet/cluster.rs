@@ -6,7 +6,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use niagara_fleet::{Cluster, Cost, Head, HeadOptions, Program, explained};
 use niagara_load::counted;
-use niagara_store::{NodeAccount, NodeSeconds};
+use niagara_model::{NodeAccount, NodeSeconds};
 
 use crate::client_host::own_hash;
 

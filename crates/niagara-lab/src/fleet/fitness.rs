@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use niagara_model::{NodeReason, SliceRecord};
 use niagara_stats::{
     MachineDuel, MachineTrial, NoisyNode, standard_deviation, unfit, unfit_by_trial,
 };
-use niagara_store::SliceRecord;
 
 /// What is known of the nodes of a sitting.
 #[derive(Debug, Default)]
@@ -38,23 +38,15 @@ impl Fitness {
         })
     }
 
-    /// Nodes that are not worth having, each with the reason for people; never more than half of them.
-    pub(super) fn unfit(&self) -> Vec<(&str, String)> {
+    /// Nodes that are not worth having, each with the reason; never more than half of them.
+    pub(super) fn unfit(&self) -> Vec<(&str, NodeReason)> {
         let mut found: BTreeMap<usize, NoisyNode> = unfit(&self.duels).into_iter().collect();
         found.extend(unfit_by_trial(&self.trials));
         let told = |(node, why): (usize, NoisyNode)| {
             let why = match why {
-                NoisyNode::Taken(its, others) => format!(
-                    "others took {:.0} % of its CPU time under load, {:.0} % on the other nodes",
-                    100.0 * its,
-                    100.0 * others
-                ),
-                NoisyNode::Spread(times) => format!(
-                    "within its duels slices differ {times:.1} times as much as on the other nodes"
-                ),
-                NoisyNode::Trial(times) => format!(
-                    "before its first duel, two servers that are the same differed {times:.1} times as much as on the other nodes"
-                ),
+                NoisyNode::Taken(share, others) => NodeReason::TakenTime { share, others },
+                NoisyNode::Spread(times) => NodeReason::WideSpread { times },
+                NoisyNode::Trial(times) => NodeReason::FailedTrial { times },
             };
             (self.names[node].as_str(), why)
         };
@@ -123,7 +115,7 @@ mod tests {
             panic!("{:?}", fitness.unfit());
         };
         assert_eq!(*node, "n3");
-        assert!(why.contains("6.0 times as much"), "{why}");
+        assert!(why.to_string().contains("6.0 times as much"), "{why}");
         // A worker that was started again on the node tried it again.
         fitness.add_trial("n3", trial(0.012));
         assert_eq!(fitness.unfit(), []);

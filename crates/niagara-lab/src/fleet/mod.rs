@@ -17,8 +17,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use niagara_fleet::content::Content;
 use niagara_fleet::{Head, Order};
+use niagara_model::{Ending, NodeAccount};
 use niagara_server::Cancelled;
-use niagara_store::{Ending, NodeAccount};
 use serde::{Deserialize, Serialize};
 
 use crate::duels::score::score_in_place;
@@ -160,7 +160,7 @@ impl Fleet {
             self.fitness.add(&result.node, &outcome.slices);
         }
         for (node, why) in self.fitness.unfit() {
-            self.head.set_aside_for(node, &why);
+            self.head.set_aside_for(node, why);
         }
         for slice in &outcome.slices {
             observer.see(Event::Slice(slice));

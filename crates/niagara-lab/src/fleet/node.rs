@@ -10,9 +10,9 @@ use anyhow::{Context, Result};
 use niagara_build::{BuildStore, InUse};
 use niagara_fleet::content::{Content, stage};
 use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
+use niagara_model::{Ending, NodeReason};
 use niagara_server::{Cache, Cancel, Cancelled};
 use niagara_stats::MachineTrial;
-use niagara_store::Ending;
 use serde_json::Value;
 
 use crate::duels::duel::run_duel;
@@ -43,11 +43,11 @@ pub struct NodeOptions {
     pub one_at_a_time: bool,
 }
 
-/// Works until the study has ended, the job's time is over or no head is there; why, in words.
+/// Works until the study has ended, the job's time is over or no head is there; why.
 ///
 /// # Errors
 /// There is no study in the folder; it cannot be written; signals cannot be caught.
-pub fn work_on_node(options: &NodeOptions) -> Result<String> {
+pub fn work_on_node(options: &NodeOptions) -> Result<NodeReason> {
     let signals = Signals::caught()?;
     match &options.replay {
         Some((file, speed)) => {
@@ -299,8 +299,8 @@ fn alone(cache: &Cache, cancel: &Cancel) -> Result<impl Drop + use<>> {
 mod tests {
     use niagara_fleet::content::{Packer, publish};
     use niagara_load::WorkloadSpec;
+    use niagara_model::Phase;
     use niagara_stats::InterferenceSlope;
-    use niagara_store::Phase;
 
     use super::*;
     use crate::plans::spec::DuelSettings;

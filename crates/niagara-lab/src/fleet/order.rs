@@ -75,8 +75,8 @@ mod tests {
     use super::*;
     use crate::plans::spec::{DuelSettings, Load};
     use niagara_load::WorkloadSpec;
+    use niagara_model::Phase;
     use niagara_stats::InterferenceSlope;
-    use niagara_store::Phase;
 
     #[test]
     fn a_duel_is_known_by_what_it_is_not_by_what_was_learned_before() {

@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
 use niagara_fleet::{Done, Sharing, Work};
+use niagara_model::{DuelRecord, Ending, SliceRecord};
 use niagara_server::{Cache, Cancelled};
-use niagara_store::{DuelRecord, Ending, SliceRecord, Store};
+use niagara_store::Store;
 use serde_json::Value;
 
 use crate::fleet::order::{NodeResult, OrderDocument};

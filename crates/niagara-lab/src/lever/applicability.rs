@@ -1,7 +1,7 @@
 //! Whether a lever applies, and if not, why not and what would make it.
 
+use niagara_model::{Machine, Reason, Setting};
 use niagara_server::machine::Fingerprint;
-use niagara_store::{Machine, Reason, Setting};
 
 use super::change::Change;
 use super::context::{Context, GLIBC};

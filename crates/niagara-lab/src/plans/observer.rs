@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::time::Duration;
 
+use niagara_model::{DuelRecord, Goal, Screened, SliceRecord};
 use niagara_stats::Judgement;
-use niagara_store::{DuelRecord, Goal, Screened, SliceRecord};
 
 use crate::plans::announced::Announced;
 use crate::plans::spec::Protocol;

@@ -1,8 +1,8 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
 use niagara_load::{StepTime, WorkloadSpec};
+use niagara_model::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use niagara_stats::InterferenceSlope;
-use niagara_store::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::variants::variant::Variant;

@@ -4,9 +4,9 @@
 //! observed once is kept in the results and not observed again.
 
 use anyhow::{Context, Result};
+use niagara_model::{Finding, ProfileRecord};
 use niagara_profile::StoredProfile;
 use niagara_profile::symbols::DebugFolders;
-use niagara_store::{Finding, ProfileRecord};
 
 use super::{ProfileOptions, View, profile};
 use crate::duels::workbench::Workbench;

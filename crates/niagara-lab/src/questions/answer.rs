@@ -25,7 +25,7 @@ use crate::studies::results_folder::can_be_written;
 use crate::studies::session::Session;
 use crate::studies::set_up::SetUp;
 use crate::studies::study::Study;
-use niagara_store::Finding;
+use niagara_model::Finding;
 
 /// A study with what came of it.
 pub struct Answer {

@@ -1,6 +1,6 @@
 //! From the counters of a thread count to what holds it back there.
 
-use niagara_store::{Bound, Breakdown, ResourceCounters};
+use niagara_model::{Bound, Breakdown, ResourceCounters};
 
 use crate::duels::log_syncs::log_syncs;
 

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 use niagara_build::BuildStore;
-use niagara_store::{BuildCheck, BuildNote, Finding, PartFigures, Reason, Releases, UndoneCheck};
+use niagara_model::{BuildCheck, BuildNote, Finding, PartFigures, Reason, Releases, UndoneCheck};
 
 use crate::duels::workbench::Workbench;
 use crate::plans::observer::{Event, Observer};
@@ -119,7 +119,7 @@ fn not_done(record: &CheckRecord) -> Option<UndoneCheck> {
         let is_skipped = report.outcome == Outcome::Skipped;
         is_skipped.then(|| UndoneCheck::Part {
             part: report.part,
-            reason: left.why.clone(),
+            reason: left.reason.clone(),
         })
     })
 }
@@ -242,7 +242,7 @@ fn known(bench: &Workbench, variant: &Variant) -> Result<BuildCheck> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::{CheckPart, PartFault};
+    use niagara_model::{CheckFinding, CheckPart, PartFault};
 
     use super::*;
 
@@ -260,7 +260,9 @@ mod tests {
         let wrong = || {
             BuildCheck::Failed(PartFault {
                 part: CheckPart::Suite,
-                finding: "main.select".to_owned(),
+                finding: Box::new(CheckFinding::TestWithoutVerdict {
+                    test: "main.select".to_owned(),
+                }),
             })
         };
         let passed = || BuildCheck::Passed { parts: Vec::new() };

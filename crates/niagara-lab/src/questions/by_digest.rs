@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use niagara_stats::{Estimate, holm, p_of_zero_mean, standard_deviation, student};
-use niagara_store::{
+use niagara_model::{
     AnswerCount, AnswerDifference, DigestComparison, DigestFinding, DigestRecord, ReplayRecord,
     ReplaySummary,
 };
+use niagara_stats::{Estimate, holm, p_of_zero_mean, standard_deviation, student};
 
 /// Executions on either side of a duel below which its mean says nothing.
 const MIN_COUNT: u64 = 5;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use niagara_model::RoundRatio;
 use niagara_stats::IntervalEstimate;
-use niagara_store::RoundRatio;
 
 /// Throughput of each variant at one thread count, by round.
 pub(crate) type ByRound = Vec<BTreeMap<u32, f64>>;

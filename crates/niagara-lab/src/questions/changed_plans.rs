@@ -4,8 +4,8 @@
 use std::time::Duration;
 
 use anyhow::{Result, bail};
+use niagara_model::{ChangedPlan, PlanOutline, TableRead};
 use niagara_queries::{DataCopy, Plan, PlannedDigest, Selection, plans};
-use niagara_store::{ChangedPlan, PlanOutline, TableRead};
 
 use crate::duels::replayed::cut;
 use crate::duels::workbench::Workbench;

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::Result;
+use niagara_model::{Axis, MatrixWorkload, Reason};
 use niagara_server::file_digest;
-use niagara_store::{Axis, MatrixWorkload, Reason};
 
 use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::recipes_of::recipe_of;

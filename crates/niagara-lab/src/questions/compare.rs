@@ -1,12 +1,12 @@
 //! `compare`: is B faster than A?
 
 use anyhow::{Result, bail};
-use niagara_server::Cancelled;
-use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
-use niagara_store::{
+use niagara_model::{
     About, ChangedPlan, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels,
     Phase, Reason, SameAnswers, SeriesOfRuns, StudyHeader, Summary, Upgrade, Warning, number,
 };
+use niagara_server::Cancelled;
+use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
 
 use crate::asking::question::StudyDescription;
 use crate::asking::rate_choice::RateChoice;

@@ -2,12 +2,12 @@
 
 use anyhow::Result;
 use niagara_load::GENERATOR_BUSY;
-use niagara_stats::{
-    Stability, heterogeneity, judge_beside, signed_rank, stability, taken_more_from,
-};
-use niagara_store::{
+use niagara_model::{
     BusySide, Comparison, DuelRecord, FailedSide, Failure, Finding, Goal, OnNodes, ReplayRecord,
     ReplaySummary, SliceRecord, SlowSide, TakenEvidence,
+};
+use niagara_stats::{
+    Stability, heterogeneity, judge_beside, signed_rank, stability, taken_more_from,
 };
 
 use crate::duels::score::{mean_difference, throughput};

@@ -11,8 +11,8 @@
 //! says. One that was stopped, or whose time ended before it could call anything, may be repeated; it has spent its share all the same,
 //! unless its time ended before its first duel: then nothing was seen.
 
+use niagara_model::Confirmed;
 use niagara_stats::{ErrorBudget, LookPlan, Verdict};
-use niagara_store::Confirmed;
 
 /// Below this share of α nothing is left of it.
 const NOTHING: f64 = 1e-6;

@@ -4,11 +4,11 @@
 use std::path::{Path, PathBuf};
 
 use niagara_load::sql_text;
+use niagara_model::{DeployStart, HeldBack, LostSetting, Overridden, StrongerSetting};
 use niagara_origin::configuration::{
-    COMMAND_LINE, LeftOut, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
+    COMMAND_LINE, Place, SET_GLOBAL, SET_PERSIST, StartConfiguration, number, same_value,
 };
 use niagara_server::{Config, both_names, normalise_variable};
-use niagara_store::{DeployStart, HeldBack, Overridden, StrongerSetting};
 
 /// Names of the option file in a folder that is included, without their end: behind the distribution's own, else behind everything.
 const NAMES: [&str; 2] = ["60-niagara", "zz-niagara"];
@@ -97,7 +97,7 @@ fn sized_by_the_server<'s>(start: &'s StartConfiguration, name: &str) -> Option<
         "innodb_log_files_in_group",
         "innodb_redo_log_capacity",
     ];
-    let is_on = |left: &&LeftOut| {
+    let is_on = |left: &&LostSetting| {
         let (name, value) = left
             .setting
             .split_once('=')
@@ -206,6 +206,7 @@ fn is_before(
 mod tests {
     use std::collections::BTreeMap;
 
+    use niagara_model::SettingReason;
     use niagara_origin::configuration::Lowered;
 
     use super::*;
@@ -310,10 +311,10 @@ mod tests {
     fn what_the_server_sizes_by_the_machine_is_not_made_smaller() {
         let with = |setting: &str| {
             let mut start = start(&[("innodb_io_capacity", "200", "/etc/mysql/my.cnf", 6)]);
-            start.left_out.push(LeftOut {
+            start.left_out.push(LostSetting {
                 setting: setting.into(),
                 place: "/etc/mysql/my.cnf line 4".into(),
-                reason: "it would take this machine's memory".into(),
+                reason: SettingReason::Memory,
             });
             start
         };

@@ -8,11 +8,11 @@ use anyhow::{Context, Result};
 use niagara_capture::rewrite::{numbered, proxy_rule};
 use niagara_capture::samples;
 use niagara_capture::sql::Digest;
+use niagara_model::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::{
     Catalog, Family, Install, ProcessSettings, environment, file_digest, is_flag, malloc_name,
 };
-use niagara_store::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, NoteFor, Risk, load};
@@ -113,10 +113,7 @@ pub(crate) fn deployment(
     let flags = config.iter().filter(|(name, value)| is_flag(name, value));
     Ok(Deployment {
         family: family_word(install.family).to_owned(),
-        huge_pages: config.contains_key("large_pages").then(|| {
-            "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts"
-                .to_owned()
-        }),
+        huge_pages: config.contains_key("large_pages"),
         flags: flags.map(|(name, _)| name.clone()).collect(),
         config,
         sizes: Vec::new(),
@@ -336,8 +333,7 @@ fn malloc<'a>(
     let package = of_server
         .or_else(|| package_here(library))
         .or_else(|| levers.find_map(package_of))
-        .or_else(shipped)
-        .unwrap_or_else(|| format!("the package that has {soname}"));
+        .or_else(shipped);
     Some(DeployMalloc {
         name: name.clone(),
         package,
@@ -438,7 +434,7 @@ mod tests {
             let parts = Part::of_candidates(&variant, &candidates);
             let found =
                 deployment([&install(); 2], &variant, &parts, "a machine", None).expect("complete");
-            let package = found.malloc.map(|malloc| malloc.package);
+            let package = found.malloc.and_then(|malloc| malloc.package);
             assert_eq!(package.as_deref(), Some("libjemalloc2"));
         }
     }
@@ -498,10 +494,10 @@ mod tests {
                 },
                 malloc: Some(DeployMalloc {
                     name: "jemalloc".into(),
-                    package: "libjemalloc2".into(),
+                    package: Some("libjemalloc2".into()),
                     soname: "libjemalloc.so.2".into(),
                 }),
-                huge_pages: None,
+                huge_pages: false,
                 sets: BTreeMap::from([
                     ("malloc-jemalloc".into(), vec!["MALLOC_CONF".into()]),
                     ("placement-half".into(), vec![]),

@@ -1,6 +1,6 @@
 //! Failures of servers, as summaries have them.
 
-use niagara_store::{Ending, Failure, Finding, Reason, Warning};
+use niagara_model::{Ending, Failure, Finding, Reason, Warning};
 
 use crate::questions::sequential_test::TestOutcome;
 

@@ -8,8 +8,8 @@ use niagara_check::{
     ANSWERED_ENGINES, AnswersOptions, CRASH_SIZES, CrashOptions, Outcome, PartReport, Progress,
     Setting, compare_answers, crash_recovery,
 };
+use niagara_model::{CheckLimit, CheckOutcome, CheckPart, CheckedSize, FinalCheck, Finding};
 use niagara_server::{Cancelled, DiskFull};
-use niagara_store::{CheckLimit, CheckOutcome, CheckPart, CheckedSize, FinalCheck, Finding};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Lever;
@@ -260,20 +260,7 @@ fn outcome(
         Err(error) => CheckOutcome::Broken {
             error: format!("{error:#}"),
         },
-        Ok(report) => match report.outcome {
-            Outcome::Passed => CheckOutcome::Passed {
-                figures: report.figures,
-            },
-            Outcome::Failed => CheckOutcome::Failed {
-                finding: report.findings.into_iter().next().unwrap_or_default(),
-            },
-            Outcome::Skipped => {
-                let left = report.left_out.into_iter().next();
-                CheckOutcome::Skipped {
-                    reason: left.map(|left| left.why).unwrap_or_default(),
-                }
-            }
-        },
+        Ok(report) => of_report(report),
     };
     let check = FinalCheck {
         part,
@@ -284,6 +271,30 @@ fn outcome(
     Ok(check)
 }
 
+/// What a part that came to its end says.
+fn of_report(report: PartReport) -> CheckOutcome {
+    let outcome = match report.outcome {
+        Outcome::Passed => Some(CheckOutcome::Passed {
+            figures: report.figures,
+        }),
+        Outcome::Failed => {
+            let mut findings = report.findings.into_iter().map(Box::new);
+            findings
+                .next()
+                .map(|finding| CheckOutcome::Failed { finding })
+        }
+        Outcome::Skipped => {
+            let mut reasons = report.left_out.into_iter().map(|left| left.reason);
+            reasons
+                .next()
+                .map(|reason| CheckOutcome::Skipped { reason })
+        }
+    };
+    outcome.unwrap_or_else(|| CheckOutcome::Broken {
+        error: "the check does not say what it found".to_owned(),
+    })
+}
+
 fn tell(check: &FinalCheck, observer: &mut dyn Observer) {
     let (title, ending, detail) = (check.title(), check.ending(), check.detail());
     observer.see(Event::Note(&format!("{title}: {ending} ({detail})")));
@@ -291,6 +302,8 @@ fn tell(check: &FinalCheck, observer: &mut dyn Observer) {
 
 #[cfg(test)]
 mod tests {
+    use niagara_model::{CheckFinding, SkipReason};
+
     use super::*;
 
     #[test]
@@ -307,21 +320,21 @@ mod tests {
         let checks = [
             passed,
             check(CheckOutcome::Skipped {
-                reason: "no room".to_owned(),
+                reason: SkipReason::NoSuite,
             }),
             check(CheckOutcome::Failed {
-                finding: "SELECT 1".to_owned(),
+                finding: Box::new(CheckFinding::NothingAcknowledged),
             }),
         ];
         assert!(
             failed_checks(&checks)
                 .expect("one failed")
                 .to_string()
-                .contains("SELECT 1")
+                .contains("no commit was ever acknowledged")
         );
         let undone: Vec<String> = undone_checks(&checks).map(|one| one.to_string()).collect();
         assert!(
-            undone.len() == 1 && undone[0].contains("no room"),
+            undone.len() == 1 && undone[0].contains("whose tests could be run"),
             "{undone:?}"
         );
     }

@@ -1,8 +1,8 @@
 //! Identical servers against each other, until the budget ends.
 
 use anyhow::{Result, bail};
+use niagara_model::{DuelRecord, Finding, Goal, Phase};
 use niagara_stats::{DuelScore, ErrorBudget, Rule, components};
-use niagara_store::{DuelRecord, Finding, Goal, Phase};
 
 use crate::asking::question::MAX_DUELS;
 use crate::duels::workbench::Workbench;

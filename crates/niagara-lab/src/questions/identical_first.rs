@@ -1,8 +1,8 @@
 //! Before a verdict by a capture: a server against itself on it. What differs there would differ anywhere.
 
 use anyhow::Result;
+use niagara_model::{Goal, IdenticalDuels, Phase};
 use niagara_stats::{Estimate, derive_seed, standard_deviation, student};
-use niagara_store::{Goal, IdenticalDuels, Phase};
 
 use crate::duels::workbench::Workbench;
 use crate::plans::observer::{Event, Observer};

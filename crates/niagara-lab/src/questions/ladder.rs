@@ -1,11 +1,11 @@
 //! A ladder: steps in the order of the file, each tried on top of what was kept before, kept when proven.
 
 use anyhow::Result;
-use niagara_stats::{ErrorBudget, Rule, Verdict};
-use niagara_store::{
+use niagara_model::{
     About, BuildNote, Comparison, Deployment, FinalCheck, Finding, Goal, LadderRung, LadderSummary,
     MethodControl, Phase, Reason, RungOutcome, SameAnswers, StudyHeader, Summary, Warning,
 };
+use niagara_stats::{ErrorBudget, Rule, Verdict};
 
 use crate::asking::question::RungRecipe;
 use crate::duels::inventory::Inventory;
@@ -138,7 +138,7 @@ struct LadderState<'a> {
     checks: Vec<FinalCheck>,
     /// Of a capture: whether the final variant answers it as the start does.
     answers: Option<SameAnswers>,
-    total: Option<niagara_store::Comparison>,
+    total: Option<niagara_model::Comparison>,
     warnings: Vec<Warning>,
     complete: bool,
 }

@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 use niagara_load::counted;
-use niagara_stats::{ErrorBudget, Rule};
-use niagara_store::{
+use niagara_model::{
     About, Axis, Cell, CellOutcome, Confirmed, FinalCheck, Finding, Goal, MatrixSummary,
     MatrixWorkload, MeasuredPart, MethodControl, Phase, Reason, SameAnswers, StudyHeader, Summary,
     Warning, best_combination,
 };
+use niagara_stats::{ErrorBudget, Rule};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;

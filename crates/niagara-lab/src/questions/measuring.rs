@@ -1,7 +1,7 @@
 //! What every kind of question has in common once it is set up.
 
 use anyhow::Result;
-use niagara_store::{Finding, Summary};
+use niagara_model::{Finding, Summary};
 
 use crate::plans::observer::Observer;
 use crate::questions::noise::Noise;

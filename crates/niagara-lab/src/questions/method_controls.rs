@@ -2,8 +2,8 @@
 //! the start, by the same duels and the same test as everything else. They come first, so that no short budget drops them.
 
 use anyhow::Result;
+use niagara_model::{Control, Finding, Goal, MethodControl, Phase, Reason, Summary};
 use niagara_stats::{ErrorBudget, Rule, Verdict, derive_seed};
-use niagara_store::{Control, Finding, Goal, MethodControl, Phase, Reason, Summary};
 
 use crate::duels::inventory::Inventory;
 use crate::duels::lever_context::everything_allowed;
@@ -254,7 +254,7 @@ fn alarm(measured: &MethodControl, part: Option<usize>) -> Option<Finding> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::{Comparison, FailedSide, Failure};
+    use niagara_model::{Comparison, FailedSide, Failure};
     use serde_json::json;
 
     use super::*;

@@ -6,7 +6,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use anyhow::{Result, bail};
 use niagara_build::Recipe;
-use niagara_store::{Store, StudyRecord};
+use niagara_model::StudyRecord;
+use niagara_store::Store;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -297,7 +298,7 @@ mod tests {
     use crate::asking::rate_choice::RateChoice;
     use crate::plans::spec::Load;
     use niagara_load::WorkloadSpec;
-    use niagara_store::Goal;
+    use niagara_model::Goal;
 
     /// Another goal or another rate is another study: what one of them measured does not judge the other.
     #[test]
@@ -318,7 +319,7 @@ mod tests {
             build_seconds: 0.0,
             screen_couples: None,
             keep: Keep::Proven,
-            guard: niagara_store::TailGuard::default(),
+            guard: niagara_model::TailGuard::default(),
         });
         let compare = Question::Compare {
             sides: Box::new([VariantRecipe::default(), VariantRecipe::default()]),

@@ -6,12 +6,13 @@ use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use anyhow::{Result, bail};
-use niagara_stats::{ErrorBudget, LookPlan};
-use niagara_store::{
+use niagara_model::{
     BuildCheck, BuildNote, Cell, CellOutcome, Confirmed, Deployment, EventRecord, FinalCheck,
-    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, Phase, Reason, Store,
-    Summary, Warning, best_combination,
+    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, Phase, Reason, Summary,
+    Warning, best_combination,
 };
+use niagara_stats::{ErrorBudget, LookPlan};
+use niagara_store::Store;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -6,8 +6,8 @@ use std::time::Instant;
 use anyhow::{Error, Result, anyhow};
 use niagara_build::{BuildStore, Forecast, Recipe, check_packages, check_tools, kept_as};
 use niagara_check::{Standing, standing};
+use niagara_model::{NotTried, Reason};
 use niagara_server::Catalog;
-use niagara_store::{NotTried, Reason};
 
 use crate::asking::choose_builds::{BuildField, BuildPlan, BuildTime};
 use crate::duels::workbench::Workbench;

@@ -2,8 +2,8 @@
 //! with all levers at once where that works: k levers cost about as many starts as misfits.
 
 use anyhow::{Context, Result};
+use niagara_model::{NotTried, Reason, Setting};
 use niagara_origin::configuration::{StartConfiguration, number, shown};
-use niagara_store::{NotTried, Reason, Setting};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Change, Role, in_effect};

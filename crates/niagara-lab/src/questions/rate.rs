@@ -1,7 +1,7 @@
 //! The rate of arrivals at which latencies are compared: given, or a share of what the start can do.
 
 use anyhow::{Result, bail};
-use niagara_store::{Ending, Finding, Goal, Phase};
+use niagara_model::{Ending, Finding, Goal, Phase};
 
 use crate::asking::rate_choice::RateChoice;
 use crate::duels::duel::run_duel;

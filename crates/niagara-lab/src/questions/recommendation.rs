@@ -1,7 +1,7 @@
 //! What a tuning advises, from what it found.
 
+use niagara_model::{Benefit, Conclusion, NextStep, Obstacle, Others, Recommendation, Setup};
 use niagara_stats::Estimate;
-use niagara_store::{Benefit, Conclusion, NextStep, Obstacle, Others, Recommendation, Setup};
 
 use crate::lever::Role;
 use crate::questions::tune_options::TuneOptions;

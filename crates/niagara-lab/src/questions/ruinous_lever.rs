@@ -1,7 +1,7 @@
 //! Which lever a screening sets aside for what it costs, and in which words.
 
+use niagara_model::{NotTried, Reason};
 use niagara_stats::{Effect, Estimate, student};
-use niagara_store::{NotTried, Reason};
 
 use crate::lever::Role;
 use crate::variants::candidate::{Candidate, LeverFactor};

@@ -7,10 +7,10 @@ use anyhow::Result;
 use niagara_load::{
     Answers, AnswersCompared, DifferingIn, LoadError, collect_answers, compare_answers,
 };
-use niagara_server::Cancelled;
-use niagara_store::{
+use niagara_model::{
     Comparison, Difference, DifferingDigest, Finding, SameAnswers, StatementError,
 };
+use niagara_server::Cancelled;
 
 use crate::duels::replayed::cut;
 use crate::duels::workbench::Workbench;

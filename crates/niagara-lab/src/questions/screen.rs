@@ -3,13 +3,13 @@
 
 use anyhow::{Result, bail};
 use niagara_load::counted;
+use niagara_model::{
+    DuelRecord, Ending, Goal, NotTried, Phase, Reason, Screened, TailEffect, Together, duel_totals,
+};
 use niagara_stats::{
     DuelTotals, Estimate, Expected, Factor, Fit, Observation, Row, ScreenedEffect, Unsteady,
     derive_seed, design_among, effects, interactions, ruinous, strongest_beside, student, unsteady,
     weights,
-};
-use niagara_store::{
-    DuelRecord, Ending, Goal, NotTried, Phase, Reason, Screened, TailEffect, Together, duel_totals,
 };
 
 use crate::duels::workbench::Workbench;

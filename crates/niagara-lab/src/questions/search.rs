@@ -2,11 +2,11 @@
 //! values, and the duels of its races (`niagara_stats::Race`).
 
 use anyhow::Result;
+use niagara_model::{DuelRecord, Ending, Goal, Phase, Screened, SearchedRange};
 use niagara_origin::configuration::number;
 use niagara_stats::{
     Estimate, ROUND_DUELS, Race, SIDE_BY_SIDE, derive_seed, standard_deviation, student,
 };
-use niagara_store::{DuelRecord, Ending, Goal, Phase, Screened, SearchedRange};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Role, Searching};

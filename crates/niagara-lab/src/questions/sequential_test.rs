@@ -3,13 +3,13 @@
 
 use anyhow::Result;
 use niagara_load::counted;
+use niagara_model::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
 use niagara_stats::{
     AllTime, DuelTotals, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Verdict,
     at_look_on_nodes, confidence_sequence, derive_seed, detectable_in, disagreement,
     hold_against_all_time, hold_against_failures, judge_final_on_nodes, judge_on_nodes,
     judged_as_measured, log_width, standard_deviation,
 };
-use niagara_store::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
 
 use crate::duels::score::WithoutAllowance;
 use crate::plans::observer::{Event, Observer};

@@ -3,7 +3,7 @@
 //! leaving a build out makes no figure look better than it is.
 
 use anyhow::Result;
-use niagara_store::Reason;
+use niagara_model::Reason;
 
 use crate::questions::build_note::Soundness;
 
@@ -53,7 +53,7 @@ pub(crate) fn settle(
 mod tests {
     use std::cell::RefCell;
 
-    use niagara_store::{CheckPart, PartFault};
+    use niagara_model::{CheckFinding, CheckPart, PartFault};
 
     use super::*;
 
@@ -80,11 +80,13 @@ mod tests {
         (settled.expect("nothing fails"), looks.into_inner())
     }
 
-    fn wrong(finding: &str) -> Reason {
+    fn wrong(test: &str) -> Reason {
         Reason::FailedCheck {
             fault: Some(PartFault {
                 part: CheckPart::Crash,
-                finding: finding.to_owned(),
+                finding: Box::new(CheckFinding::TestWithoutVerdict {
+                    test: test.to_owned(),
+                }),
             }),
             server: "mariadbd".to_owned(),
         }

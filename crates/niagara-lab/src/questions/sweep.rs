@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Result, bail};
 use niagara_load::counted;
-use niagara_stats::{IntervalEstimate, Start, scalability};
-use niagara_store::{
+use niagara_model::{
     About, BuildNote, DuelRecord, Ending, Finding, Goal, Knee, Law, Phase, PointFailure, RatioAt,
     ResourceCounters, RoundRatio, SliceRecord, StudyHeader, Summary, SweepCurve, SweepPoint,
     SweepSummary, Warning,
 };
+use niagara_stats::{IntervalEstimate, Start, scalability};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;

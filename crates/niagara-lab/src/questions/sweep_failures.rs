@@ -1,7 +1,7 @@
 //! What a sweep says of starts that failed: a point is given up after some in a row, and what is measured of one that failed now and
 //! then is of the starts that survived.
 
-use niagara_store::{DuelRecord, Ending, PointFailure};
+use niagara_model::{DuelRecord, Ending, PointFailure};
 
 use crate::questions::failure_summary::in_short;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_store::{Follows, TargetSize, TargetValue};
+use niagara_model::{Follows, TargetSize, TargetValue};
 
 use crate::lever::Context;
 use crate::variants::candidate::Candidate;

@@ -1,11 +1,11 @@
 //! `tune`: the main job. Try every lever that applies, keep what is proven, say what was found.
 
 use anyhow::Result;
-use niagara_server::Cancelled;
-use niagara_stats::{ErrorBudget, Verdict, derive_seed};
-use niagara_store::{
+use niagara_model::{
     FinalCheck, Finding, NotTried, Phase, Reason, START_SETTINGS, Summary, Warning,
 };
+use niagara_server::Cancelled;
+use niagara_stats::{ErrorBudget, Verdict, derive_seed};
 
 use crate::asking::choose_levers::Keep;
 use crate::asking::duel_defaults::DefaultCouples;

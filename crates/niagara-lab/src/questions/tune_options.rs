@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use niagara_model::{Goal, NextStep, NotTried, TailGuard, TargetSize};
 use niagara_stats::{Components, ErrorBudget, Rule};
-use niagara_store::{Goal, NextStep, NotTried, TailGuard, TargetSize};
 
 use crate::asking::choose_levers::Keep;
 use crate::asking::question::MAX_DUELS;

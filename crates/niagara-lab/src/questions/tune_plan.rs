@@ -1,10 +1,10 @@
 //! What a tuning does with its time: how long its duels are, how many levers are screened.
 
 use anyhow::{Result, bail};
+use niagara_model::Goal;
 use niagara_stats::{
     COUPLES, Components, ErrorBudget, design_order, detectable, detectable_by, optimal_couples,
 };
-use niagara_store::Goal;
 
 use crate::asking::duel_defaults::DefaultCouples;
 use crate::lever::Role;

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use anyhow::{Result, bail};
 use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
+use niagara_model::{NextStep, NotTried, Reason, TargetSize};
 use niagara_server::{Cancelled, Install};
 use niagara_stats::Components;
-use niagara_store::{NextStep, NotTried, Reason, TargetSize};
 
 use crate::asking::choose_builds::{BuildField, BuildTime};
 use crate::asking::choose_levers::{Application, BUILDS, TuneQuestion};

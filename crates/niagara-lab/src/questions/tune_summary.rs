@@ -1,7 +1,7 @@
 //! What a tuning has found, as it is kept: all that the report and deploy/ are made from.
 
 use anyhow::Result;
-use niagara_store::{BuildNote, NotTried, Screened, Setup, StudyHeader, TuneSummary, Warning};
+use niagara_model::{BuildNote, NotTried, Screened, Setup, StudyHeader, TuneSummary, Warning};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;

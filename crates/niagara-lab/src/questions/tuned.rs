@@ -1,13 +1,13 @@
 //! What a tuning has found so far, and what is told of it.
 
 use anyhow::Result;
-use niagara_stats::{
-    Bond, Estimate, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student,
-};
-use niagara_store::{
+use niagara_model::{
     Alternative, AlternativeReason, Comparison, Control, Deployment, DropReason, DroppedLever,
     DuelsOf, Failure, FinalCheck, Finding, Goal, NotTried, Reason, Rung, SameAnswers, Screened,
     Searched, Together, Warning,
+};
+use niagara_stats::{
+    Bond, Estimate, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student,
 };
 
 use crate::duels::workbench::Workbench;
@@ -571,9 +571,9 @@ mod tests {
     use std::collections::BTreeMap;
 
     use niagara_load::WorkloadSpec;
+    use niagara_model::{CheckOutcome, CheckPart, TailGuard};
     use niagara_server::{Cache, Cancel, Catalog};
     use niagara_stats::Rule;
-    use niagara_store::{CheckOutcome, CheckPart, TailGuard};
     use serde_json::json;
 
     use super::*;
@@ -741,7 +741,7 @@ mod tests {
         tuned.undecided = vec![3];
         tuned.ending = Some(Final::TimeUsed);
         let next = next_step(&tuned, &options);
-        let Some(niagara_store::NextStep::MoreTime { levers, ids, .. }) = next else {
+        let Some(niagara_model::NextStep::MoreTime { levers, ids, .. }) = next else {
             panic!("{next:?}");
         };
         assert_eq!(ids, ["transport-unix", "log-spin", "scheduling-batch"]);

@@ -1,7 +1,7 @@
 //! How unevenly the connections of a sweep's point were served, over its fresh starts.
 
+use niagara_model::{ResourceCounters, Unevenness};
 use niagara_stats::IntervalEstimate;
-use niagara_store::{ResourceCounters, Unevenness};
 
 /// Over the starts that tell it; `None` where none does.
 pub(crate) fn unevenness(counters: &[&ResourceCounters], alpha: f64) -> Option<Unevenness> {

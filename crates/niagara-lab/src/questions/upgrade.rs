@@ -1,12 +1,11 @@
 //! Two releases of a server under captured traffic: what moving from A's to B's would break.
 
 use anyhow::Result;
+use niagara_model::{
+    ChangedDefault, ChangedPlan, DigestComparison, SameAnswers, Upgrade, UpgradeObstacle,
+};
 use niagara_origin::configuration::{ServerOptions, same_value};
 use niagara_server::Install;
-use niagara_store::{
-    ChangedDefault, ChangedPlan, DigestComparison, LostSetting, SameAnswers, Upgrade,
-    UpgradeObstacle,
-};
 
 use crate::duels::workbench::Workbench;
 use crate::variants::variant::Variant;
@@ -58,11 +57,7 @@ pub(crate) fn upgrade(
             .iter()
             // What both leave out is left out for the copy, not for the release.
             .filter(|left| !before.left_out.iter().any(|it| it.setting == left.setting))
-            .map(|left| LostSetting {
-                setting: left.setting.clone(),
-                place: left.place.clone(),
-                reason: left.reason.clone(),
-            })
+            .cloned()
             .collect(),
         _ => Vec::new(),
     };

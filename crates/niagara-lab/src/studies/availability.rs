@@ -2,7 +2,7 @@
 //! that continues the study goes the same way, as long as it recalls duels of the one before.
 
 use anyhow::{Result, bail};
-use niagara_store::Reason;
+use niagara_model::Reason;
 
 use crate::studies::checkpoint;
 use crate::studies::study::Study;

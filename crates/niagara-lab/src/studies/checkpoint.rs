@@ -7,10 +7,11 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use anyhow::{Context, Result};
-use niagara_stats::LookPlan;
-use niagara_store::{
-    ChangedPlan, EventRecord, FinalCheck, NotTried, Phase, Reason, SameAnswers, Store, Warning,
+use niagara_model::{
+    ChangedPlan, EventRecord, FinalCheck, NotTried, Phase, Reason, SameAnswers, Warning,
 };
+use niagara_stats::LookPlan;
+use niagara_store::Store;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use niagara_store::RunTime;
+use niagara_model::RunTime;
 
 /// The time of a study, set-up excluded. What is measured in parts has a budget for each of them.
 #[derive(Debug)]

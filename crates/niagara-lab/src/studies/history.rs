@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use niagara_model::{DuelRecord, SliceRecord};
 use niagara_server::Cache;
 use niagara_stats::{Components, DuelScore, components, optimal_couples};
-use niagara_store::{DuelRecord, SliceRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::duels::score::score_alone;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_store::DuelRecord;
+use niagara_model::DuelRecord;
 
 use crate::fleet::FoughtOn;
 

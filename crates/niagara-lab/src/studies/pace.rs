@@ -1,6 +1,6 @@
 //! How much longer duels take here than was planned.
 
-use niagara_store::DuelRecord;
+use niagara_model::DuelRecord;
 
 /// Seconds that a duel which counts takes beyond its plan, by the `last` ones; `planned` tells the seconds planned for so many
 /// couples. What comes on top are copies, starts and the reading of data, which take what they take however many couples follow,
@@ -14,7 +14,7 @@ pub(crate) fn seconds_beyond(last: &[DuelRecord], planned: impl Fn(u32) -> f64) 
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::{Ending, Phase};
+    use niagara_model::{Ending, Phase};
 
     use super::*;
 

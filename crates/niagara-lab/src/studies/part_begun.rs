@@ -2,7 +2,8 @@
 //! decided or used of its time.
 
 use anyhow::Result;
-use niagara_store::{DuelRecord, FOUGHT_ON, RunTime, Store};
+use niagara_model::{DuelRecord, FOUGHT_ON, RunTime};
+use niagara_store::Store;
 use serde::{Deserialize, Serialize};
 
 use crate::studies::checkpoint::{self, Checkpoint, PART_BEGUN};
@@ -129,7 +130,7 @@ fn seconds_of_duels(duels: &[DuelRecord]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::{Ending, Phase};
+    use niagara_model::{Ending, Phase};
 
     use super::*;
 

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Error, Result, bail};
-use niagara_store::{Store, StoreError, Summary};
+use niagara_model::Summary;
+use niagara_store::{Store, StoreError};
 
 /// Where results go unless told otherwise, in the current folder.
 pub const RESULTS: &str = "niagara-results";
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn another_study_is_told_from_one_that_can_be_continued() -> Result<()> {
         let folder = tempfile::tempdir()?;
-        let record = niagara_store::StudyRecord {
+        let record = niagara_model::StudyRecord {
             kind: "tune".to_owned(),
             command: "niagara tune x --budget 10m".to_owned(),
             key: "ten minutes".to_owned(),

@@ -1,8 +1,8 @@
 //! The duels of a study, one after the other: a question asks for them, [`Study::run`] has them fought or recalls them.
 
 use anyhow::Result;
+use niagara_model::{DuelRecord, Ending, Phase, Summary};
 use niagara_server::Cancelled;
-use niagara_store::{DuelRecord, Ending, Phase, Summary};
 
 use crate::duels::duel::run_duel;
 use crate::duels::workbench::Workbench;

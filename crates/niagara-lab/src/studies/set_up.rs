@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
+use niagara_model::ORIGIN;
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::{Cancel, TransportKind};
-use niagara_store::ORIGIN;
 
 use crate::asking::choose_levers::Application;
 use crate::asking::question::{Question, StudyDescription};

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant, SystemTime};
 
 use anyhow::{Context, Result, bail};
 use niagara_load::StepTime;
+use niagara_model::{
+    DuelRecord, FOUGHT_ON, Finding, NODES_HELD, SliceRecord, StudyRecord, Summary, VariantRecord,
+};
 use niagara_server::file_digest;
 use niagara_stats::InterferenceSlope;
-use niagara_store::{
-    DuelRecord, FOUGHT_ON, Finding, NODES_HELD, SliceRecord, Store, StoreError, StudyLock,
-    StudyRecord, Summary, VariantRecord,
-};
+use niagara_store::{Store, StoreError, StudyLock};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use niagara_model::Reason;
 use niagara_server::Cancelled;
-use niagara_store::Reason;
 
 use crate::asking::recipe::{VariantRecipe, spelled};
 use crate::duels::inventory::{Inventory, server_name};

@@ -68,7 +68,7 @@ pub(crate) struct Document {
     /// alone
     pub protocol: Option<At<Meeting>>,
     /// compare: what decides; throughput unless given. p95 and p99 are latencies at a fixed rate of arrivals
-    #[schemars(extend("enum" = niagara_store::Goal::ALL.map(niagara_store::Goal::name)))]
+    #[schemars(extend("enum" = niagara_model::Goal::ALL.map(niagara_model::Goal::name)))]
     pub goal: Option<At<String>>,
     /// compare by p95 or p99: transactions per second that arrive ("2000"), or a share of what A does under closed load ("70%",
     /// unless given)

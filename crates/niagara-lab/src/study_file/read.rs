@@ -5,9 +5,9 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use niagara_load::{WorkloadKind, WorkloadSpec, is_workload_file, workload_of_file};
+use niagara_model::About;
 use niagara_origin::configuration::ConfigSource;
 use niagara_origin::data::DataSource;
-use niagara_store::About;
 use niagara_toml::{At, FileError, Mistakes, Text, did_you_mean};
 
 use super::document::{Document, Meeting, Rung, SizeEntry, Workload};
@@ -27,8 +27,8 @@ use crate::plans::spec::{Load, Protocol};
 use crate::questions::method_controls::is_control;
 use crate::questions::sweep::{MAX_SWEPT, sweep_protocol};
 use crate::variants::origin::{Data, Origin};
+use niagara_model::Goal;
 use niagara_stats::HALF_WEIGHT;
-use niagara_store::Goal;
 
 /// A study file that was understood: the study in each of its sizes.
 #[derive(Debug, Clone)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::{Result, bail};
 use niagara_build::Forecast;
-use niagara_store::Reason;
+use niagara_model::Reason;
 
 /// What a lever builds, and how long that takes.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,7 +1,7 @@
 //! The levers of a ladder, arranged as the factors of its design.
 
+use niagara_model::{Goal, NotTried, Reason};
 use niagara_stats::{Factor, Pair, Prior};
-use niagara_store::{Goal, NotTried, Reason};
 
 use crate::lever::{Change, Lever, Span};
 use crate::variants::variant::Variant;

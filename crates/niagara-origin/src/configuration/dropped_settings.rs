@@ -1,6 +1,8 @@
 //! Settings that speak of the machine, the network or the duties of the original server: a private copy goes without
 //! them, and says why.
 
+use niagara_model::SettingReason;
+
 use super::secret::is_secret;
 
 /// What these settings have in common.
@@ -10,14 +12,10 @@ struct Class {
     /// Beginnings of names.
     beginnings: &'static [&'static str],
     /// Why a copy goes without.
-    reason: &'static str,
+    reason: SettingReason,
 }
 
-/// Why a copy goes without engines whose tables are elsewhere.
-pub(crate) const ELSEWHERE: &str =
-    "its tables are on other servers or in files outside of the data: a copy must not reach them";
-
-const CLASSES: [Class; 12] = [
+static CLASSES: [Class; 12] = [
     Class {
         names: &[
             "datadir",
@@ -34,7 +32,7 @@ const CLASSES: [Class; 12] = [
             "innodb_data_home_dir",
         ],
         beginnings: &[],
-        reason: "a path of the original; the copy has its own",
+        reason: SettingReason::OwnPath,
     },
     Class {
         names: &[
@@ -48,12 +46,12 @@ const CLASSES: [Class; 12] = [
             "proxy_protocol_networks",
         ],
         beginnings: &["admin_", "mysqlx", "handlersocket", "daemon_memcached"],
-        reason: "the copy listens on a socket and a loopback port of its own",
+        reason: SettingReason::OwnAddress,
     },
     Class {
         names: &["require_secure_transport", "ssl", "skip_ssl"],
         beginnings: &["ssl_", "sha256_password_", "caching_sha2_password_p"],
-        reason: "the keys stay with you: load on the copy is not encrypted",
+        reason: SettingReason::Unencrypted,
     },
     Class {
         names: &[
@@ -78,17 +76,17 @@ const CLASSES: [Class; 12] = [
             "pxc_",
             "group_replication",
         ],
-        reason: "the copy takes no part in replication; what the binary log costs stays, what replicas cost does not",
+        reason: SettingReason::Replication,
     },
     Class {
         names: &["server_audit_output_type", "audit_log_handler"],
         beginnings: &["server_audit_syslog_", "audit_log_syslog_", "log_syslog"],
-        reason: "the copy's audit log stays with its data: this machine's log is not for the statements of a measurement",
+        reason: SettingReason::AuditLog,
     },
     Class {
         names: &["event_scheduler"],
         beginnings: &[],
-        reason: "events of the original sleep in the copy",
+        reason: SettingReason::Events,
     },
     Class {
         names: &[
@@ -113,7 +111,7 @@ const CLASSES: [Class; 12] = [
             "aws_key_management",
             "keyring",
         ],
-        reason: "the keys stay with you: nothing is encrypted in the copy",
+        reason: SettingReason::Encryption,
     },
     Class {
         names: &[
@@ -133,7 +131,7 @@ const CLASSES: [Class; 12] = [
             "validate_config",
         ],
         beginnings: &["defaults_", "initialize"],
-        reason: "how the process runs is up to Niagara; the copy reports to nobody",
+        reason: SettingReason::Process,
     },
     Class {
         names: &[
@@ -145,17 +143,17 @@ const CLASSES: [Class; 12] = [
             "ndbcluster",
         ],
         beginnings: &["spider_", "s3_", "ndb_", "ndbinfo_"],
-        reason: ELSEWHERE,
+        reason: SettingReason::TablesElsewhere,
     },
     Class {
         names: &["memlock", "innodb_dedicated_server"],
         beginnings: &[],
-        reason: "it would take this machine's memory for one of the two servers that run here at once",
+        reason: SettingReason::Memory,
     },
     Class {
         names: &["large_pages", "super_large_pages"],
         beginnings: &[],
-        reason: "huge pages that are reserved for your server are not there for two here; `large-pages` is a lever",
+        reason: SettingReason::HugePages,
     },
     Class {
         names: &[
@@ -165,21 +163,21 @@ const CLASSES: [Class; 12] = [
             "tc_heuristic_recover",
         ],
         beginnings: &[],
-        reason: "a server in distress is not measured",
+        reason: SettingReason::Distress,
     },
 ];
 
 /// Why a copy goes without the setting `name`, where it does.
-pub(crate) fn dropped_settings(name: &str, value: &str) -> Option<&'static str> {
+pub(crate) fn dropped_settings(name: &str, value: &str) -> Option<SettingReason> {
     let named = CLASSES.iter().find(|class| {
         class.names.contains(&name) || class.beginnings.iter().any(|word| name.starts_with(word))
     });
     let leads_out = is_foreign_path(value)
         || (FILE_LISTS.contains(&name) && value.split(';').any(is_foreign_path));
     match named {
-        Some(class) => Some(class.reason),
-        None if is_secret(name) => Some("a secret of the original; it stays with you"),
-        None if leads_out => Some("a path of the original; it may not be here"),
+        Some(class) => Some(class.reason.clone()),
+        None if is_secret(name) => Some(SettingReason::Secret),
+        None if leads_out => Some(SettingReason::ForeignPath),
         None => None,
     }
 }
@@ -192,7 +190,7 @@ const FILE_LISTS: [&str; 3] = [
 ];
 
 /// Why a copy goes without a plugin of this library, where it does.
-pub(super) fn neutralised_plugin(library: &str) -> Option<&'static str> {
+pub(super) fn neutralised_plugin(library: &str) -> Option<SettingReason> {
     dropped_settings(library.trim_end_matches(".so"), "")
 }
 

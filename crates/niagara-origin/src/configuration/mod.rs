@@ -33,5 +33,5 @@ pub use size::{number, same_value, shown};
 pub use source::{
     COMMAND_LINE, ConfigSource, DIFFERS, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST,
 };
-pub use start::{LeftOut, Lowered, StartConfiguration};
+pub use start::{Lowered, StartConfiguration};
 pub use without_effect::says_without_effect;

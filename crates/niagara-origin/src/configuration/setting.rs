@@ -1,5 +1,6 @@
 //! A setting as a start has it: one form for the many that option files know.
 
+use niagara_model::SettingReason;
 use niagara_server::{is_flag, is_repeated, is_switches, repeated, switched};
 
 use super::known_options::{Prefix, Takes};
@@ -38,7 +39,7 @@ pub(super) fn setting(
     option: &str,
     value: Option<&str>,
     takes: Takes,
-) -> Result<Setting, &'static str> {
+) -> Result<Setting, SettingReason> {
     let of = |name: String, value: &str| Setting {
         option: option.to_owned(),
         name,
@@ -74,14 +75,14 @@ pub(super) fn setting(
         }
         (Prefix::Autoset, ..) => of(format!("autoset_{option}"), ""),
         (Prefix::None, None, Takes::Number(false) | Takes::Text(false)) => {
-            return Err("it has no value: no server starts with this line");
+            return Err(SettingReason::NoValue);
         }
         (Prefix::None, None, _) => of(option.to_owned(), ""),
         // `x =` is none of the words for ON, and 0 where a number is wanted.
         (Prefix::None, Some(""), Takes::Switch) => of(option.to_owned(), "OFF"),
         (Prefix::None, Some(""), Takes::Number(_)) => of(option.to_owned(), "0"),
         (Prefix::None, Some(""), Takes::Text(false)) if is_flag(option, "") => {
-            return Err("its value is empty: the start has the server's own");
+            return Err(SettingReason::EmptyValue);
         }
         (Prefix::None, Some(value), _) => of(option.to_owned(), value),
     })
@@ -160,11 +161,13 @@ mod tests {
         ] {
             assert_eq!(of(prefix, option, value, takes), expected, "{option}");
         }
-        let told = of(Bare, "max_connections", None, number).expect_err("no value");
+        let told = of(Bare, "max_connections", None, number)
+            .expect_err("no value")
+            .to_string();
         assert!(told.contains("no server starts"), "{told}");
         // As a flag it would take the next option of the command line for its value.
         let told = of(Bare, "character_set_filesystem", Some(""), text).expect_err("empty");
-        assert!(told.contains("empty"), "{told}");
+        assert!(told.to_string().contains("empty"), "{told}");
     }
 
     #[test]

@@ -6,15 +6,17 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use niagara_load::counted;
+use niagara_model::{LostSetting, SettingReason};
 use niagara_server::{
     Around, Cache, Config, ImageStore, Install, LaunchSpec, ProcessSettings, StartFailed, launch,
     layout_of, plugin_folder_of,
 };
 use serde::{Deserialize, Serialize};
 
-use super::dropped_settings::{ELSEWHERE, dropped_settings, log_name, neutralised_plugin};
+use super::dropped_settings::{dropped_settings, log_name, neutralised_plugin};
 use super::effective::effective;
 use super::known_options::{Known, KnownOptions};
+
 use super::option_file::Place;
 use super::persisted::Persisted;
 use super::secret::shown_setting;
@@ -45,17 +47,6 @@ const ENGINE: &str = "InnoDB";
 /// What a size that does not fit here is rounded down to.
 const STEP: u64 = 128 << 20;
 
-/// A setting of the original that the start is without.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftOut {
-    /// The setting as it stands there.
-    pub setting: String,
-    /// Where it stands.
-    pub place: String,
-    /// Why.
-    pub reason: String,
-}
-
 /// A setting of the original that is smaller here than there: what it is there was not measured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Lowered {
@@ -80,7 +71,7 @@ pub struct StartConfiguration {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, String>,
     /// What the original has and the start goes without.
-    pub left_out: Vec<LeftOut>,
+    pub left_out: Vec<LostSetting>,
     /// Sizes that do not fit into this machine, by name.
     pub lowered: BTreeMap<String, Lowered>,
     /// The malloc that a running server has and the start is preloaded with; none where that is the server's own.
@@ -137,18 +128,13 @@ fn bare(name: &str) -> &str {
 }
 
 /// Why a setting is left out that a server refuses; of one that nobody else is to read, not in the server's words.
-fn refusal(refused: &Refused, shown: &str, install: &Install) -> String {
-    let here = named(install);
+fn refusal(refused: &Refused, shown: &str, install: &Install) -> SettingReason {
     let is_shown = shown.ends_with(&refused.value);
-    let said = match is_shown {
-        true => format!(" ({})", without_names(&refused.said, install)),
-        false => String::new(),
-    };
-    match refused.is_part {
-        true => format!("{here} does not take it{said}; the rest of the line is kept"),
-        false => format!(
-            "{here} does not take it{said}; where your server does, name its release, or its binary's path"
-        ),
+    let said = || without_names(&refused.said, install).to_owned();
+    SettingReason::Refused {
+        release: named(install),
+        said: is_shown.then(said),
+        is_part: refused.is_part,
     }
 }
 
@@ -329,10 +315,9 @@ impl StartConfiguration {
         })?;
         for (name, place) in std::mem::take(&mut self.unknown) {
             if variables.contains(&name) {
-                self.left_out[place].reason = format!(
-                    "no option of {} sets this variable (SET GLOBAL does): the start has the server's own value",
-                    named(install)
-                );
+                self.left_out[place].reason = SettingReason::NoOptionForVariable {
+                    release: named(install),
+                };
             }
         }
         Ok(())
@@ -361,7 +346,7 @@ impl StartConfiguration {
             if !one.is_part {
                 self.forget(&one.name);
             }
-            self.left_out.push(LeftOut {
+            self.left_out.push(LostSetting {
                 setting,
                 place,
                 reason,
@@ -415,17 +400,15 @@ impl StartConfiguration {
                     file.is_some_and(|file| file.is_file() || file.with_extension("so").is_file());
                 if library.is_empty() {
                 } else if is_plugin(library) {
-                    self.leave_out(&one, ELSEWHERE.to_owned());
+                    self.leave_out(&one, SettingReason::TablesElsewhere);
                 } else if let Some(reason) = neutralised_plugin(library) {
-                    self.leave_out(&one, reason.to_owned());
+                    self.leave_out(&one, reason);
                 } else if is_here {
                     kept.push(plugin.trim().to_owned());
                     self.keep("plugin_load_add", kept.join(";"), &one);
                 } else {
-                    self.leave_out(
-                        &one,
-                        format!("the plugin {library} is not here: what it costs is not measured"),
-                    );
+                    let library = library.to_owned();
+                    self.leave_out(&one, SettingReason::PluginMissing { library });
                 }
             }
         }
@@ -452,16 +435,16 @@ impl StartConfiguration {
                         }
                         Err(reason) => {
                             let value = one.value.as_deref().unwrap_or_default();
-                            let reason = dropped_settings(&option, value)
-                                .unwrap_or(reason)
-                                .to_owned();
+                            let reason = dropped_settings(&option, value).unwrap_or(reason);
                             self.leave_out(&one, reason);
                         }
                     }
                 }
                 Known::Loose => self.leave_out(
                     &one,
-                    format!("{} does not know it, and passes over it", install.name),
+                    SettingReason::PassedOver {
+                        server: install.name.clone(),
+                    },
                 ),
                 Known::Unknown => {
                     let name = niagara_server::normalise_variable(&one.name);
@@ -471,18 +454,16 @@ impl StartConfiguration {
                     // What is left out for another reason is left out for that.
                     let value = one.value.as_deref().unwrap_or_default();
                     if let Some(reason) = dropped_settings(&name, value) {
-                        self.leave_out(&one, reason.to_owned());
+                        self.leave_out(&one, reason);
                         continue;
                     }
-                    let here = named(install);
-                    let reason = match successor(bare(&name), known) {
-                        Some(successor) => format!("{here} has no such option: {successor}"),
-                        None => {
-                            self.unknown.push((name, self.left_out.len()));
-                            format!(
-                                "{here} has no such option: it is of another version, or of a plugin that is not here"
-                            )
-                        }
+                    let successor = successor(bare(&name), known);
+                    if successor.is_none() {
+                        self.unknown.push((name, self.left_out.len()));
+                    }
+                    let reason = SettingReason::NoSuchOption {
+                        release: named(install),
+                        successor,
                     };
                     self.leave_out(&one, reason);
                 }
@@ -507,7 +488,7 @@ impl StartConfiguration {
                 false => &option,
             };
             match dropped_settings(about, &value) {
-                Some(reason) => self.leave_out(&one, reason.to_owned()),
+                Some(reason) => self.leave_out(&one, reason),
                 None => self.keep(&name, value, &one),
             }
         }
@@ -552,10 +533,10 @@ impl StartConfiguration {
         let Some(zone) = self.config.get(TIME_ZONE).filter(|zone| named(zone)) else {
             return;
         };
-        self.left_out.push(LeftOut {
+        self.left_out.push(LostSetting {
             setting: format!("{TIME_ZONE}={zone}"),
             place: self.places.get(TIME_ZONE).cloned().unwrap_or_default(),
-            reason: "named zones are in the original's data (--data, as files): times are this machine's here".to_owned(),
+            reason: SettingReason::NamedTimeZone,
         });
         self.forget(TIME_ZONE);
     }
@@ -598,8 +579,8 @@ impl StartConfiguration {
         }
     }
 
-    fn leave_out(&mut self, one: &Given, reason: String) {
-        self.left_out.push(LeftOut {
+    fn leave_out(&mut self, one: &Given, reason: SettingReason) {
+        self.left_out.push(LostSetting {
             setting: one.said.clone(),
             place: one.place.clone(),
             reason,
@@ -624,11 +605,7 @@ impl StartConfiguration {
             ));
         }
         lines.extend(self.remarks.clone());
-        lines.extend(
-            self.left_out
-                .iter()
-                .map(|out| format!("left out: {} ({}): {}", out.setting, out.place, out.reason)),
-        );
+        lines.extend(self.left_out.iter().map(|out| format!("left out: {out}")));
         lines.extend(self.lowered.iter().map(|(name, lowered)| {
             format!(
                 "{name} is {} here, for two servers run at once on this machine; yours is {}, which stays yours",

@@ -1,5 +1,7 @@
 //! Options that releases have renamed, replaced or taken away: what a file of another release should say.
 
+use niagara_model::Successor;
+
 use super::known_options::KnownOptions;
 
 /// An option of some releases, and what others have in its place.
@@ -100,16 +102,15 @@ const RENAMED: [Renamed; 36] = [
     same("log_replica_updates", "log_slave_updates"),
 ];
 
-/// What a server that knows `known` has in place of the option `name` (with underscores), as a remedy; none where it has nothing.
-pub(super) fn successor(name: &str, known: &KnownOptions) -> Option<String> {
+/// What a server that knows `known` has in place of the option `name` (with underscores); none where it has nothing.
+pub(super) fn successor(name: &str, known: &KnownOptions) -> Option<Successor> {
     let found = RENAMED
         .iter()
         .find(|renamed| renamed.old == name && known.has(renamed.new))?;
-    let how = match found.how {
-        "" => String::new(),
-        how => format!(" ({how})"),
-    };
-    Some(format!("its successor is {}{how}", found.new))
+    Some(Successor {
+        name: found.new.to_owned(),
+        how: (!found.how.is_empty()).then(|| found.how.to_owned()),
+    })
 }
 
 #[cfg(test)]
@@ -151,7 +152,8 @@ mod tests {
                 ),
             ),
         ] {
-            assert_eq!(successor(name, known).as_deref(), words, "{name}");
+            let found = successor(name, known).map(|found| found.to_string());
+            assert_eq!(found.as_deref(), words, "{name}");
         }
     }
 }

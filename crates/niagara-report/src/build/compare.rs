@@ -1,6 +1,6 @@
 //! A comparison of two variants.
 
-use niagara_store::{CompareSummary, SeriesOfRuns};
+use niagara_model::{CompareSummary, SeriesOfRuns};
 
 use super::{Own, decisive, lesser_in_short, upgrade};
 use crate::document::{Block, Claim, Column, Depth, Figure, Section, Table};

@@ -1,6 +1,6 @@
 //! The checks on the method and on the final variant.
 
-use niagara_store::{Comparison, FinalCheck, MethodControl};
+use niagara_model::{Comparison, FinalCheck, MethodControl};
 
 use crate::document::Table;
 use crate::wording::{judged_in_words, verdict};

@@ -1,7 +1,7 @@
 //! What a tuning picked by its screening and does not recommend: levers and variants, with their figures.
 
+use niagara_model::{Comparison, DropReason, DroppedLever, NextStep, Rung, TuneSummary};
 use niagara_stats::Estimate;
-use niagara_store::{Comparison, DropReason, DroppedLever, NextStep, Rung, TuneSummary};
 
 use crate::document::{Column, Section, Table};
 use crate::number;

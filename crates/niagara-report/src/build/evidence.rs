@@ -1,7 +1,7 @@
 //! The duels behind a comparison: scores, throughput over time, latency.
 
 use maud::Markup;
-use niagara_store::Comparison;
+use niagara_model::Comparison;
 
 use crate::chart::{self, Latencies, PERCENTILES};
 use crate::document::{Block, Column, Depth, Figure, Section, Table};

@@ -1,7 +1,7 @@
 //! A ladder, rung by rung, and its total.
 
+use niagara_model::{LadderRung, LadderSummary, RungOutcome};
 use niagara_stats::Verdict;
-use niagara_store::{LadderRung, LadderSummary, RungOutcome};
 
 use super::{Own, controls, way_heading};
 use crate::all_time::withdrawn;

@@ -1,9 +1,9 @@
 //! A matrix: a table for each workload, combinations down, thread counts across.
 
-use niagara_stats::Verdict;
-use niagara_store::{
+use niagara_model::{
     Cell, CellOutcome, Comparison, Goal, MatrixSummary, best_combination, mean_gains,
 };
+use niagara_stats::Verdict;
 
 use super::parts::{confirmations, left, parts};
 use super::{Own, controls, interval_estimate};

@@ -15,8 +15,8 @@ mod sweep_headline;
 mod tune;
 mod upgrade;
 
+use niagara_model::{About, Comparison, Goal, StudyHeader, Summary};
 use niagara_stats::Verdict;
-use niagara_store::{About, Comparison, Goal, StudyHeader, Summary};
 
 use crate::applying::{HEADING, applying, applying_in_short};
 use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
@@ -152,7 +152,7 @@ fn unfinished(report: &Report) -> Document {
         masthead: [String::new(), String::new()],
         headline: report.headline(),
         proof: None,
-        lead: (phase != niagara_store::Phase::Noise)
+        lead: (phase != niagara_model::Phase::Noise)
             .then(|| (Depth::Long, stopped.to_owned()))
             .into_iter()
             .collect(),

@@ -1,6 +1,6 @@
 //! A matrix that was measured in parts: which ones, what was confirmed after each, and what is left.
 
-use niagara_store::{Confirmed, MatrixSummary};
+use niagara_model::{Confirmed, MatrixSummary};
 
 use crate::document::Table;
 use crate::load::load;

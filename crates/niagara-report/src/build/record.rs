@@ -1,6 +1,6 @@
 //! What a colleague needs to check and to repeat it: command, machine, variants, events.
 
-use niagara_store::VariantRecord;
+use niagara_model::VariantRecord;
 use serde_json::Value;
 
 use crate::document::{Block, Column, Depth, Facts, Folded, Section, Table};

@@ -1,7 +1,7 @@
 //! A sweep: throughput by thread count, the law, the knee, and where the time goes.
 
+use niagara_model::{Breakdown, SweepCurve, SweepSummary};
 use niagara_stats::IntervalEstimate;
-use niagara_store::{Breakdown, SweepCurve, SweepSummary};
 
 use super::{Own, interval_estimate, interval_over, three_digits};
 use crate::document::{Block, Depth, Figure, Section, Table};

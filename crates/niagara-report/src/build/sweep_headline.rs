@@ -1,7 +1,7 @@
 //! A sweep in a sentence: of several variants each over the first, of one how far it scales.
 
+use niagara_model::{SweepCurve, SweepPoint, SweepSummary, load_name};
 use niagara_stats::IntervalEstimate;
-use niagara_store::{SweepCurve, SweepPoint, SweepSummary, load_name};
 
 use super::{interval_estimate, interval_over, three_digits};
 use crate::number;

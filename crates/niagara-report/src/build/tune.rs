@@ -1,6 +1,6 @@
 //! A tuning: the way from the starting point, every lever that was screened, what was not tried.
 
-use niagara_store::{Conclusion, Finding, NotTried, Reason, Screened, TuneSummary};
+use niagara_model::{Conclusion, Finding, NotTried, Reason, Screened, TuneSummary};
 
 use super::{Own, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};

@@ -1,6 +1,6 @@
 //! What moving captured traffic to another release would break, statement by statement and setting by setting.
 
-use niagara_store::{
+use niagara_model::{
     ChangedPlan, DifferingDigest, PlanOutline, TableRead, Upgrade, UpgradeObstacle,
 };
 
@@ -153,7 +153,7 @@ fn settings(upgrade: &Upgrade) -> Option<Table> {
         vec![
             lost.setting.clone(),
             lost.place.clone(),
-            lost.reason.clone(),
+            lost.reason.to_string(),
         ]
     });
     filled(table, rows.collect()).map(|table| Table {

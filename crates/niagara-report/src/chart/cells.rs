@@ -1,8 +1,8 @@
 //! The cells of a matrix as intervals below each other, one chart for each workload.
 
 use maud::Markup;
+use niagara_model::{Cell, MatrixSummary};
 use niagara_stats::Verdict;
-use niagara_store::{Cell, MatrixSummary};
 
 use super::row_chart::{Mark, Row, domain, interval, rows_in_both_sizes};
 use crate::build::trained_mark;

@@ -1,8 +1,8 @@
 //! What a comparison was decided by and what else changed, as intervals below each other.
 
 use maud::Markup;
+use niagara_model::Comparison;
 use niagara_stats::Estimate;
-use niagara_store::Comparison;
 
 use super::row_chart::{Mark, Row, domain, interval, rows_in_both_sizes};
 use crate::number;

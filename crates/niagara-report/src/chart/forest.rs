@@ -1,7 +1,7 @@
 //! Every screened lever with its interval, the controls among them.
 
 use maud::Markup;
-use niagara_store::{Rung, Screened, TuneSummary};
+use niagara_model::{Rung, Screened, TuneSummary};
 
 use super::row_chart::{Mark, Row, interval, rows_in_both_sizes};
 use crate::number;

@@ -6,7 +6,7 @@ use base64::Engine;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use maud::{Markup, html};
-use niagara_store::{DuelRecord, SliceRecord};
+use niagara_model::{DuelRecord, SliceRecord};
 
 use crate::svg::{Axis, Size, both, frame, px, x_axis, y_axis};
 

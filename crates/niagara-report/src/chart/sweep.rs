@@ -1,7 +1,7 @@
 //! Throughput over threads: measured points with their intervals, the fitted law, the knee.
 
 use maud::{Markup, html};
-use niagara_store::{SweepCurve, SweepSummary};
+use niagara_model::{SweepCurve, SweepSummary};
 
 use crate::number;
 use crate::svg::{Axis, Size, both, fit, frame, px, x_axis, y_axis};

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use maud::{Markup, html};
-use niagara_store::{DuelRecord, SliceRecord};
+use niagara_model::{DuelRecord, SliceRecord};
 
 use crate::number;
 use crate::svg::{Axis, Size, both, decimals, frame, px, x_axis, y_axis};

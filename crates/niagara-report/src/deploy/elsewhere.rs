@@ -4,7 +4,7 @@ mod ansible;
 mod kubernetes;
 mod rds;
 
-use super::{DeployInput, comment};
+use super::{DeployInput, HUGE_PAGES, comment};
 use crate::directives::directives;
 use crate::host::transparent_pages;
 
@@ -92,9 +92,7 @@ fn left_out(input: &DeployInput, means: Means) -> Vec<String> {
     for step in variant.host_steps.iter().chain(&steps) {
         part(true, format!("by hand: {}", step.replace('\n', " ")));
     }
-    if let Some(pages) = &variant.huge_pages {
-        part(true, format!("huge pages: {}", pages.replace('\n', " ")));
-    }
+    part(variant.huge_pages, format!("huge pages: {HUGE_PAGES}"));
     if let Some(setting) = transparent_pages(variant) {
         parts.push(format!(
             "transparent huge pages, {setting}: a setting of the host"

@@ -53,7 +53,7 @@ pub(super) fn reserve(input: &DeployInput) -> Option<Vec<String>> {
 
 /// What takes the reserved pages back.
 pub(super) fn unreserve(input: &DeployInput) -> Vec<String> {
-    if input.variant.huge_pages.is_none() {
+    if !input.variant.huge_pages {
         return Vec::new();
     }
     let file = reserved_pages(&input.variant).map(|_| format!("sudo rm {SYSCTL_PLACE}"));

@@ -11,7 +11,7 @@ mod unit;
 
 use std::path::Path;
 
-use niagara_store::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight};
+use niagara_model::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight};
 
 use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of};
 use crate::headline::evidence;
@@ -328,6 +328,10 @@ pub fn deploy_files() -> impl Iterator<Item = &'static str> {
 
 /// What rebuilds the server.
 pub const RECIPE: &str = "recipe.json";
+
+/// What huge pages for the buffer pool take.
+const HUGE_PAGES: &str =
+    "reserve huge pages for the buffer pool (vm.nr_hugepages) before the server starts";
 
 /// Where the steps keep how many huge pages the host had reserved before.
 const PAGES_BEFORE: &str = "hugepages-before";

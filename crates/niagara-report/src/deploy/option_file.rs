@@ -1,6 +1,6 @@
 //! The server's variables as an option file.
 
-use niagara_store::{Follows, Overridden, TargetSize};
+use niagara_model::{Follows, Overridden, TargetSize};
 
 use super::{DeployInput, comment, head, quoted};
 use crate::number;

@@ -1,6 +1,6 @@
 //! Plugins that the packaged server loads from files, and that a built server comes without.
 
-use niagara_store::DeployBuild;
+use niagara_model::DeployBuild;
 
 use super::unit::{self, FOLDER};
 use super::{DeployInput, RECIPE};

@@ -5,8 +5,8 @@ use std::fmt::Write;
 use niagara_settings::format_cpu_list;
 
 use super::{
-    ARCHIVE, DeployInput, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY, TEXT_LIBRARY_PLACE, host,
-    option_file, plugins, socket, statements, unit,
+    ARCHIVE, DeployInput, HUGE_PAGES, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
+    TEXT_LIBRARY_PLACE, host, option_file, plugins, socket, statements, unit,
 };
 use crate::directives::properties;
 use crate::host::{TRANSPARENT, transparent_pages};
@@ -234,14 +234,16 @@ impl Sections {
                 step.next(),
                 malloc.name
             ));
-            // A library whose package no lever knows is told in words.
-            match malloc.package.contains(' ') {
-                true => self.line(format!("   Install {}.", malloc.package)),
-                false => self.code(&[format!("sudo apt-get install {}", malloc.package)]),
+            match &malloc.package {
+                Some(package) => self.code(&[format!("sudo apt-get install {package}")]),
+                None => self.line(format!(
+                    "   Install the package that has {}.",
+                    malloc.soname
+                )),
             }
         }
         self.text_library(input, &mut step);
-        if let Some(note) = &input.variant.huge_pages {
+        if input.variant.huge_pages {
             self.line(format!(
                 "{} Huge pages. How many are reserved now, for the undo:",
                 step.next()
@@ -250,7 +252,7 @@ impl Sections {
             self.code(&[format!(
                 "test -e {PAGES_BEFORE} || sysctl -n vm.nr_hugepages | tee {PAGES_BEFORE}"
             )]);
-            self.line(format!("   Then: {note}"));
+            self.line(format!("   Then: {HUGE_PAGES}."));
             match host::reserve(input) {
                 Some(commands) => self.code(&commands),
                 None => self.line(format!(
@@ -600,7 +602,7 @@ impl Sections {
                 input.daemon()
             ));
         }
-        if input.variant.huge_pages.is_some() {
+        if input.variant.huge_pages {
             commands.push("grep -i hugepages /proc/meminfo".to_owned());
         }
         if transparent_pages(&input.variant).is_some() {
@@ -712,7 +714,7 @@ impl Sections {
                 "\nTables that were converted stay in {engine}: convert them back in the same way."
             ));
         }
-        if input.variant.huge_pages.is_some() && host::reserve(input).is_none() {
+        if input.variant.huge_pages && host::reserve(input).is_none() {
             self.line(
                 "\nRemove what reserves the huge pages from /etc/sysctl.d, too, or they are reserved again when the machine starts.",
             );
@@ -779,7 +781,7 @@ fn without_options(input: &DeployInput) -> Vec<String> {
 /// Takes away what the server needs no more, once it runs without it: where it does not start, all of it stays.
 fn clean_up(input: &DeployInput) -> Option<String> {
     let mut commands = Vec::new();
-    if input.variant.huge_pages.is_some() {
+    if input.variant.huge_pages {
         commands.push(format!("rm {PAGES_BEFORE}"));
     }
     if transparent_pages(&input.variant).is_some() {

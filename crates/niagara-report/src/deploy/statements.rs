@@ -1,7 +1,7 @@
 //! Statements that are handed over: changes of tables with their undo, and rewrites with rules for ProxySQL.
 
+use niagara_model::DeployRewrite;
 use niagara_queries::schema::large_table;
-use niagara_store::DeployRewrite;
 
 use super::DeployInput;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_store::{DeployBuild, Deployment};
+use niagara_model::{DeployBuild, Deployment};
 
 use super::{DeployInput, PLACE, TEXT_LIBRARY_PLACE, comment, head, quoted};
 use crate::directives::{Directive, directives};

@@ -894,19 +894,31 @@ mod tests {
             }),
             ..Profile::default()
         };
-        let on_terminal =
-            |profile: &Profile| crate::profile_text(std::slice::from_ref(profile), false, 100);
-        let shown = on_terminal(&seen(1));
+        let in_format = |profile: &Profile, format: crate::Format| {
+            let subject = crate::Subject::Profiles(crate::Profiles {
+                profiles: std::slice::from_ref(profile),
+                graphs: &[],
+                command: "",
+                page: None,
+            });
+            let view = crate::View {
+                width: 100,
+                ..crate::View::default()
+            };
+            let source = crate::Source::of(subject);
+            crate::written(&source, format, &view).expect("a text")
+        };
+        let shown = in_format(&seen(1), crate::Format::Text);
         for word in ["my_malloc ← open_ticket_1", "1.25", "1.50", "320"] {
             assert!(shown.contains(word), "{word}\n{shown}");
         }
         assert!(!shown.contains("The first"), "{shown}");
         // The report has all rows, a terminal the first.
-        let shown = on_terminal(&seen(10));
+        let shown = in_format(&seen(10), crate::Format::Text);
         assert!(shown.contains("open_ticket_8"), "{shown}");
         assert!(!shown.contains("open_ticket_9"), "{shown}");
         assert!(shown.contains("The first 8 of 10 rows"), "{shown}");
-        let page = crate::profile_markdown(&[seen(10)], "niagara profile");
+        let page = in_format(&seen(10), crate::Format::Markdown);
         assert!(page.contains("open_ticket_10") && !page.contains("The first 8"));
     }
 

@@ -1,4 +1,6 @@
-//! A profile, or two side by side, in every format.
+//! A profile, or two side by side, as a document.
+
+use std::path::Path;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -6,8 +8,7 @@ use maud::html;
 use niagara_profile::Profile;
 
 use super::content::{headline, sections};
-use crate::document::{Block, Depth, Document, Extent, Figure, Section};
-use crate::render;
+use crate::document::{Block, Depth, Document, Figure, Section};
 
 /// Sections before the flame graphs: what limits, and the division of time.
 const HEAD: usize = 3;
@@ -23,23 +24,27 @@ pub struct Graph {
     pub svg: String,
 }
 
-/// For a terminal of `width` columns: the tables that are short.
-pub fn profile_text(profiles: &[Profile], colour: bool, width: usize) -> String {
-    let document = document(profiles, &[], "");
-    render::terminal_text(&document, Extent::Screen, colour, width)
+/// One profile, or two.
+#[derive(Debug, Clone, Copy)]
+pub struct Profiles<'a> {
+    /// The profiles.
+    pub profiles: &'a [Profile],
+    /// Their flame graphs.
+    pub graphs: &'a [Graph],
+    /// The command that took them.
+    pub command: &'a str,
+    /// Where their page is.
+    pub page: Option<&'a Path>,
 }
 
-/// As Markdown: for issues, wikis, merge requests.
-pub fn profile_markdown(profiles: &[Profile], command: &str) -> String {
-    render::markdown(&document(profiles, &[], command))
-}
-
-/// As one page: no network, no other file.
-pub fn profile_html(profiles: &[Profile], graphs: &[Graph], command: &str) -> String {
-    render::page(&document(profiles, graphs, command))
-}
-
-fn document(profiles: &[Profile], graphs: &[Graph], command: &str) -> Document {
+/// Profiles as a document.
+pub(crate) fn document(source: &Profiles<'_>) -> Document {
+    let Profiles {
+        profiles,
+        graphs,
+        command,
+        ..
+    } = *source;
     let mut all: Vec<Section> = sections(profiles).into_iter().map(Section::from).collect();
     let rest = all.split_off(HEAD.min(all.len()));
     all.extend(graphs.iter().map(drawn));
@@ -103,6 +108,7 @@ fn drawn_height(svg: &str) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{Format, Source, Subject, View, written};
 
     #[test]
     fn graphs_are_documents_of_their_own() {
@@ -113,7 +119,14 @@ mod tests {
                 .to_owned(),
         };
         assert_eq!(drawn_height(&graph.svg), Some(344));
-        let page = profile_html(&[Profile::default()], &[graph], "niagara profile base");
+        let profiles = Profiles {
+            profiles: &[Profile::default()],
+            graphs: &[graph],
+            command: "niagara profile base",
+            page: None,
+        };
+        let source = Source::of(Subject::Profiles(profiles));
+        let page = written(&source, Format::Html, &View::default()).expect("a page");
         assert!(page.contains("data:image/svg+xml;base64,") && !page.contains("<script"));
         assert!(page.contains("height=\"344\""));
     }

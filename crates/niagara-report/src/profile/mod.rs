@@ -7,7 +7,8 @@ mod forms;
 mod stored;
 
 pub use content::headline;
-pub use forms::{Graph, profile_html, profile_markdown, profile_text};
+pub(crate) use forms::document;
+pub use forms::{Graph, Profiles};
 pub(crate) use stored::sections_in_short;
 pub use stored::{DiagnosedProfile, diagnosed_profiles, limits_in_short};
 

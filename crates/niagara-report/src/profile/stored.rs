@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use niagara_model::{Finding, Reason, Summary};
 use niagara_profile::{FoundLimit, Profile, StoredProfile};
 use niagara_stats::Estimate;
-use niagara_store::{Finding, Reason, Store, StoreError, Summary};
+use niagara_store::{Store, StoreError};
 
 use super::Content;
 use super::content::{limits, missing, spent_by, time, whole};
@@ -75,7 +76,7 @@ pub fn diagnosed_profiles(store: &Store) -> niagara_store::Result<Vec<DiagnosedP
     let summary = store.summary()?;
     let levers = known_levers(summary.as_ref());
     let queries = queries_left(summary.as_ref());
-    let read = |kept: niagara_store::ProfileRecord| {
+    let read = |kept: niagara_model::ProfileRecord| {
         let stored: StoredProfile =
             serde_json::from_value(kept.content).map_err(|error| StoreError::Nonsense {
                 path: store.path().to_owned(),
@@ -330,7 +331,7 @@ mod tests {
         let reason = Reason::FewCpus {
             least: 8,
             cpus: 2,
-            machine: niagara_store::Machine::Here,
+            machine: niagara_model::Machine::Here,
         };
         tuned.levers = BTreeMap::from([
             ("thread-pool".to_owned(), Known::Tried(effect)),

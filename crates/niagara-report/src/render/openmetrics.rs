@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
+use niagara_model::{Comparison, SeriesOfRuns, Summary};
 use niagara_stats::{Estimate, Verdict};
-use niagara_store::{Comparison, SeriesOfRuns, Summary};
 
 use crate::wording;
 

@@ -1,7 +1,7 @@
 //! Figures that both studies have, and whether they differ.
 
+use niagara_model::{Comparison, Goal, RungOutcome, Screened, Summary, SweepSummary, TuneSummary};
 use niagara_stats::{Estimate, IntervalEstimate, difference, student, widened};
-use niagara_store::{Comparison, Goal, RungOutcome, Screened, Summary, SweepSummary, TuneSummary};
 use serde::Serialize;
 
 use crate::all_time::ALL_TIME;

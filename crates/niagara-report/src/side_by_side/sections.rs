@@ -6,12 +6,12 @@ use super::common::Common;
 use super::picture::two_studies;
 use super::set_up::Fact;
 use super::studies::SideBySide;
-use crate::document::{Block, Depth, Document, Figure, Folded, Section, Table};
+use crate::document::{Block, Depth, Document, Figure, Folded, Medium, Section, Table};
 use crate::number;
 
 /// How much is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Scope {
+enum Scope {
     /// Of the parts those that differ or were kept; the others are counted.
     Short,
     /// Every part.
@@ -20,8 +20,19 @@ pub(crate) enum Scope {
     Everything,
 }
 
+impl From<Medium> for Scope {
+    fn from(medium: Medium) -> Self {
+        match medium {
+            Medium::Terminal { verbose: false } => Self::Short,
+            Medium::Terminal { verbose: true } => Self::Everything,
+            Medium::Text | Medium::Page => Self::Whole,
+        }
+    }
+}
+
 /// Both studies as a document.
-pub(crate) fn document(both: &SideBySide, scope: Scope) -> Document {
+pub(crate) fn document(both: &SideBySide, medium: Medium) -> Document {
+    let scope = Scope::from(medium);
     let tables = tables(both, scope).into_iter();
     let mut sections: Vec<Section> = tables.map(Section::from).collect();
     sections.insert(PICTURE_AT.min(sections.len()), picture(both));

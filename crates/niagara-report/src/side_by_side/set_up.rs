@@ -1,6 +1,6 @@
 //! Under what two studies were measured, and what of it differs.
 
-use niagara_store::{START_SETTINGS, Summary, VariantRecord};
+use niagara_model::{START_SETTINGS, Summary, VariantRecord};
 use serde::Serialize;
 use serde_json::Value;
 

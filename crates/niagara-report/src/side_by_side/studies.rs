@@ -1,6 +1,6 @@
 //! What two studies have in common, and in what they differ.
 
-use niagara_store::{Comparison, Goal, Summary};
+use niagara_model::{Comparison, Goal, Summary};
 use serde::Serialize;
 
 use super::common::{self, Common};
@@ -67,6 +67,16 @@ pub struct StudyInShort {
 }
 
 impl SideBySide {
+    /// For other programs.
+    ///
+    /// # Errors
+    /// None that plain data could cause.
+    pub fn json(&self) -> serde_json::Result<String> {
+        let mut text = serde_json::to_string_pretty(self)?;
+        text.push('\n');
+        Ok(text)
+    }
+
     /// Puts two studies beside each other; `names` are what people call them.
     pub fn of(reports: [&Report; 2], names: [&str; 2]) -> SideBySide {
         let studies = [0, 1].map(|i| in_short(reports[i], names[i]));

@@ -12,7 +12,7 @@ use niagara_capture::file::CaptureReader;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{Data, Origin};
 use niagara_queries::{Advice, Limits, report, schema};
-use niagara_report::{advice_html, advice_markdown};
+use niagara_report::Source;
 use niagara_server::{Cache, Cancel, Cancelled, sweep_stale};
 
 use self::prove::{ProofRun, in_database};
@@ -22,6 +22,7 @@ use crate::json::{self, Document};
 use crate::origin::origin;
 use crate::pack;
 use crate::progress::Terminal;
+use crate::report_output::write_pages;
 use crate::shared_args::{EXIT_CODES, OriginArgs, budget};
 use crate::whole_file;
 
@@ -177,8 +178,7 @@ fn write(args: &AdviseArgs, advice: &Advice) -> Result<String> {
         .with_context(|| format!("cannot make {}", deploy.display()))?;
     let json = json::text(Document::Advice, advice)?;
     whole_file::write(&folder.join("advice.json"), &json)?;
-    whole_file::write(&folder.join("report.html"), &advice_html(advice))?;
-    whole_file::write(&folder.join("report.md"), &advice_markdown(advice))?;
+    write_pages(&folder, &Source::from(advice))?;
     let nothing = schema::is_empty(advice);
     for (file, text) in schema::files(advice) {
         let path = deploy.join(file);

@@ -1,8 +1,8 @@
 //! What a tuning without builds says at its end: what a build brought where one was measured, and the command.
 
 use niagara_lab::lever::{Lever, Measured};
+use niagara_model::{Reason, TuneSummary, load_name};
 use niagara_server::Family;
-use niagara_store::{Reason, TuneSummary, load_name};
 
 /// The factor whose levels are servers built from source.
 const BUILDS: &str = "build";

@@ -232,13 +232,19 @@ fn print(report: &PartReport) {
         say!("  {}", report.figures_line());
     }
     for finding in &report.findings {
-        say!("  ! {}", finding.replace('\n', "\n    "));
+        say!("  ! {}", finding.to_string().replace('\n', "\n    "));
+        for line in finding.evidence().iter().flat_map(|text| text.lines()) {
+            say!("    {line}");
+        }
+    }
+    if report.more_findings > 0 {
+        say!("  ! {} more, not shown", report.more_findings);
     }
     for note in &report.notes {
         say!("  {note}");
     }
     for out in &report.left_out {
-        say!("  left out: {} ({})", out.what, out.why);
+        say!("  left out: {out}");
     }
 }
 

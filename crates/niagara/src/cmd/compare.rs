@@ -10,6 +10,7 @@ use niagara_lab::lever::Lever;
 use niagara_lab::{
     Found, Protocol, Question, StudyDescription, VariantRecipe, answer, server_name,
 };
+use niagara_report::Format;
 
 use crate::cmd::before_after;
 use crate::cmd::report::Shown;
@@ -20,7 +21,8 @@ use crate::origin::origin;
 use crate::pack;
 use crate::progress::Terminal;
 use crate::shared_args::{
-    ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs, budget,
+    ClientArgs, DuelArgs, EXIT_CODES, FleetArgs, HelpArgs, JudgeArgs, OriginArgs, StudyArgs,
+    budget, printed_format,
 };
 
 /// Is B faster than A?
@@ -83,11 +85,11 @@ pub struct CompareArgs {
     /// does not exclude it; an undecided comparison fails, too. A server B that fails again and again is slower. May be repeated.
     #[arg(long, value_name = "CONDITION", conflicts_with = "before")]
     pub fail_if: Vec<FailIf>,
-    /// How the result is printed: text, json, github, openmetrics
+    /// How the result is printed: text, markdown, html, csv, json, github, openmetrics
     ///
     /// github: annotations of GitHub Actions. openmetrics: text as Prometheus reads it.
-    #[arg(long, value_enum, default_value_t = CompareFormat::Text, hide_possible_values = true, conflicts_with_all = ["json", "before"])]
-    pub format: CompareFormat,
+    #[arg(long, value_parser = printed_format(), default_value = Format::Text.name(), hide_possible_values = true, conflicts_with_all = ["json", "before"])]
+    pub format: Format,
     #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]
@@ -111,27 +113,6 @@ pub enum ProtocolArg {
     Duel,
     Pair,
     Trimmed,
-}
-
-/// How a result is printed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum CompareFormat {
-    Text,
-    Json,
-    Github,
-    Openmetrics,
-}
-
-impl CompareFormat {
-    /// What is shown, where the command fails for this reason.
-    fn shown(self, args: &StudyArgs, failed: Option<FailIf>) -> Shown {
-        match self {
-            Self::Text => Shown::asked(args),
-            Self::Json => Shown::Json,
-            Self::Github => Shown::Github(failed),
-            Self::Openmetrics => Shown::OpenMetrics,
-        }
-    }
 }
 
 impl From<ProtocolArg> for Protocol {
@@ -179,7 +160,13 @@ pub fn run(mut args: CompareArgs) -> Result<ExitCode> {
         let mut conditions = args.fail_if.iter();
         conditions.find(|condition| condition.holds(comparison))
     });
-    let shown = args.format.shown(&args.study, failed.copied());
+    let mut shown = Shown {
+        failed: failed.copied(),
+        ..Shown::asked(&args.study)
+    };
+    if !args.study.json {
+        shown.format = args.format;
+    }
     let code = opened.show_as(&question, &answered, &args.study, shown)?;
     match failed {
         Some(condition) if code == ExitCode::SUCCESS => {
@@ -267,7 +254,7 @@ mod tests {
     use clap::Parser;
     use niagara_lab::study_file::{Known, read_study};
     use niagara_lab::{StudySize, compare_plan, couples_of};
-    use niagara_store::About;
+    use niagara_model::About;
 
     use super::*;
     use crate::args::{Cli, Command};

@@ -6,8 +6,8 @@ use std::process::ExitCode;
 use anyhow::Result;
 use niagara_lab::lever::{Change, Condition, Context, Lever, Measured, Span, meant};
 use niagara_lab::{Inventory, lever_context, server_name};
+use niagara_model::Reason;
 use niagara_server::Cancel;
-use niagara_store::Reason;
 use serde::Serialize;
 
 use crate::args::{Cli, LeversArgs, LoadArgs};

@@ -9,13 +9,13 @@ use clap::{Args, ValueEnum};
 use niagara_check::fault_of;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{RESULTS, RESULTS_FILE};
+use niagara_model::{DeployBuild, NodeAccount, Summary, TargetMachine, Warning};
 use niagara_report::{
-    DEPLOY_ARCHIVE, DeployInput, DeployPlace, Files, InWords, Report, Sides, View,
-    deploy_elsewhere, deploy_files, diagnosed_profiles, limits_in_short, may_deploy,
-    node_account_lines, number, wrapped,
+    DEPLOY_ARCHIVE, DeployInput, DeployPlace, Files, Format, InWords, Report, Source, Subject,
+    deploy_elsewhere, deploy_files, limits_in_short, may_deploy, number,
 };
 use niagara_server::{Cache, file_digest};
-use niagara_store::{DeployBuild, NodeAccount, Store, Summary, TargetMachine, Warning};
+use niagara_store::Store;
 use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
@@ -23,8 +23,8 @@ use crate::cmd::{profile, side_by_side};
 use crate::command_line::command_of_another_tuning;
 use crate::fail_if::FailIf;
 use crate::json::{self, Document};
-use crate::progress::{colour_on_stdout, columns_of_stdout};
-use crate::shared_args::{Format, StudyArgs};
+use crate::report_output::{print_written, write_pages};
+use crate::shared_args::{Output, StudyArgs, output};
 use crate::whole_file::write;
 
 /// Text, Markdown, HTML, CSV or JSON from what was measured
@@ -38,8 +38,8 @@ pub struct ReportArgs {
     #[arg(value_name = "DIR", num_args = 0..=2)]
     pub folders: Vec<PathBuf>,
     /// What to print; `files` writes report.html, report.md and deploy/ into the folder again
-    #[arg(long, value_enum, default_value_t = Format::Text)]
-    pub format: Format,
+    #[arg(long, value_parser = output(), default_value = Format::Text.name())]
+    pub format: Output,
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
@@ -90,9 +90,12 @@ pub struct Target {
 }
 
 impl ReportArgs {
-    /// What is to be printed.
-    pub fn format(&self) -> Format {
-        if self.json { Format::Json } else { self.format }
+    /// What is to be made.
+    pub fn output(&self) -> Output {
+        match self.json {
+            true => Output::Printed(Format::Json),
+            false => self.format,
+        }
     }
 
     /// Where deploy/ goes to.
@@ -107,7 +110,7 @@ impl ReportArgs {
             },
             place: self.place.map(DeployPlace::from),
         };
-        if target != Target::default() && self.format() != Format::Files {
+        if target != Target::default() && self.output() != Output::Files {
             bail!(
                 "--cpus, --memory and --for are for deploy/, which is not written\n\
                  remedy: add --format files"
@@ -118,7 +121,7 @@ impl ReportArgs {
 }
 
 pub fn run(args: ReportArgs) -> Result<ExitCode> {
-    let format = args.format();
+    let output = args.output();
     let target = args.target()?;
     if let [first, second] = args.folders.as_slice() {
         let both = [
@@ -133,6 +136,15 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
                 );
             }
         }
+        let Output::Printed(format) = output else {
+            bail!(
+                "--format files is for one study\n\
+                 remedy: of two there are text, markdown, html and json, as in\n  \
+                 niagara report {} {} --format html > both.html",
+                first.display(),
+                second.display()
+            );
+        };
         side_by_side::print(both, format, args.verbose)?;
         return Ok(ExitCode::SUCCESS);
     }
@@ -142,30 +154,31 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
     };
     let store = opened(&folder)?;
     if store.study()?.kind == profile::kept::KIND {
-        profile::kept::report(&store, &folder, format)?;
+        profile::kept::report(&store, &folder, output)?;
         return Ok(ExitCode::SUCCESS);
     }
-    if format == Format::Csv {
-        say_text!("{}", niagara_report::csv(&Report::load(&store)?));
-        return Ok(ExitCode::SUCCESS);
-    }
-    let Some(summary) = store.summary()? else {
+    let takes_summary = match output {
+        Output::Printed(format) => format.takes_summary(),
+        Output::Files => true,
+    };
+    if takes_summary && store.summary()?.is_none() {
         bail!(
             "{} was stopped before there was anything to sum up ({} kept): the command that continues it is\n  {}",
             folder.display(),
             number::count(store.duels()?.len(), "duel"),
             store.study()?.command
         );
-    };
-    match format {
-        Format::Text => print_result(&summary, &store, &folder, Shown::text(args.verbose))?,
-        Format::Json => print_result(&summary, &store, &folder, Shown::Json)?,
-        Format::Markdown => say_text!("{}", niagara_report::markdown(&Report::load(&store)?)),
-        Format::Html => say_text!("{}", niagara_report::html(&Report::load(&store)?)),
-        Format::Files => write_files(&folder, &store, &target)?,
-        Format::Github => print_result(&summary, &store, &folder, Shown::Github(None))?,
-        Format::Openmetrics => print_result(&summary, &store, &folder, Shown::OpenMetrics)?,
-        Format::Csv => {}
+    }
+    match output {
+        Output::Printed(format) => {
+            let shown = Shown {
+                format,
+                verbose: args.verbose,
+                failed: None,
+            };
+            print_result(&store, &folder, shown)?;
+        }
+        Output::Files => write_files(&folder, &store, &target)?,
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -191,11 +204,7 @@ pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> 
         let deployment = header.deployment.take();
         header.deployment = deployment.map(|found| found.for_machine(&target.machine));
     }
-    write(&folder.join("report.html"), &niagara_report::html(&report))?;
-    write(
-        &folder.join("report.md"),
-        &niagara_report::markdown(&report),
-    )?;
+    write_pages(folder, &Source::from(&report))?;
     let Some(summary) = report.summary.as_ref().filter(|s| may_deploy(s)) else {
         return nothing_for(target.place);
     };
@@ -353,31 +362,25 @@ fn write_deploy(folder: &Path, files: &[(String, String)], kept: Option<&str>) -
 
 /// How a result is printed.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Shown {
-    /// One screen for people.
-    Short,
-    /// Everything.
-    Verbose,
-    /// The summary for programs.
-    Json,
-    /// Annotations of GitHub Actions, with the condition at which the command fails.
-    Github(Option<FailIf>),
-    /// Figures for a monitoring system.
-    OpenMetrics,
+pub struct Shown {
+    /// In this format.
+    pub format: Format,
+    /// On a terminal: everything; else one screen.
+    pub verbose: bool,
+    /// The condition at which the command fails, where it holds.
+    pub failed: Option<FailIf>,
 }
 
 impl Shown {
-    /// For people.
-    pub fn text(verbose: bool) -> Self {
-        if verbose { Self::Verbose } else { Self::Short }
-    }
-
     /// As the options of a study ask for it.
     pub fn asked(args: &StudyArgs) -> Self {
-        if args.json {
-            Self::Json
-        } else {
-            Self::text(args.verbose)
+        Self {
+            format: match args.json {
+                true => Format::Json,
+                false => Format::Text,
+            },
+            verbose: args.verbose,
+            failed: None,
         }
     }
 }
@@ -425,41 +428,23 @@ fn called() -> String {
     }
 }
 
-/// The summary on standard output, and where the files are.
-pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Shown) -> Result<()> {
-    if shown == Shown::Json {
-        let study = Study {
-            headline: niagara_report::headline(summary),
-            summary,
-            all_warnings: niagara_report::warnings(summary)
-                .into_iter()
-                .map(WarningInWords::from)
-                .collect(),
-            in_words: InWords::of(summary),
-            nodes_held: store.node_account()?,
-        };
-        json::print(Document::Report, &study)?;
-        return Ok(());
-    }
-    if let Shown::Github(failed) = shown {
-        let failed = failed.map(|condition| condition.to_string());
-        let report = Report::load(store)?;
-        say_text!("{}", niagara_report::github(&report, failed.as_deref()));
-        return Ok(());
-    }
-    if shown == Shown::OpenMetrics {
-        let Some(text) = niagara_report::openmetrics(&Report::load(store)?) else {
-            bail!(
-                "{} holds no comparison of two variants\nremedy: --format json or csv",
-                folder.display()
-            );
-        };
-        say_text!("{text}");
-        return Ok(());
-    }
-    let verbose = shown == Shown::Verbose;
-    let sides = Sides::of(&Report::load(store)?);
-    let limits = limits_in_short(&diagnosed_profiles(store)?, verbose);
+/// The summary as other programs read it.
+fn json_of(summary: &Summary, report: &Report) -> Result<String> {
+    let study = Study {
+        headline: niagara_report::headline(summary),
+        summary,
+        all_warnings: niagara_report::warnings(summary)
+            .into_iter()
+            .map(WarningInWords::from)
+            .collect(),
+        in_words: InWords::of(summary),
+        nodes_held: report.nodes_held.clone(),
+    };
+    Ok(json::text(Document::Report, &study)? + "\n")
+}
+
+/// Where the files of a study are.
+fn files_of(summary: &Summary, store: &Store, folder: &Path) -> Result<Files> {
     let deploy = folder.join("deploy");
     let builds = match summary {
         Summary::Tune(tune) => build_elsewhere(tune, &niagara_lab::lever::load(&[])?),
@@ -469,7 +454,7 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
         Summary::Tune(_) => command_of_another_tuning(&store.study()?.command, &called()),
         _ => None,
     };
-    let files = Files {
+    Ok(Files {
         report: folder.join("report.html"),
         deploy: deploy.is_dir().then_some(deploy),
         results: folder.join(RESULTS_FILE),
@@ -478,23 +463,23 @@ pub fn print_result(summary: &Summary, store: &Store, folder: &Path, shown: Show
             .then(|| folder.display().to_string()),
         builds,
         command,
-    };
-    let view = View {
-        colour: colour_on_stdout(),
-        width: columns_of_stdout(),
-        verbose,
-        sides: sides.as_ref(),
-        limits: &limits,
-        files: Some(&files),
-    };
-    say_text!("{}", niagara_report::terminal(summary, &view));
-    if let Some(account) = store.node_account()? {
-        say!("");
-        for line in node_account_lines(&account) {
-            say!("{}", wrapped("nodes:   ", &line, columns_of_stdout()));
-        }
+    })
+}
+
+/// A result on standard output; on a terminal also where the files are.
+pub fn print_result(store: &Store, folder: &Path, shown: Shown) -> Result<()> {
+    let report = Report::load(store)?;
+    let limits = limits_in_short(&report.profiles, shown.verbose);
+    let summary = report.summary.as_ref();
+    let files = summary.map(|summary| files_of(summary, store, folder));
+    let files = files.transpose()?;
+    let study = niagara_report::Study::of(&report).with_files(files.as_ref(), &limits);
+    let failed = shown.failed.map(|condition| condition.to_string());
+    let mut source = Source::of(Subject::Study(study)).with_failed(failed);
+    if let Some(summary) = summary {
+        source = source.with_json(json_of(summary, &report)?);
     }
-    Ok(())
+    print_written(&source, shown.format, shown.verbose)
 }
 
 /// The folder under `niagara-results` that was written last.
@@ -517,7 +502,7 @@ pub fn newest() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_store::Deployment;
+    use niagara_model::Deployment;
 
     use super::*;
 

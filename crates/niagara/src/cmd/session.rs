@@ -125,10 +125,10 @@ impl OpenSession {
     ) -> Result<ExitCode> {
         let study = &answered.study;
         let mut written = Ok(());
-        if let Found::Summary(summary) = &answered.found {
+        if let Found::Summary(_) = &answered.found {
             // A page that cannot be written, as on a full disk, keeps no result from whoever waited for it.
             written = write_files(study.folder(), study.store(), &Target::default());
-            print_result(summary, study.store(), study.folder(), shown)?;
+            print_result(study.store(), study.folder(), shown)?;
         }
         let mut steps = Ok(());
         let is_job = question.workloads[0].load.workload.is_job();

@@ -3,11 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use niagara_report::{Report, SideBySide};
+use niagara_report::{Format, Report, SideBySide, Source};
 use niagara_store::Store;
 
-use crate::progress::{colour_on_stdout, columns_of_stdout};
-use crate::shared_args::Format;
+use crate::report_output::print_written;
 
 /// What each study holds, with the folder that it is called by.
 pub type Opened<'a> = (&'a Path, Store);
@@ -30,22 +29,8 @@ pub fn print(studies: [Opened<'_>; 2], format: Format, verbose: bool) -> Result<
         [&reports[0], &reports[1]],
         [names[0].as_str(), names[1].as_str()],
     );
-    match format {
-        Format::Text => {
-            let text = both.text(colour_on_stdout(), columns_of_stdout(), verbose);
-            say_text!("{text}");
-        }
-        Format::Markdown => say_text!("{}", both.markdown()),
-        Format::Html => say_text!("{}", both.html()),
-        Format::Json => say_text!("{}", both.json()?),
-        Format::Csv | Format::Files | Format::Github | Format::Openmetrics => bail!(
-            "--format csv, files, github and openmetrics are for one study; of two there are text, markdown, html and json, as in\n  \
-             niagara report {} {} --format html > both.html",
-            first.display(),
-            second.display()
-        ),
-    }
-    Ok(())
+    let source = Source::from(&both).with_json(both.json()?);
+    print_written(&source, format, verbose)
 }
 
 /// The folders' own names where these differ, else their paths.

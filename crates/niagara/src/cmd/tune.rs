@@ -11,9 +11,9 @@ use niagara_lab::{
     trains_builds,
 };
 
+use niagara_model::{Finding, TailGuard};
 use niagara_queries::{Advice, Limits, schema};
 use niagara_server::{Cache, Cancelled, WorkFolder};
-use niagara_store::{Finding, TailGuard};
 
 use crate::cmd::session::OpenSession;
 use crate::counting::QueryCount;

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use console::{Alignment, measure_text_width, pad_str, truncate_str};
+use niagara_model::{Goal, Screened};
 use niagara_report::{WORTH_TELLING, ink, number};
 use niagara_stats::Estimate;
-use niagara_store::{Goal, Screened};
 
 use super::glyphs::Glyphs;
 use super::state::{State, Step};

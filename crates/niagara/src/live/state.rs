@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use niagara_model::{Goal, Screened};
 use niagara_stats::{Estimate, Judgement};
-use niagara_store::{Goal, Screened};
 
 /// Slices over which the share that others take, and each side's throughput, are averaged.
 const LAST_SLICES: f64 = 20.0;

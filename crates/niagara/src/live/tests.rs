@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use niagara_model::Screened;
 use niagara_stats::Judgement;
-use niagara_store::Screened;
 use serde::Deserialize;
 
 use super::{Frame, Glyphs, State, lines, one_line, outcome};

@@ -10,9 +10,9 @@ use anyhow::{Result, bail};
 use clap::Args;
 use niagara_lab::quantity::share as percent;
 use niagara_load::counted;
+use niagara_model::Finding;
 use niagara_server::machine::{Fingerprint, format_cpu_list};
 use niagara_server::{Cache, Cancel, Cancelled, HostBounds, HostShare, lower_priority};
-use niagara_store::Finding;
 
 use crate::agreement::agreed;
 use crate::cmd::bench::args::connect_args;

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use niagara_store::{DuelRecord, Store};
+use niagara_model::DuelRecord;
+use niagara_store::Store;
 
 /// What makes a tuning as short as a test needs it.
 pub const SHORT_TUNING: [&str; 8] = [

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::process::Stdio;
 use std::time::Duration;
 
-use niagara_store::Ending;
+use niagara_model::Ending;
 use nix::sys::signal::Signal;
 
 use crate::common::{Place, processes, run, signal, wait_until};

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::SystemTime;
 
-use niagara_store::{FOUGHT_ON, Store};
+use niagara_model::FOUGHT_ON;
+use niagara_store::Store;
 use serde_json::Value;
 
 use crate::common::Place;

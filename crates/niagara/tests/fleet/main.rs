@@ -19,7 +19,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{Place, wait_until};
-use niagara_store::{Store, Summary};
+use niagara_model::Summary;
+use niagara_store::Store;
 
 /// A comparison of a server with itself with this many duels, on machines.
 fn compare(place: &Place, duels: u32, on: &[&str]) -> Command {

@@ -14,7 +14,7 @@ fn lost_by(study: &OnSlurm, worker: &str) -> Vec<String> {
     let withdrawn = of_kind(&study.folder, "withdrawn").into_iter();
     withdrawn
         .filter(|line| line["worker"] == worker && line["begun"] == true)
-        .map(|line| text(&line["why"]))
+        .map(|line| text(&line["why"]["code"]))
         .collect()
 }
 
@@ -118,7 +118,7 @@ fn a_job_that_is_cancelled_is_replaced_and_its_node_is_not_blamed() {
     let study = &ended.study;
     let words = worker_lines(&study.folder, &cancelled.worker);
     let last = words.last().expect("it said something");
-    assert!(text(&last["why"]).contains("by a signal"), "{last}");
+    assert_eq!(last["why"]["code"], "signal", "{last}");
     assert_eq!(count(study, "failed"), 0, "no node has failed");
     assert_eq!(count(study, "set-aside"), 0);
 }
@@ -244,7 +244,7 @@ fn the_stopped_one_is_fenced(study: &OnSlurm, stopped: &Alive) {
     }
     let words = worker_lines(&study.folder, &stopped.worker);
     let told = |line: &&serde_json::Value| {
-        let lost = line["what"] == "lost" && text(&line["why"]).contains("was stopped for");
+        let lost = line["what"] == "lost" && line["why"]["code"] == "stopped";
         lost && its.contains(&attempt(line))
     };
     assert_eq!(words.iter().filter(told).count(), 1, "{words:?}");

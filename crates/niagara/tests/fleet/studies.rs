@@ -3,7 +3,8 @@
 
 use std::process::Command;
 
-use niagara_store::{Store, Summary};
+use niagara_model::Summary;
+use niagara_store::Store;
 
 use crate::cluster::on_cluster;
 use crate::common::{Place, run};

@@ -3,9 +3,9 @@
 use std::cell::RefCell;
 
 use niagara_build::BuildStore;
+use niagara_model::TailGuard;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Catalog, Family};
-use niagara_store::TailGuard;
 
 use super::*;
 use crate::asking::choose_levers::{Application, Keep, TuneQuestion};

@@ -1,7 +1,7 @@
 //! What is handed over of a matrix: the combination that fresh duels proved faster, once it was checked.
 
 use anyhow::Result;
-use niagara_store::{
+use niagara_model::{
     BuildNote, Confirmed, Deployment, FinalCheck, Finding, Reason, SameAnswers, Warning,
 };
 

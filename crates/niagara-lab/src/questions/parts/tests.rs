@@ -1,11 +1,11 @@
 use super::*;
 
 use niagara_load::WorkloadSpec;
-use niagara_stats::Verdict;
-use niagara_store::{
+use niagara_model::{
     CheckOutcome, CheckPart, Comparison, DuelRecord, FailedSide, Failure, Finding, Goal, Reason,
     SliceRecord, StudyHeader, StudyRecord, Warning,
 };
+use niagara_stats::Verdict;
 use serde_json::json;
 
 use crate::asking::level_sets::{AxisRecipe, LevelRecipe};

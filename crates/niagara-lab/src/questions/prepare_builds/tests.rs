@@ -1,6 +1,6 @@
 //! Building in turn, with a clock and builds that are none.
 
-use niagara_store::Reason;
+use niagara_model::Reason;
 use std::cell::{Cell, RefCell};
 
 use super::*;

@@ -1,7 +1,7 @@
 //! Of a capture: levers that change what is answered are left out before anything is proven.
 
 use anyhow::Result;
-use niagara_store::{DifferingDigest, Finding, SameAnswers};
+use niagara_model::{DifferingDigest, Finding, SameAnswers};
 
 use super::TuneRun;
 use crate::plans::observer::Observer;

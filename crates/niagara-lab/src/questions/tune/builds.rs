@@ -1,7 +1,7 @@
 //! Of servers built from source: one that is not known to be correct is left out before anything is proven.
 
 use anyhow::Result;
-use niagara_store::{Finding, NotTried, Warning};
+use niagara_model::{Finding, NotTried, Warning};
 
 use super::TuneRun;
 use crate::plans::observer::{Event, Observer};

@@ -1,12 +1,12 @@
 //! What was promoted has to earn its place: levers are handed over that fresh duels of their own showed to help, and no others.
 
 use anyhow::Result;
+use niagara_model::{
+    Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,
+};
 use niagara_stats::{
     AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, Verdict, disagreement,
     meets, product,
-};
-use niagara_store::{
-    Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,
 };
 
 use super::{BEFORE_FINAL, TuneRun, stop_if_interrupted};

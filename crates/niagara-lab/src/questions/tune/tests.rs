@@ -4,15 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use niagara_check::{CheckRecord, Outcome, Part, PartReport};
+use niagara_check::{CheckFinding, CheckRecord, Outcome, Part, PartReport};
 use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
+use niagara_model::{
+    CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, Obstacle, Others,
+    Recommendation, TailGuard, TuneSummary,
+};
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
 use niagara_stats::{Judgement, ROUND_DUELS, Rule};
-use niagara_store::{
-    CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, Obstacle, Others,
-    Recommendation, Store, TailGuard, TuneSummary,
-};
+use niagara_store::Store;
 
 use super::*;
 use crate::lever::{Change, Context, load};
@@ -307,7 +308,10 @@ fn failed(bench: &Workbench, variant: &Variant) -> CheckRecord {
         part: Part::Suite,
         outcome: Outcome::Failed,
         figures: Vec::new(),
-        findings: vec!["main.select".to_owned()],
+        findings: vec![CheckFinding::TestWithoutVerdict {
+            test: "main.select".to_owned(),
+        }],
+        more_findings: 0,
         left_out: Vec::new(),
         notes: Vec::new(),
         logs: None,
@@ -479,7 +483,7 @@ fn only_levers_that_earned_it_are_handed_over() {
     let total = summary
         .total
         .as_ref()
-        .map(niagara_store::Comparison::judged);
+        .map(niagara_model::Comparison::judged);
     assert_eq!(watching.judged.as_ref(), total);
     assert!(
         summary.header.deployment.is_some(),

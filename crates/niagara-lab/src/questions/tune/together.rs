@@ -1,7 +1,7 @@
 //! Of what was promoted: whether the server starts with all of it.
 
 use anyhow::Result;
-use niagara_store::{Finding, NotTried};
+use niagara_model::{Finding, NotTried};
 
 use super::TuneRun;
 use crate::plans::observer::{Event, Observer};

@@ -1,9 +1,9 @@
 use super::*;
 
-use niagara_stats::{ErrorBudget, Rule, Verdict};
-use niagara_store::{
+use niagara_model::{
     CompareSummary, Ending, Finding, Goal, Phase, Reason, SliceRecord, StudyHeader, Warning,
 };
+use niagara_stats::{ErrorBudget, Rule, Verdict};
 use serde_json::json;
 
 use crate::plans::observer::Silent;

@@ -15,11 +15,12 @@ Undo: remove what it copied, and restart; README.md has more.";
 pub(super) fn playbook(input: &DeployInput) -> Option<String> {
     let service = input.service();
     let mut tasks = String::new();
-    let malloc = input.variant.malloc.as_ref();
-    if let Some(malloc) = malloc.filter(|malloc| !malloc.package.contains(' ')) {
+    if let Some(malloc) = &input.variant.malloc
+        && let Some(package) = &malloc.package
+    {
         tasks.push_str(&format!(
             "    - name: The memory allocator {} (a package of Debian's and Ubuntu's)\n      ansible.builtin.package:\n        name: {}\n\n",
-            malloc.name, malloc.package
+            malloc.name, package
         ));
     }
     let mut copy = |title: &str, name: &str, path: &str| {

@@ -1,43 +1,22 @@
 //! The end of a result: what limits now, where the files are, what to do next.
 
-use std::path::PathBuf;
+use niagara_model::{Follows, NextStep, NotTried, Reason, Summary, TargetSize, TuneSummary};
 
-use niagara_store::{Follows, NextStep, NotTried, Reason, Summary, TargetSize, TuneSummary};
-
-use super::View;
 use super::screen::{Paint, Screen};
 use crate::applying::is_socket_alone;
 use crate::handover::{has_deployment, is_proven, is_unchecked, may_deploy};
 use crate::number;
+use crate::source::{Files, Study};
 use crate::wording::{self, is_stopped_in_screening};
-
-/// Where the files of a study are.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Files {
-    /// The page.
-    pub report: PathBuf,
-    /// What is to be installed, where there is something.
-    pub deploy: Option<PathBuf>,
-    /// Everything measured, as a database.
-    pub results: PathBuf,
-    /// How the program was called: `niagara`, or the path of one that is not on the PATH.
-    pub program: String,
-    /// The study as `report` takes it, where that shows another one by itself.
-    pub named: Option<String>,
-    /// What a server built from source brought elsewhere, where none was tried: a sentence.
-    pub builds: Option<String>,
-    /// The command of the study without what another tuning would have otherwise: its time, levers, seed and folder.
-    pub command: Option<String>,
-}
 
 impl Screen {
     /// Limits and files; on one screen also where the rest is.
-    pub(super) fn ending(&mut self, summary: &Summary, view: &View<'_>) {
-        for limit in view.limits {
+    pub(super) fn ending(&mut self, summary: &Summary, study: &Study<'_>, verbose: bool) {
+        for limit in study.limits {
             self.line("");
             self.wrapped("", limit, Paint::Plain);
         }
-        let Some(files) = view.files else {
+        let Some(files) = study.files else {
             return;
         };
         self.line("");
@@ -90,7 +69,7 @@ impl Screen {
         if let Some(builds) = &files.builds {
             self.wrapped("builds:  ", builds, Paint::Plain);
         }
-        if view.verbose {
+        if verbose {
             self.line(&format!("results: {}", files.results.display()));
         }
         if let Some(next) = next {
@@ -107,7 +86,7 @@ impl Screen {
             }
             self.wrapped(lead, &step.to_string(), Paint::Plain);
         }
-        if !view.verbose {
+        if !verbose {
             let named = files
                 .named
                 .as_ref()

@@ -7,50 +7,65 @@ mod tables;
 mod waterfall;
 
 use console::measure_text_width;
-use niagara_store::Summary;
 
-use crate::document::{Block, Claim, Document, Extent};
-use crate::{Sides, build, number};
+use crate::document::{Block, Claim, Document, Extent, Medium};
+use crate::node_account::node_account_lines;
+use crate::number;
+use crate::source::{Source, Subject};
 
-pub use ending::Files;
 use screen::{Paint, Screen, wrap};
 use tables::Row;
 use waterfall::paint_of;
 
-/// How a summary is shown on a terminal.
-#[derive(Debug, Clone, Copy)]
-pub struct View<'a> {
+/// How a terminal shows something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct View {
     /// ANSI colours.
     pub colour: bool,
     /// Columns of the terminal.
     pub width: usize,
     /// Everything; else one screen that counts what it leaves out.
     pub verbose: bool,
-    /// Absolute figures of both sides, where the results hold them.
-    pub sides: Option<&'a Sides>,
-    /// What limits what was profiled, a sentence each.
-    pub limits: &'a [String],
-    /// Where the study's files are.
-    pub files: Option<&'a Files>,
 }
 
-/// The summary for a terminal.
-pub fn terminal(summary: &Summary, view: &View<'_>) -> String {
-    let document = build::study(summary, view.sides, None);
-    let extent = match view.verbose {
-        true => Extent::Text,
-        false => Extent::Screen,
-    };
+impl Default for View {
+    /// One screen of 80 columns without colours.
+    fn default() -> Self {
+        Self {
+            colour: false,
+            width: 80,
+            verbose: false,
+        }
+    }
+}
+
+/// A source for a terminal, with where its files are below it.
+pub(crate) fn text(source: &Source<'_>, view: &View) -> String {
+    let verbose = view.verbose;
+    let document = source.document(Medium::Terminal { verbose });
     let mut screen = Screen::new(view.colour, view.width);
-    screen.document(&document, extent);
-    screen.ending(summary, view);
-    screen.out
-}
-
-/// Any document for a terminal of `width` columns.
-pub(crate) fn text(document: &Document, extent: Extent, colour: bool, width: usize) -> String {
-    let mut screen = Screen::new(colour, width);
-    screen.document(document, extent);
+    screen.document(&document, source.extent_on_terminal(verbose));
+    match source.subject {
+        Subject::Study(study) => {
+            if let Some(summary) = study.summary {
+                screen.ending(summary, &study, verbose);
+            }
+            let report = study.report();
+            if let Some(account) = report.and_then(|report| report.nodes_held.as_ref()) {
+                screen.line("");
+                for line in node_account_lines(account) {
+                    screen.wrapped("nodes:   ", &line, Paint::Plain);
+                }
+            }
+        }
+        Subject::Profiles(profiles) => {
+            if let Some(page) = profiles.page {
+                screen.line("");
+                screen.line(&format!("report: {}", page.display()));
+            }
+        }
+        Subject::SideBySide(_) | Subject::Advice(_) => {}
+    }
     screen.out
 }
 

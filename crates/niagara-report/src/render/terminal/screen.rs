@@ -95,7 +95,7 @@ pub(super) fn wrap(text: &str, width: usize) -> Vec<String> {
     let words = glued
         .split([' ', '\n', '\t'])
         .filter(|word| !word.is_empty());
-    for word in words.map(niagara_store::number::breakable) {
+    for word in words.map(niagara_model::number::breakable) {
         // There is always a last line: it starts with one and only grows.
         let line = lines.last_mut().expect("never empty");
         if line.is_empty() {

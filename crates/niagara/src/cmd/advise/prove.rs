@@ -11,10 +11,10 @@ use niagara_lab::{
     answer, load_of, study_key,
 };
 use niagara_load::workload_of_file;
+use niagara_model::{Comparison, DigestFinding, Summary};
 use niagara_origin::data::ChangeStatement;
 use niagara_queries::{Advice, DigestTrial, IndexTrial, Proof, Trial, schema};
 use niagara_server::{Cancel, Cancelled};
-use niagara_store::{Comparison, DigestFinding, Summary};
 
 use crate::command_line::{command_line, command_of_part};
 use crate::progress::Terminal;
@@ -203,9 +203,7 @@ fn trial(found: &Comparison) -> Trial {
         cpu: found.cpu_per_transaction,
         p99: found.latency_p99,
         duels: found.throughput.duels,
-        other_answers: replay.map_or_else(Vec::new, |replay| {
-            replay.answers.iter().map(ToString::to_string).collect()
-        }),
+        other_answers: replay.map_or_else(Vec::new, |replay| replay.answers.clone()),
         poor_replay: replay
             .map(|replay| replay.verdict.shortcomings().to_vec())
             .unwrap_or_default(),

@@ -1,6 +1,6 @@
 //! What a check comes to: the last lines that it prints, and its exit code.
 
-use niagara_check::{CheckRecord, Outcome, Part};
+use niagara_check::{CheckFinding, CheckRecord, Outcome, Part};
 
 /// What is known of a binary after a check of some of its parts.
 #[derive(Debug, PartialEq, Eq)]
@@ -75,7 +75,7 @@ pub fn not_refuted(record: &CheckRecord) -> Vec<String> {
         .earlier
         .iter()
         .map(|(part, report)| {
-            let finding = report.findings.first().and_then(|told| told.lines().next());
+            let finding = report.findings.first().map(CheckFinding::in_short);
             format!(
                 "{} failed in an earlier check of this binary, which a pass does not refute: {}",
                 part.title(),
@@ -144,7 +144,10 @@ mod tests {
         assert_eq!(not_refuted(&record), [""; 0]);
         let mut failed = record.parts[&Part::Crash].clone();
         failed.outcome = Outcome::Failed;
-        failed.findings = vec!["after kill 3: a commit is lost\nmore".to_owned()];
+        failed.findings = vec![CheckFinding::DidNotRestart {
+            kill: 3,
+            error: "no log\nmore".to_owned(),
+        }];
         record.earlier.insert(Part::Crash, failed);
         let verdict = Verdict::of(&record, &Part::ALL);
         assert_eq!(verdict, Verdict::NotCorrect);
@@ -152,7 +155,7 @@ mod tests {
         let told = not_refuted(&record);
         assert!(
             told[0].starts_with("crash recovery failed in an earlier check")
-                && told[0].ends_with(": after kill 3: a commit is lost"),
+                && told[0].ends_with(": after kill 3: it did not start again: no log"),
             "{told:?}"
         );
         assert!(told[1].ends_with("--forget --part crash"), "{told:?}");

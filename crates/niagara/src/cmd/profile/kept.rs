@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use anyhow::{Result, bail};
+use niagara_model::ProfileRecord;
 use niagara_profile::{Profile, StoredProfile, flame_graph, flame_graph_of_difference};
 use niagara_report::{
-    DiagnosedProfile, Graph, diagnosed_profiles, profile_headline, profile_html, profile_markdown,
-    profile_text,
+    DiagnosedProfile, Graph, Profiles, Source, Subject, diagnosed_profiles, profile_headline,
 };
-use niagara_store::{ProfileRecord, Store};
+use niagara_store::Store;
 use serde::Serialize;
 
 use crate::json;
-use crate::progress::{colour_on_stdout, columns_of_stdout};
-use crate::shared_args::Format;
+use crate::report_output::{print_written, write_pages};
+use crate::shared_args::Output;
 use crate::whole_file::write;
 
 /// What the results of a profile call themselves.
@@ -47,7 +47,7 @@ pub fn record(number: usize, profile: &Profile) -> Result<ProfileRecord> {
 ///
 /// # Errors
 /// Results that cannot be read, a folder that cannot be written to; a form that profiles do not have.
-pub fn report(store: &Store, folder: &Path, format: Format) -> Result<()> {
+pub fn report(store: &Store, folder: &Path, output: Output) -> Result<()> {
     let study = store.study()?;
     let all = diagnosed_profiles(store)?.into_iter();
     let profiles: Vec<Profile> = all
@@ -60,52 +60,34 @@ pub fn report(store: &Store, folder: &Path, format: Format) -> Result<()> {
             study.command
         );
     }
-    let json = || {
-        serde_json::to_string_pretty(&Document {
-            format: json::Document::Profile.format(),
-            niagara: &study.niagara_version,
-            command: &study.command,
-            headline: profile_headline(&profiles),
-            profiles: &profiles,
-        })
-    };
-    match format {
-        Format::Text => {
-            say_text!(
-                "{}",
-                profile_text(&profiles, colour_on_stdout(), columns_of_stdout())
-            );
-            say!("\nreport: {}", folder.join("report.html").display());
+    let json = serde_json::to_string_pretty(&Document {
+        format: json::Document::Profile.format(),
+        niagara: &study.niagara_version,
+        command: &study.command,
+        headline: profile_headline(&profiles),
+        profiles: &profiles,
+    })?;
+    let (graphs, page) = (graphs(&profiles)?, folder.join("report.html"));
+    let subject = Subject::Profiles(Profiles {
+        profiles: &profiles,
+        graphs: &graphs,
+        command: &study.command,
+        page: Some(&page),
+    });
+    match output {
+        Output::Printed(format) => {
+            let source = Source::of(subject).with_json(json + "\n");
+            print_written(&source, format, false)
         }
-        Format::Json => say!("{}", json()?),
-        Format::Markdown => say_text!("{}", profile_markdown(&profiles, &study.command)),
-        Format::Html => say_text!(
-            "{}",
-            profile_html(&profiles, &graphs(&profiles)?, &study.command)
-        ),
-        Format::Csv => bail!(
-            "a profile has no table of slices\nremedy: --format json, or the stacks in {}/*.folded",
-            folder.display()
-        ),
-        Format::Github | Format::Openmetrics => bail!(
-            "a profile compares by no verdict\nremedy: --format json, or `niagara compare` for a verdict"
-        ),
-        Format::Files => write_files(folder, &profiles, &study.command, &json()?)?,
+        Output::Files => {
+            write(&folder.join("profile.json"), &json)?;
+            write_pages(folder, &Source::of(subject))?;
+            write_stacks(folder, &profiles)
+        }
     }
-    Ok(())
 }
 
-fn write_files(folder: &Path, profiles: &[Profile], command: &str, json: &str) -> Result<()> {
-    let graphs = graphs(profiles)?;
-    write(&folder.join("profile.json"), json)?;
-    write(
-        &folder.join("report.html"),
-        &profile_html(profiles, &graphs, command),
-    )?;
-    write(
-        &folder.join("report.md"),
-        &profile_markdown(profiles, command),
-    )?;
+fn write_stacks(folder: &Path, profiles: &[Profile]) -> Result<()> {
     for (index, profile) in profiles.iter().enumerate() {
         let mark = MARKS.get(index).copied().unwrap_or("c");
         let lines = |name: &str, folded: &niagara_profile::Folded, scale: f64| {

@@ -12,7 +12,9 @@ use niagara_lab::{
     Inventory, ProfileOptions, RESULTS, RESULTS_FILE, ShortProfile, Variant, View, debug_symbols,
     file_name, profile, study_key, variant_of,
 };
-use niagara_store::{Store, StudyRecord};
+use niagara_model::StudyRecord;
+use niagara_report::Format;
+use niagara_store::Store;
 use serde::Serialize;
 
 use crate::command_line::command_line;
@@ -21,7 +23,7 @@ use crate::load_args::{LoadArgs, check_data};
 use crate::origin::origin;
 use crate::pack;
 use crate::progress::Terminal;
-use crate::shared_args::{Format, HelpArgs, OriginArgs, duration};
+use crate::shared_args::{HelpArgs, OriginArgs, Output, duration};
 
 /// Where does the time go? CPU, waiting, system calls, locks, allocations
 ///
@@ -166,7 +168,7 @@ pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
                 match taken {
                     // Without anything in it, it would be taken for the newest study.
                     0 => discard(store, &folder),
-                    _ => kept::report(&store, &folder, Format::Files)?,
+                    _ => kept::report(&store, &folder, Output::Files)?,
                 }
                 return Err(error.context(format!("cannot profile {}", variant.label())));
             }
@@ -179,8 +181,8 @@ pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
         Format::Text
     };
     // Pages that cannot be written, as on a full disk, keep no result from whoever waited for it.
-    let written = kept::report(&store, &folder, Format::Files);
-    kept::report(&store, &folder, format)?;
+    let written = kept::report(&store, &folder, Output::Files);
+    kept::report(&store, &folder, Output::Printed(format))?;
     written?;
     Ok(exit_code(
         cancel.is_cancelled(),

@@ -10,9 +10,9 @@ use niagara_lab::{
     ServerRecipe, StudyDescription, client_host_remark, control_duels, couples_of, expected_sd,
     recipes_of, rung_errors, sweep_profile_seconds, unit_seconds, warmed_up_unit_seconds,
 };
+use niagara_model::Goal;
 use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable_by, detectable_in, detectable_of_starts};
-use niagara_store::Goal;
 use serde::Serialize;
 
 use crate::announcement::words;

@@ -3,7 +3,7 @@
 mod common;
 
 use common::{duel, slices};
-use niagara_store::{DuelRecord, duel_totals};
+use niagara_model::{DuelRecord, duel_totals};
 
 #[test]
 fn slices_of_couples_of_which_one_is_missing_do_not_count() {

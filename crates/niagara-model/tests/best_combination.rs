@@ -3,10 +3,10 @@
 mod common;
 
 use common::comparison;
-use niagara_stats::Estimate;
-use niagara_store::{
+use niagara_model::{
     Cell, CellOutcome, FailedSide, Failure, MatrixWorkload, Reason, best_combination, mean_gains,
 };
+use niagara_stats::Estimate;
 
 fn workloads(trained: [bool; 2]) -> Vec<MatrixWorkload> {
     let workload = |trained| MatrixWorkload {

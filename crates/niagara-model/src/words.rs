@@ -1,5 +1,9 @@
 //! The English of what studies find, in one place: each enum is turned into sentences by an exhaustive match.
 
+mod check;
+mod node;
+mod setting;
+
 use std::collections::BTreeSet;
 use std::fmt::{Display, Formatter, Result};
 
@@ -1259,7 +1263,7 @@ fn counted(figures: &[CheckFigure]) -> String {
 
 impl Display for PartFault {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        write!(f, "{}: {}", self.part.title(), self.finding)
+        write!(f, "{}: {}", self.part.title(), self.finding.in_short())
     }
 }
 
@@ -1325,9 +1329,9 @@ impl Display for CheckOutcome {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::Passed { figures } => f.write_str(&counted(figures)),
-            Self::Failed { finding: text }
-            | Self::Skipped { reason: text }
-            | Self::Broken { error: text } => f.write_str(text),
+            Self::Failed { finding } => f.write_str(&finding.in_short()),
+            Self::Skipped { reason } => reason.fmt(f),
+            Self::Broken { error } => f.write_str(error),
             Self::NoTransactions { engine } => write!(
                 f,
                 "{engine} has no transactions: ROLLBACK takes nothing back, and what is written when the server or the machine dies \

@@ -12,7 +12,7 @@ pub const HEADER: &str = "duel,phase,subject,status,couple,side,variant,label,we
     server_context_switches,steal,disturbed,taken,generator_busy\n";
 
 /// All slices, in the order they were run; the histograms stay in the results file.
-pub fn csv(report: &Report) -> String {
+pub(crate) fn text(report: &Report) -> String {
     let duels: HashMap<u32, _> = report.duels.iter().map(|duel| (duel.seq, duel)).collect();
     let mut out = HEADER.to_owned();
     for slice in &report.slices {
@@ -21,9 +21,9 @@ pub fn csv(report: &Report) -> String {
         };
         let variant = &duel.variants[usize::from(slice.side == 1)];
         let status = match duel.ending {
-            niagara_store::Ending::Scored => "scored",
-            niagara_store::Ending::Disturbed => "disturbed",
-            niagara_store::Ending::Failed { .. } => "failed",
+            niagara_model::Ending::Scored => "scored",
+            niagara_model::Ending::Disturbed => "disturbed",
+            niagara_model::Ending::Failed { .. } => "failed",
         };
         let [p50, p95, p99, p999, max] = slice.latency_us;
         // Writing to a string cannot fail.

@@ -2,31 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// A part of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum CheckPart {
-    /// Killed under write load: is every acknowledged commit there, and no transaction by half?
-    Crash,
-    /// The same answers and the same tables as another server on the same data?
-    Answers,
-    /// The server's own regression tests.
-    Suite,
-}
-
-impl CheckPart {
-    /// All parts, in the order in which they run.
-    pub const ALL: [CheckPart; 3] = [CheckPart::Crash, CheckPart::Answers, CheckPart::Suite];
-
-    /// As written on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            CheckPart::Crash => "crash",
-            CheckPart::Answers => "answers",
-            CheckPart::Suite => "suite",
-        }
-    }
-}
+use crate::{CheckFinding, CheckPart, SkipReason};
 
 /// What a part counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -87,8 +63,8 @@ pub struct PartFigures {
 pub struct PartFault {
     /// The part that found it.
     pub part: CheckPart,
-    /// The first line of its first finding.
-    pub finding: String,
+    /// What it found first.
+    pub finding: Box<CheckFinding>,
 }
 
 /// Why a built server was not checked, or not wholly.
@@ -107,7 +83,7 @@ pub enum UndoneCheck {
         /// Which.
         part: CheckPart,
         /// Why.
-        reason: String,
+        reason: SkipReason,
     },
 }
 
@@ -155,13 +131,13 @@ pub enum CheckOutcome {
     },
     /// Something is wrong.
     Failed {
-        /// The first finding.
-        finding: String,
+        /// What was found first.
+        finding: Box<CheckFinding>,
     },
     /// It cannot be done here.
     Skipped {
         /// Why.
-        reason: String,
+        reason: SkipReason,
     },
     /// There is nothing to check: the engine of its tables has no transactions, which whoever installs it has to know.
     NoTransactions {
@@ -354,13 +330,18 @@ mod tests {
             outcome,
             limits: Vec::new(),
         };
-        let text = || "no room".to_owned();
         let passed = of(CheckOutcome::Passed {
             figures: Vec::new(),
         });
-        let skipped = of(CheckOutcome::Skipped { reason: text() });
-        let failed = of(CheckOutcome::Failed { finding: text() });
-        let broken = of(CheckOutcome::Broken { error: text() });
+        let skipped = of(CheckOutcome::Skipped {
+            reason: SkipReason::NoSuite,
+        });
+        let failed = of(CheckOutcome::Failed {
+            finding: Box::new(CheckFinding::NothingAcknowledged),
+        });
+        let broken = of(CheckOutcome::Broken {
+            error: "no room".to_owned(),
+        });
         let all = [&passed, &skipped, &failed, &broken];
         assert_eq!(
             all.map(FinalCheck::passed),
@@ -376,17 +357,21 @@ mod tests {
         let server = "/opt/sbin/mariadbd".to_owned();
         let fault = PartFault {
             part: CheckPart::Suite,
-            finding: "main.select".to_owned(),
+            finding: Box::new(CheckFinding::TestWithoutVerdict {
+                test: "main.select".to_owned(),
+            }),
         };
         let undone = UndoneCheck::Part {
             part: CheckPart::Suite,
-            reason: "no tests here".to_owned(),
+            reason: SkipReason::NoTestList {
+                server: "mariadb-10.11".to_owned(),
+            },
         };
         for (check, code, words) in [
             (
                 BuildCheck::Failed(fault),
                 "failed",
-                "regression suite: main.select",
+                "regression suite: main.select: the runner came to no verdict, twice",
             ),
             (
                 BuildCheck::Unknown {
@@ -394,7 +379,8 @@ mod tests {
                     server: server.clone(),
                 },
                 "unknown",
-                "regression suite: no tests here; niagara server check /opt/sbin/mariadbd",
+                "regression suite: there is no list of tests for it (data/checks/mariadb-10.11.tests); niagara server check \
+                 /opt/sbin/mariadbd",
             ),
             (
                 BuildCheck::Unknown {

@@ -3,10 +3,10 @@
 
 use std::collections::BTreeMap;
 
-use niagara_stats::{Estimate, IntervalEstimate, Judgement, Stability, Verdict};
-use niagara_store::{
+use niagara_model::{
     Comparison, DuelRecord, Ending, Goal, Phase, SliceRecord, StudyRecord, VariantRecord,
 };
+use niagara_stats::{Estimate, IntervalEstimate, Judgement, Stability, Verdict};
 use serde_json::json;
 
 pub fn study() -> StudyRecord {

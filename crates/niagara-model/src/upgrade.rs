@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{DifferingDigest, DigestComparison, DigestFinding, SameAnswers};
+use crate::{DifferingDigest, DigestComparison, DigestFinding, LostSetting, SameAnswers};
 
 /// What was found of the way from A's server to B's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -101,17 +101,6 @@ pub struct TableRead {
     pub key: Option<String>,
     /// Rows that the server expects for each execution of this step.
     pub rows: f64,
-}
-
-/// A setting that the new server does not take.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LostSetting {
-    /// As the configuration has it.
-    pub setting: String,
-    /// Where.
-    pub place: String,
-    /// Why, with its successor where it has one.
-    pub reason: String,
 }
 
 /// A default that differs.

@@ -41,7 +41,7 @@ pub struct DifferingDigest {
 }
 
 /// An error that a server answered a statement with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct StatementError {
     /// The server's number; 65535 where the connection was lost.
     pub code: u16,

@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::{NodeTrouble, SharedMachine};
+
 /// Kind of the events that hold a [`NodeAccount`]; the last one is of all sittings.
 pub const NODES_HELD: &str = "nodes held";
 /// Kind of the events that say which node ran a duel.
@@ -64,10 +66,10 @@ pub struct NodeAccount {
     /// Node-seconds.
     #[serde(flatten)]
     pub seconds: NodeSeconds,
-    /// Nodes that were set aside, each with its reason.
-    pub set_aside: Vec<(String, String)>,
-    /// Attempts that were lost after they had begun: node and reason.
-    pub losses: Vec<(String, String)>,
-    /// Workers that were on a machine on which another one worked, and what followed.
-    pub on_one_machine: Vec<(String, String)>,
+    /// Nodes that were set aside.
+    pub set_aside: Vec<NodeTrouble>,
+    /// Attempts that were lost after they had begun.
+    pub losses: Vec<NodeTrouble>,
+    /// Workers that were on a machine on which another one worked.
+    pub on_one_machine: Vec<SharedMachine>,
 }

@@ -13,8 +13,8 @@ use crate::Releases;
 pub struct DeployMalloc {
     /// `jemalloc`.
     pub name: String,
-    /// The Debian package that has it.
-    pub package: String,
+    /// The Debian package that has it, where that is known.
+    pub package: Option<String>,
     /// What `LD_PRELOAD` names: `libjemalloc.so.2`, or a path.
     pub soname: String,
 }
@@ -37,8 +37,9 @@ pub struct Deployment {
     pub runtime: ProcessSettings,
     /// The library of its malloc, where it is preloaded.
     pub malloc: Option<DeployMalloc>,
-    /// What must be prepared for huge pages; also lifts the limit on locked memory.
-    pub huge_pages: Option<String>,
+    /// The buffer pool is on huge pages, which are to be reserved; also lifts the limit on locked memory.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub huge_pages: bool,
     /// What its process may have at the least, by systemd's names: `LimitNOFILE`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,

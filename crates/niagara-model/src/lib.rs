@@ -1,0 +1,83 @@
+//! What a study finds, as data: types with codes and fields, and their English in `words.rs` and its folder.
+//!
+//! Pure: no process, no socket, no file, no clock, no database. `niagara-store` keeps these types on disk.
+
+mod all_time;
+mod best_combination;
+mod build_note;
+mod check;
+mod check_report;
+mod comparison;
+mod deployment;
+mod event;
+mod goal;
+mod header;
+mod load_name;
+mod lost_setting;
+mod node_account;
+mod node_reason;
+pub mod number;
+mod reason;
+mod recommendation;
+mod record;
+mod release;
+mod replay;
+mod same_answers;
+mod screened;
+mod study_summary;
+mod summary;
+mod upgrade;
+mod warning;
+mod words;
+
+pub use all_time::duel_totals;
+pub use best_combination::{best_combination, mean_gains};
+pub use build_note::BuildNote;
+pub use check::{
+    BuildCheck, CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckedSize, FinalCheck,
+    PartFault, PartFigures, UndoneCheck,
+};
+pub use check_report::{
+    AnswerMismatch, CheckFinding, CheckItem, CheckNote, CheckPart, ClientFault, CommitOutcome,
+    LeftOut, Objection, RecoveryFault, RowMismatch, SkipReason, TransactionFault,
+};
+pub use comparison::{Comparison, FailedSide, OnNodes};
+pub use deployment::{
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, HeldBack,
+    Overridden, StrongerSetting, TargetMachine, TargetSize, TargetValue,
+};
+pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
+pub use goal::Goal;
+pub use header::{About, StudyHeader};
+pub use load_name::load_name;
+pub use lost_setting::{LostSetting, SettingReason, Successor};
+pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
+pub use node_reason::{JobEnd, NodeReason, NodeTrouble, SharedMachine};
+pub use reason::{Failure, Machine, Reason, Setting};
+pub use recommendation::{
+    Alternative, AlternativeReason, Benefit, Conclusion, DropReason, DroppedLever, DuelsOf,
+    NextStep, Obstacle, Others, Recommendation, Setup, TailGuard,
+};
+pub use record::{
+    DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
+};
+pub use release::Releases;
+pub use replay::{
+    AnswerCount, AnswerDifference, DigestComparison, DigestFinding, DigestRecord, IdenticalDuels,
+    ReplayRecord, ReplaySummary,
+};
+pub use same_answers::{Difference, DifferingDigest, SameAnswers, StatementError};
+pub use screened::{Screened, TailEffect, Together};
+pub use study_summary::{
+    Axis, Bound, Breakdown, Cell, CellOutcome, Confirmed, Knee, LadderRung, LadderSummary, Law,
+    MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, RatioAt,
+    ResourceCounters, RoundRatio, RungOutcome, SweepCurve, SweepPoint, SweepSummary, Unevenness,
+};
+pub use summary::{
+    CompareSummary, NotTried, Rung, Searched, SearchedRange, SeriesOfRuns, Summary, TuneSummary,
+};
+pub use upgrade::{ChangedDefault, ChangedPlan, PlanOutline, TableRead, Upgrade, UpgradeObstacle};
+pub use warning::{
+    AllTimeMeaning, BusySide, Control, Finding, PointFailure, SlowSide, TakenEvidence, Warning,
+    Weight,
+};
