@@ -333,8 +333,8 @@ pub struct BuildArgs {
     pub bolt: Vec<String>,
     /// Source of BOLT's profile: counters, branches or samples
     ///
-    /// branches: the processor's branch records, by perf; the default where the machine has them. samples: perf without them.
-    /// counters: the default elsewhere.
+    /// branches: the processor's branch records (LBR), by perf; the default where the machine has them, untested by us. samples: perf
+    /// without them. counters: the default elsewhere.
     #[arg(long, value_name = "WAY", requires = "bolt", hide_short_help = true)]
     pub bolt_profile: Option<String>,
     /// Connections while training [default: 16]
