@@ -8,8 +8,8 @@ use niagara_server::{Family, Version};
 
 use super::findings;
 use crate::facts::{
-    Catalog, Channel, Counters, Digest, Facts, Host, Index, IndexReads, Part, ReplicaThread,
-    Server, Statements, Table, TableName, TableStatistics, Variables, Window,
+    Catalog, Channel, Counters, Digest, Facts, Host, Index, IndexReads, Options, Part,
+    ReplicaThread, Server, Statements, Table, TableName, TableStatistics, Variables, Window,
 };
 use crate::finding::{Finding, Level, StoppedPart};
 use crate::release::Releases;
@@ -108,12 +108,14 @@ pub(crate) fn quiet() -> Facts {
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
         ),
+        options: Options::default(),
         since_start: counters_of(&counters),
         window: Window {
             seconds: 10.0,
             growth: counters_of(&growth),
             ..Window::default()
         },
+        needs_root: true,
         host: Some(Host {
             pid: 7,
             program: Some("/usr/sbin/mariadbd".to_owned()),
