@@ -344,7 +344,7 @@ impl Display for Detail<'_> {
             ),
             Reason::LittleData { least_bytes, bytes } => write!(
                 f,
-                "matters from {} of data; this is {}: load more rows",
+                "matters from {} of tables and indexes; there are {}: load more rows",
                 megabytes(*least_bytes),
                 megabytes(*bytes)
             ),
