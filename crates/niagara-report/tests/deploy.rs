@@ -50,6 +50,7 @@ fn everything() -> DeployInput {
         huge_pages: Some("reserve 4200 pages of 2 MiB: `sudo sysctl vm.nr_hugepages=4200`.".into()),
         transport: "unix".into(),
         host_steps: vec!["Turn off the CPU's deeper sleep states: `sudo cpupower idle-set -D 10`.".into()],
+        steps_undo: vec!["`sudo cpupower idle-set -E`".into()],
         ..Deployment::default()
         },
         rungs: vec![

@@ -1167,11 +1167,10 @@ impl Display for StrongerSetting {
     /// What is to be done about it.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Persisted { variable, value } => write!(
+            Self::Persisted { variable, .. } => write!(
                 f,
                 "`{variable}` was SET PERSIST, which is read after every option file. Before the restart, in the server:\n\
-                 ```sql\nRESET PERSIST {variable};\n```\n\
-                 (To undo: `SET PERSIST {variable} = {value}`.)"
+                 ```sql\nRESET PERSIST {variable};\n```"
             ),
             Self::CommandLine { variable, value } => write!(
                 f,
@@ -1183,7 +1182,29 @@ impl Display for StrongerSetting {
     }
 }
 
+impl StrongerSetting {
+    /// What takes that back.
+    fn undo(&self) -> String {
+        match self {
+            Self::Persisted { variable, value } => {
+                format!("In the server: `SET PERSIST {variable} = {value};`")
+            }
+            Self::CommandLine { variable, value } => format!(
+                "`--{}={value}` back onto the server's command line.",
+                variable.replace('_', "-")
+            ),
+        }
+    }
+}
+
 impl Deployment {
+    /// What takes back what was done by hand and on the host.
+    pub fn undo_by_hand(&self) -> Vec<String> {
+        let stronger = self.start.iter().flat_map(|start| &start.stronger);
+        let stronger = stronger.map(StrongerSetting::undo);
+        stronger.chain(self.steps_undo.iter().cloned()).collect()
+    }
+
     /// What is to be done by hand beside the files and the host's settings, in order.
     pub fn steps_by_hand(&self) -> Vec<String> {
         let stronger = self.start.iter().flat_map(|start| &start.stronger);

@@ -143,6 +143,7 @@ pub(crate) fn deployment(
             .collect(),
         host_steps: notes(levers(), NoteFor::Host),
         steps: notes(levers(), NoteFor::Server),
+        steps_undo: told_once(levers().filter_map(|lever| lever.deploy().note_undo.as_deref())),
         schema: schema(variant),
         schema_undo: schema_undo(variant, levers()),
         rewrites: Vec::new(),
@@ -580,6 +581,8 @@ mod tests {
         // Of two levers that need the same setting of the host, it is told once.
         assert_eq!(told.host_steps.len(), 1, "{:?}", told.host_steps);
         assert!(told.host_steps[0].contains("transparent_hugepage"));
+        // And so is what takes each back.
+        assert_eq!(told.steps_undo.len(), 2, "{:?}", told.steps_undo);
         assert!(told.steps.len() == 1 && told.steps[0].contains("LimitNOFILE"));
         assert!(told.application.len() == 1 && told.application[0].contains("CPUs of its own"));
         assert!(told.remarks.len() == 1 && told.remarks[0].contains("built and checked again"));
