@@ -1122,6 +1122,26 @@ impl Display for Finding {
                     .collect::<Vec<_>>()
                     .join("; ")
             ),
+            Self::SlowHere { digests } => {
+                let told = digests.iter().map(|one| {
+                    format!(
+                        "{} takes {} here, {} on your server",
+                        one.digest.get(..8).unwrap_or(&one.digest),
+                        milliseconds(one.here_us),
+                        milliseconds(one.captured_us)
+                    )
+                });
+                write!(
+                    f,
+                    "{}: probably another plan (compare EXPLAIN on both; ANALYZE TABLE). Figures that rest on it may not hold.",
+                    told.collect::<Vec<_>>().join("; ")
+                )
+            }
+            Self::MostlyIdle { in_flight, .. } => write!(
+                f,
+                "Your database worked on {in_flight:.2} statements on average: it was mostly idle. A faster one hardly speeds up pages; \
+                 look at single slow statements, and at the application (PHP)."
+            ),
             Self::SlowerDigests { digests } => {
                 let told = digests.iter().map(|digest| {
                     format!(
@@ -1472,6 +1492,16 @@ fn joined(settings: &[Setting]) -> String {
 
 fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes >> 20)
+}
+
+/// `3.1 ms`, `0.26 ms`.
+fn milliseconds(microseconds: f64) -> String {
+    let ms = microseconds / 1000.0;
+    match ms {
+        ms if ms >= 10.0 => format!("{ms:.0} ms"),
+        ms if ms >= 1.0 => format!("{ms:.1} ms"),
+        ms => format!("{ms:.2} ms"),
+    }
 }
 
 fn minutes(seconds: f64) -> String {
