@@ -299,6 +299,12 @@ impl Sections {
                 format!("sudo {} -N -B -e 'SELECT @@log_error'", input.client()),
                 format!("sudo systemctl restart {service}"),
             ]);
+            if !process && input.variant.flags.is_empty() {
+                self.line(
+                    "   To try the variables before, `SET GLOBAL NAME = VALUE` in the server (sizes in bytes) sets each for new connections until \
+                     the next start. Error 1238 means that it takes a restart.",
+                );
+            }
         }
         if let Some(engine) = &input.variant.engine {
             self.line(format!(
