@@ -113,11 +113,15 @@ impl Filter {
 /// What mysqldump and mariadb-dump write into the statement that reads a table.
 const OF_DUMP: &[u8] = b"/*!40001 SQL_NO_CACHE */";
 
+/// Whether a statement is one by which a dump program reads a table.
+pub(crate) fn is_dump(statement: &[u8]) -> bool {
+    memchr::memmem::find(statement, OF_DUMP).is_some()
+}
+
 fn is_of_dump(event: &Event<'_>, dictionary: &Dictionary) -> bool {
-    event.template.is_some_and(|template| {
-        let skeleton = &dictionary.template(template).skeleton;
-        memchr::memmem::find(skeleton, OF_DUMP).is_some()
-    })
+    event
+        .template
+        .is_some_and(|template| is_dump(&dictionary.template(template).skeleton))
 }
 
 /// Sessions whose transaction under way is kept from its beginning on: what is left of others belongs to none, or it would be

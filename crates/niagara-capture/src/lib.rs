@@ -24,6 +24,7 @@ mod session;
 pub mod sql;
 mod stored;
 pub mod trace;
+mod way;
 
 pub use before_after::{DigestPair, STRETCHES, before_after};
 pub use error::CaptureError;
@@ -36,3 +37,4 @@ pub use import::{Import, Progress, import};
 pub use pcap::PcapReader;
 pub use samples::{Sample, samples};
 pub use stored::StoredCode;
+pub use way::{Way, Ways};

@@ -1,6 +1,6 @@
 //! The facts: what was read of a server, typed. Rules see nothing else.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use niagara_server::machine::Fingerprint;
@@ -20,12 +20,16 @@ pub struct Facts {
     pub variables: Variables,
     /// The words that its variables take; nothing of a server that does not tell.
     pub choices: Choices,
+    /// How its variables are set.
+    pub options: Options,
     /// Its counters since the start, read before anything else.
     pub since_start: Counters,
     /// What happened while it was watched.
     pub window: Window,
     /// Its process and machine; none where they cannot be seen from here.
     pub host: Option<Host>,
+    /// Commands on its machine need another user than this one: root.
+    pub needs_root: bool,
     /// Its tables and indexes; none where they were not read.
     pub catalog: Option<Catalog>,
     /// What its statements do; none where the server does not count them.
@@ -121,6 +125,24 @@ impl Choices {
                     .any(|word| word.eq_ignore_ascii_case(asked.trim()))
             })
         })
+    }
+}
+
+/// How variables are set: at a start alone or at once, and in which option file.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Variables that a start alone sets; none of a server that does not say it.
+    pub start_alone: Option<BTreeSet<String>>,
+    /// The option file that set each variable, as the server names it.
+    pub set_in: BTreeMap<String, String>,
+    /// The option file for variables that none sets yet; none where nobody says what the server reads.
+    pub usual: Option<String>,
+}
+
+impl Options {
+    /// The option file for a variable.
+    pub(crate) fn file_of(&self, variable: &str) -> Option<String> {
+        self.set_in.get(variable).or(self.usual.as_ref()).cloned()
     }
 }
 

@@ -51,7 +51,7 @@ pub fn html(checkup: &Checkup, version: &str) -> String {
         }
         section {
             h2 { "To prove a line" }
-            p { "No line promises a gain. Make a pack on the server's machine, and run a line's command on another machine." }
+            p { (words::HOW_TO_PROVE) }
             pre { code { (pack(&checkup.ground)) "\n" (tune(&checkup.ground)) } }
         }
     };
@@ -65,6 +65,7 @@ fn finding(line: &Line) -> Markup {
             dd {
                 p { (line.why) " " span.small { "(" (line.evidence) ")" } }
                 @if let Some(remedy) = &line.remedy { p { "To fix it: " (words::remedy(remedy)) } }
+                p { (words::shows_on_page(line.shows)) }
                 pre { code { (line.proof) } }
             }
         }

@@ -3,11 +3,14 @@
 use niagara_server::shell_quoted;
 use serde::Serialize;
 
+use crate::facts::TableName;
 use crate::finding::Finding;
-use crate::remedy::safe_value;
+use crate::remedy::{in_innodb, safe_value};
 
 /// Traffic, data and settings in one file.
 const PACK: &str = "shop.niagara";
+/// Tables of a list whose statements a command has.
+const SHOWN: usize = 3;
 /// The traffic alone.
 const CAPTURE: &str = "shop.capture";
 
@@ -18,6 +21,20 @@ pub struct Ground {
     pub server: String,
     /// The socket or HOST:PORT.
     pub address: String,
+    /// The database that most statements are of; none where nobody counts them.
+    pub schema: Option<String>,
+    /// Commands on the server's machine need root.
+    pub needs_root: bool,
+}
+
+/// What a command shows of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Shows {
+    /// That the finding holds, or what its remedy gains.
+    Proof,
+    /// What the remedy costs: the danger itself needs no proof.
+    Price,
 }
 
 /// How a finding is proven.
@@ -25,8 +42,8 @@ pub struct Ground {
 pub(crate) enum Proof {
     /// By duels of the server as it is with this change.
     Compare(String),
-    /// By duels of a workload of Niagara in both engines.
-    CompareEngines,
+    /// By duels of the data as they are with these tables in InnoDB.
+    InInnodb(Vec<TableName>),
     /// By counting rows and pages on a copy.
     Advise,
     /// By profiling the captured traffic on a copy.
@@ -60,7 +77,21 @@ pub(crate) fn tune(ground: &Ground) -> String {
 
 /// The command that makes the pack, on the server's machine.
 pub(crate) fn pack(ground: &Ground) -> String {
-    format!("niagara pack {} -o {PACK}", shell_quoted(&ground.address))
+    let schema = ground.schema.as_ref().map_or(String::new(), |schema| {
+        format!(" --schema {}", shell_quoted(schema))
+    });
+    format!(
+        "{}niagara pack {}{schema} -o {PACK}",
+        sudo(ground),
+        shell_quoted(&ground.address)
+    )
+}
+
+fn sudo(ground: &Ground) -> &'static str {
+    match ground.needs_root {
+        true => "sudo ",
+        false => "",
+    }
 }
 
 /// The command that records the traffic alone.
@@ -72,7 +103,10 @@ fn capture(ground: &Ground) -> String {
             None => format!("--host {}", shell_quoted(&ground.address)),
         },
     };
-    format!("niagara capture start {address} --for 10m -o {CAPTURE}")
+    format!(
+        "{}niagara capture start {address} --for 10m -o {CAPTURE}",
+        sudo(ground)
+    )
 }
 
 impl Proof {
@@ -83,11 +117,17 @@ impl Proof {
             Self::Compare(change) => {
                 format!("niagara compare base {} {options}", shell_quoted(change))
             }
-            Self::CompareEngines => format!(
-                "niagara compare engine=MyISAM engine=InnoDB --server {} --workload oltp_read_write",
-                shell_quoted(&ground.server)
-            ),
-            Self::Advise => format!("niagara advise {options}"),
+            Self::InInnodb(tables) => {
+                let change = format!("sql=\"{}\"", to_innodb(tables, ground));
+                format!("niagara compare base {} {options}", shell_quoted(&change))
+            }
+            Self::Advise => match ground.server.contains('/') {
+                true => format!(
+                    "niagara advise {PACK} --server {}",
+                    shell_quoted(&ground.server)
+                ),
+                false => format!("niagara advise {PACK}"),
+            },
             Self::Profile => format!("niagara profile base {options}"),
             Self::Capture => capture(ground),
             Self::Upgrade(newest) => format!(
@@ -99,6 +139,30 @@ impl Proof {
                 shell_quoted(&ground.address)
             ),
         }
+    }
+}
+
+/// The statements for the first tables, of those that the pack has.
+fn to_innodb(tables: &[TableName], ground: &Ground) -> String {
+    let packed = |table: &&TableName| ground.schema.as_ref() == Some(&table.schema);
+    let mut wanted: Vec<&TableName> = tables.iter().filter(packed).collect();
+    if wanted.is_empty() {
+        wanted = tables.iter().collect();
+    }
+    let statements = wanted.into_iter().take(SHOWN).map(in_innodb);
+    statements.collect::<Vec<_>>().join(" ")
+}
+
+/// What the command of a finding shows: of what is counted or known, the price of its remedy.
+pub(crate) fn shows(finding: &Finding) -> Shows {
+    match finding {
+        Finding::DurabilityOff { .. }
+        | Finding::EngineNotCrashSafe { .. }
+        | Finding::ReleaseEnded { .. }
+        | Finding::ReleaseEndedUpstream { .. }
+        | Finding::ConnectionsRefused { .. }
+        | Finding::ConnectionsNearLimit { .. } => Shows::Price,
+        _ => Shows::Proof,
     }
 }
 
@@ -118,7 +182,7 @@ pub(crate) fn proof(finding: &Finding) -> Proof {
         Finding::MemoryBeyondRam { .. }
         | Finding::Swapped { .. }
         | Finding::PoolTooSmall { .. } => compare("buffer-pool=data"),
-        Finding::EngineNotCrashSafe { .. } => Proof::CompareEngines,
+        Finding::EngineNotCrashSafe { tables } => Proof::InInnodb(tables.clone()),
         Finding::ConnectionsRefused {
             max_connections, ..
         }
@@ -152,6 +216,8 @@ mod tests {
         let mut ground = Ground {
             server: "mariadb-10.11".to_owned(),
             address: "/run/my sqld.sock".to_owned(),
+            schema: None,
+            needs_root: false,
         };
         let command = Proof::Compare("redo-log-large".to_owned()).command(&ground);
         assert_eq!(
@@ -162,15 +228,49 @@ mod tests {
             pack(&ground),
             "niagara pack '/run/my sqld.sock' -o shop.niagara"
         );
+        ground.schema = Some("my shop".to_owned());
+        ground.needs_root = true;
+        assert_eq!(
+            pack(&ground),
+            "sudo niagara pack '/run/my sqld.sock' --schema 'my shop' -o shop.niagara"
+        );
+        ground.needs_root = false;
         ground.server = "/usr/sbin/mariadbd".to_owned();
         assert_eq!(
             tune(&ground),
             "niagara tune /usr/sbin/mariadbd --pack shop.niagara"
         );
+        assert_eq!(
+            Proof::Advise.command(&ground),
+            "niagara advise shop.niagara --server /usr/sbin/mariadbd"
+        );
         ground.address = "db1:3307".to_owned();
         assert_eq!(
             capture(&ground),
             "niagara capture start --host db1 --port 3307 --for 10m -o shop.capture"
+        );
+    }
+
+    #[test]
+    fn a_danger_has_a_price_on_the_users_own_tables() {
+        let table = |schema: &str, table: &str| TableName {
+            schema: schema.to_owned(),
+            table: table.to_owned(),
+        };
+        let unsafe_tables = Finding::EngineNotCrashSafe {
+            tables: vec![table("blog", "a"), table("shop", "b"), table("shop", "c")],
+        };
+        assert_eq!(shows(&unsafe_tables), Shows::Price);
+        let ground = Ground {
+            server: "mariadb-10.11".to_owned(),
+            address: "/a.sock".to_owned(),
+            schema: Some("shop".to_owned()),
+            needs_root: true,
+        };
+        assert_eq!(
+            proof(&unsafe_tables).command(&ground),
+            "niagara compare base 'sql=\"ALTER TABLE `shop`.`b` ENGINE=InnoDB; ALTER TABLE `shop`.`c` ENGINE=InnoDB;\"' \
+             --pack shop.niagara"
         );
     }
 }

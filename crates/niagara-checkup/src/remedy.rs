@@ -1,8 +1,8 @@
-//! What to change for a finding, as lines of an option file or statements. Where Niagara can prove the change, its proof comes first.
+//! What to change for a finding, as variables or statements. Where Niagara can prove the change, its proof comes first.
 
 use serde::Serialize;
 
-use crate::facts::{Facts, TableName, Variables};
+use crate::facts::{Facts, TableName};
 use crate::finding::Finding;
 
 /// Of the machine's memory, what InnoDB's pool may take: the lower end of what the manual names for a host of a database alone.
@@ -18,10 +18,13 @@ const LARGEST_REDO: u64 = 16 << 30;
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum Remedy {
-    /// Lines of the option file, which the next start reads.
-    OptionFile {
-        /// `name=value`.
-        lines: Vec<String>,
+    /// Variables of the server.
+    Settings {
+        /// The variables.
+        settings: Vec<NewSetting>,
+        /// The option file that keeps them; none where nobody says which one the server reads.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        option_file: Option<String>,
     },
     /// Statements for an administrator.
     Statements {
@@ -35,14 +38,39 @@ pub(crate) enum Remedy {
     },
 }
 
+/// A variable's new value.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct NewSetting {
+    pub variable: String,
+    /// As an option file takes it.
+    pub value: String,
+    /// Sets it at once; none of a variable that only a start sets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub statement: Option<String>,
+}
+
+impl NewSetting {
+    fn new(facts: &Facts, variable: &str, value: String) -> NewSetting {
+        let statement = !needs_restart(facts, variable, &value);
+        NewSetting {
+            statement: statement.then(|| {
+                let value = in_bytes(&value).map_or(value.clone(), |bytes| bytes.to_string());
+                format!("SET GLOBAL {variable} = {value};")
+            }),
+            variable: variable.to_owned(),
+            value,
+        }
+    }
+}
+
 /// What changes it; none where that follows from the proof alone, or from what the application does.
 pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
     let memory = facts.host.as_ref().map(|host| host.memory_bytes);
     match finding {
-        Finding::DurabilityOff { variable, .. } => Some(option_file([format!(
-            "{variable}={}",
-            safe_value(variable)
-        )])),
+        Finding::DurabilityOff { variable, .. } => Some(settings(
+            facts,
+            [(variable, safe_value(variable).to_owned())],
+        )),
         Finding::MemoryBeyondRam { memory_bytes, .. } => smaller_pool(facts, *memory_bytes),
         Finding::Swapped { .. } => smaller_pool(facts, memory?),
         Finding::PoolTooSmall {
@@ -52,28 +80,24 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
         } => {
             let most = memory.map_or(u64::MAX, pool_in);
             let bytes = rounded_up(*data_bytes).min(most);
-            (bytes > *pool_bytes).then(|| option_file([pool_of(bytes)]))
+            (bytes > *pool_bytes).then(|| pool_of(facts, bytes))
         }
-        Finding::EngineNotCrashSafe { tables } => {
-            Some(statements(tables.iter().map(|table| {
-                format!("ALTER TABLE {} ENGINE=InnoDB;", quoted(table))
-            })))
-        }
+        Finding::EngineNotCrashSafe { tables } => Some(statements(tables.iter().map(in_innodb))),
         Finding::ReleaseEnded { series } | Finding::ReleaseEndedUpstream { series, .. } => {
             Some(Remedy::Upgrade {
                 series: series.newest.clone(),
             })
         }
-        Finding::ReplicaWritable { .. } => Some(option_file(["read_only=ON".to_owned()])),
+        Finding::ReplicaWritable { .. } => Some(settings(facts, [("read_only", "ON".to_owned())])),
         Finding::ConnectionsRefused {
             max_connections, ..
         }
         | Finding::ConnectionsNearLimit {
             max_connections, ..
-        } => Some(option_file([format!(
-            "max_connections={}",
-            max_connections * 2
-        )])),
+        } => Some(settings(
+            facts,
+            [("max_connections", (max_connections * 2).to_string())],
+        )),
         Finding::LoginsFailed { .. } | Finding::ClientsLost { .. } => {
             // The error log then names host and account of each.
             let told = match facts.server.family.is_mariadb() {
@@ -88,16 +112,19 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
             ..
         } => {
             let bytes = rounded_up((bytes_per_second * REDO_SECONDS) as u64).min(LARGEST_REDO);
-            (bytes > *capacity_bytes).then(|| option_file([redo_of(&facts.variables, bytes)]))
+            (bytes > *capacity_bytes).then(|| redo_of(facts, bytes))
         }
         Finding::LogBufferWaits { buffer_bytes, .. } => {
-            let line = format!("innodb_log_buffer_size={}", size(buffer_bytes * 4));
-            Some(option_file([line]))
+            let larger = size(buffer_bytes * 4);
+            Some(settings(facts, [("innodb_log_buffer_size", larger)]))
         }
-        Finding::QueryCacheOn { .. } => Some(option_file([
-            "query_cache_type=OFF".to_owned(),
-            "query_cache_size=0".to_owned(),
-        ])),
+        Finding::QueryCacheOn { .. } => Some(settings(
+            facts,
+            [
+                ("query_cache_type", "OFF".to_owned()),
+                ("query_cache_size", "0".to_owned()),
+            ],
+        )),
         Finding::DuplicateIndexes { indexes } => Some(statements(indexes.iter().map(|one| {
             format!(
                 "ALTER TABLE {} DROP INDEX {};",
@@ -121,12 +148,15 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
                 .iter()
                 .map(|one| format!("ANALYZE TABLE {};", quoted(&one.table))),
         )),
-        Finding::ThreadsNotCached { .. } => Some(option_file(["thread_cache_size=256".to_owned()])),
-        Finding::TableCacheTooSmall { limit, .. } => {
-            Some(option_file([format!("table_open_cache={}", limit * 2)]))
+        Finding::ThreadsNotCached { .. } => {
+            Some(settings(facts, [("thread_cache_size", "256".to_owned())]))
         }
+        Finding::TableCacheTooSmall { limit, .. } => Some(settings(
+            facts,
+            [("table_open_cache", (limit * 2).to_string())],
+        )),
         Finding::StatementsNotRecorded { .. } => (!facts.variables.is_on("performance_schema"))
-            .then(|| option_file(["performance_schema=ON".to_owned()])),
+            .then(|| settings(facts, [("performance_schema", "ON".to_owned())])),
         Finding::ReplicaStopped { .. }
         | Finding::ReplicaLags { .. }
         | Finding::TemporaryTablesOnDisk { .. }
@@ -134,6 +164,11 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
         | Finding::StatementsReadMuch { .. }
         | Finding::RowLockWaits { .. } => None,
     }
+}
+
+/// The statement that moves a table to the engine that outlives crashes.
+pub(crate) fn in_innodb(table: &TableName) -> String {
+    format!("ALTER TABLE {} ENGINE=InnoDB;", quoted(table))
 }
 
 /// The value with which a crash loses nothing.
@@ -145,10 +180,49 @@ pub(crate) fn safe_value(variable: &str) -> &'static str {
     }
 }
 
-fn option_file<const N: usize>(lines: [String; N]) -> Remedy {
-    Remedy::OptionFile {
-        lines: lines.to_vec(),
+fn settings<const N: usize>(facts: &Facts, settings: [(&str, String); N]) -> Remedy {
+    Remedy::Settings {
+        option_file: settings
+            .first()
+            .and_then(|(variable, _)| facts.options.file_of(variable)),
+        settings: settings
+            .map(|(variable, value)| NewSetting::new(facts, variable, value))
+            .into(),
     }
+}
+
+/// Variables that MySQL and its descendants set at a start alone, of those that remedies change; MariaDB says it itself.
+/// Source: MySQL reference manual, Dynamic System Variables. `innodb_doublewrite` is dynamic there, but not from OFF.
+const START_ALONE: [&str; 3] = [
+    "innodb_doublewrite",
+    "innodb_log_file_size",
+    "performance_schema",
+];
+
+/// Whether a variable takes this value at a start alone.
+fn needs_restart(facts: &Facts, variable: &str, value: &str) -> bool {
+    let version = facts.server.version;
+    // MariaDB (10.11.12, 11.4.6 and later) grows the pool up to a bound that a start sets.
+    let most = facts.variables.number(&format!("{variable}_max"));
+    if let (Some(most), Some(bytes)) = (most, in_bytes(value))
+        && bytes as f64 > most
+    {
+        return true;
+    }
+    match &facts.options.start_alone {
+        Some(start_alone) => start_alone.contains(variable),
+        None => {
+            START_ALONE.contains(&variable)
+                || variable == "innodb_log_buffer_size" && version.is_before(8, 0)
+                || variable == "innodb_buffer_pool_size" && version.is_before(5, 7)
+        }
+    }
+}
+
+/// `128M` in bytes, which is how a statement takes it.
+fn in_bytes(value: &str) -> Option<u64> {
+    let mebibytes: u64 = value.strip_suffix('M')?.parse().ok()?;
+    Some(mebibytes << 20)
 }
 
 fn statements(statements: impl IntoIterator<Item = String>) -> Remedy {
@@ -176,22 +250,21 @@ fn pool_in(memory_bytes: u64) -> u64 {
 fn smaller_pool(facts: &Facts, memory_bytes: u64) -> Option<Remedy> {
     let pool = facts.variables.number("innodb_buffer_pool_size")?;
     let bytes = pool_in(memory_bytes);
-    ((bytes as f64) < pool).then(|| option_file([pool_of(bytes)]))
+    ((bytes as f64) < pool).then(|| pool_of(facts, bytes))
 }
 
-fn pool_of(bytes: u64) -> String {
-    format!("innodb_buffer_pool_size={}", size(bytes))
+fn pool_of(facts: &Facts, bytes: u64) -> Remedy {
+    settings(facts, [("innodb_buffer_pool_size", size(bytes))])
 }
 
-fn redo_of(variables: &Variables, bytes: u64) -> String {
-    match variables.number("innodb_redo_log_capacity") {
-        Some(_) => format!("innodb_redo_log_capacity={}", size(bytes)),
+fn redo_of(facts: &Facts, bytes: u64) -> Remedy {
+    let number = |name: &str| facts.variables.number(name);
+    match number("innodb_redo_log_capacity") {
+        Some(_) => settings(facts, [("innodb_redo_log_capacity", size(bytes))]),
         None => {
-            let files = variables.number("innodb_log_files_in_group").unwrap_or(1.0);
-            format!(
-                "innodb_log_file_size={}",
-                size((bytes as f64 / files.max(1.0)) as u64)
-            )
+            let files = number("innodb_log_files_in_group").unwrap_or(1.0);
+            let each = (bytes as f64 / files.max(1.0)) as u64;
+            settings(facts, [("innodb_log_file_size", size(each))])
         }
     }
 }
@@ -233,7 +306,10 @@ mod tests {
 
     fn lines(remedy: Option<Remedy>) -> Vec<String> {
         match remedy {
-            Some(Remedy::OptionFile { lines }) => lines,
+            Some(Remedy::Settings { settings, .. }) => settings
+                .into_iter()
+                .map(|one| format!("{}={}", one.variable, one.value))
+                .collect(),
             Some(Remedy::Statements { statements }) => statements,
             Some(Remedy::Upgrade { series }) => vec![series],
             None => Vec::new(),
@@ -344,5 +420,79 @@ mod tests {
             lines(remedy(&small, &facts)),
             ["innodb_redo_log_capacity=1920M"]
         );
+    }
+
+    fn first_setting(remedy: Option<Remedy>) -> (NewSetting, Option<String>) {
+        match remedy {
+            Some(Remedy::Settings {
+                settings,
+                option_file,
+            }) => (settings[0].clone(), option_file),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn only_variables_of_a_start_need_a_restart() {
+        let pool = Finding::MemoryBeyondRam {
+            buffer_bytes: 3 << 30,
+            memory_bytes: 2 << 30,
+        };
+        let log_buffer = Finding::LogBufferWaits {
+            waits: 9,
+            buffer_bytes: 1 << 20,
+        };
+        let mut facts = quiet();
+        let bytes = (4_u64 << 30).to_string();
+        let pool_size = "innodb_buffer_pool_size".to_owned();
+        facts.variables.0.insert(pool_size.clone(), bytes);
+        let statement = |finding: &Finding, facts: &Facts| {
+            let (setting, _) = first_setting(remedy(finding, facts));
+            setting.statement
+        };
+        let set_pool = Some("SET GLOBAL innodb_buffer_pool_size = 1073741824;".to_owned());
+        let set_log = Some("SET GLOBAL innodb_log_buffer_size = 4194304;".to_owned());
+        // The server says it.
+        facts.options.start_alone = Some(["innodb_log_buffer_size".to_owned()].into());
+        assert_eq!(statement(&pool, &facts), set_pool);
+        assert_eq!(statement(&log_buffer, &facts), None);
+        // A pool that may not grow so far.
+        let most = (512_u64 << 20).to_string();
+        let bound = "innodb_buffer_pool_size_max".to_owned();
+        facts.variables.0.insert(bound.clone(), most);
+        assert_eq!(statement(&pool, &facts), None);
+        facts.variables.0.remove(&bound);
+        // The manual says it.
+        facts.options.start_alone = None;
+        facts.server.family = niagara_server::Family::Mysql;
+        for (version, expected) in [("8.4.3", &set_log), ("5.7.40", &None)] {
+            facts.server.version = version.parse().unwrap();
+            assert_eq!(statement(&pool, &facts), set_pool, "{version}");
+            assert_eq!(&statement(&log_buffer, &facts), expected, "{version}");
+        }
+        let unrecorded = Finding::StatementsNotRecorded {
+            slow_log: false,
+            long_query_time: 10.0,
+        };
+        assert_eq!(statement(&unrecorded, &facts), None);
+    }
+
+    #[test]
+    fn a_setting_goes_where_the_server_reads_it() {
+        let small = Finding::ThreadsNotCached {
+            created: 1,
+            connections: 1,
+            connections_per_second: 1.0,
+        };
+        let mut facts = quiet();
+        let file = |facts: &Facts| first_setting(remedy(&small, facts)).1;
+        assert_eq!(file(&facts), None);
+        facts.options.usual = Some("/etc/mysql/mariadb.conf.d/zz-local.cnf".to_owned());
+        let usual = facts.options.usual.clone();
+        assert_eq!(file(&facts), usual);
+        let own = "/etc/mysql/mariadb.conf.d/50-server.cnf".to_owned();
+        let variable = "thread_cache_size".to_owned();
+        facts.options.set_in.insert(variable, own.clone());
+        assert_eq!(file(&facts), Some(own));
     }
 }

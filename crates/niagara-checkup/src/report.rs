@@ -1,5 +1,7 @@
 //! A checkup: facts, where the time goes, findings, levers; and its JSON.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use niagara_lab::lever::Lever;
 use niagara_toml::FileError;
 use serde::Serialize;
@@ -9,7 +11,7 @@ use crate::facts::{Facts, Host, Server, Statements};
 use crate::finding::{Finding, Level};
 use crate::gap::Gap;
 use crate::levers::{LeverFact, levers as lever_facts};
-use crate::proof::{Ground, proof};
+use crate::proof::{Ground, Shows, proof, shows};
 use crate::release::Releases;
 use crate::remedy::{Remedy, remedy};
 use crate::rule::Rules;
@@ -58,7 +60,9 @@ pub(crate) struct Line {
     /// What to change, once it is proven.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub remedy: Option<Remedy>,
-    /// The command that proves it.
+    /// What the command shows: the finding, or what its remedy costs.
+    pub shows: Shows,
+    /// The command that shows it.
     pub proof: String,
 }
 
@@ -79,6 +83,7 @@ pub fn checkup(facts: Facts, levers: &[Lever], servers: &[String]) -> Result<Che
             evidence: rule.source.to_owned(),
             levers: rule.levers.to_vec(),
             remedy: remedy(&finding, &facts),
+            shows: shows(&finding),
             proof: proof(&finding).command(&ground),
             finding,
         }
@@ -115,5 +120,59 @@ fn ground(facts: &Facts, servers: &[String]) -> Ground {
             false => program.unwrap_or(name),
         },
         address: facts.address.clone(),
+        schema: busiest_schema(facts),
+        needs_root: facts.needs_root,
+    }
+}
+
+/// The database with most statements; else the only one with tables.
+fn busiest_schema(facts: &Facts) -> Option<String> {
+    let mut executions: BTreeMap<&str, f64> = BTreeMap::new();
+    for digest in facts.statements.iter().flat_map(|all| &all.digests) {
+        if let Some(schema) = &digest.schema {
+            *executions.entry(schema).or_default() += digest.count;
+        }
+    }
+    let most = executions.into_iter().max_by(|a, b| a.1.total_cmp(&b.1));
+    if let Some((schema, _)) = most {
+        return Some(schema.to_owned());
+    }
+    let tables = facts.catalog.iter().flat_map(|catalog| &catalog.tables);
+    let schemas: BTreeSet<&str> = tables.map(|table| table.name.schema.as_str()).collect();
+    match schemas.len() {
+        1 => schemas.first().map(|&schema| schema.to_owned()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::facts::{Digest, Table};
+    use crate::rules::tests::quiet;
+
+    #[test]
+    fn a_pack_is_of_the_busiest_schema() {
+        let mut facts = quiet();
+        assert_eq!(busiest_schema(&facts).as_deref(), Some("shop"));
+        let mut other = Table::default();
+        other.name.schema = "blog".to_owned();
+        facts.catalog.as_mut().unwrap().tables.push(other);
+        assert_eq!(busiest_schema(&facts), None);
+        let digest = |schema: Option<&str>, count: f64| Digest {
+            schema: schema.map(str::to_owned),
+            count,
+            ..Digest::default()
+        };
+        facts.statements = Some(Statements {
+            seconds: 1.0,
+            digests: vec![
+                digest(None, 100.0),
+                digest(Some("shop"), 3.0),
+                digest(Some("blog"), 2.0),
+                digest(Some("blog"), 2.0),
+            ],
+        });
+        assert_eq!(busiest_schema(&facts).as_deref(), Some("blog"));
     }
 }

@@ -93,7 +93,7 @@ fn findings(out: &mut String, checkup: &Checkup, look: Look) {
             );
         }
         // A command is copied as it stands, so it is never broken.
-        let _ = writeln!(out, "{indent}prove: {}", line.proof);
+        let _ = writeln!(out, "{indent}{}: {}", words::shows(line.shows), line.proof);
     }
     let _ = writeln!(out);
 }
@@ -121,9 +121,7 @@ fn statements(out: &mut String, checkup: &Checkup, look: Look) {
 }
 
 fn proof(out: &mut String, checkup: &Checkup, look: Look) {
-    let how = "No line promises a gain. To prove one: make a pack on the server's machine, run its command on another; \
-               tune tries all settings.";
-    let _ = writeln!(out, "\n{}", wrapped("", how, look.width));
+    let _ = writeln!(out, "\n{}", wrapped("", words::HOW_TO_PROVE, look.width));
     let _ = writeln!(out, "  {}", pack(&checkup.ground));
     let _ = writeln!(out, "  {}", tune(&checkup.ground));
 }

@@ -10,7 +10,8 @@ use crate::facts::{Activity, Digest, Host, ReadsSource, Server};
 use crate::finding::{Finding, Level, StoppedChannel, StoppedPart};
 use crate::gap::{Gap, GapCause, MissingPart};
 use crate::levers::{LeverFact, LeverState};
-use crate::remedy::Remedy;
+use crate::proof::Shows;
+use crate::remedy::{NewSetting, Remedy};
 
 /// Names of a list that are shown.
 const NAMES: usize = 3;
@@ -283,9 +284,10 @@ fn stopped_channel(channel: &StoppedChannel) -> String {
 /// What to change.
 pub(crate) fn remedy(remedy: &Remedy) -> String {
     match remedy {
-        Remedy::OptionFile { lines } => {
-            format!("{} in the option file, and a restart", lines.join(", "))
-        }
+        Remedy::Settings {
+            settings,
+            option_file,
+        } => new_settings(settings, option_file.as_deref()),
         Remedy::Statements { statements } => {
             let first = statements.iter().take(NAMES).cloned();
             let more = statements.len().saturating_sub(NAMES);
@@ -297,6 +299,47 @@ pub(crate) fn remedy(remedy: &Remedy) -> String {
         }
     }
 }
+
+/// `now: SET GLOBAL read_only = ON; to keep it: read_only=ON under [mysqld] in the option file`.
+fn new_settings(settings: &[NewSetting], option_file: Option<&str>) -> String {
+    let lines: Vec<String> = settings
+        .iter()
+        .map(|one| format!("{}={}", one.variable, one.value))
+        .collect();
+    let kept = format!(
+        "{} under [mysqld] in {}",
+        lines.join(", "),
+        option_file.unwrap_or("the option file")
+    );
+    let statements: Option<Vec<&str>> = settings
+        .iter()
+        .map(|one| one.statement.as_deref())
+        .collect();
+    match statements {
+        Some(statements) => format!("now: {} to keep it: {kept}", statements.join(" ")),
+        None => format!("{kept}, then a restart"),
+    }
+}
+
+/// What a command shows, as one word.
+pub(crate) fn shows(shows: Shows) -> &'static str {
+    match shows {
+        Shows::Proof => "prove",
+        Shows::Price => "price",
+    }
+}
+
+/// The same on a page.
+pub(crate) fn shows_on_page(shows: Shows) -> &'static str {
+    match shows {
+        Shows::Proof => "To prove it:",
+        Shows::Price => "What the safe setting costs:",
+    }
+}
+
+/// How a line is proven.
+pub(crate) const HOW_TO_PROVE: &str = "No line promises a gain. Make a pack on the server's machine, copy it to another machine, and run a \
+                                       line's command there. `price:` shows what a safe setting costs. `tune` tries all settings.";
 
 /// Whether a finding is bad, as one word.
 pub(crate) fn level(level: Level) -> &'static str {
@@ -334,8 +377,9 @@ pub(crate) fn busy(busy: &Busy) -> String {
         MeasuredBy::Samples => ", by samples",
     };
     let seconds = format!(
-        "{:.1} s of statements in {:.1} s{how}",
-        busy.statement_seconds, busy.window_seconds
+        "on average {} were running, over {:.1} s{how}",
+        statements_running(busy.statement_seconds / busy.window_seconds.max(f64::EPSILON)),
+        busy.window_seconds
     );
     match busy.place {
         BusyPlace::Nowhere => {
@@ -346,6 +390,15 @@ pub(crate) fn busy(busy: &Busy) -> String {
         BusyPlace::Commits => format!("The time is in commits ({seconds})."),
         BusyPlace::TableLocks => format!("The time is in waits for locks on tables ({seconds})."),
         BusyPlace::Logins => format!("The time is in logins ({seconds})."),
+    }
+}
+
+/// `2.9 statements`, of a mean.
+fn statements_running(running: f64) -> String {
+    match running {
+        running if running >= 9.95 => format!("{} statements", grouped(running)),
+        running if running >= 0.095 => format!("{running:.1} statements"),
+        running => format!("{running:.2} statements"),
     }
 }
 
@@ -441,7 +494,7 @@ pub(crate) fn lever_state(state: &LeverState) -> String {
                 },
         } => {
             return format!(
-                "no effect: matters from {} of data; there are {}",
+                "no effect: matters from {} of tables and indexes; there are {}",
                 bytes(*least_bytes),
                 bytes(*there)
             );
@@ -535,6 +588,32 @@ fn first_sentences(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_setting_is_made_at_once_where_the_server_can() {
+        let one = |statement: Option<&str>| NewSetting {
+            variable: "innodb_buffer_pool_size".to_owned(),
+            value: "256M".to_owned(),
+            statement: statement.map(str::to_owned),
+        };
+        let at_once = one(Some("SET GLOBAL innodb_buffer_pool_size = 268435456;"));
+        assert_eq!(
+            new_settings(&[at_once], Some("/etc/my.cnf")),
+            "now: SET GLOBAL innodb_buffer_pool_size = 268435456; to keep it: \
+             innodb_buffer_pool_size=256M under [mysqld] in /etc/my.cnf"
+        );
+        assert_eq!(
+            new_settings(&[one(None)], None),
+            "innodb_buffer_pool_size=256M under [mysqld] in the option file, then a restart"
+        );
+    }
+
+    #[test]
+    fn load_is_told_in_statements() {
+        assert_eq!(statements_running(2.87), "2.9 statements");
+        assert_eq!(statements_running(0.004), "0.00 statements");
+        assert_eq!(statements_running(12.2), "12 statements");
+    }
 
     #[test]
     fn lists_are_cut_and_counted() {

@@ -53,6 +53,9 @@ pub struct Deployment {
     /// What levers ask to be done by hand beside the files, in order: commands or sentences.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub steps: Vec<String>,
+    /// What takes back the settings of the host and the steps by hand: commands or sentences.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub steps_undo: Vec<String>,
     /// Statements that change the tables, in order, without their delimiters.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub schema: Vec<String>,

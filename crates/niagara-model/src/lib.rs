@@ -64,7 +64,7 @@ pub use record::{
 pub use release::Releases;
 pub use replay::{
     AnswerCount, AnswerDifference, DigestComparison, DigestFinding, DigestRecord, IdenticalDuels,
-    ReplayRecord, ReplaySummary,
+    ReplayRecord, ReplaySummary, SlowHere,
 };
 pub use same_answers::{Difference, DifferingDigest, SameAnswers, StatementError};
 pub use screened::{Screened, TailEffect, Together};

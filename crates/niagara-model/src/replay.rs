@@ -36,6 +36,9 @@ pub struct DigestRecord {
     pub seconds: f64,
     /// 95th percentile of the latency, in microseconds; none without an execution.
     pub p95_us: Option<f64>,
+    /// Mean time of an execution in the capture, in microseconds; none where durations are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captured_us: Option<f64>,
 }
 
 /// What the duels of a comparison say of its replay.
@@ -99,6 +102,19 @@ pub struct AnswerCount {
     pub executions: u64,
 }
 
+/// A digest that takes far longer on the copy than on the server that was captured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SlowHere {
+    /// The digest's number.
+    pub digest: String,
+    /// Its share of all time on A, 0 to 1.
+    pub share: f64,
+    /// Mean time per execution of A, in microseconds.
+    pub here_us: f64,
+    /// In the capture, in microseconds.
+    pub captured_us: f64,
+}
+
 /// Duels of a server against itself.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct IdenticalDuels {
@@ -110,7 +126,41 @@ pub struct IdenticalDuels {
     pub differ: bool,
 }
 
+/// Share of the time from which on a digest carries figures of the whole.
+const WEIGHTY: f64 = 0.05;
+/// How many times longer than in the capture a digest takes where another plan is likely: other hardware and more load at a time move
+/// all digests, and are taken off by the median.
+const OTHER_PLAN: f64 = 4.0;
+
 impl ReplaySummary {
+    /// Digests of weight that take far longer on A than in the capture, more than the others do.
+    pub fn slow_here(&self) -> Vec<SlowHere> {
+        let factor = |digest: &DigestComparison| {
+            let captured = digest.captured_us.filter(|mean| *mean > 0.0)?;
+            Some(digest.mean_us[0] / captured)
+        };
+        let mut factors: Vec<f64> = self.digests.iter().filter_map(factor).collect();
+        factors.sort_by(f64::total_cmp);
+        // The lower of two in the middle: of two digests one may be the slow one.
+        let Some(median) = factors.get(factors.len().saturating_sub(1) / 2) else {
+            return Vec::new();
+        };
+        let usual = median.max(1.0);
+        let slow = self.digests.iter().filter(|digest| {
+            digest.share >= WEIGHTY
+                && factor(digest).is_some_and(|factor| factor >= OTHER_PLAN * usual)
+        });
+        slow.filter_map(|digest| {
+            Some(SlowHere {
+                digest: digest.digest.clone(),
+                share: digest.share,
+                here_us: digest.mean_us[0],
+                captured_us: digest.captured_us?,
+            })
+        })
+        .collect()
+    }
+
     /// Adds what A showed against itself: where it differs, nothing may rest on the replay.
     pub fn take_identical(&mut self, identical: &IdenticalDuels) {
         let Some(ratio) = &identical.ratio else {
@@ -160,6 +210,9 @@ pub struct DigestComparison {
     pub mean_us: [f64; 2],
     /// 95th percentile of A and of B in the last duel, in microseconds.
     pub p95_us: [Option<f64>; 2],
+    /// Mean time per execution in the capture, in microseconds; none where durations are not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub captured_us: Option<f64>,
     /// Executions.
     pub count: [u64; 2],
     /// Executions that failed.
@@ -183,6 +236,66 @@ pub enum DigestFinding {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Digests by their share, their time here and in the capture.
+    fn replayed(digests: &[(&str, f64, f64, Option<f64>)]) -> ReplaySummary {
+        let digests = digests
+            .iter()
+            .map(|&(name, share, here_us, captured_us)| DigestComparison {
+                digest: name.to_owned(),
+                text: String::new(),
+                share,
+                latency: Estimate::from_log(0.0, -0.01, 0.01),
+                p: None,
+                finding: DigestFinding::Undetected,
+                mean_us: [here_us, here_us],
+                p95_us: [None, None],
+                captured_us,
+                count: [100, 100],
+                errors: [0, 0],
+                rows: [0, 0],
+            });
+        ReplaySummary {
+            verdict: ReplayVerdict::Good {
+                cautions: Vec::new(),
+            },
+            fidelity: Fidelity::default(),
+            answers: Vec::new(),
+            identical: None,
+            same_answers: None,
+            alpha: 0.05,
+            duels: 3,
+            digests: digests.collect(),
+        }
+    }
+
+    #[test]
+    fn a_digest_that_is_slow_here_alone_is_told() {
+        let slow = |digests: &[_]| {
+            let slow = replayed(digests).slow_here();
+            let names: Vec<String> = slow.into_iter().map(|one| one.digest).collect();
+            names
+        };
+        let captured = Some(258.0);
+        let usual = [
+            ("a", 0.3, 300.0, captured),
+            ("b", 0.3, 200.0, captured),
+            ("light", 0.01, 9000.0, captured),
+            ("unknown", 0.2, 9000.0, None),
+        ];
+        assert_eq!(slow(&usual), [""; 0]);
+        let mut other = usual.to_vec();
+        other.push(("edd6ab0c", 0.2, 3052.0, captured));
+        assert_eq!(slow(&other), ["edd6ab0c"]);
+        // A slower machine slows all of them.
+        let all = [
+            ("a", 0.3, 1500.0, captured),
+            ("b", 0.3, 1600.0, captured),
+            ("edd6ab0c", 0.2, 3052.0, captured),
+        ];
+        assert_eq!(slow(&all), [""; 0]);
+        assert_eq!(slow(&[]), [""; 0]);
+    }
 
     #[test]
     fn identical_servers_that_differ_take_the_verdict_away() {

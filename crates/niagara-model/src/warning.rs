@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     AnswerDifference, BuildCheck, DifferingDigest, DigestComparison, Failure, FinalCheck, Goal,
-    Reason, Releases,
+    Reason, Releases, SlowHere,
 };
 
 /// A control of the method.
@@ -472,6 +472,18 @@ pub enum Finding {
         /// The differences.
         answers: Vec<AnswerDifference>,
     },
+    /// Digests take far longer on the copy than they did on the captured server.
+    SlowHere {
+        /// Those that took most time first.
+        digests: Vec<SlowHere>,
+    },
+    /// The captured server was idle for most of the time.
+    MostlyIdle {
+        /// Statements that it worked on at a time, on average.
+        in_flight: f64,
+        /// The limit.
+        limit: f64,
+    },
     /// Digests that became slower on B.
     SlowerDigests {
         /// Slowest first.
@@ -519,6 +531,7 @@ impl Finding {
             | Self::TotalApartFromParts { .. }
             | Self::TrimmedProtocol
             | Self::FewInSlice { .. }
+            | Self::SlowHere { .. }
             | Self::AllTimeDisagrees {
                 meaning: AllTimeMeaning::Open,
                 ..
@@ -550,6 +563,7 @@ impl Finding {
             | Self::FewRounds { .. }
             | Self::SingleStarts
             | Self::TotalLessSureThanPart { .. }
+            | Self::MostlyIdle { .. }
             | Self::SlowerDigests { .. } => Weight::Part,
             Self::QueriesFirst { .. }
             | Self::BeyondBudget { .. }

@@ -356,7 +356,7 @@ impl Display for Detail<'_> {
             ),
             Reason::LittleData { least_bytes, bytes } => write!(
                 f,
-                "matters from {} of data; this is {}: load more rows",
+                "matters from {} of tables and indexes; there are {}: load more rows",
                 megabytes(*least_bytes),
                 megabytes(*bytes)
             ),
@@ -1134,6 +1134,26 @@ impl Display for Finding {
                     .collect::<Vec<_>>()
                     .join("; ")
             ),
+            Self::SlowHere { digests } => {
+                let told = digests.iter().map(|one| {
+                    format!(
+                        "{} takes {} here, {} on your server",
+                        one.digest.get(..8).unwrap_or(&one.digest),
+                        milliseconds(one.here_us),
+                        milliseconds(one.captured_us)
+                    )
+                });
+                write!(
+                    f,
+                    "{}: probably another plan (compare EXPLAIN on both; ANALYZE TABLE). Figures that rest on it may not hold.",
+                    told.collect::<Vec<_>>().join("; ")
+                )
+            }
+            Self::MostlyIdle { in_flight, .. } => write!(
+                f,
+                "Your database worked on {in_flight:.2} statements on average: it was mostly idle. A faster one hardly speeds up pages; \
+                 look at single slow statements, and at the application (PHP)."
+            ),
             Self::SlowerDigests { digests } => {
                 let told = digests.iter().map(|digest| {
                     format!(
@@ -1179,11 +1199,10 @@ impl Display for StrongerSetting {
     /// What is to be done about it.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Persisted { variable, value } => write!(
+            Self::Persisted { variable, .. } => write!(
                 f,
                 "`{variable}` was SET PERSIST, which is read after every option file. Before the restart, in the server:\n\
-                 ```sql\nRESET PERSIST {variable};\n```\n\
-                 (To undo: `SET PERSIST {variable} = {value}`.)"
+                 ```sql\nRESET PERSIST {variable};\n```"
             ),
             Self::CommandLine { variable, value } => write!(
                 f,
@@ -1195,7 +1214,29 @@ impl Display for StrongerSetting {
     }
 }
 
+impl StrongerSetting {
+    /// What takes that back.
+    fn undo(&self) -> String {
+        match self {
+            Self::Persisted { variable, value } => {
+                format!("In the server: `SET PERSIST {variable} = {value};`")
+            }
+            Self::CommandLine { variable, value } => format!(
+                "`--{}={value}` back onto the server's command line.",
+                variable.replace('_', "-")
+            ),
+        }
+    }
+}
+
 impl Deployment {
+    /// What takes back what was done by hand and on the host.
+    pub fn undo_by_hand(&self) -> Vec<String> {
+        let stronger = self.start.iter().flat_map(|start| &start.stronger);
+        let stronger = stronger.map(StrongerSetting::undo);
+        stronger.chain(self.steps_undo.iter().cloned()).collect()
+    }
+
     /// What is to be done by hand beside the files and the host's settings, in order.
     pub fn steps_by_hand(&self) -> Vec<String> {
         let stronger = self.start.iter().flat_map(|start| &start.stronger);
@@ -1463,6 +1504,16 @@ fn joined(settings: &[Setting]) -> String {
 
 fn megabytes(bytes: u64) -> String {
     format!("{} MB", bytes >> 20)
+}
+
+/// `3.1 ms`, `0.26 ms`.
+fn milliseconds(microseconds: f64) -> String {
+    let ms = microseconds / 1000.0;
+    match ms {
+        ms if ms >= 10.0 => format!("{ms:.0} ms"),
+        ms if ms >= 1.0 => format!("{ms:.1} ms"),
+        ms => format!("{ms:.2} ms"),
+    }
 }
 
 fn minutes(seconds: f64) -> String {

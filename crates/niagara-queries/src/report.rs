@@ -127,7 +127,7 @@ fn indexes(advice: &Advice, out: &mut String) {
     for one in chosen.iter().take(INDEXES) {
         let _ = writeln!(
             out,
-            "  {}{}: saves {} of the work, writes take {} more; built in {}, {}",
+            "  {}{}: without it {} of the work comes back; writes take {} more; built in {}, {}",
             one.candidate.table,
             parts_in_words(&one.candidate.parts),
             percent(one.saves / work),

@@ -137,7 +137,7 @@ fn why(advice: &Advice, one: &Judged) -> String {
         .collect();
     let work = advice.screened.work_before.max(1.0);
     let mut out = comment(&format!(
-        "{}{}: {}. It saves {} of the counted work, and writes take {} more.",
+        "{}{}: {}. Without it {} of the counted work comes back. Writes take {} more.",
         one.candidate.table,
         crate::catalog::parts_in_words(&one.candidate.parts),
         purposes.join(", "),

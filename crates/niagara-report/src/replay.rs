@@ -9,6 +9,10 @@ use crate::number;
 /// Digests that are shown of those that were not called.
 const MAX_UNDETECTED: usize = 10;
 
+/// Statements that a server works on at a time, on average, below which it does nothing for most of the time: the share of the time in
+/// which there is one at least is no more than that mean.
+const BUSY: f64 = 0.5;
+
 /// The tables of a replay: what was replayed, and every digest; none of a comparison without one.
 pub(crate) fn tables(replay: &ReplaySummary) -> Vec<Table> {
     let mut fidelity = Table::new("The replay beside the capture", &[("", false)]);
@@ -81,6 +85,18 @@ pub(crate) fn warnings(replay: &ReplaySummary) -> Vec<Finding> {
         all.push(Finding::ReplayUnfit {
             shortcomings: replay.verdict.shortcomings().to_vec(),
         });
+    }
+    if let Some(in_flight) = replay.fidelity.in_flight.0
+        && in_flight < BUSY
+    {
+        all.push(Finding::MostlyIdle {
+            in_flight,
+            limit: BUSY,
+        });
+    }
+    let slow_here = replay.slow_here();
+    if !slow_here.is_empty() {
+        all.push(Finding::SlowHere { digests: slow_here });
     }
     if !replay.answers.is_empty() {
         all.push(Finding::ReplayAnswers {

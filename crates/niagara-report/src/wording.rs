@@ -11,14 +11,14 @@ use serde::Serialize;
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
 use crate::handover::is_unchecked;
-use crate::load::load;
+use crate::load::load_of;
 use crate::number;
 
 /// What a tuning came to.
 pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     let server = &tune.header.server;
     let circumstances = tune.total.as_ref().map(circumstances).unwrap_or_default();
-    let load = load(&tune.header.workload, tune.threads) + &circumstances;
+    let load = load_of(&tune.header.workload, tune.threads, tune.total.as_ref()) + &circumstances;
     let Some(total) = &tune.total else {
         return format!("{server}: {}", without_total(tune, &load));
     };
@@ -139,8 +139,11 @@ pub(crate) fn units(protocol: &str) -> &'static str {
 /// What a comparison came to.
 pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
-    let load =
-        load(&compare.header.workload, compare.threads) + &circumstances(&compare.comparison);
+    let load = load_of(
+        &compare.header.workload,
+        compare.threads,
+        Some(&compare.comparison),
+    ) + &circumstances(&compare.comparison);
     if let Some(failure) = failed(&compare.comparison, &load) {
         return failure;
     }

@@ -63,6 +63,7 @@ fn everything() -> DeployInput {
         }),
         huge_pages: true,
         host_steps: vec!["Turn off the CPU's deeper sleep states: `sudo cpupower idle-set -D 10`.".into()],
+        steps_undo: vec!["`sudo cpupower idle-set -E`".into()],
         ..Deployment::default()
         },
         rungs: vec![

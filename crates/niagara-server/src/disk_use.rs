@@ -27,6 +27,47 @@ pub(crate) fn folder_bytes(folder: &Path) -> u64 {
         .sum()
 }
 
+/// Databases that are the server's own.
+const OWN_DATABASES: [&str; 3] = ["mysql", "performance_schema", "sys"];
+/// Where MyRocks has its tables, in MariaDB and in Percona Server.
+const ROCKSDB: [&str; 2] = ["#rocksdb", ".rocksdb"];
+
+/// Bytes that the users' tables and indexes take in a data directory: the folders of their databases, general tablespaces, and the
+/// shared tablespace where InnoDB has no file for a table. Logs, undo and the server's own tables are left out.
+pub(crate) fn table_bytes(data: &Path) -> u64 {
+    let entries = fs::read_dir(data).into_iter().flatten().flatten();
+    let (mut tables, mut shared, mut has_own_files) = (0, 0, false);
+    for entry in entries {
+        let (path, name) = (entry.path(), entry.file_name());
+        let name = name.to_string_lossy();
+        let bytes = entry.metadata().map_or(0, |file| file.blocks() * 512);
+        if path.is_dir() {
+            let is_users = !name.starts_with(['#', '.']) && !OWN_DATABASES.contains(&&*name);
+            if is_users || ROCKSDB.contains(&&*name) {
+                tables += folder_bytes(&path);
+                has_own_files |= has_table_files(&path);
+            }
+        } else if name.starts_with("ibdata") {
+            shared += bytes;
+        } else if name.ends_with(".ibd") && name != "mysql.ibd" {
+            tables += bytes;
+        }
+    }
+    match has_own_files {
+        true => tables,
+        false => tables + shared,
+    }
+}
+
+/// Whether InnoDB has a file for a table in a database's folder, or another engine a table's rows.
+fn has_table_files(database: &Path) -> bool {
+    let files = fs::read_dir(database).into_iter().flatten().flatten();
+    let ends = [".ibd", ".MYD", ".MAD"];
+    files
+        .map(|file| file.file_name())
+        .any(|name| ends.iter().any(|end| name.to_string_lossy().ends_with(end)))
+}
+
 /// Bytes that a copy of a folder takes whose holes have room on the disk too, as clones have it.
 pub(crate) fn room_for_copy(folder: &Path) -> u64 {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
@@ -77,6 +118,35 @@ pub(crate) mod tests {
         fn drop(&mut self) {
             let _ = Command::new("umount").arg(self.path()).status();
         }
+    }
+
+    #[test]
+    fn tables_are_counted_without_logs_and_own_tables() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let data = folder.path();
+        let file = |name: &str, kilobytes: usize| {
+            let path = data.join(name);
+            std::fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+            std::fs::write(path, vec![1; kilobytes << 10]).expect("written");
+        };
+        for own in [
+            "ibdata1",
+            "ib_logfile0",
+            "undo001",
+            "mysql.ibd",
+            "mysql/user.MAD",
+            "#innodb_redo/#ib_redo0",
+        ] {
+            file(own, 64);
+        }
+        // Without a file of a table they are in the shared tablespace.
+        file("shop/orders.frm", 4);
+        assert_eq!(table_bytes(data), 68 << 10);
+        file("shop/orders.ibd", 128);
+        file("general.ibd", 32);
+        assert_eq!(table_bytes(data), 164 << 10);
+        file("#rocksdb/1.sst", 8);
+        assert_eq!(table_bytes(data), 172 << 10);
     }
 
     #[test]

@@ -9,8 +9,12 @@ use niagara_report::number;
 use crate::clock::clock;
 
 /// What a duel is, where the word comes first.
-const A_DUEL: &str = "\n  a duel: both servers started afresh on identical data, the load switched between them every 0.1 s \
-                      (1 s for writes); it gives one figure";
+fn a_duel(slice_seconds: f64) -> String {
+    format!(
+        "\n  a duel: both servers started afresh on identical data, the load switched between them every {slice_seconds} s; \
+         it gives one figure"
+    )
+}
 
 /// What is about to happen, in words.
 pub fn announcement(plan: Announced<'_>) -> String {
@@ -57,8 +61,8 @@ pub fn to_build(builds: &[BuildAhead], seconds: Option<f64>) -> String {
 
 fn of_compare(plan: &ComparePlan) -> String {
     let duel = match plan.protocol {
-        Protocol::Duel => A_DUEL,
-        Protocol::Pair | Protocol::Trimmed | Protocol::Solo => "",
+        Protocol::Duel => a_duel(plan.slice_seconds),
+        Protocol::Pair | Protocol::Trimmed | Protocol::Solo => String::new(),
     };
     let units = match plan.protocol {
         Protocol::Duel => "duels",
@@ -102,7 +106,7 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
     let mut text = format!(
         "tuning {server} for {load}; time: {}, excluding set-up\n  \
          screening: {} (changes to try) and {}, all at once, in {} of about {:.0} s{}\n  \
-         proof: which of those that help earn their place, and their total against the start, in fresh duels of about {:.0} s{A_DUEL}",
+         proof: which of those that help earn their place, and their total against the start, in fresh duels of about {:.0} s{}",
         clock(budget),
         number::count(levers, "lever"),
         number::count(controls, "control"),
@@ -114,6 +118,7 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
             false => "",
         },
         plan.duel_seconds,
+        a_duel(plan.slice_seconds),
     );
     let percent = |detectable: f64| format!("{:.1} %", detectable * 100.0);
     let expected: Vec<String> = [
@@ -173,6 +178,7 @@ mod tests {
             load: "report".to_owned(),
             protocol,
             couples: 4,
+            slice_seconds: 0.2,
             duel_seconds,
             budget_seconds: 600.0,
             duels: 12,
@@ -199,6 +205,7 @@ mod tests {
             noise: NoiseSource::History,
             screen_couples: 10,
             couples: 20,
+            slice_seconds: 0.2,
         }
     }
 
@@ -210,6 +217,7 @@ mod tests {
             "screening: 32 levers (changes to try) and 2 controls, all at once, in 34 duels of about 4 s: too few to tell all",
             "expected to show 4 times in 5: a total of 15.4 % (by the noise of earlier comparisons here); smaller ones may show",
             "left out, the time being too short: late0, late1; a longer --budget",
+            "the load switched between them every 0.2 s; it",
         ] {
             assert!(even.contains(words), "{words}\n{even}");
         }

@@ -42,12 +42,14 @@ const STYLES: Styles = Styles::styled()
 /// Makes a MySQL-family server faster on your machine, and proves it.
 ///
 /// Niagara starts private servers and drives load on them. It tries known changes (levers), and decides by statistics that
-/// hold on noisy machines. Nothing of the system is touched.
+/// hold on noisy machines. Your installed servers, configuration and data stay unchanged.
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, styles = STYLES)]
 #[command(before_help = "Examples:
-  niagara doctor                  is this machine fit to measure on?
-  niagara tune mariadb-10.11      ten minutes: a report, and what to install")]
+  sudo niagara checkup            on your server: ten seconds, read only
+  sudo niagara pack --schema shop on your server: traffic, data and settings in one file
+  niagara advise shop.niagara     elsewhere: indexes that your statements need
+  niagara tune shop.niagara       elsewhere: settings that make it faster, proven")]
 pub struct Cli {
     /// Without one, what to do first on this machine.
     #[command(subcommand)]

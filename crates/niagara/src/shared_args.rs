@@ -158,7 +158,7 @@ impl std::str::FromStr for Where {
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Many machines")]
 pub struct FleetArgs {
-    /// Run duels local, on slurm[:PARTITION], or by folder (docs/fleet.md)
+    /// Where to run: local, slurm[:PARTITION] or folder (docs/fleet.md)
     ///
     /// With folder you start the workers yourself.
     #[arg(long, value_name = "WHERE", default_value_t = Where::Local)]

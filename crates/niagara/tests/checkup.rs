@@ -103,7 +103,40 @@ fn meanwhile<T>(work: &[&(dyn Fn(&AtomicBool) + Sync)], whole: impl FnOnce() -> 
     })
 }
 
-/// The remedies of all findings by code. Statements are executed, and settings are variables of this server.
+/// A setting is made where the server can at once, and cannot be where it is said to take a start.
+fn take_setting(existing: &Existing, setting: &Value) {
+    let of = |key: &str| setting[key].as_str();
+    let (variable, value) = (of("variable").expect("a name"), of("value").expect("one"));
+    let mebibytes = value.strip_suffix('M').and_then(|size| size.parse().ok());
+    let value = mebibytes.map_or(value.to_owned(), |size: u64| (size << 20).to_string());
+    let asked = format!("SELECT @@GLOBAL.{variable}");
+    let is_set = || {
+        let now = existing.server.query(&asked).expect(&asked).concat();
+        now == [value.as_str()] || (value == "ON" && now == ["1"])
+    };
+    let set = format!("SET GLOBAL {variable} = {value};");
+    match of("statement") {
+        Some(statement) => {
+            assert_eq!(statement, set);
+            existing.server.query(statement).expect(statement);
+            // A pool takes its time.
+            common::wait_until(statement, PATIENCE, is_set);
+        }
+        None => assert!(existing.server.query(&set).is_err() || !is_set(), "{set}"),
+    }
+}
+
+/// The words of a command without its program, as a shell would take them.
+fn shell_words(command: &str) -> Vec<&str> {
+    let pieces = command.split('\'').enumerate();
+    let words = pieces.flat_map(|(place, piece)| match place % 2 {
+        0 => piece.split(' ').filter(|word| !word.is_empty()).collect(),
+        _ => vec![piece],
+    });
+    words.skip(1).collect()
+}
+
+/// The remedies of all findings by code. Statements are executed, settings made.
 fn take_remedies(existing: &Existing, found: &Value) -> BTreeSet<String> {
     let texts = |list: &Value| -> Vec<String> {
         let list = list.as_array().into_iter().flatten();
@@ -117,11 +150,8 @@ fn take_remedies(existing: &Existing, found: &Value) -> BTreeSet<String> {
         for statement in texts(&remedy["statements"]) {
             existing.server.query(&statement).expect(&statement);
         }
-        for line in texts(&remedy["lines"]) {
-            let (name, value) = line.split_once('=').expect("a value");
-            assert!(!value.is_empty(), "{line}");
-            let asked = format!("SELECT @@global.{name}");
-            existing.server.query(&asked).expect(&asked);
+        for setting in remedy["settings"].as_array().into_iter().flatten() {
+            take_setting(existing, setting);
         }
         if !remedy.is_null() {
             taken.insert(one["code"].as_str().expect("a code").to_owned());
@@ -262,9 +292,9 @@ fn planted_states_of_mariadb_are_found() {
     for one in findings(&found) {
         let proof = one["proof"].as_str().expect("a command");
         assert!(proof.starts_with("niagara "), "{proof}");
-        if proof.contains("--pack") {
+        if proof.contains("shop.niagara") {
             // It can be typed; what it needs is not here.
-            let words: Vec<&str> = proof.split(' ').skip(1).collect();
+            let words = shell_words(proof);
             let (code, _, stderr) = run(&mut existing.place.niagara(&words));
             assert_eq!(code, Some(1), "{proof}: {stderr}");
         }
@@ -275,6 +305,15 @@ fn planted_states_of_mariadb_are_found() {
             "{one}"
         );
     }
+    assert_eq!(finding(&found, "durability-off")["shows"], "price");
+    assert_eq!(finding(&found, "pool-too-small")["shows"], "proof");
+    let engine = finding(&found, "engine-not-crash-safe")["proof"].as_str();
+    assert_eq!(
+        engine,
+        Some(
+            "niagara compare base 'sql=\"ALTER TABLE `shop`.`isam` ENGINE=InnoDB;\"' --pack shop.niagara"
+        )
+    );
     assert_ne!(found["time"]["place"], "nowhere", "{}", found["time"]);
     assert!(found["host"]["pid"].as_i64() == Some(existing.server.pid().into()));
     let page = existing.place.folder.path().join("checkup.html");

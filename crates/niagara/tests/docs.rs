@@ -374,5 +374,8 @@ fn without_a_command_and_a_terminal_the_usage_is_an_error() {
     assert_eq!(output.status.code(), Some(2));
     assert!(output.stdout.is_empty());
     let told = String::from_utf8_lossy(&output.stderr);
-    assert!(told.starts_with("Examples:\n  niagara doctor"), "{told}");
+    assert!(
+        told.starts_with("Examples:\n  sudo niagara checkup"),
+        "{told}"
+    );
 }

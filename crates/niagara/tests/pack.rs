@@ -2,6 +2,7 @@
 
 mod common;
 
+use std::os::unix::fs::MetadataExt;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -30,6 +31,9 @@ id = { int = [1, 2000] }
 "#;
 
 const PATIENCE: Duration = Duration::from_secs(60);
+
+/// Who called sudo.
+const CALLER: &str = "4242";
 
 /// What no pack may have.
 const SECRET: &str = "tR0ub4dor";
@@ -88,6 +92,8 @@ fn pack(existing: &Existing, words: &[&str]) -> Command {
         .args(["--user", existing.server.user()])
         .args(words)
         .env("NIAGARA_PASSWORD", existing.server.password())
+        // As sudo does it for the user who is to copy the pack.
+        .envs([("SUDO_UID", CALLER), ("SUDO_GID", CALLER)])
         .env("HOME", existing.place.folder.path())
         .env_remove("XDG_STATE_HOME")
         .env("XDG_CACHE_HOME", cache());
@@ -149,6 +155,11 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     assert_eq!(code, Some(0), "{stdout}\n{stderr}");
     assert!(late.contains("takes longer than 4 s"), "{late}");
     assert!(stdout.contains("niagara tune shop.niagara"), "{stdout}");
+    let file = std::fs::metadata(folder.join("shop.niagara")).expect("the pack");
+    assert_eq!(file.mode() & 0o777, 0o600);
+    if nix::unistd::geteuid().is_root() {
+        assert_eq!(file.uid().to_string(), CALLER);
+    }
     assert_eq!(existing.server.query(settings).expect("settings"), were);
     assert!(stderr.contains("not in it: database other"), "{stderr}");
     let names = std::fs::read_dir(&folder).expect("the folder");
@@ -334,7 +345,7 @@ fn tuned_elsewhere(existing: Existing) {
         "--budget",
         "1m",
         "--only",
-        "transport=unix",
+        "malloc=jemalloc",
         "--out",
         "study",
         "--no-profile",
@@ -342,6 +353,8 @@ fn tuned_elsewhere(existing: Existing) {
     let (code, stdout, stderr) = run(place.niagara(&words).args(SHORT_TUNING));
     assert_eq!(code, Some(0), "{stdout}\n{stderr}");
     assert!(!stderr.contains("unpacking"), "unpacked once:\n{stderr}");
+    let app = "the captured clients use the Unix socket: --app socket";
+    assert!(stderr.contains(app), "{stderr}");
     let origin = store_plan(&place)["origin"].to_string();
     for words in ["innodb_io_capacity", "333", "data.sql.zst", "shop"] {
         assert!(origin.contains(words), "no {words} in {origin}");

@@ -292,6 +292,10 @@ mod tests {
             (judged(|one| one.hit_rate.1 = Some(0.97)), "97.0 %"),
             (judged(|one| one.in_flight.1 = 1.5), "less contention"),
             (
+                judged(|one| one.in_flight = (Some(0.1), 1.9)),
+                "19 times the captured",
+            ),
+            (
                 judged(|one| {
                     one.in_flight.1 = 9.0;
                     one.lateness = lateness(0.0);

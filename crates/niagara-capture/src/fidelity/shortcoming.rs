@@ -112,6 +112,13 @@ pub enum Caution {
         /// In the replay.
         replayed: f64,
     },
+    /// A replay that keeps no pace has far more of them in flight.
+    Busier {
+        /// In the capture.
+        captured: f64,
+        /// In the replay.
+        replayed: f64,
+    },
     /// Deadlocks that the capture hardly has.
     Deadlocks {
         /// In the capture; 0 where that is not known.
@@ -202,6 +209,9 @@ pub(super) fn cautions(of: &Fidelity) -> Vec<Caution> {
         }
         if of.lateness.is_some() && replayed >= IN_FLIGHT && replayed > captured * IN_FLIGHT {
             found.push(Caution::MoreAtATime { captured, replayed });
+        }
+        if of.lateness.is_none() && replayed > captured * IN_FLIGHT {
+            found.push(Caution::Busier { captured, replayed });
         }
     }
     let (captured, replayed) = of.deadlocks;

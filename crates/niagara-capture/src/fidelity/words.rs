@@ -235,6 +235,12 @@ impl Display for Caution {
                 f,
                 "{replayed:.1} statements were in flight on average, in the capture {captured:.1}: the server cannot keep this pace"
             ),
+            Caution::Busier { captured, replayed } => write!(
+                f,
+                "its load is {:.0} times the captured ({replayed:.1} statements in flight on average, {captured:.2} in the capture): it \
+                 proves what CPU a statement takes, not latency in production",
+                replayed / captured.max(1e-3)
+            ),
             Caution::Deadlocks { captured, replayed } => write!(
                 f,
                 "{replayed} deadlocks, in the capture {captured}: transactions meet that did not"

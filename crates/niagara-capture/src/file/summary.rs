@@ -6,6 +6,7 @@ use super::counts::ServerCounts;
 use crate::client::ClientsOfUser;
 use crate::dropped::{Cause, Dropped, Drops, Place};
 use crate::log::{Dialect, LogKind, Meaning};
+use crate::way::Ways;
 
 /// The order of the events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -92,6 +93,9 @@ pub struct Summary {
     /// Statements that triggers and stored functions may have executed, which a general log does not say; 0 where these were known.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub suspects: u64,
+    /// How clients came, as far as the sources say it.
+    #[serde(default)]
+    pub ways: Ways,
     /// What of the sources is not in it.
     pub dropped: Dropped,
     /// What the server counted meanwhile; none where nobody asked it.

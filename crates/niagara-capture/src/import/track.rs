@@ -13,11 +13,13 @@ use crate::file::{
     CaptureWriter, Event, EventKind, Measured, NameId, Parts, Place, Summary, TemplateId,
     Transaction,
 };
+use crate::filter::is_dump;
 use crate::log::{Command, Entry, LogKind, LogReader};
 use crate::pcap::PcapReader;
 use crate::session::{Clock, Known, Login, Sessions};
 use crate::sql::{Class, Effect, RoutineMark, SqlMode, effect_of, guess};
 use crate::stored::{FollowOutcome, Follower, Seen, StoredCode, Suspects};
+use crate::way::{Way, Ways};
 
 /// What the reader has to know before it reads on.
 #[derive(Debug, Default)]
@@ -69,6 +71,7 @@ pub(super) struct Tracker {
     has_connects: bool,
     has_prepared: bool,
     has_durations: bool,
+    ways: Ways,
 }
 
 /// An entry and what belongs to it.
@@ -99,6 +102,7 @@ impl Tracker {
             has_connects: false,
             has_prepared: kind != LogKind::Slow,
             has_durations: false,
+            ways: Ways::default(),
         }
     }
 
@@ -146,6 +150,7 @@ impl Tracker {
             clients,
             unknown_charsets,
             suspects: self.suspects.count(),
+            ways: self.ways,
             ..summary
         })
     }
@@ -164,6 +169,9 @@ impl Tracker {
             thread,
             mode,
         };
+        if let Some(way) = way_of(entry) {
+            self.ways.add(way);
+        }
         match entry.whole_sessions {
             true => self.sampled_sessions = self.sampled_sessions.max(entry.sampled),
             false => self.sampled = self.sampled.max(entry.sampled),
@@ -634,6 +642,16 @@ impl Tracker {
 }
 
 /// Whether a statement is executed by it.
+/// How the client of an entry came; none where it does not say, and of a dump program, which is no part of the application.
+fn way_of(entry: &Entry<'_>) -> Option<Way> {
+    match entry.command {
+        // A general log says it of logins alone.
+        Command::Connect if entry.way.is_none() => Login::way(entry.text),
+        command if is_statement(command) && !is_dump(entry.text) => entry.way,
+        _ => None,
+    }
+}
+
 fn is_statement(command: Command) -> bool {
     matches!(command, Command::Query | Command::Execute)
 }

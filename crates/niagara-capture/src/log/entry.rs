@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use crate::client::ClientSettings;
 use crate::file::Plan;
+use crate::way::Way;
 
 /// When a statement began, as far as the log says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,6 +64,8 @@ pub struct Entry<'a> {
     pub thread: Option<u64>,
     /// The user's name as the client gave it; empty where the log does not say it.
     pub user: &'a [u8],
+    /// How the client came, where the entry says it.
+    pub way: Option<Way>,
     /// The database in use, where the entry says it; empty for none.
     pub database: Option<&'a [u8]>,
     /// The beginning.
@@ -107,6 +110,7 @@ pub(super) struct Parsed {
     pub command: Option<Command>,
     pub thread: Option<u64>,
     pub user: Range<usize>,
+    pub way: Option<Way>,
     pub database: Option<Range<usize>>,
     pub stamp: Option<Stamp>,
     pub duration_us: Option<u64>,

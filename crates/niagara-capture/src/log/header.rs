@@ -6,6 +6,7 @@ use super::entry::{Parsed, Stamp};
 use super::line::first_line;
 use super::meaning::Meaning;
 use super::time::{parse_count, parse_iso, parse_seconds};
+use crate::way::Way;
 
 /// What the lines before a statement say.
 #[derive(Debug, Clone, Default)]
@@ -251,6 +252,9 @@ impl Header {
         let Some(end) = memchr::memmem::rfind(text, b" @ ") else {
             return;
         };
+        let host = &text[end + 3..];
+        let host = memchr::memmem::rfind(host, b"  Id:").map_or(host, |end| &host[..end]);
+        self.parsed.way = Some(Way::of_host(host));
         let name = &text[..end];
         self.internal = name.starts_with(b"[SQL_SLAVE]") || name.starts_with(b"[SQL_THREAD]");
         let (start, end) = match (memchr::memchr(b'[', name), name.last()) {

@@ -387,6 +387,7 @@ fn entry<'a>(bytes: &'a [u8], parsed: &Parsed, line: u64) -> Entry<'a> {
         command: parsed.command.unwrap_or(Command::Other),
         thread: parsed.thread,
         user: &bytes[parsed.user.clone()],
+        way: parsed.way,
         database: parsed.database.clone().map(|range| &bytes[range]),
         stamp: parsed.stamp.unwrap_or(Stamp::Second(0)),
         duration_us: parsed.duration_us,

@@ -13,6 +13,7 @@ use crate::dropped::{Cause, Dropped, Place};
 use crate::file::Plan;
 use crate::log::{Entry, Stamp, Standing};
 use crate::sql::SqlMode;
+use crate::way::Way;
 
 /// Bytes of the file that are held: more than the longest packet.
 const BUFFER: usize = 1 << 19;
@@ -116,6 +117,7 @@ impl Told {
             command: heard.command,
             thread: Some(self.thread),
             user: &heard.user,
+            way: Some(Way::Network),
             database: None,
             stamp: Stamp::Exact(heard.start_us),
             duration_us: heard.duration_us,

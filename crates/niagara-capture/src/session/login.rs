@@ -1,5 +1,7 @@
 //! What a general log says of a login.
 
+use crate::way::Way;
+
 /// Who logged in, and to what.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Login<'a> {
@@ -10,6 +12,16 @@ pub struct Login<'a> {
 }
 
 impl<'a> Login<'a> {
+    /// How the client came, by `using Socket` or `using TCP/IP`; none where that is not said.
+    pub fn way(text: &[u8]) -> Option<Way> {
+        let at = memchr::memmem::rfind(text, b" using ")?;
+        match &text[at + 7..] {
+            b"Socket" => Some(Way::Socket),
+            b"TCP/IP" | b"SSL/TLS" => Some(Way::Network),
+            _ => None,
+        }
+    }
+
     /// From `joe@localhost on shop using TCP/IP`; none for a login that was refused.
     pub fn parse(text: &'a [u8]) -> Option<Login<'a>> {
         if text.starts_with(b"Access denied") {
@@ -63,6 +75,16 @@ mod tests {
                 "{text}"
             );
         }
+        let way = |text: &str| Login::way(text.as_bytes());
+        assert_eq!(
+            way("root@localhost on shop using Socket"),
+            Some(Way::Socket)
+        );
+        assert_eq!(
+            way("joe@10.0.0.1 on shop using SSL/TLS"),
+            Some(Way::Network)
+        );
+        assert_eq!(way("joe@10.0.0.1 on shop"), None);
         assert_eq!(
             Login::parse(b"Access denied for user 'x'@'y' (using password: YES)"),
             None

@@ -1,6 +1,7 @@
 //! The server's process and its machine, where they are this one.
 
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use anyhow::Result;
@@ -29,6 +30,26 @@ impl Process {
         })
     }
 
+    /// The option file for settings that no file has yet; none where this user may not see what it reads.
+    pub(super) fn option_file(&self, is_mariadb: bool) -> Option<String> {
+        let process = Path::new("/proc").join(self.pid.to_string());
+        let command = fs::read(process.join("cmdline")).ok()?;
+        // A container's server has files of its own.
+        let root = process.join("root");
+        root.join("etc").exists().then_some(())?;
+        usual_option_file(&String::from_utf8_lossy(&command), &root, is_mariadb)
+    }
+
+    /// Whether it is another user's, and this user is not root.
+    pub(super) fn needs_root(&self) -> bool {
+        let user_of = |process: &str| {
+            let folder = fs::metadata(format!("/proc/{process}"));
+            folder.ok().map(|folder| folder.uid())
+        };
+        let own = user_of("self");
+        own != Some(0) && own != user_of(&self.pid.to_string())
+    }
+
     /// What it is and has at this moment.
     pub(super) fn facts(self) -> Host {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
@@ -42,6 +63,35 @@ impl Process {
             cpus: self.machine.usable_cpus(),
             machine: self.machine,
         }
+    }
+}
+
+/// Folders of option files that packages make, of MariaDB and of the others, the more specific ones first.
+const FOLDERS: [(&str, Option<bool>); 4] = [
+    ("/etc/mysql/mariadb.conf.d", Some(true)),
+    ("/etc/mysql/mysql.conf.d", Some(false)),
+    ("/etc/my.cnf.d", None),
+    ("/etc/mysql/conf.d", None),
+];
+/// A file there that packages leave alone; files are read by their names, the last one wins.
+const OWN_FILE: &str = "zz-local.cnf";
+
+/// The option file for new settings of a server with this command line, whose root is `root`; none where it reads none that is
+/// known.
+fn usual_option_file(command: &str, root: &Path, is_mariadb: bool) -> Option<String> {
+    let mut words = command.split('\0');
+    if let Some(file) = words.find_map(|word| word.strip_prefix("--defaults-file=")) {
+        return Some(file.to_owned());
+    }
+    if command.split('\0').any(|word| word == "--no-defaults") {
+        return None;
+    }
+    let there = |path: &str| root.join(path.trim_start_matches('/')).exists();
+    let mut folders = FOLDERS.iter();
+    let folder = folders.find(|(folder, of)| of.is_none_or(|of| of == is_mariadb) && there(folder));
+    match folder {
+        Some((folder, _)) => Some(format!("{folder}/{OWN_FILE}")),
+        None => there("/etc/my.cnf").then(|| "/etc/my.cnf".to_owned()),
     }
 }
 
@@ -66,6 +116,30 @@ fn kilobytes(status: &str, name: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn option_files_are_those_that_the_server_reads() {
+        let root = tempfile::tempdir().unwrap();
+        let of =
+            |command: &str, is_mariadb: bool| usual_option_file(command, root.path(), is_mariadb);
+        assert_eq!(of("mariadbd", true), None);
+        let folder = |name: &str| fs::create_dir_all(root.path().join(name)).unwrap();
+        folder("etc");
+        fs::write(root.path().join("etc/my.cnf"), "").unwrap();
+        assert_eq!(of("mysqld", false).as_deref(), Some("/etc/my.cnf"));
+        folder("etc/my.cnf.d");
+        let red_hat = Some("/etc/my.cnf.d/zz-local.cnf");
+        assert_eq!(of("mariadbd", true).as_deref(), red_hat);
+        folder("etc/mysql/mariadb.conf.d");
+        assert_eq!(
+            of("mariadbd", true).as_deref(),
+            Some("/etc/mysql/mariadb.conf.d/zz-local.cnf")
+        );
+        assert_eq!(of("mysqld", false).as_deref(), red_hat);
+        let named = "mariadbd\0--defaults-file=/srv/a.cnf\0";
+        assert_eq!(of(named, true).as_deref(), Some("/srv/a.cnf"));
+        assert_eq!(of("mariadbd\0--no-defaults\0", true), None);
+    }
 
     #[test]
     fn status_is_in_bytes() {

@@ -56,6 +56,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     reader.limit(server.family.is_mariadb())?;
     let (variables, since_start) = server::settings(&mut reader)?;
     let choices = server::choices(&mut reader, server.family)?;
+    let mut options = server::options(&mut reader, &server)?;
     let privileges = Privileges::read(&mut reader)?;
     let mut gaps = Vec::new();
     let host = match host::Process::behind(request.transport) {
@@ -70,6 +71,9 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
             None
         }
     };
+    if let Some(process) = &host {
+        options.usual = process.option_file(server.family.is_mariadb());
+    }
     let source = Source {
         server: &server,
         variables: &variables,
@@ -99,6 +103,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     }
     Ok(Facts {
         address: request.address.to_owned(),
+        needs_root: host.as_ref().is_some_and(host::Process::needs_root),
         host: host.map(|process| process.facts()),
         window: Window {
             // The own statements are a part of the sum.
@@ -110,6 +115,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
         server,
         variables,
         choices,
+        options,
         since_start,
         catalog,
         statements,

@@ -1,13 +1,13 @@
 //! What a server is, its variables and its counters.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::{Context, Result};
 use niagara_load::Row;
 use niagara_server::Family;
 
 use super::reader::{Reader, Refusal, text};
-use crate::facts::{Choices, Counters, Server, Variables};
+use crate::facts::{Choices, Counters, Options, Server, Variables};
 
 /// What the server is.
 pub(super) fn identify(reader: &mut Reader<'_>) -> Result<Server> {
@@ -71,4 +71,43 @@ pub(super) fn counters(reader: &mut Reader<'_>, scope: &str) -> Result<Counters,
         Some((text(&row, 0).to_ascii_lowercase(), value))
     });
     Ok(Counters(counters.collect::<BTreeMap<_, _>>()))
+}
+
+/// How its variables are set, as far as the server says it: MariaDB says which ones a start alone sets, and from 10.5 on the option
+/// file of each; MySQL says the file from 8.0 on.
+pub(super) fn options(reader: &mut Reader<'_>, server: &Server) -> Result<Options, Refusal> {
+    let is_mariadb = server.family.is_mariadb();
+    let asked = match (is_mariadb, server.version.is_before(10, 5)) {
+        (true, false) => {
+            "SELECT LOWER(VARIABLE_NAME), READ_ONLY, GLOBAL_VALUE_PATH FROM information_schema.SYSTEM_VARIABLES"
+        }
+        (true, true) => {
+            "SELECT LOWER(VARIABLE_NAME), READ_ONLY, NULL FROM information_schema.SYSTEM_VARIABLES"
+        }
+        (false, _) => {
+            "SELECT LOWER(VARIABLE_NAME), NULL, VARIABLE_PATH FROM performance_schema.variables_info"
+        }
+    };
+    let rows = match reader.rows(asked) {
+        Ok(rows) => rows,
+        Err(refusal @ Refusal::Lost(_)) => return Err(refusal),
+        // Nobody says it then: a remedy names neither file nor what a start alone sets.
+        Err(_) => return Ok(Options::default()),
+    };
+    let start_alone: BTreeSet<String> = rows
+        .iter()
+        .filter(|row| text(row, 1) == "YES")
+        .map(|row| text(row, 0).to_owned())
+        .collect();
+    let set_in = rows
+        .iter()
+        .map(|row| (text(row, 0).to_owned(), text(row, 2).to_owned()));
+    Ok(Options {
+        start_alone: is_mariadb.then_some(start_alone),
+        // MySQL keeps what was SET PERSIST in a file of its own, which nobody edits.
+        set_in: set_in
+            .filter(|(_, file)| !file.is_empty() && !file.ends_with("mysqld-auto.cnf"))
+            .collect(),
+        usual: None,
+    })
 }

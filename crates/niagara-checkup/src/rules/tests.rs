@@ -8,7 +8,7 @@ use niagara_server::{Family, Version};
 
 use super::findings;
 use crate::facts::{
-    Catalog, Channel, Choices, Counters, Digest, Facts, Host, Index, IndexReads, Part,
+    Catalog, Channel, Choices, Counters, Digest, Facts, Host, Index, IndexReads, Options, Part,
     ReplicaThread, Server, Statements, Table, TableName, TableStatistics, Variables, Window,
 };
 use crate::finding::{Finding, Level, StoppedPart};
@@ -109,12 +109,14 @@ pub(crate) fn quiet() -> Facts {
                 .into(),
         ),
         choices: Choices::default(),
+        options: Options::default(),
         since_start: counters_of(&counters),
         window: Window {
             seconds: 10.0,
             growth: counters_of(&growth),
             ..Window::default()
         },
+        needs_root: true,
         host: Some(Host {
             pid: 7,
             program: Some("/usr/sbin/mariadbd".to_owned()),

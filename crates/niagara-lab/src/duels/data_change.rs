@@ -66,7 +66,7 @@ pub(crate) fn changed_image(
             unlogged.extend(plugins.map(|(name, value)| (name.clone(), value.clone())));
             let server = making.launch(&unlogged)?;
             execute(&server, data.database, data.statements, cancel, tell)?;
-            tell("settling: purge, clean shutdown");
+            tell("private copy: purge, clean shutdown");
             server.stop()?;
             making.dig_holes()?;
             let record = image.record()?;

@@ -81,7 +81,7 @@ pub(crate) fn image_behind(
                 },
             )
             .map_err(stopped)?;
-            tell("settling: purge, clean shutdown");
+            tell("private copy: purge, clean shutdown");
             server.stop()?;
             let record = image.record()?;
             Ok(ImageContent {

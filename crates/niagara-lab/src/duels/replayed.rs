@@ -39,6 +39,8 @@ pub(crate) fn record(
                 rows: counted.rows,
                 seconds: counted.nanoseconds as f64 / 1e9,
                 p95_us: counted.quantile_us(0.95),
+                captured_us: (trace.facts.has_durations && digest.statements > 0)
+                    .then(|| digest.captured_us as f64 / digest.statements as f64),
             })
             .collect(),
     }

@@ -164,7 +164,9 @@ impl Workbench {
             let data = self.origin.data.as_ref().map(|data| &data.source);
             let mut start =
                 StartConfiguration::of(&source, data, &install, self.room()?, scratch.path())?;
-            observer.see(Event::SettingUp("trying your configuration out"));
+            observer.see(Event::SettingUp(
+                "private copy: starting it with your configuration",
+            ));
             start.try_out(&self.cache, &install)?;
             for line in start.told() {
                 observer.see(Event::Note(&line));
@@ -634,20 +636,20 @@ impl Workbench {
         Ok(&self.prepared(variant)?.install)
     }
 
-    /// Bytes of a server's dataset image on disk.
+    /// Bytes of the tables and indexes in a server's dataset image.
     ///
     /// # Errors
-    /// The server was not set up, or its image cannot be read.
+    /// The server was not set up.
     pub(crate) fn data_bytes(&self, server: &str) -> Result<u64> {
         self.data_bytes_of(&self.known_base(server))
     }
 
-    /// Bytes on disk of the dataset image that a variant is launched on.
+    /// Bytes of the tables and indexes in the dataset image that a variant is launched on.
     ///
     /// # Errors
-    /// Neither it nor one with the same server and build was set up, or its image cannot be read.
+    /// Neither it nor one with the same server and build was set up.
     pub(crate) fn data_bytes_of(&self, variant: &Variant) -> Result<u64> {
-        self.prepared(variant)?.image.bytes()
+        Ok(self.prepared(variant)?.image.table_bytes())
     }
 
     /// An error when the disk of the clones is full: then no failure of a server is the server's own.

@@ -395,7 +395,7 @@ mod tests {
         );
         assert_eq!(
             when("none", "min_data = \"1G\""),
-            "matters from 1024 MB of data; this is 0 MB: load more rows"
+            "matters from 1024 MB of tables and indexes; there are 0 MB: load more rows"
         );
         assert_eq!(
             when("none", "engines = [\"aria\"]"),

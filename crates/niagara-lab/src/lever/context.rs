@@ -25,7 +25,7 @@ pub struct Context {
     pub machine: Fingerprint,
     /// The machine that what is found is for, where it is another one.
     pub production: ProductionMachine,
-    /// Bytes of the data directory.
+    /// Bytes of the tables and indexes.
     pub data_bytes: u64,
     /// Storage engine of the tables, as in `ENGINE=`.
     pub engine: String,

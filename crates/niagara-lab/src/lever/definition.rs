@@ -341,6 +341,8 @@ pub struct Deploy {
     pub limits: BTreeMap<String, u64>,
     /// What to know or do.
     pub note: Option<String>,
+    /// What takes back what the note asks for.
+    pub note_undo: Option<String>,
     /// Whom the note is for.
     pub note_for: NoteFor,
     /// Statements that take back those of `sql`, in the same order.

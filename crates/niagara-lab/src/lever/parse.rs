@@ -196,6 +196,7 @@ pub(crate) fn parse(id: &str, file: &str, text: &str) -> Result<Lever, FileError
         recovery: read.recovery,
         deploy: Deploy {
             note: read.deploy.note.map(|note| note.trim().to_owned()),
+            note_undo: read.deploy.note_undo.map(|undo| undo.trim().to_owned()),
             ..read.deploy
         },
         file: file.to_owned(),

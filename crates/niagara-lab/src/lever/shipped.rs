@@ -9,7 +9,7 @@ use niagara_origin::configuration::ServerOptions;
 use niagara_server::machine::{Fingerprint, HugePool, Place};
 use niagara_server::{Family, Install, Version};
 
-use super::{Context, Lever, Measured, Risk, Role, load};
+use super::{Context, Lever, Measured, NoteFor, Risk, Role, load};
 
 fn levers() -> Vec<Lever> {
     load(&[]).expect("every shipped lever is valid")
@@ -68,6 +68,19 @@ fn levers_that_set_innodbs_variables_alone_are_for_its_tables() {
                 lever.id()
             );
         }
+    }
+}
+
+#[test]
+fn steps_on_the_machine_are_taken_back() {
+    for lever in levers() {
+        let deploy = lever.deploy();
+        let is_step = matches!(deploy.note_for, NoteFor::Host | NoteFor::Server);
+        assert!(
+            deploy.note.is_none() || !is_step || deploy.note_undo.is_some(),
+            "data/levers/{}.toml: [deploy] wants note_undo",
+            lever.id()
+        );
     }
 }
 

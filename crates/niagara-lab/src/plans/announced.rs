@@ -38,6 +38,8 @@ pub struct ComparePlan {
     pub protocol: Protocol,
     /// Couples of a duel.
     pub couples: u32,
+    /// Seconds after which the load goes to the other side.
+    pub slice_seconds: f64,
     /// Estimated seconds of a duel, pair or series; `None` of jobs, which take as long as they take.
     pub duel_seconds: Option<f64>,
     /// Seconds asked for.
@@ -79,4 +81,6 @@ pub struct TunePlan {
     pub screen_couples: u32,
     /// Couples of a duel that judges.
     pub couples: u32,
+    /// Seconds after which the load goes to the other side.
+    pub slice_seconds: f64,
 }

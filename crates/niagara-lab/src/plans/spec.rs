@@ -1,6 +1,6 @@
 //! What a duel is asked to do and what it answers: two plain documents.
 
-use niagara_load::{StepTime, WorkloadSpec};
+use niagara_load::{StepTime, WorkloadSpec, counted};
 use niagara_model::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
 use niagara_stats::InterferenceSlope;
 use serde::{Deserialize, Serialize};
@@ -55,12 +55,15 @@ impl Load {
             Some(title) => format!("{} ({title})", self.workload.name()),
             None => self.workload.name().to_owned(),
         };
+        // A capture has no threads: its sessions take turns on connections.
+        let threads = match self.workload.capture() {
+            Some(_) => format!("{} at a time", counted(self.threads.into(), "connection")),
+            None => counted(self.threads.into(), "thread"),
+        };
         format!(
-            "{name}, {}, {}, {} thread{}",
+            "{name}, {}, {}, {threads}",
             self.workload.data_in_words(self.threads),
             self.engine,
-            self.threads,
-            if self.threads == 1 { "" } else { "s" },
         )
     }
 }

@@ -88,6 +88,7 @@ fn compared(pairs: &[[&DigestRecord; 2]], all_seconds: f64) -> Option<DigestComp
         finding: DigestFinding::Undetected,
         mean_us: [0, 1].map(|side| seconds[side] / count[side].max(1) as f64 * 1e6),
         p95_us: pairs.last()?.map(|record| record.p95_us),
+        captured_us: last.captured_us,
         count,
         errors: sum(|record| record.errors),
         rows: sum(|record| record.rows),
@@ -178,6 +179,7 @@ mod tests {
             rows,
             seconds,
             p95_us: Some(1.0),
+            captured_us: None,
         }
     }
 

@@ -410,6 +410,7 @@ pub fn compare_plan(
         load: load.one_line(),
         protocol: question.protocol,
         couples,
+        slice_seconds: duel_settings.slice_seconds,
         duel_seconds,
         budget_seconds: seconds,
         duels,

@@ -137,6 +137,7 @@ pub(crate) fn deployment(
             .collect(),
         host_steps: notes(levers(), NoteFor::Host),
         steps: notes(levers(), NoteFor::Server),
+        steps_undo: told_once(levers().filter_map(|lever| lever.deploy().note_undo.as_deref())),
         schema: schema(variant),
         schema_undo: schema_undo(variant, levers()),
         rewrites: Vec::new(),

@@ -36,7 +36,7 @@ pub(crate) fn probe(
     observer: &mut dyn Observer,
 ) -> Result<Probed> {
     observer.see(Event::SettingUp(
-        "trying every lever on a start of the server",
+        "checking that the server starts with each lever",
     ));
     let defaults = settings(bench, base)?.with_context(|| {
         bench

@@ -111,6 +111,7 @@ impl TuneTime<'_> {
             screening_until: until,
             screen_couples,
             couples,
+            slice_seconds: self.duel_settings.slice_seconds,
         })
     }
 

@@ -108,7 +108,7 @@ pub fn image_of(
             source.check_unchanged()?;
             refuse_files_outside(&server, install)?;
             if source.is_physical() {
-                tell("opening every table");
+                tell("private copy: opening every table");
                 without.extend(unreadable(&server, cancel)?);
             }
             if is_partial(&source.path) {
@@ -116,14 +116,14 @@ pub fn image_of(
                     "the backup is a partial one, of some of the original's tables".to_owned(),
                 );
             }
-            tell("putting accounts, events and replication to sleep");
+            tell("private copy: accounts, events and replication disabled");
             without.extend(put_to_sleep(&server, install)?);
             let databases = databases(&server)?;
             if databases.is_empty() {
                 bail!("{} has no database of its own", source.title());
             }
             server.keep_account()?;
-            tell("settling: purge, clean shutdown");
+            tell("private copy: purge, clean shutdown");
             server.stop()?;
             Ok(ImageContent { databases, without })
         },

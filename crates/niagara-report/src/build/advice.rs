@@ -178,7 +178,7 @@ fn indexes(advice: &Advice) -> Section {
         "Indexes",
         &[
             ("Index", Column::Words),
-            ("Saves", Column::Figures),
+            ("Comes back without it", Column::Figures),
             ("Writes cost", Column::Figures),
             ("Built in", Column::Figures),
             ("Size", Column::Figures),
@@ -199,7 +199,8 @@ fn indexes(advice: &Advice) -> Section {
         })
         .collect();
     table.notes = vec![
-        "Saves and costs are shares of the counted work of the capture. Time and size are of the copy."
+        "Figures are shares of the counted work of the capture. Those without an index do not add up: another one may do a part of its \
+         work. Time and size are of the copy."
             .to_owned(),
     ];
     match table.rows.is_empty() {

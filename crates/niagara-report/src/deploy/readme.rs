@@ -321,6 +321,12 @@ impl Sections {
                 format!("sudo {} -N -B -e 'SELECT @@log_error'", input.client()),
                 format!("sudo systemctl restart {service}"),
             ]);
+            if !process && input.variant.flags.is_empty() {
+                self.line(
+                    "   To try the variables before, `SET GLOBAL NAME = VALUE` in the server (sizes in bytes) sets each for new connections until \
+                     the next start. Error 1238 means that it takes a restart.",
+                );
+            }
         }
         if let Some(engine) = &input.variant.engine {
             self.line(format!(
@@ -707,7 +713,7 @@ impl Sections {
             ));
         }
         if input.variant.brings_socket() {
-            self.line("\nAn application may stay on the socket: it needs nothing of the above.");
+            self.line("\nThe application may keep using the socket; no undo is needed there.");
         }
         if let Some(engine) = &input.variant.engine {
             self.line(format!(
@@ -726,10 +732,13 @@ impl Sections {
                 statements::UNDO
             ));
         }
-        let by_hand = !input.variant.schema.is_empty() && input.variant.schema_undo.is_empty();
-        let has_steps = !input.variant.steps_by_hand().is_empty();
-        if by_hand || has_steps || !input.variant.host_steps.is_empty() {
-            self.line("\nWhat the steps above did beside these files is to be undone by hand.");
+        let undo = input.variant.undo_by_hand();
+        if !undo.is_empty() {
+            self.line("\nBy hand, what the steps above did beside these files:\n");
+            undo.iter().for_each(|undo| self.line(format!("- {undo}")));
+        }
+        if !input.variant.schema.is_empty() && input.variant.schema_undo.is_empty() {
+            self.line("\nNobody has said how schema.sql is undone: only a backup takes it back.");
         }
     }
 

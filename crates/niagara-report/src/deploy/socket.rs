@@ -4,7 +4,8 @@ use super::{DeployInput, plugins};
 
 /// What stands first where nothing else is to be done.
 pub(super) const ALONE: &str = "**Nothing is installed on the server, and nothing restarts.** Change one line in the application: how it \
-    connects. Does it use the server's Unix socket already? Then you have this gain.\n\n";
+    connects. Does it use the server's Unix socket already? In `SHOW PROCESSLIST` its `Host` is then `localhost` without a port: you have \
+    this gain, stop here.\n\n";
 
 /// What takes it back where nothing else is to be done.
 const UNDO: &str = "Put the old host and port back into that line, `127.0.0.1` and 3306 say, and reload the application. The server \

@@ -17,7 +17,7 @@ use crate::cache::{Cache, WorkFolder, write_private};
 use crate::cancel::Cancel;
 use crate::config::Config;
 use crate::disk_full::FULL_BELOW;
-use crate::disk_use::folder_bytes;
+use crate::disk_use::{folder_bytes, table_bytes};
 use crate::file_name::file_name;
 use crate::install::Install;
 use crate::launch::running::RunningServer;
@@ -130,7 +130,7 @@ impl ImageStore {
             let server = making.launch(&Config::new())?;
             progress("loading data");
             load(&server)?;
-            progress("settling: statistics, purge, clean shutdown");
+            progress("private copy: statistics, purge, clean shutdown");
             settle(&server)?;
             server.stop()?;
             making.dig_holes()?;
@@ -309,6 +309,11 @@ impl Image {
     /// Those of its folder, the record among them.
     pub(super) fn folder_bytes(&self) -> u64 {
         folder_bytes(&self.path)
+    }
+
+    /// Bytes of the users' tables and indexes, without logs and the server's own.
+    pub fn table_bytes(&self) -> u64 {
+        table_bytes(&self.data())
     }
 
     /// Clones the data directory to `datadir`, which must not exist.

@@ -19,6 +19,7 @@ use self::prove::{ProofRun, in_database};
 use crate::counting::{QueryCount, QueryFindings};
 use crate::interrupt::on_ctrl_c;
 use crate::json::{self, Document};
+use crate::load_args::is_pack;
 use crate::origin::origin;
 use crate::pack;
 use crate::progress::Terminal;
@@ -38,12 +39,16 @@ const COUNTING: f64 = 0.4;
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]
 #[command(before_help = "Examples:
+  niagara advise shop.niagara                         (your server, by `niagara pack`)
   niagara advise --capture shop.capture --data /backup/shop.sql.gz
   niagara advise --capture shop.capture --data /backup/shop --config /etc/mysql/my.cnf --budget 30m
   niagara advise --capture shop.capture --data shop.sql --max-indexes 3 --json")]
 pub struct AdviseArgs {
+    /// A pack (`niagara pack`), or captured traffic whose data --data names
+    #[arg(value_name = "PACK", conflicts_with_all = ["capture", "pack"], required_unless_present_any = ["capture", "pack"])]
+    pub traffic: Option<PathBuf>,
     /// Captured traffic (`niagara capture`), or a pack
-    #[arg(long, value_name = "CAPTURE", required_unless_present = "pack")]
+    #[arg(long, value_name = "CAPTURE")]
     pub capture: Option<PathBuf>,
     /// The server that the copy runs on: a name of `niagara server list`, or a path [default: that of the data, else mariadb-10.11]
     #[arg(long, value_name = "SERVER")]
@@ -74,6 +79,11 @@ pub struct AdviseArgs {
 }
 
 pub fn run(mut args: AdviseArgs) -> Result<ExitCode> {
+    match args.traffic.take() {
+        Some(pack) if is_pack(&pack.to_string_lossy()) => args.origin.pack = Some(pack),
+        Some(capture) => args.capture = Some(capture),
+        None => {}
+    }
     if let Some(pack) = pack::adopt_capture(&mut args.capture, &mut args.origin)? {
         args.server = Some(pack::server(args.server.as_deref(), Some(&pack))?);
     }

@@ -63,9 +63,10 @@ fn screen() -> Result<String> {
 
 /// What a newcomer may type, in 80 columns.
 const FIRST: &str = "  \
-    niagara doctor                     is this machine fit to measure on?\n  \
-    niagara tune mariadb-10.11         ten minutes: a report, and what to install\n  \
-    niagara compare A B                is B faster than A? (see compare --help)\n  \
+    sudo niagara checkup               on your server: ten seconds, read only\n  \
+    sudo niagara pack --schema shop    on your server: traffic, data and settings\n  \
+    niagara advise shop.niagara        elsewhere: indexes that statements need\n  \
+    niagara tune shop.niagara          elsewhere: settings, proven; or mariadb-10.11\n  \
     niagara --help                     all commands";
 
 /// The newest study's finding and its folder; nothing where there is none, or it cannot be read.

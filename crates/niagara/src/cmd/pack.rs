@@ -30,6 +30,7 @@ use crate::cmd::capture::{
     LimitArgs, NewFile, ReadingArgs, StartArgs, capture_on, interrupted, stop_flag,
 };
 use crate::cmd::checkup::the_server;
+use crate::ordinary_user::hand_to_caller;
 use crate::progress::living_line;
 use crate::shared_args::{EXIT_CODES, duration};
 
@@ -324,15 +325,16 @@ fn pack(args: PackArgs, plan: Plan, target: Target, place: &PartFolder) -> Resul
     };
     writer.member(CONFIG, |out| Ok(out.write_all(&config)?))?;
     let bytes = writer.finish(manifest)?;
+    hand_to_caller(&part)?;
     fs::rename(&part, &output).with_context(|| format!("cannot write {}", output.display()))?;
     say!(
         "{}: {:.1} MB, readable by you only",
         output.display(),
         bytes as f64 / 1e6
     );
+    let name = output.file_name().unwrap_or_default().to_string_lossy();
     say!(
-        "Copy it to a machine like this one; there: niagara tune {}",
-        output.display()
+        "Copy it to a machine like this one; there: niagara advise {name}, then niagara tune {name}"
     );
     Ok(code)
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
+use niagara_capture::file::CaptureReader;
 use niagara_lab::lever::{self, Lever, Risk};
 use niagara_lab::{
     Application, Keep, Question, StudyDescription, TuneQuestion, answer, holdout_load, server_name,
@@ -72,9 +73,10 @@ pub struct TuneArgs {
     /// server is tied to it. schema: with a capture and its data, the indexes that its statements need. Levers without a risk, and those that take memory, are always tried.
     #[arg(long, value_name = "RISK", value_delimiter = ',')]
     pub allow: Vec<Risk>,
-    /// How the application connects: local (over TCP, the Unix socket is tried), socket (already), remote
-    #[arg(long, value_enum, default_value_t = App::Local, hide_possible_values = true)]
-    pub app: App,
+    /// How the application connects: local (over TCP, the Unix socket is tried), socket (already), remote [default: as the
+    /// capture shows it, else local]
+    #[arg(long, value_enum, hide_possible_values = true)]
+    pub app: Option<App>,
     /// Try servers built from source, too (minutes to an hour each, once)
     ///
     /// They are the levels of the choice `build` in `niagara levers`. The promoted one has to pass `niagara server check`
@@ -180,6 +182,10 @@ fn tune(mut args: TuneArgs, shared_host: Option<&SharedHost>) -> Result<ExitCode
         shared_host.adopt(&mut args.origin);
     }
     args.server = Some(pack::server(args.server.as_deref(), pack.as_ref())?);
+    if args.app.is_none() && is_on_socket(&args) {
+        tell!("the captured clients use the Unix socket: --app socket");
+        args.app = Some(App::Socket);
+    }
     // The lever of the counted indexes is not there before they are counted.
     let mut question = question(&args, &levers_but_indexes)?;
     let queries = queries(&args, &question, shared_host)?;
@@ -217,6 +223,17 @@ fn tune(mut args: TuneArgs, shared_host: Option<&SharedHost>) -> Result<ExitCode
     let answered = answer(&question, &opened.session(), &mut terminal)?;
     drop(terminal);
     opened.show(&question, &answered, &args.study)
+}
+
+/// Whether the load is a capture whose clients came by the server's socket.
+fn is_on_socket(args: &TuneArgs) -> bool {
+    let WorkloadArg::File(path) = args.load.workload() else {
+        return false;
+    };
+    // What is no capture is told where the load is read.
+    let capture = CaptureReader::open(&path);
+    args.client.client_host.is_none()
+        && capture.is_ok_and(|capture| capture.summary().ways.is_socket())
 }
 
 /// Names of levers without that of the counted indexes.
@@ -377,7 +394,7 @@ fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result
     }
     let tune = TuneQuestion {
         allow: args.allow.clone(),
-        app: match args.app {
+        app: match args.app.unwrap_or(App::Local) {
             App::Local => Application::Local,
             App::Socket => Application::Socket,
             App::Remote => Application::Remote,
@@ -396,7 +413,7 @@ fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result
         guard: args.guard.unwrap_or_default(),
     }
     .with_ids(&levers)?;
-    if args.app == App::Socket && args.client.client_host.is_some() {
+    if args.app == Some(App::Socket) && args.client.client_host.is_some() {
         bail!(
             "--app socket: with --client-host the load comes from another machine, where the server's socket is not\n\
              remedy: leave out one of them"

@@ -78,7 +78,7 @@ pub fn one_line(state: &State, used: Duration) -> String {
     let strongest: Vec<String> = standing_out(&state.levers)
         .iter()
         .take(3)
-        .map(|lever| format!("{} {}", lever.title, number::estimate(&lever.effect)))
+        .map(|lever| format!("{} {}", lever.title, so_far(&lever.effect)))
         .collect();
     if !strongest.is_empty() {
         parts.push(format!("levers so far: {}", strongest.join(", ")));
@@ -116,7 +116,7 @@ pub fn outcome(state: &State) -> Option<String> {
     let strongest: Vec<String> = out
         .iter()
         .take(3)
-        .map(|lever| format!("{} {}", lever.title, number::estimate(&lever.effect)))
+        .map(|lever| format!("{} {}", lever.title, so_far(&lever.effect)))
         .collect();
     if !strongest.is_empty() {
         text += &format!(", most of all {}", strongest.join(", "));
@@ -212,12 +212,20 @@ fn others(state: &State) -> Option<String> {
         .then(|| format!("others take {:.0} % of the CPUs", state.taken * 100.0))
 }
 
+/// `× 1.173 [1.158, 1.189]`; few duels leave an end open, which says nothing yet.
+fn so_far(estimate: &Estimate) -> String {
+    match estimate.low > 0.0 && estimate.high.is_finite() {
+        true => number::estimate(estimate),
+        false => format!("{} (no interval yet)", number::ratio(estimate)),
+    }
+}
+
 /// `× 1.173 [1.158, 1.189] after 9 duels, judged next after 11`; the interval only where there is one.
 fn after(step: &Step, next_look: Option<usize>) -> String {
     let next = next_look.map_or(String::new(), |next| format!(", judged next after {next}"));
     format!(
         "{} after {}{next}",
-        number::estimate(&step.estimate),
+        so_far(&step.estimate),
         number::count(step.duels, "duel")
     )
 }
@@ -337,10 +345,7 @@ fn standing_out(levers: &[Screened]) -> Vec<&Screened> {
 
 /// A heading with the axis, and a line for every row: name, interval, figures.
 fn chart(heading: &str, rows: &[Row], frame: &Frame) -> Vec<String> {
-    let figures: Vec<String> = rows
-        .iter()
-        .map(|row| number::estimate(&row.estimate))
-        .collect();
+    let figures: Vec<String> = rows.iter().map(|row| so_far(&row.estimate)).collect();
     let widest = |texts: &mut dyn Iterator<Item = &String>| {
         texts
             .map(|text| measure_text_width(text))

@@ -43,7 +43,7 @@ impl Screen {
             let text = "not in this folder any more: `niagara report FOLDER --format files` writes it again";
             self.wrapped("deploy:  ", text, Paint::Plain);
         } else if is_proven(summary) {
-            let text = "nothing: see above why what was proven to be better is not handed over";
+            let text = "none: see above why what was proven to be better is not handed over";
             self.wrapped("deploy:  ", text, Paint::Plain);
         } else if may_deploy(summary) {
             let has_proven = |tune: &TuneSummary| {
@@ -52,9 +52,9 @@ impl Screen {
             };
             let text = match summary {
                 Summary::Tune(tune) if has_proven(tune) => {
-                    "nothing, for the final variant was not proven to be better, though levers of it were"
+                    "none: the final variant was not proven to be better, though levers of it were"
                 }
-                _ => "nothing, for nothing was proven to be better",
+                _ => "none, since no gain was proven",
             };
             self.wrapped("deploy:  ", text, Paint::Plain);
             if let Summary::Tune(tune) = summary {

@@ -20,6 +20,7 @@ use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::naming::Naming;
 use crate::cmd::bench::target::Target;
 use crate::json::{self, Document};
+use crate::ordinary_user::hand_to_caller;
 
 /// What the names of logs begin with that nobody has named.
 pub const LOG_NAME: &str = "niagara-capture-";
@@ -352,7 +353,10 @@ pub fn finish(
     })?;
     match output.for_pack {
         true => summary::say_traffic(&made),
-        false => summary::say_summary(&output.output, &made),
+        false => {
+            hand_to_caller(&output.output)?;
+            summary::say_summary(&output.output, &made);
+        }
     }
     std::fs::remove_file(state_file)
         .with_context(|| format!("cannot remove {}", state_file.display()))?;
