@@ -76,6 +76,47 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     }
 }
 
+/// The title of a tuning that recommends nothing yet, in twelve words at most.
+pub(crate) fn tune_title(tune: &TuneSummary) -> String {
+    let server = &tune.header.server;
+    let total = tune.total.as_ref();
+    let found = total.filter(|total| !has_failed(total) && total.judged().duels > 0);
+    match (found, tune.header.complete) {
+        (Some(total), _) => {
+            let levers = number::count(tune.rungs.len(), "lever");
+            let verdict = match total.judged().verdict {
+                Some(Verdict::Faster) => "proven".to_owned(),
+                _ => verdict_on_goal(total),
+            };
+            format!("{server}: {levers}, {}", in_a_title(total, &verdict))
+        }
+        (None, true) => format!("{server}: no gain was proven"),
+        (None, false) => format!("{server}: stopped, nothing proven yet"),
+    }
+}
+
+/// The title of a comparison, in twelve words at most where the names are words; `has_runs`: by the protocol of 2008.
+pub(crate) fn compare_title(comparison: &Comparison, has_runs: bool) -> String {
+    let Comparison { a, b, .. } = comparison;
+    if has_runs {
+        return format!("{b} against {a}: two means, no verdict");
+    }
+    let found = match has_failed(comparison) {
+        true => "failed".to_owned(),
+        false => in_a_title(comparison, &verdict_on_goal(comparison)),
+    };
+    format!("{b} against {a}: {found}")
+}
+
+/// `× 1.31 [1.28, 1.34], proven`; of other goals than throughput with their names.
+fn in_a_title(comparison: &Comparison, verdict: &str) -> String {
+    let figure = number::estimate(&comparison.goal.figure(&comparison.judged().estimate));
+    match comparison.goal {
+        Goal::Throughput => format!("{figure}, {verdict}"),
+        goal => format!("{goal} {figure}, {verdict}"),
+    }
+}
+
 /// What a tuning came to that has no total.
 fn without_total(tune: &TuneSummary, load: &str) -> String {
     let levers = match (tune.rungs.len(), tune.header.complete) {
@@ -210,15 +251,19 @@ fn series_headline(compare: &CompareSummary, load: &str) -> String {
 /// What a comparison came to that ended because a side failed again and again, where it did and nothing was called before.
 pub(crate) fn failed(comparison: &Comparison, load: &str) -> Option<String> {
     let failed = comparison.failed.as_ref()?;
-    let judged = comparison.judged();
-    if matches!(judged.verdict, Some(Verdict::Faster | Verdict::Slower)) {
-        return None;
-    }
-    Some(format!(
-        "{} for {load} ({} counted)",
-        failed.failure,
-        number::count(judged.duels, "fresh duel")
-    ))
+    has_failed(comparison).then(|| {
+        format!(
+            "{} for {load} ({} counted)",
+            failed.failure,
+            number::count(comparison.judged().duels, "fresh duel")
+        )
+    })
+}
+
+/// Whether a side failed again and again before anything was called.
+fn has_failed(comparison: &Comparison) -> bool {
+    let verdict = comparison.judged().verdict;
+    comparison.failed.is_some() && !matches!(verdict, Some(Verdict::Faster | Verdict::Slower))
 }
 
 /// How much better by the goal, in words: `19 % faster`, or `15 % less server CPU per transaction`.

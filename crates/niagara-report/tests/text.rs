@@ -37,6 +37,7 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         named: None,
         builds: matches!(summary, Summary::Tune(_)).then(|| BUILDS.to_owned()),
         command: Some("niagara tune mariadb-10.11".to_owned()),
+        advice: Some("niagara advise --pack shop.niagara".to_owned()),
     };
     let limits = [
         "What limits the final variant now: CPU (100 % of the time), that is, hardware.".to_owned(),
@@ -263,6 +264,7 @@ fn at_the_end_without_deploy(summary: &Summary) -> String {
         named: None,
         builds: None,
         command: None,
+        advice: None,
     };
     let view = View {
         colour: false,

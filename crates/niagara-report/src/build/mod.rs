@@ -20,7 +20,7 @@ use niagara_store::{About, Comparison, Goal, StudyHeader, Summary};
 
 use crate::applying::{HEADING, applying, applying_in_short};
 use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
-use crate::headline::headline_and_rest;
+use crate::headline::Opening;
 use crate::{Report, Sides, chart, number, profile, wording};
 
 pub(crate) use advice::advice;
@@ -108,11 +108,12 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     sections.extend(own.lists);
     let flawless = sides.is_some_and(Sides::had_no_errors);
     let errors = if flawless { "; no errors" } else { "" };
-    let (headline, proof) = headline_and_rest(summary);
+    let opening = Opening::of(summary);
     Document {
         masthead: [String::new(), String::new()],
-        headline,
-        proof,
+        title: opening.title,
+        headline: opening.headline,
+        proof: opening.rest,
         lead: vec![
             (Depth::Brief, format!("{}{errors}", header.workload)),
             (
@@ -150,6 +151,7 @@ fn unfinished(report: &Report) -> Document {
     let stopped = "What was measured until then is stored. The same command continues from here.";
     Document {
         masthead: [String::new(), String::new()],
+        title: None,
         headline: report.headline(),
         proof: None,
         lead: (phase != niagara_store::Phase::Noise)

@@ -64,6 +64,7 @@ fn document(profiles: &[Profile], graphs: &[Graph], command: &str) -> Document {
     });
     Document {
         masthead: ["Niagara profile".to_owned(), format!("Niagara {version}")],
+        title: None,
         headline: headline(profiles),
         proof: None,
         lead: lead.collect(),

@@ -38,6 +38,7 @@ pub(crate) fn document(both: &SideBySide, scope: Scope) -> Document {
             "Niagara report of two studies".to_owned(),
             format!("Niagara {version}"),
         ],
+        title: None,
         headline: both.headline.clone(),
         proof: None,
         lead: Vec::new(),

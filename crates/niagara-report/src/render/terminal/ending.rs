@@ -28,7 +28,12 @@ pub struct Files {
     pub builds: Option<String>,
     /// The command of the study without what another tuning would have otherwise: its time, levers, seed and folder.
     pub command: Option<String>,
+    /// The command that says what the study's statements need, where they are captured ones on their own data.
+    pub advice: Option<String>,
 }
+
+/// What stands before the first step that is left to do, and before those behind it.
+const LEADS: [&str; 2] = ["next:    ", "then:    "];
 
 impl Screen {
     /// Limits and files; on one screen also where the rest is.
@@ -87,25 +92,34 @@ impl Screen {
         {
             self.wrapped("left:    ", &left, Paint::Plain);
         }
-        if let Some(builds) = &files.builds {
+        let step = match summary {
+            Summary::Tune(tune) => tune.next.as_ref().map(|step| (tune, step)),
+            _ => None,
+        };
+        let advise = step.filter(|(_, step)| matches!(step, NextStep::Advise { .. }));
+        // Nobody builds a server while its statements come first.
+        if let Some(builds) = files.builds.as_ref().filter(|_| advise.is_none()) {
             self.wrapped("builds:  ", builds, Paint::Plain);
         }
         if view.verbose {
             self.line(&format!("results: {}", files.results.display()));
         }
-        if let Some(next) = next {
-            self.wrapped("next:    ", next, Paint::Plain);
+        let mut steps: Vec<(Option<String>, String)> = Vec::new();
+        if let Some((_, step)) = advise {
+            steps.push((files.advice.clone(), step.to_string()));
         }
-        if let Summary::Tune(tune) = summary
-            && let Some(step) = &tune.next
-        {
-            let mut lead = "then:    ";
-            if let Some(command) = continued(tune, step, files) {
+        steps.extend(next.map(|next| (None, next.to_owned())));
+        if let (Some((tune, step)), None) = (step, advise) {
+            steps.push((continued(tune, step, files), step.to_string()));
+        }
+        for (place, (command, words)) in steps.iter().enumerate() {
+            let mut lead = LEADS[place.min(1)];
+            if let Some(command) = command {
                 // Broken into lines it could not be copied.
                 self.line(&format!("{lead}{command}"));
                 lead = "         ";
             }
-            self.wrapped(lead, &step.to_string(), Paint::Plain);
+            self.wrapped(lead, words, Paint::Plain);
         }
         if !view.verbose {
             let named = files
