@@ -4,8 +4,9 @@ use std::cmp::Ordering;
 
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use niagara_store::{
-    BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Finding, Goal, NotTried, Reason,
-    Releases, Rung, Searched, SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning,
+    BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison, FinalCheck, Finding, Goal,
+    NotTried, Reason, Releases, Rung, SameAnswers, Searched, SeriesOfRuns, StudyHeader, Summary,
+    Together, TuneSummary, Warning,
 };
 use serde::Serialize;
 
@@ -934,7 +935,41 @@ impl From<&FinalCheck> for CheckInWords {
         Self {
             part: check.title(),
             passed: check.passed(),
-            words: check.detail(),
+            words: match check.part {
+                // Not to be taken for the answers to a capture.
+                CheckPart::Answers => format!("Niagara's own test: {detail}"),
+                CheckPart::Crash | CheckPart::Suite => detail,
+            },
+        }
+    }
+}
+
+impl From<&SameAnswers> for CheckInWords {
+    fn from(answers: &SameAnswers) -> Self {
+        let alike = answers.by_content + answers.by_rows;
+        let words = match (&answers.failure, answers.differ()) {
+            (Some(failure), _) => failure.clone(),
+            (None, true) => {
+                let told: Vec<String> = answers.differences().map(ToString::to_string).collect();
+                told.join("; ")
+            }
+            (None, false) => format!(
+                "{} answered alike",
+                number::count(alike as usize, "statement")
+            ),
+        };
+        let part = match answers.transactions < answers.of_transactions {
+            true => format!(
+                ", of the first {} of {} transactions",
+                number::grouped(answers.transactions as f64),
+                number::grouped(answers.of_transactions as f64)
+            ),
+            false => String::new(),
+        };
+        Self {
+            part: "answers to your capture".to_owned(),
+            passed: answers.failure.is_none().then(|| !answers.differ()),
+            words: words + &part,
         }
     }
 }
