@@ -552,7 +552,7 @@ pub(crate) fn closed_load(comparison: &Comparison) -> Option<&'static str> {
 }
 
 /// Title of the throughput without what was allowed for.
-pub(crate) const AS_MEASURED: &str = "Throughput as measured";
+const UNCORRECTED: &str = "Uncorrected for CPU taken by others";
 
 /// Claims beside the one on throughput.
 pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
@@ -587,9 +587,9 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
             ALL_TIME_MEANS,
         ),
         claim(
-            AS_MEASURED,
+            UNCORRECTED,
             &as_measured,
-            "without allowing for the CPU time that others took from either side",
+            "the throughput as it was measured",
         ),
         claim(
             "Server CPU per transaction",
@@ -652,7 +652,11 @@ pub(crate) const WIDENS: &str = "widens intervals";
 pub(crate) fn others_took(comparison: &Comparison, effect: &str) -> Option<String> {
     let taken = comparison.taken?;
     let is_much = taken.iter().any(|share| *share >= WORTH_TELLING);
-    is_much.then(|| format!("{}, which {effect}", took(taken)))
+    let effect = match comparison.unadjusted {
+        Some(estimate) => format!("; uncorrected {}", number::estimate(&estimate)),
+        None => format!(", which {effect}"),
+    };
+    is_much.then(|| took(taken) + &effect)
 }
 
 /// Share of the CPUs taken by others from which on it is told beside the figures: it widens intervals.
@@ -746,7 +750,9 @@ pub fn time(header: &StudyHeader) -> String {
 }
 
 /// Levers that were not tried, by reason, the most common reason first.
-pub(crate) fn by_reason(not_tried: &[NotTried]) -> Vec<(&Reason, Vec<&NotTried>)> {
+pub(crate) fn by_reason<'a>(
+    not_tried: impl Iterator<Item = &'a NotTried>,
+) -> Vec<(&'a Reason, Vec<&'a NotTried>)> {
     let mut groups: Vec<(&Reason, Vec<&NotTried>)> = Vec::new();
     for lever in not_tried {
         match groups
@@ -932,6 +938,7 @@ pub struct CheckInWords {
 
 impl From<&FinalCheck> for CheckInWords {
     fn from(check: &FinalCheck) -> Self {
+        let detail = check.detail();
         Self {
             part: check.title(),
             passed: check.passed(),

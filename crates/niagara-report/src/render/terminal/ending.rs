@@ -38,14 +38,18 @@ const LEADS: [&str; 2] = ["next:    ", "then:    "];
 impl Screen {
     /// Limits and files; on one screen also where the rest is.
     pub(super) fn ending(&mut self, summary: &Summary, view: &View<'_>) {
-        for limit in view.limits {
+        if !view.limits.is_empty() {
             self.line("");
+        }
+        for limit in view.limits {
             self.wrapped("", limit, Paint::Plain);
         }
         let Some(files) = view.files else {
             return;
         };
-        self.line("");
+        if view.limits.is_empty() || view.verbose {
+            self.line("");
+        }
         self.line(&format!("report:  {}", files.report.display()));
         let mut next = None;
         if let Some(deploy) = &files.deploy {
@@ -154,7 +158,7 @@ fn continued(tune: &TuneSummary, step: &NextStep, files: &Files) -> Option<Strin
 }
 
 /// Reasons why levers were not tried that are told on one screen.
-const MAX_REASONS: usize = 3;
+const MAX_REASONS: usize = 1;
 
 /// What one screen left out.
 fn rest(summary: &Summary) -> String {
@@ -198,7 +202,7 @@ fn rest(summary: &Summary) -> String {
     }
 }
 
-/// `not for this server: 17, the workload does not write: 13, other reasons: 39`. What more time would try is always told.
+/// `not for this server: 17, other reasons: 52`. What more time would try is always told.
 fn reasons(not_tried: &[NotTried]) -> String {
     let of_time = Reason::BudgetTooShort.heading();
     let counted = wording::counted(not_tried);
@@ -304,7 +308,7 @@ mod tests {
         ];
         assert_eq!(
             reasons(&all.concat()),
-            "the workload does not write: 5, needs root: 4, the budget is too short: 1, other reasons: 5"
+            "the budget is too short: 1, other reasons: 14"
         );
     }
 }
