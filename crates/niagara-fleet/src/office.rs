@@ -29,7 +29,6 @@ const AGAIN: Duration = Duration::from_millis(500);
 const STOOD: Duration = Duration::from_secs(5);
 /// How long workers are given to end by themselves.
 pub(crate) const STOP_TIMEOUT: Duration = Duration::from_secs(10);
-/// What an attempt is withdrawn for that nobody is to blame for.
 
 /// Everything the head knows.
 pub(crate) struct Coordinator {

@@ -75,9 +75,10 @@ pub use study_summary::{
 };
 pub use summary::{
     CompareSummary, NotTried, Rung, Searched, SearchedRange, SeriesOfRuns, Summary, TuneSummary,
+    queries_first,
 };
 pub use upgrade::{ChangedDefault, ChangedPlan, PlanOutline, TableRead, Upgrade, UpgradeObstacle};
 pub use warning::{
-    AllTimeMeaning, BusySide, Control, Finding, PointFailure, SlowSide, TakenEvidence, Warning,
-    Weight,
+    AllTimeMeaning, BusySide, ChosenIndex, Control, Finding, PointFailure, QueriesFirst, SlowSide,
+    TakenEvidence, Warning, Weight,
 };

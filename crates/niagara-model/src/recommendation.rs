@@ -21,13 +21,6 @@ pub enum Recommendation {
         #[serde(flatten)]
         benefit: Benefit,
     },
-    /// Change a statement first: more depends on it than on the server.
-    ChangeStatement {
-        /// Its digest text.
-        statement: String,
-        /// Its share of the server's time, 0 to 1.
-        share: f64,
-    },
     /// Change nothing.
     Nothing {
         /// Why.
@@ -299,10 +292,15 @@ pub enum Conclusion {
     TooLittleForAnother,
 }
 
-/// What to try after a tuning, with what it may bring.
+/// What to try after a tuning.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum NextStep {
+    /// Statements come before the server: an advice says what they need.
+    Advise {
+        /// Indexes that counting has chosen.
+        indexes: usize,
+    },
     /// More time decides on promising levers.
     MoreTime {
         /// Titles of levers that are undecided.
@@ -310,8 +308,6 @@ pub enum NextStep {
         /// Identifiers of all that the next tuning is to try: those that are kept, those of which too little was known, and these.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ids: Vec<String>,
-        /// What the screening saw of all of them together.
-        expected: Estimate,
     },
     /// A lever that was not tried helped elsewhere.
     TryLever {

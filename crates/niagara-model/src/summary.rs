@@ -4,10 +4,13 @@ use niagara_stats::Estimate;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Alternative, Comparison, Conclusion, DroppedLever, DuelsOf, Failure, LadderSummary,
-    MatrixSummary, NextStep, Reason, Recommendation, Screened, StudyHeader, SweepSummary,
-    TailGuard, Together, Upgrade,
+    Alternative, Comparison, Conclusion, DroppedLever, DuelsOf, Failure, Finding, LadderSummary,
+    MatrixSummary, NextStep, QueriesFirst, Reason, Recommendation, Screened, StudyHeader,
+    SweepSummary, TailGuard, Together, Upgrade, Warning,
 };
+
+/// The risk of levers that change tables or indexes.
+const SCHEMA_RISK: &str = "schema";
 
 /// A search over the ranges of numeric levers: candidates raced in duels against the best so far.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -54,7 +57,7 @@ pub struct Rung {
     pub claim: Option<Comparison>,
     /// Why a person may want it or not: the lever's own words.
     pub why: String,
-    /// `none`, `memory`, `durability`, `security`, `system`.
+    /// `none`, `memory`, `durability`, `security`, `system`, `schema`.
     pub risk: String,
 }
 
@@ -125,6 +128,22 @@ impl TuneSummary {
         let mut ranges = self.searched.iter().flat_map(|searched| &searched.ranges);
         ranges.any(|range| range.added && range.lever == rung.screened.lever)
     }
+
+    /// The statements that come before the server.
+    pub fn queries_first(&self) -> Option<&QueriesFirst> {
+        queries_first(&self.header.warnings, &self.rungs)
+    }
+}
+
+/// The statements that come before the server, by what a tuning was told; `None` where its final variant has their indexes.
+pub fn queries_first<'a>(warnings: &'a [Warning], rungs: &[Rung]) -> Option<&'a QueriesFirst> {
+    if rungs.iter().any(|rung| rung.risk == SCHEMA_RISK) {
+        return None;
+    }
+    warnings.iter().find_map(|warning| match &warning.finding {
+        Finding::QueriesFirst(found) => Some(found),
+        _ => None,
+    })
 }
 
 /// `niagara compare`, whole or as far as it came.

@@ -126,25 +126,8 @@ pub enum PointFailure {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Finding {
-    /// Statements of the capture read far more rows than they return: an index comes before settings.
-    QueriesFirst {
-        /// Their share, 0 to 1.
-        share: f64,
-        /// The share is of the time; else of the number of executions.
-        of_time: bool,
-        /// How many digests they are.
-        digests: usize,
-        /// The one that takes most.
-        digest: String,
-        /// Rows that it reads in the mean.
-        rows_examined: f64,
-        /// Rows that it returns or changes in the mean.
-        rows_returned: f64,
-        /// Indexes that counting has chosen.
-        indexes: usize,
-        /// The share of the counted work that they take away, 0 to 1.
-        saved: f64,
-    },
+    /// Statements of the capture read far more rows than they return: they come before settings.
+    QueriesFirst(QueriesFirst),
     /// The study was stopped on request.
     Stopped,
     /// The study is under way, or was killed.
@@ -489,6 +472,36 @@ pub enum Finding {
         /// Slowest first.
         digests: Vec<DigestComparison>,
     },
+}
+
+/// Statements of a capture that read far more rows than they return.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct QueriesFirst {
+    /// Their share, 0 to 1.
+    pub share: f64,
+    /// The share is of the time; else of the number of executions.
+    pub of_time: bool,
+    /// How many digests they are.
+    pub digests: usize,
+    /// The one that takes most.
+    pub digest: String,
+    /// Rows that it reads in the mean.
+    pub rows_examined: f64,
+    /// Rows that it returns or changes in the mean.
+    pub rows_returned: f64,
+    /// Indexes that counting has chosen, the one that saves most first.
+    pub indexes: Vec<ChosenIndex>,
+    /// The share of the counted rows and pages that they save, 0 to 1.
+    pub saved: f64,
+}
+
+/// An index that counting has chosen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChosenIndex {
+    /// Its table, without the database.
+    pub table: String,
+    /// Its columns in their order, with the length of a prefix: `title(8)`.
+    pub columns: Vec<String>,
 }
 
 /// How much a finding changes what a reader does with a result, most first.

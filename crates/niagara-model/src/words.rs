@@ -12,11 +12,11 @@ use niagara_capture::fidelity::ReplayVerdict;
 use crate::number;
 use crate::{
     AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
-    CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, Conclusion, Control, Deployment,
-    Difference, DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal, HeldBack,
-    IdenticalDuels, Machine, NextStep, Obstacle, Others, PartFault, PointFailure, Reason,
-    Recommendation, ReplaySummary, SameAnswers, Setting, Setup, StrongerSetting, TakenEvidence,
-    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
+    CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, ChosenIndex, Conclusion, Control,
+    Deployment, Difference, DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal,
+    HeldBack, IdenticalDuels, Machine, NextStep, Obstacle, Others, PartFault, PointFailure,
+    QueriesFirst, Reason, Recommendation, ReplaySummary, SameAnswers, Setting, Setup,
+    StrongerSetting, TakenEvidence, UndoneCheck, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -25,23 +25,26 @@ const SIDES: [&str; 2] = ["A", "B"];
 /// Share of slices from which on standstills are mentioned.
 const MANY_STANDSTILLS: f64 = 0.005;
 
-impl Display for Upgrade {
-    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
-        let traffic = match self.is_whole {
-            true => "this traffic",
-            false => "the part of this traffic that was compared",
-        };
+impl Upgrade {
+    /// Whether it is safe, in twelve words at most: `not safe to upgrade from mariadb-10.11 to mariadb-11.8`.
+    pub fn title(&self) -> String {
         let unknown = matches!(self.obstacles[..], [UpgradeObstacle::NotCompared { .. }]);
         let safety = match (self.is_safe(), unknown) {
             (true, _) => "safe",
             (false, true) => "not known to be safe",
             (false, false) => "not safe",
         };
-        write!(
-            f,
-            "{safety} to upgrade from {} to {} for {traffic}",
-            self.from, self.to
-        )?;
+        format!("{safety} to upgrade from {} to {}", self.from, self.to)
+    }
+}
+
+impl Display for Upgrade {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let traffic = match self.is_whole {
+            true => "this traffic",
+            false => "the part of this traffic that was compared",
+        };
+        write!(f, "{} for {traffic}", self.title())?;
         for (place, obstacle) in self.obstacles.iter().enumerate() {
             write!(f, "{} {obstacle}", if place == 0 { ":" } else { ";" })?;
         }
@@ -623,44 +626,7 @@ impl Display for Warning {
 impl Display for Finding {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::QueriesFirst {
-                share,
-                of_time,
-                digests,
-                digest,
-                rows_examined,
-                rows_returned,
-                indexes,
-                saved,
-            } => {
-                let of = match of_time {
-                    true => "of the database's time",
-                    false => "of the executions",
-                };
-                let digest = &digest[..digest.len().min(8)];
-                write!(f, "{} {of} ", number::percent(*share))?;
-                match digests {
-                    1 => write!(f, "is one statement ({digest}) that reads")?,
-                    many => write!(f, "is {many} statements; the first ({digest}) reads")?,
-                }
-                write!(
-                    f,
-                    " {rows_examined:.0} rows and returns or changes {rows_returned:.0}: "
-                )?;
-                match indexes {
-                    0 => f.write_str("look at the statements first (niagara advise)"),
-                    1 => write!(
-                        f,
-                        "an index comes first; it would take {} of the counted work away (niagara advise)",
-                        number::percent(*saved)
-                    ),
-                    indexes => write!(
-                        f,
-                        "indexes come first; {indexes} would take {} of the counted work away (niagara advise)",
-                        number::percent(*saved)
-                    ),
-                }
-            }
+            Self::QueriesFirst(found) => write!(f, "{} {}", found.headline(), found.detail()),
             Self::Stopped => f.write_str("stopped on request: the same command continues from here"),
             Self::Unfinished => f.write_str(
                 "interrupted, or still under way: this is what was known by then; the same command continues from here",
@@ -1169,6 +1135,102 @@ impl Display for Finding {
     }
 }
 
+/// Indexes that are named in one sentence; the others are counted.
+const MAX_INDEXES: usize = 3;
+
+impl Display for ChosenIndex {
+    /// `wp_posts(post_status, post_date)`.
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        write!(f, "{}({})", self.table, self.columns.join(", "))
+    }
+}
+
+impl QueriesFirst {
+    /// What comes first, in twelve words at most: the title of a report.
+    pub fn title(&self) -> String {
+        match &self.indexes[..] {
+            [] => format!("First: {}, {}", self.statements(), self.part()),
+            [one] => in_a_title(
+                format!("First: an index on {one}"),
+                format!("First: an index on {}", one.table),
+            ),
+            many => format!(
+                "First: {} indexes, which save {} of the reading",
+                many.len(),
+                number::percent(self.saved)
+            ),
+        }
+    }
+
+    /// What comes first, and what it brings.
+    pub fn headline(&self) -> String {
+        let saves = format!("{} of the rows and pages read", number::percent(self.saved));
+        match &self.indexes[..] {
+            [] => format!("First: {}, {}.", self.statements(), self.part()),
+            [one] => format!("First: an index on {one}, which saves {saves}."),
+            many => {
+                let shown = many.iter().take(MAX_INDEXES);
+                let shown: Vec<String> = shown.map(ToString::to_string).collect();
+                let rest = match many.len().saturating_sub(MAX_INDEXES) {
+                    0 => String::new(),
+                    more => format!(" and {more} more"),
+                };
+                format!(
+                    "First: {} indexes, which save {saves}: {}{rest}.",
+                    many.len(),
+                    shown.join(", ")
+                )
+            }
+        }
+    }
+
+    /// Which statements they are, and what they read.
+    pub fn detail(&self) -> String {
+        let digest = &self.digest[..self.digest.len().min(8)];
+        let reads = format!(
+            "({digest}) reads {} rows and returns or changes {}",
+            number::grouped(self.rows_examined),
+            number::grouped(self.rows_returned)
+        );
+        let reads = match self.digests {
+            1 => format!("The statement {reads}"),
+            _ => format!("The first {reads}"),
+        };
+        match self.indexes.is_empty() {
+            true => format!("{reads}; counting chose no index."),
+            false => format!(
+                "{}: {}. {reads}.",
+                number::capital(&self.statements()),
+                self.part()
+            ),
+        }
+    }
+
+    fn statements(&self) -> String {
+        number::count(self.digests, "statement")
+    }
+
+    /// `28 % of the database's time`.
+    fn part(&self) -> String {
+        let of = match self.of_time {
+            true => "of the database's time",
+            false => "of the executions",
+        };
+        format!("{} {of}", number::percent(self.share))
+    }
+}
+
+/// Words that a title has at most.
+const MAX_TITLE: usize = 12;
+
+/// A title where it is short enough, else the shorter one.
+fn in_a_title(title: String, shorter: String) -> String {
+    match title.split_whitespace().count() <= MAX_TITLE {
+        true => title,
+        false => shorter,
+    }
+}
+
 impl Display for HeldBack {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
@@ -1521,6 +1583,29 @@ fn minutes(seconds: f64) -> String {
 }
 
 impl Recommendation {
+    /// What to do and what it brings, in twelve words at most: the title of a report.
+    pub fn title(&self) -> String {
+        match self {
+            Self::UseSocket(benefit) => format!("Unix socket: {}", benefit.in_short()),
+            Self::Install {
+                changes,
+                with_socket,
+                benefit,
+            } => {
+                let counted = number::count(changes.len(), "change");
+                let brings = benefit.in_short();
+                match (&changes[..], with_socket) {
+                    ([one], false) => {
+                        in_a_title(format!("{one}: {brings}"), format!("{counted}: {brings}"))
+                    }
+                    (_, false) => format!("{counted}: {brings}"),
+                    (_, true) => format!("Unix socket and {counted}: {brings}"),
+                }
+            }
+            Self::Nothing { because, .. } => because.title(),
+        }
+    }
+
     /// What to do, and what it brings: the headline.
     pub fn headline(&self) -> String {
         match self {
@@ -1542,13 +1627,19 @@ impl Recommendation {
                     changes.join("; ")
                 )
             }
-            Self::ChangeStatement { statement, share } => format!(
-                "Change a statement first: it takes {:.0} % of the server's time: {statement}",
-                share * 100.0
-            ),
             Self::Nothing { because, setting } => {
                 format!("Change nothing on {setting}: {because}.")
             }
+        }
+    }
+
+    /// The same, where statements come first.
+    pub fn behind_statements(&self) -> String {
+        match self {
+            Self::Nothing { because, setting } => {
+                format!("Settings: keep yours on {setting}: {because}.")
+            }
+            Self::UseSocket(_) | Self::Install { .. } => self.headline(),
         }
     }
 
@@ -1566,7 +1657,6 @@ impl Recommendation {
                 Others::None => (benefit, String::new()),
                 others => (benefit, format!(" {others}.")),
             },
-            Self::ChangeStatement { .. } => return None,
             Self::Nothing { setting, .. } => return setting.about_socket(),
         };
         Some(format!("{}{others}", benefit.proof()))
@@ -1605,6 +1695,15 @@ impl Display for Setup {
 }
 
 impl Benefit {
+    /// `× 1.19 [1.17, 1.25], proven`; of other goals than throughput with their names.
+    fn in_short(&self) -> String {
+        let figure = number::estimate(&self.goal.figure(&self.effect));
+        match self.goal {
+            Goal::Throughput => format!("{figure}, proven"),
+            goal => format!("{goal} {figure}, proven"),
+        }
+    }
+
     /// `× 1.19 [1.17, 1.25], proven by 12 fresh duels on test tables, not on your traffic; 99th percentile of latency: no change shown.`
     fn proof(&self) -> String {
         let proven_on = match self.setting.benchmark {
@@ -1669,6 +1768,28 @@ impl Display for Others {
                     levers => format!("{levers} other levers are"),
                 }
             ),
+        }
+    }
+}
+
+impl Obstacle {
+    /// Why nothing is to be changed, in twelve words at most.
+    fn title(&self) -> String {
+        match self {
+            Self::NothingPromising => "Change nothing: no lever was shown to help".to_owned(),
+            Self::TooNoisy => "Nothing proven: too much noise, or too little time".to_owned(),
+            Self::NotShown { effect: None } => "Change nothing: no gain was proven".to_owned(),
+            Self::NotShown {
+                effect: Some(effect),
+            } => format!(
+                "Change nothing: no gain proven, the best {}",
+                number::estimate(effect)
+            ),
+            Self::TimeEnded { .. } => "Nothing proven: the time ended first".to_owned(),
+            Self::Tail { .. } => {
+                "Change nothing: what is faster makes the tail of latency worse".to_owned()
+            }
+            Self::Unsound => "Change nothing: what is faster is not safe".to_owned(),
         }
     }
 }
@@ -1765,14 +1886,16 @@ impl Display for Conclusion {
 impl Display for NextStep {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::MoreTime {
-                levers, expected, ..
-            } => write!(
-                f,
-                "A longer --budget decides on {} (screened together: {}).",
-                levers.join(", "),
-                number::estimate(expected)
-            ),
+            Self::Advise { indexes } => f.write_str(match indexes {
+                0 => "`niagara advise` says why each statement costs what it costs, and what to change.",
+                1 => "`niagara advise` proves the index by duels and writes the statement that makes it.",
+                _ => {
+                    "`niagara advise` proves the indexes by duels and writes the statements that make them."
+                }
+            }),
+            Self::MoreTime { levers, .. } => {
+                write!(f, "A longer --budget decides on {}.", levers.join(", "))
+            }
             Self::TryLever {
                 title,
                 option,

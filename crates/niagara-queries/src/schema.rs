@@ -27,6 +27,16 @@ pub fn set_statements(advice: &Advice) -> Vec<(String, String, String)> {
     chosen.collect()
 }
 
+/// The indexes of the set by their tables, without the database, and their columns; the one that saves most first.
+pub fn set_columns(advice: &Advice) -> Vec<(String, Vec<String>)> {
+    let chosen = advice.screened.chosen().map(|one| {
+        let parts = one.candidate.parts.iter();
+        let columns = parts.map(|part| part.sql().replace('`', ""));
+        (one.candidate.table.table.clone(), columns.collect())
+    });
+    chosen.collect()
+}
+
 fn statement_of(one: &Judged) -> String {
     format!(
         "ALTER TABLE {} {}{}",

@@ -224,7 +224,7 @@ pub fn screen(
             .then(b.saves.total_cmp(&a.saves))
             .then(b.saves_alone.total_cmp(&a.saves_alone))
     });
-    tell("indexes that can go")?;
+    tell("looking for indexes that can go")?;
     screen.drops(catalog, observed, &mut judged, &mut screened)?;
     screened.work_after = screen.total()
         + judged
@@ -414,8 +414,9 @@ impl<'o> Screen<'_, 'o> {
                 one.fate = Fate::NoTime;
                 continue;
             }
+            // No count of what is chosen by now: in a log it would read as the result.
             tell(&format!(
-                "the set: {number} indexes, {} candidates left",
+                "choosing indexes: {} candidates left",
                 waiting.len() + 1
             ))?;
             let candidate = one.candidate.clone();

@@ -51,14 +51,23 @@ pub(crate) fn conditions_of(summary: &Summary) -> Option<String> {
     Some(found.conditions(found.deployment?))
 }
 
-/// What was checked of what is handed over: a built server itself, and the variant that it is part of.
+/// What was checked of what is handed over: a built server itself, the answers to the user's capture, and the variant that it is
+/// part of.
 pub(crate) fn checks_of(summary: &Summary) -> Vec<CheckInWords> {
     let checks = &summary.header().checks;
+    let replay = summary.comparison().and_then(|found| found.replay.as_ref());
+    let answers = replay.and_then(|replay| replay.same_answers.as_ref());
+    let of_capture = answers.filter(|_| !checks.is_empty());
     let note = BuildNote::of_what_is_handed_over(&summary.header().builds);
     let note = note.filter(|_| !checks.is_empty());
     let of_build = note.map(|note| CheckInWords::from(&note.check));
     let checks = checks.iter().map(CheckInWords::from);
-    of_build.into_iter().chain(checks).collect()
+    let of_capture = of_capture.map(CheckInWords::from);
+    of_build
+        .into_iter()
+        .chain(of_capture)
+        .chain(checks)
+        .collect()
 }
 
 /// What a study came to, as far as it can be applied.

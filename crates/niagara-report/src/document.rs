@@ -67,6 +67,8 @@ impl Depth {
 pub(crate) struct Document {
     /// What it is, and when it began.
     pub masthead: [String; 2],
+    /// The title of a page; `None` where the headline is short enough for one.
+    pub title: Option<String>,
     /// The one sentence that a reader takes home.
     pub headline: String,
     /// How sure that is, where it is told apart.
@@ -84,6 +86,11 @@ pub(crate) struct Document {
 }
 
 impl Document {
+    /// What a page is called.
+    pub(crate) fn title(&self) -> &str {
+        self.title.as_ref().unwrap_or(&self.headline)
+    }
+
     /// Headline and proof in one line.
     pub(crate) fn finding(&self) -> String {
         let parts = [Some(self.headline.as_str()), self.proof.as_deref()];

@@ -1,6 +1,6 @@
 //! Whether a study ends with something to install.
 
-use niagara_model::Summary;
+use niagara_model::{Comparison, Summary, TuneSummary};
 use niagara_stats::Verdict;
 
 /// Whether a study of this kind may end with something to install.
@@ -20,6 +20,13 @@ pub(crate) fn is_proven(summary: &Summary) -> bool {
         .comparison()
         .and_then(|found| found.judged().verdict);
     may_deploy(summary) && verdict == Some(Verdict::Faster)
+}
+
+/// Whether a tuning measured a variant again, to the end, and proved nothing by it.
+pub(crate) fn is_only_tried(tune: &TuneSummary) -> bool {
+    let is_proven = |total: &Comparison| total.judged().verdict == Some(Verdict::Faster);
+    let is_open = tune.total.as_ref().is_none_or(is_proven) || !tune.header.complete;
+    tune.header.deployment.is_none() && !is_open
 }
 
 /// Whether there is something to hand over.

@@ -1,9 +1,9 @@
 //! The one sentence of a report.
 
-use niagara_model::{Comparison, Finding, Summary, number};
+use niagara_model::{Comparison, Summary, number};
 
 use crate::build;
-use crate::wording::{compare_headline, losses, tune_headline};
+use crate::wording::{compare_headline, compare_title, losses, tune_headline, tune_title};
 
 /// What was found, in one sentence: what a recommendation rests on.
 pub(crate) fn evidence(summary: &Summary) -> String {
@@ -13,28 +13,76 @@ pub(crate) fn evidence(summary: &Summary) -> String {
     }
 }
 
-/// The headline by itself, and the sentences that follow it where there are some: of a tuning what to do, and how sure that is.
-pub(crate) fn headline_and_rest(summary: &Summary) -> (String, Option<String>) {
-    let recommendation = match summary {
-        Summary::Tune(tune) => tune.recommendation.as_ref(),
-        _ => None,
-    };
-    match (recommendation, queries_first(summary)) {
-        (Some(recommendation), None) => (recommendation.headline(), recommendation.rest()),
-        _ => (headline(summary), None),
+/// What a report says first: its title, its headline and the sentences behind it.
+pub(crate) struct Opening {
+    /// In twelve words at most; `None` where the headline is the title.
+    pub title: Option<String>,
+    /// What to do, or what was found.
+    pub headline: String,
+    /// How sure that is, and what else is to be done.
+    pub rest: Option<String>,
+}
+
+impl Opening {
+    /// Of any study.
+    pub(crate) fn of(summary: &Summary) -> Self {
+        let Summary::Tune(tune) = summary else {
+            return Self {
+                title: title(summary),
+                headline: headline(summary),
+                rest: None,
+            };
+        };
+        let (headline, rest) = match &tune.recommendation {
+            Some(recommendation) => (recommendation.headline(), recommendation.rest()),
+            None => (evidence(summary), None),
+        };
+        match tune.queries_first() {
+            None => Self {
+                title: title(summary),
+                headline,
+                rest,
+            },
+            Some(first) => {
+                // The settings are the second thing to think of.
+                let settings = match &tune.recommendation {
+                    Some(recommendation) => recommendation.behind_statements(),
+                    None => headline,
+                };
+                let parts = [Some(first.detail()), Some(settings), rest];
+                let rest: Vec<String> = parts.into_iter().flatten().collect();
+                Self {
+                    title: Some(first.title()),
+                    headline: first.headline(),
+                    rest: Some(rest.join(" ")),
+                }
+            }
+        }
+    }
+}
+
+/// The title of a report, where the headline is too long for one.
+fn title(summary: &Summary) -> Option<String> {
+    match summary {
+        Summary::Tune(tune) => Some(match &tune.recommendation {
+            Some(recommendation) => recommendation.title(),
+            None => tune_title(tune),
+        }),
+        Summary::Compare(compare) => Some(match &compare.upgrade {
+            Some(upgrade) => number::capital(&upgrade.title()),
+            None => compare_title(&compare.comparison, compare.runs.is_some()),
+        }),
+        Summary::Ladder(_) | Summary::Matrix(_) | Summary::Sweep(_) => None,
     }
 }
 
 /// The one sentence that a reader takes home: of a tuning what to do, of all others what was found.
 pub fn headline(summary: &Summary) -> String {
     match summary {
-        Summary::Tune(tune) => {
-            let headline = match &tune.recommendation {
-                Some(recommendation) => recommendation.to_string(),
-                None => evidence(summary),
-            };
-            match queries_first(summary) {
-                Some(finding) => format!("{}.\n{headline}", number::capital(&finding)),
+        Summary::Tune(_) => {
+            let Opening { headline, rest, .. } = Opening::of(summary);
+            match rest {
+                Some(rest) => format!("{headline} {rest}"),
                 None => headline,
             }
         }
@@ -57,13 +105,4 @@ fn with_losses(headline: String, comparison: Option<&Comparison>) -> String {
         Some(losses) => format!("{headline}; {losses}"),
         None => headline,
     }
-}
-
-/// What the capture's statements need before anything else.
-fn queries_first(summary: &Summary) -> Option<String> {
-    let mut warnings = summary.header().warnings.iter();
-    warnings.find_map(|warning| match &warning.finding {
-        finding @ Finding::QueriesFirst { .. } => Some(finding.to_string()),
-        _ => None,
-    })
 }

@@ -9,79 +9,40 @@ use crate::wording::{Standing, rung_estimate, rung_standing, verdict_on_goal};
 
 /// Beneath every waterfall.
 pub(crate) const HOW_TO_READ: &str = "Each lever starts where the one before it ended. The total is measured by \
-    itself, in fresh duels of the start against the final variant. It need not be the product of the levers: they act on each \
-    other, and those that look best are picked, which look a little better than they are.";
-/// What `n = 12` and the brackets are.
-pub(crate) const N_MEANS: &str = "n: duels behind the figure. A duel starts both servers afresh on identical data and \
-    switches the load between them in short slices; it gives one figure. In brackets: the confidence interval.";
-/// Intervals where no gain was proven one-sided.
-const TWO_SIDED_MEANS: &str = "Intervals are two-sided, of 95 % unless --alpha says otherwise.";
-/// Of what a search found.
-const SEARCHED_MEANS: &str = "“searched”: a number that a search chose after the screening, with the gain of the duels that chose \
-    it: a little better than it is. What was screened had the number before.";
-/// The same where the numbers of some rungs were judged with them.
-const SEARCHED_IN_PART_MEANS: &str = "“searched”: a number that a search chose after the screening. What it brings is not known by \
-    itself: the search's duels tell of all its numbers together, and some are in the figures of rungs above. What was \
-    screened had the number before.";
-const SCREENED_MEANS: &str = "“screened”: picked by the screening duels and not measured again in \
-    fresh ones, so it may be luck.";
-const NOT_CONFIRMED_MEANS: &str = "“not confirmed”: fresh duels did not show the gain that the \
-    screening saw.";
-const REFUTED_MEANS: &str = "“refuted”: fresh duels showed a loss.";
-/// How to read the way of a final variant with one lever.
-const ONE_LEVER: &str = "Measured in fresh duels of the start against the server with this lever.";
-/// Of a total whose interval is not what was asked for.
-const TOO_FEW_MEANS: &str = "The total had too few duels to call anything: its interval is the widest that they allow, of less than 95 %. \
-    What was screened has two-sided intervals of 95 %.";
+    itself and need not be their product: those that look best are picked, and look a little better than they are.";
+/// What brackets are where no gain was proven one-sided.
+const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confidence.";
+/// What they are of a total that had too few duels.
+const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
+/// Of what fresh duels showed.
+const PROVEN: &str = "Proven: measured again in fresh duels.";
+/// Where the rest is.
+const MORE: &str = "n counts duels; docs/methodology.md explains them.";
 
-/// What the words and intervals beside the rungs mean, as far as they occur.
-pub(crate) fn meanings(tune: &TuneSummary) -> Vec<String> {
-    let standings = [
-        (Standing::Screened, SCREENED_MEANS),
-        (Standing::NotConfirmed, NOT_CONFIRMED_MEANS),
-        (Standing::Refuted, REFUTED_MEANS),
-    ]
-    .into_iter()
-    .filter(|(standing, _)| {
-        // The total of one lever is the figure that is shown.
-        let mut rungs = own_rungs(tune);
-        only_lever(tune).is_none() && rungs.any(|rung| Standing::of(rung) == *standing)
-    });
-    let intervals = match tune.total.as_ref().map(Comparison::judged) {
-        Some(judged) if judged.confidence.is_some() => TOO_FEW_MEANS.to_owned(),
-        Some(judged) if judged.one_sided => one_sided_means(judged),
-        _ => TWO_SIDED_MEANS.to_owned(),
+/// How to read the way: what stands beside its figures, as far as it occurs.
+pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
+    let brackets = match tune.total.as_ref().map(Comparison::judged) {
+        Some(judged) if judged.confidence.is_some() => WIDE_BRACKETS.to_owned(),
+        Some(judged) if judged.one_sided => at_least(judged),
+        _ => BRACKETS.to_owned(),
     };
-    standings
-        .map(|(_, meaning)| meaning.to_owned())
-        .chain(FoundBySearch::of(tune).map(|search| {
-            match search.effect {
-                Some(_) => SEARCHED_MEANS,
-                None => SEARCHED_IN_PART_MEANS,
-            }
-            .to_owned()
-        }))
-        .chain([intervals])
-        .collect()
+    let is_proven = |rung: &Rung| Standing::of(rung) == Standing::Proven;
+    let proven = own_rungs(tune).any(is_proven).then(|| PROVEN.to_owned());
+    let parts = [
+        Some(brackets),
+        proven,
+        in_short(tune),
+        Some(MORE.to_owned()),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// A claim of a gain spends all of its error on the side of "it is none" (`LookPlan::one_sided`): that of both ends is twice as large.
-fn one_sided_means(judged: &Judgement) -> String {
+fn at_least(judged: &Judgement) -> String {
     format!(
-        "With {} % confidence the gain is at least the lower figure (docs/methodology.md has the rest).",
+        "Brackets: with {} % confidence the gain is at least the lower figure.",
         number::confidence(judged.alpha / 2.0)
     )
-}
-
-/// How to read the way as a whole.
-pub(crate) fn how_to_read(tune: &TuneSummary) -> Vec<String> {
-    let own = match only_lever(tune) {
-        Some(_) => ONE_LEVER,
-        None => HOW_TO_READ,
-    };
-    std::iter::once(own.to_owned())
-        .chain(earlier_duels(tune))
-        .collect()
 }
 
 /// The lever of a final variant that has no other, with its total: they are the same change.

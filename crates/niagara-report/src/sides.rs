@@ -5,6 +5,7 @@ use niagara_stats::Estimate;
 
 use crate::chart::Latencies;
 use crate::document::Table;
+use crate::handover::is_only_tried;
 use crate::{Report, number};
 
 /// Percentiles of transaction latency that are told.
@@ -16,6 +17,9 @@ const PERCENTILES: [(f64, &str); 3] = [
 
 /// The row of all transactions over all time, beneath that of the median slice.
 const OVER_ALL_TIME: &str = "The same, over all time";
+
+/// Why a ratio is not that of the figures beside it.
+const RATIOS: &str = "Ratios are medians within duels: the columns do not divide to them.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -81,9 +85,10 @@ impl Sides {
         let comparison = summary.comparison()?;
         let duels = report.main_duels();
         let first_is_start = matches!(report.summary, Some(Summary::Tune(_)));
-        let names = match first_is_start {
-            true => ["start (A)".to_owned(), "final (B)".to_owned()],
-            false => ["A".to_owned(), "B".to_owned()],
+        let names = match summary {
+            Summary::Tune(tune) if is_only_tried(tune) => ["start (A)", "tried (B)"],
+            Summary::Tune(_) => ["start (A)", "final (B)"],
+            _ => ["A", "B"],
         };
         let slices: Vec<&SliceRecord> = report
             .slices
@@ -115,7 +120,7 @@ impl Sides {
                 .collect()
         });
         Some(Sides {
-            names,
+            names: names.map(str::to_owned),
             tps: comparison.tps,
             all_time_tps,
             latency_ms,
@@ -140,15 +145,19 @@ impl Sides {
         self.errors.iter().all(|(errors, _)| *errors == 0)
     }
 
-    /// As a table for one screen: of the percentiles the median, the 99th and what was judged; errors where there were any.
+    /// As a table for one screen: of throughput the median slice, of the percentiles the median, the 99th and what was judged; errors
+    /// where there were any. A warning tells of throughput over all time where it differs.
     pub(crate) fn table_in_short(&self, goal: Goal) -> Table {
         let mut grid = self.table();
         let [_, p95, _] = PERCENTILES.map(|(_, name)| name);
         grid.rows.retain(|row| match row[0].as_str() {
             ERRORS => !self.had_no_errors(),
+            OVER_ALL_TIME => false,
             name => name != p95 || goal == Goal::P95,
         });
         grid.columns[0].0 = std::mem::take(&mut grid.heading);
+        grid.notes = vec![RATIOS.to_owned()];
+        grid.short_notes = 1;
         grid
     }
 
@@ -196,8 +205,7 @@ impl Sides {
             None => "",
         };
         grid.notes.push(format!(
-            "Of latency and CPU lower is better. What is judged are the ratios within duels, at the right: the machine's speed \
-             wanders, and the columns (throughput: the median of the slices{over_all_time}) with it."
+            "Of latency and CPU lower is better. {RATIOS} Throughput is the median of the slices{over_all_time}."
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));

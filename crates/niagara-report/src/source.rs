@@ -96,6 +96,8 @@ pub struct Files {
     pub builds: Option<String>,
     /// The command of the study without what another tuning would have otherwise: its time, levers, seed and folder.
     pub command: Option<String>,
+    /// The command that says what the study's statements need, where they are captured ones on their own data.
+    pub advice: Option<String>,
 }
 
 /// A subject with what its documents do not hold.

@@ -3,8 +3,9 @@
 use std::cmp::Ordering;
 
 use niagara_model::{
-    BuildCheck, BuildNote, CompareSummary, Comparison, FinalCheck, Finding, Goal, NotTried, Reason,
-    Releases, Rung, Searched, SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning,
+    BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison, FinalCheck, Finding, Goal,
+    NotTried, Reason, Releases, Rung, SameAnswers, Searched, SeriesOfRuns, StudyHeader, Summary,
+    Together, TuneSummary, Warning,
 };
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use serde::Serialize;
@@ -73,6 +74,47 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
             unseen(&total.goal.figure(&total.judged().estimate))
         ),
         None => format!("{server}: not judged yet for {load}: {found} so far ({duels})"),
+    }
+}
+
+/// The title of a tuning that recommends nothing yet, in twelve words at most.
+pub(crate) fn tune_title(tune: &TuneSummary) -> String {
+    let server = &tune.header.server;
+    let total = tune.total.as_ref();
+    let found = total.filter(|total| !has_failed(total) && total.judged().duels > 0);
+    match (found, tune.header.complete) {
+        (Some(total), _) => {
+            let levers = number::count(tune.rungs.len(), "lever");
+            let verdict = match total.judged().verdict {
+                Some(Verdict::Faster) => "proven".to_owned(),
+                _ => verdict_on_goal(total),
+            };
+            format!("{server}: {levers}, {}", in_a_title(total, &verdict))
+        }
+        (None, true) => format!("{server}: no gain was proven"),
+        (None, false) => format!("{server}: stopped, nothing proven yet"),
+    }
+}
+
+/// The title of a comparison, in twelve words at most where the names are words; `has_runs`: by the protocol of 2008.
+pub(crate) fn compare_title(comparison: &Comparison, has_runs: bool) -> String {
+    let Comparison { a, b, .. } = comparison;
+    if has_runs {
+        return format!("{b} against {a}: two means, no verdict");
+    }
+    let found = match has_failed(comparison) {
+        true => "failed".to_owned(),
+        false => in_a_title(comparison, &verdict_on_goal(comparison)),
+    };
+    format!("{b} against {a}: {found}")
+}
+
+/// `× 1.31 [1.28, 1.34], proven`; of other goals than throughput with their names.
+fn in_a_title(comparison: &Comparison, verdict: &str) -> String {
+    let figure = number::estimate(&comparison.goal.figure(&comparison.judged().estimate));
+    match comparison.goal {
+        Goal::Throughput => format!("{figure}, {verdict}"),
+        goal => format!("{goal} {figure}, {verdict}"),
     }
 }
 
@@ -213,15 +255,19 @@ fn series_headline(compare: &CompareSummary, load: &str) -> String {
 /// What a comparison came to that ended because a side failed again and again, where it did and nothing was called before.
 pub(crate) fn failed(comparison: &Comparison, load: &str) -> Option<String> {
     let failed = comparison.failed.as_ref()?;
-    let judged = comparison.judged();
-    if matches!(judged.verdict, Some(Verdict::Faster | Verdict::Slower)) {
-        return None;
-    }
-    Some(format!(
-        "{} for {load} ({} counted)",
-        failed.failure,
-        number::count(judged.duels, "fresh duel")
-    ))
+    has_failed(comparison).then(|| {
+        format!(
+            "{} for {load} ({} counted)",
+            failed.failure,
+            number::count(comparison.judged().duels, "fresh duel")
+        )
+    })
+}
+
+/// Whether a side failed again and again before anything was called.
+fn has_failed(comparison: &Comparison) -> bool {
+    let verdict = comparison.judged().verdict;
+    comparison.failed.is_some() && !matches!(verdict, Some(Verdict::Faster | Verdict::Slower))
 }
 
 /// How much better by the goal, in words: `19 % faster`, or `15 % less server CPU per transaction`.
@@ -509,7 +555,7 @@ pub(crate) fn closed_load(comparison: &Comparison) -> Option<&'static str> {
 }
 
 /// Title of the throughput without what was allowed for.
-pub(crate) const AS_MEASURED: &str = "Throughput as measured";
+const UNCORRECTED: &str = "Uncorrected for CPU taken by others";
 
 /// Claims beside the one on throughput.
 pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
@@ -544,9 +590,9 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
             ALL_TIME_MEANS,
         ),
         claim(
-            AS_MEASURED,
+            UNCORRECTED,
             &as_measured,
-            "without allowing for the CPU time that others took from either side",
+            "the throughput as it was measured",
         ),
         claim(
             "Server CPU per transaction",
@@ -609,7 +655,11 @@ pub(crate) const WIDENS: &str = "widens intervals";
 pub(crate) fn others_took(comparison: &Comparison, effect: &str) -> Option<String> {
     let taken = comparison.taken?;
     let is_much = taken.iter().any(|share| *share >= WORTH_TELLING);
-    is_much.then(|| format!("{}, which {effect}", took(taken)))
+    let effect = match comparison.unadjusted {
+        Some(estimate) => format!("; uncorrected {}", number::estimate(&estimate)),
+        None => format!(", which {effect}"),
+    };
+    is_much.then(|| took(taken) + &effect)
 }
 
 /// Share of the CPUs taken by others from which on it is told beside the figures: it widens intervals.
@@ -703,7 +753,9 @@ pub fn time(header: &StudyHeader) -> String {
 }
 
 /// Levers that were not tried, by reason, the most common reason first.
-pub(crate) fn by_reason(not_tried: &[NotTried]) -> Vec<(&Reason, Vec<&NotTried>)> {
+pub(crate) fn by_reason<'a>(
+    not_tried: impl Iterator<Item = &'a NotTried>,
+) -> Vec<(&'a Reason, Vec<&'a NotTried>)> {
     let mut groups: Vec<(&Reason, Vec<&NotTried>)> = Vec::new();
     for lever in not_tried {
         match groups
@@ -889,10 +941,45 @@ pub struct CheckInWords {
 
 impl From<&FinalCheck> for CheckInWords {
     fn from(check: &FinalCheck) -> Self {
+        let detail = check.detail();
         Self {
             part: check.title(),
             passed: check.passed(),
-            words: check.detail(),
+            words: match check.part {
+                // Not to be taken for the answers to a capture.
+                CheckPart::Answers => format!("Niagara's own test: {detail}"),
+                CheckPart::Crash | CheckPart::Suite => detail,
+            },
+        }
+    }
+}
+
+impl From<&SameAnswers> for CheckInWords {
+    fn from(answers: &SameAnswers) -> Self {
+        let alike = answers.by_content + answers.by_rows;
+        let words = match (&answers.failure, answers.differ()) {
+            (Some(failure), _) => failure.clone(),
+            (None, true) => {
+                let told: Vec<String> = answers.differences().map(ToString::to_string).collect();
+                told.join("; ")
+            }
+            (None, false) => format!(
+                "{} answered alike",
+                number::count(alike as usize, "statement")
+            ),
+        };
+        let part = match answers.transactions < answers.of_transactions {
+            true => format!(
+                ", of the first {} of {} transactions",
+                number::grouped(answers.transactions as f64),
+                number::grouped(answers.of_transactions as f64)
+            ),
+            false => String::new(),
+        };
+        Self {
+            part: "answers to your capture".to_owned(),
+            passed: answers.failure.is_none().then(|| !answers.differ()),
+            words: words + &part,
         }
     }
 }

@@ -9,9 +9,6 @@ use niagara_model::{
 use niagara_report::{
     CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
 };
-use niagara_report::{
-    CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
-};
 use niagara_settings::{ProcessSettings, Scheduling, TransportKind};
 
 fn map(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {

@@ -4,9 +4,9 @@ mod fixture;
 
 use fixture::{html, markdown};
 use niagara_model::{
-    Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, Deployment,
-    DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle, Others,
-    Recommendation, Setup, Summary, TargetSize, TargetValue, TuneSummary,
+    Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, ChosenIndex,
+    Deployment, DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle,
+    Others, QueriesFirst, Recommendation, Setup, Summary, TargetSize, TargetValue, TuneSummary,
 };
 use niagara_report::{DeployInput, Files, Report, Study, View, deploy, headline, warnings};
 use niagara_settings::{ProcessSettings, TransportKind};
@@ -141,14 +141,132 @@ fn the_headline_is_what_to_do() {
     let store = fixture::store(&folder.path().join("results.db"), &summary, 2, 0.01);
     let report = Report::load(&store).expect("just written");
     let text = markdown(&report);
-    let words = "# Use the Unix socket in the application: mariadb-10.11 is then 19 % faster for oltp_read_only, 32 threads.\n\n\
+    let title = "Unix socket: × 1.19 [1.17, 1.25], proven";
+    let first = "Use the Unix socket in the application: mariadb-10.11 is then 19 % faster for oltp_read_only, 32 threads. \
                  × 1.19 [1.17, 1.25], proven by 12 fresh duels on test tables";
-    assert!(text.starts_with(words), "{text}");
+    assert!(text.starts_with(&format!("# {title}\n\n{first}")), "{text}");
     let page = html(&report).replace('\u{a0}', " ");
+    let words = format!("<h1>{title}</h1><p class=\"lead\">{first}");
+    assert!(page.contains(&words), "{page}");
+}
+
+/// A title is read at a glance, whatever was found.
+#[test]
+fn title_has_twelve_words_at_most() {
+    let effect = fixture::estimate(1.017, 1.0098, 1.0254);
+    let tail = Obstacle::Tail {
+        effect,
+        tail: effect,
+        percentile: Goal::P99,
+    };
+    let obstacles = [
+        Obstacle::NothingPromising,
+        Obstacle::TooNoisy,
+        Obstacle::NotShown { effect: None },
+        Obstacle::NotShown {
+            effect: Some(effect),
+        },
+        Obstacle::TimeEnded {
+            together: Some(effect),
+        },
+        tail,
+        Obstacle::Unsound,
+    ];
+    let nothing = obstacles.map(|because| Recommendation::Nothing {
+        because,
+        setting: setting(),
+    });
+    let long = "C library malloc that keeps freed memory, in arenas of its own";
+    let changes = [vec!["Thread pool".to_owned()], vec![long.to_owned()]];
+    let install = changes.into_iter().flat_map(|changes| {
+        [false, true].map(|with_socket| Recommendation::Install {
+            changes: changes.clone(),
+            with_socket,
+            benefit: Benefit {
+                goal: Goal::P99,
+                ..benefit(Others::None)
+            },
+        })
+    });
+    let mut recommendations = nothing.to_vec();
+    recommendations.extend(install);
+    recommendations.push(Recommendation::UseSocket(benefit(Others::None)));
+    let mut titles: Vec<String> = recommendations.iter().map(Recommendation::title).collect();
+    let index = |table: &str, columns: usize| ChosenIndex {
+        table: table.to_owned(),
+        columns: (0..columns).map(|at| format!("column_{at}")).collect(),
+    };
+    let sets = [
+        vec![],
+        vec![index("wp_posts", 3)],
+        vec![index("wp_posts", 11)],
+        vec![index("a", 1), index("b", 2)],
+    ];
+    titles.extend(sets.map(|indexes| queries_first(indexes).title()));
+    for title in &titles {
+        assert!(title.split_whitespace().count() <= 12, "{title}");
+    }
+    for expected in [
+        "Change nothing: no gain proven, the best × 1.017 [1.010, 1.025]",
+        "Unix socket and 1 change: p99 × 0.84 [0.80, 0.85], proven",
+        "First: 7 statements, 28 % of the database's time",
+        "First: an index on wp_posts(column_0, column_1, column_2)",
+        "First: an index on wp_posts",
+    ] {
+        assert!(
+            titles.iter().any(|title| title == expected),
+            "{expected}: {titles:#?}"
+        );
+    }
+}
+
+/// Seven statements of a capture, and these indexes for them.
+fn queries_first(indexes: Vec<ChosenIndex>) -> QueriesFirst {
+    QueriesFirst {
+        share: 0.28,
+        of_time: true,
+        digests: 7,
+        digest: "eed97cae8341bb68".to_owned(),
+        rows_examined: 514.0,
+        rows_returned: 10.0,
+        indexes,
+        saved: 0.5,
+    }
+}
+
+/// Statements come before the server, in every form, unless the final variant has their indexes.
+#[test]
+fn statements_come_first() {
+    let mut tune = tuned();
+    let found = queries_first(vec![ChosenIndex {
+        table: "wp_posts".to_owned(),
+        columns: vec!["post_status".to_owned(), "post_date".to_owned()],
+    }]);
+    tune.header.warnings = vec![Finding::QueriesFirst(found.clone()).into()];
+    let of = |tune: &TuneSummary| Summary::Tune(Box::new(tune.clone()));
+    let told = headline(&of(&tune));
+    let words = "First: an index on wp_posts(post_status, post_date), which saves 50 % of the rows and pages read. 7 statements: 28 % of \
+                 the database's time. The first (eed97cae) reads 514 rows and returns or changes 10. Use the Unix socket";
+    assert!(told.starts_with(words), "{told}");
+    // Nobody is told to change nothing behind something to change.
+    tune.recommendation = Some(Recommendation::Nothing {
+        because: Obstacle::NothingPromising,
+        setting: setting(),
+    });
+    let told = headline(&of(&tune));
     assert!(
-        page.contains("32 threads.</h1><p class=\"lead\">× 1.19 [1.17, 1.25], proven by"),
-        "{page}"
+        told.contains("10. Settings: keep yours on mariadb-10.11"),
+        "{told}"
     );
+    assert!(warnings(&of(&tune)).is_empty());
+    tune.header.warnings = vec![Finding::QueriesFirst(queries_first(Vec::new())).into()];
+    let told = headline(&of(&tune));
+    let words = "First: 7 statements, 28 % of the database's time. The first (eed97cae) reads 514 rows and returns or changes 10; \
+                 counting chose no index.";
+    assert!(told.starts_with(words), "{told}");
+    tune.rungs[0].risk = "schema".to_owned();
+    let told = headline(&of(&tune));
+    assert!(told.starts_with("Change nothing"), "{told}");
 }
 
 #[test]
@@ -297,7 +415,6 @@ fn what_is_left_open_has_the_command_that_decides_it() {
         ids: ["unix-socket", "thread-pool", "gcc-pgo"]
             .map(str::to_owned)
             .to_vec(),
-        expected: fixture::estimate(1.08, 1.05, 1.12),
     });
     let screen = |budget_seconds, command: Option<&str>| {
         let mut tune = tune.clone();
@@ -310,7 +427,7 @@ fn what_is_left_open_has_the_command_that_decides_it() {
     };
     let command = "niagara tune mariadb-10.11 --threads 32";
     // One line, to be copied, however narrow the terminal.
-    let line = format!("then:    {command} --only unix-socket,thread-pool,gcc-pgo --budget 30m\n");
+    let line = format!("next:    {command} --only unix-socket,thread-pool,gcc-pgo --budget 30m\n");
     let short = screen(180.0, Some(command));
     assert!(short.contains(&line), "{short}");
     assert!(short.contains("decides on Thread pool, gcc PGO"), "{short}");

@@ -283,7 +283,11 @@ fn trimmed_series_have_means_and_no_verdict() {
         ]),
     ];
     let both = beside(&reports);
-    for text in [both.text(false, 140, false), both.markdown(), both.html()] {
+    for text in [
+        on_terminal(&both, false, 140, false),
+        in_format(&both, Format::Markdown),
+        in_format(&both, Format::Html),
+    ] {
         for word in [
             "The protocol of 2008 gives no verdict",
             "means of the middle three of five runs",
@@ -302,7 +306,7 @@ fn trimmed_series_have_means_and_no_verdict() {
     let duels = report(&Summary::Compare(Box::new(fixture::compare())));
     let [first, _] = reports;
     let both = SideBySide::of([&first, &duels], ["old", "new"]);
-    let text = both.text(false, 140, false);
+    let text = on_terminal(&both, false, 140, false);
     assert!(
         text.contains("new is not compared with it") && text.contains("medians of the slices"),
         "{text}"

@@ -5,12 +5,13 @@ mod fixture;
 use fixture::{html, markdown};
 use niagara_model::{
     BuildCheck, BuildNote, CheckCount, CheckFigure, CheckFinding, CheckOutcome, CheckPart,
-    CompareSummary, Failure, Finding, PartFault, PartFigures, Releases, SeriesOfRuns, Summary,
-    Warning,
+    CompareSummary, DigestComparison, DigestFinding, Failure, Finding, PartFault, PartFigures,
+    Releases, ReplayRecord, ReplaySummary, SeriesOfRuns, Summary, Warning,
 };
 use niagara_report::{DeployInput, Files, Format, Report, Study, View, deploy};
 use niagara_settings::{ProcessSettings, TransportKind};
 use niagara_stats::{Estimate, Verdict};
+use serde_json::json;
 
 /// The short form, as it is printed at the end of a study whose slices are gone.
 fn terminal(summary: &Summary, colour: bool, width: usize) -> String {
@@ -35,6 +36,7 @@ fn ending(summary: &Summary, width: usize, verbose: bool) -> String {
         results: folder.join("results.db"),
         builds: matches!(summary, Summary::Tune(_)).then(|| BUILDS.to_owned()),
         command: Some("niagara tune mariadb-10.11".to_owned()),
+        advice: Some("niagara advise --pack shop.niagara".to_owned()),
         ..fixture::files()
     };
     let limits = [
@@ -66,7 +68,7 @@ fn lines(text: &str, width: usize) -> usize {
 
 #[test]
 fn a_tuning_of_ten_minutes_ends_on_one_screen() {
-    for (width, most) in [(80, 45), (100, 42), (120, 39), (200, 36)] {
+    for (width, most) in [(80, 44), (100, 41), (120, 39), (200, 36)] {
         let text = ending(&ten_minutes(), width, false);
         let count = lines(&text, width);
         assert!(count <= most, "{width} columns: {count} lines\n{text}");
@@ -91,6 +93,226 @@ fn a_tuning_of_ten_minutes_ends_on_one_screen() {
     insta::assert_snapshot!(ending(&ten_minutes(), 80, false));
 }
 
+/// A tuning of captured traffic, of which nothing was proven and whose statements come first.
+fn captured() -> niagara_model::TuneSummary {
+    let Summary::Tune(mut tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    let index = niagara_model::ChosenIndex {
+        table: "wp_posts".to_owned(),
+        columns: vec!["post_status".to_owned(), "post_date".to_owned()],
+    };
+    tune.header.workload =
+        "traffic (captured workload), 26813 statements of 742 sessions, InnoDB, 5 threads"
+            .to_owned();
+    tune.header.warnings = vec![
+        Finding::QueriesFirst(niagara_model::QueriesFirst {
+            share: 0.28,
+            of_time: true,
+            digests: 7,
+            digest: "eed97cae8341bb68".to_owned(),
+            rows_examined: 514.0,
+            rows_returned: 10.0,
+            indexes: vec![index],
+            saved: 0.5,
+        })
+        .into(),
+        Finding::StrongestOnly.into(),
+    ];
+    tune.header.deployment = None;
+    tune.header.checks.clear();
+    let open = fixture::estimate(1.01, 0.98, 1.07);
+    let total = tune.total.as_mut().expect("a total");
+    total.throughput = fixture::judgement(7, Some(Verdict::Undetected), open);
+    total.taken = Some([0.04, 0.05]);
+    total.unadjusted = Some(fixture::estimate(1.01, 0.97, 1.03));
+    total.replay = Some(replay(&[DigestFinding::Undetected; 31]));
+    tune.searched = None;
+    for rung in &mut tune.rungs {
+        rung.claim = None;
+    }
+    tune.recommendation = Some(niagara_model::Recommendation::Nothing {
+        because: niagara_model::Obstacle::NotShown { effect: Some(open) },
+        setting: niagara_model::Setup {
+            server: "mariadb-10.11".to_owned(),
+            workload: tune.header.workload.clone(),
+            threads: 5,
+            remote_application: false,
+            on_socket: false,
+            benchmark: false,
+        },
+    });
+    tune.next = Some(niagara_model::NextStep::Advise { indexes: 1 });
+    *tune
+}
+
+/// A replay that is good enough, with a digest for each of these.
+fn replay(findings: &[DigestFinding]) -> ReplaySummary {
+    let verdict = json!({ "code": "good", "cautions": [] });
+    let mut fidelity = ReplayRecord::default().fidelity;
+    fidelity.replayed = 17_677;
+    let digests = findings.iter().enumerate();
+    let digests = digests.map(|(place, finding)| DigestComparison {
+        captured_us: None,
+        digest: format!("{place:016x}"),
+        text: "select wp_comments.comment_id from wp_comments join wp_posts on wp_posts.id = comment_post_id".to_owned(),
+        share: 0.03,
+        latency: fixture::estimate(0.99, 0.97, 1.01),
+        p: Some(1.0),
+        finding: *finding,
+        mean_us: [3052.0, 3022.0],
+        p95_us: [None; 2],
+        count: [9; 2],
+        errors: [0; 2],
+        rows: [9; 2],
+    });
+    ReplaySummary {
+        verdict: serde_json::from_value(verdict).expect("a verdict"),
+        fidelity,
+        answers: Vec::new(),
+        identical: None,
+        same_answers: None,
+        alpha: 0.05,
+        duels: 7,
+        digests: digests.collect(),
+    }
+}
+
+#[test]
+fn a_tuning_of_captured_traffic_ends_on_one_screen() {
+    let summary = Summary::Tune(Box::new(captured()));
+    let mut screen = at_the_end(&summary, 100);
+    let count = lines(&screen, 100);
+    assert!(count <= 40, "{count} lines\n{screen}");
+    for words in [
+        "First: an index on wp_posts(post_status, post_date), which saves",
+        "Settings: keep yours on mariadb-10.11",
+        "none was shown slower or faster (31 kinds looked at)",
+        "17\u{2009}677 captured statements were answered; the replay is good enough to decide by",
+        "took 4 % of the CPUs from A, 5 % from B; uncorrected × 1.01 [0.97, 1.03]",
+        "Ratios are medians within duels",
+        "tried (B)",
+        "next:    niagara advise --pack shop.niagara\n",
+    ] {
+        assert!(screen.contains(words), "{words}\n{screen}");
+    }
+    // The next step is that of the first sentence, and nothing is told twice.
+    for words in [
+        "builds:",
+        "then:",
+        "By digest",
+        "µs",
+        "final variant",
+        "as measured",
+    ] {
+        assert!(!screen.contains(words), "{words}\n{screen}");
+    }
+    insta::assert_snapshot!(screen);
+    // What was called is told, a line each.
+    let mut tune = captured();
+    let mut findings = [DigestFinding::Undetected; 31];
+    findings[..2].copy_from_slice(&[DigestFinding::Slower, DigestFinding::Faster]);
+    tune.total.as_mut().expect("a total").replay = Some(replay(&findings));
+    screen = at_the_end(&Summary::Tune(Box::new(tune)), 100);
+    let rows = screen.lines().filter(|line| line.contains(" µs "));
+    assert_eq!(rows.count(), 2, "{screen}");
+    assert!(screen.contains("29 more: --verbose."), "{screen}");
+    assert!(lines(&screen, 100) <= 50, "{screen}");
+}
+
+/// All that is printed at the end where nothing is handed over.
+fn at_the_end(summary: &Summary, width: usize) -> String {
+    let stored = report(summary);
+    let files = Files {
+        report: "niagara-results/tune/report.html".into(),
+        results: "niagara-results/tune/results.db".into(),
+        builds: Some(BUILDS.to_owned()),
+        advice: Some("niagara advise --pack shop.niagara".to_owned()),
+        ..fixture::files()
+    };
+    let limits = ["What limits the final variant now: CPU (100 % of the time).".to_owned()];
+    let view = View {
+        width,
+        ..View::default()
+    };
+    let study = Study::of(&stored).with_files(Some(&files), &limits);
+    let text = fixture::terminal(study, view);
+    text.replace("What limits the final variant", "What limits it")
+}
+
+/// What nobody is to install is drawn as what is not proven, and not called final.
+#[test]
+fn a_total_that_is_not_proven_is_hatched() {
+    let tried = report(&Summary::Tune(Box::new(captured())));
+    let page = html(&tried);
+    assert!(page.contains("class=\"row total screened\""), "{page}");
+    for words in ["Tried again in fresh duels", "Filled: tried again."] {
+        assert!(page.contains(words), "{words}\n{page}");
+    }
+    assert!(!page.contains("Filled: kept"), "{page}");
+    let proven = html(&report(&ten_minutes()));
+    assert!(proven.contains("class=\"row total\""), "{proven}");
+    assert!(proven.contains("Filled: kept"), "{proven}");
+}
+
+/// Beneath a table of two rows nobody reads twelve sentences.
+#[test]
+fn legend_is_short() {
+    let text = markdown(&report(&tune()));
+    let mut rows = text
+        .lines()
+        .skip_while(|line| !line.starts_with("| **Total**"));
+    let legend = rows.nth(2).expect("the legend");
+    assert!(legend.split_whitespace().count() <= 60, "{legend}");
+    assert!(legend.contains("docs/methodology.md"), "{legend}");
+}
+
+#[test]
+fn servers_that_are_started_alike_are_listed_once() {
+    let mut report = report(&tune());
+    let text = markdown(&report);
+    assert!(!text.contains("started alike"), "{text}");
+    let command = report.variants[0].command.clone();
+    for variant in &mut report.variants {
+        variant.command.clone_from(&command);
+    }
+    report.variants[1].content = json!({ "runtime": { "transport": "unix" } });
+    let text = markdown(&report);
+    let words =
+        "The server is started alike on both sides; B's client connects through the Unix socket.";
+    assert!(text.contains(words), "{text}");
+    assert_eq!(text.matches(&command).count(), 1, "{text}");
+}
+
+/// The test that Niagara brings along is not taken for the answers to the user's own statements.
+#[test]
+fn checks_tell_the_capture_from_the_test() {
+    let Summary::Tune(mut tune) = ten_minutes() else {
+        panic!("a tuning");
+    };
+    let mut replay = replay(&[DigestFinding::Undetected]);
+    replay.same_answers = Some(niagara_model::SameAnswers {
+        transactions: 8604,
+        of_transactions: 8604,
+        by_content: 17_319,
+        by_rows: 4_705,
+        ..niagara_model::SameAnswers::default()
+    });
+    tune.total.as_mut().expect("a total").replay = Some(replay);
+    let summary = Summary::Tune(tune);
+    let files = deploy(&DeployInput::of(&summary).expect("handed over"));
+    let (_, readme) = files.into_iter().next().expect("the README comes first");
+    for text in [markdown(&report(&summary)), readme] {
+        let told = "Answers to your capture: passed (22\u{2009}024 statements answered alike); same answers: passed (Niagara's own test: ";
+        assert!(text.contains(told), "{text}");
+    }
+    let screen = ending(&summary, 100, false);
+    assert!(
+        screen.contains("Answers to your capture, same answers: passed."),
+        "{screen}"
+    );
+}
+
 #[test]
 fn what_one_screen_leaves_out_is_in_the_long_form_and_on_the_page() {
     let long = ending(&ten_minutes(), 100, true);
@@ -100,18 +322,34 @@ fn what_one_screen_leaves_out_is_in_the_long_form_and_on_the_page() {
         panic!("a tuning");
     };
     let not_kept = tune.not_helped.iter().map(|lever| &lever.title);
-    let not_tried = tune.not_tried.iter().map(|lever| &lever.title);
+    // Those that nobody can try here, and those by name, are counted in a text.
+    let is_counted = |lever: &niagara_model::NotTried| {
+        let by_name = matches!(lever.reason, niagara_model::Reason::OnlyByName { .. });
+        by_name || lever.reason.is_about_server()
+    };
+    let named = tune.not_tried.iter().filter(|lever| !is_counted(lever));
+    let counted = tune.not_tried.iter().filter(|lever| is_counted(lever));
     // Words may be on two lines.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (long, page) = (flat(&long), flat(&page));
-    for title in not_kept.chain(not_tried) {
+    let begins = |title: &str| {
         let start = title.chars().take(30).collect::<String>();
-        let start = start.trim_end();
-        assert!(long.contains(start), "{start}");
-        assert!(
-            page.contains(&start.replace('\'', "&#39;")) || page.contains(start),
-            "{start}"
-        );
+        start.trim_end().to_owned()
+    };
+    let is_on_page =
+        |start: &str| page.contains(&start.replace('\'', "&#39;")) || page.contains(start);
+    for title in not_kept.chain(named.map(|lever| &lever.title)) {
+        let start = begins(title);
+        assert!(long.contains(&start) && is_on_page(&start), "{start}");
+    }
+    for lever in counted {
+        assert!(is_on_page(&begins(&lever.title)), "{}", lever.title);
+    }
+    for words in [
+        "16 levers: tried only when asked for by name: --also ID",
+        "17 levers: not for this server: `niagara levers` says why",
+    ] {
+        assert!(long.contains(words), "{words}\n{long}");
     }
 }
 
@@ -907,7 +1145,7 @@ fn long_lists_stand_behind_all_that_a_reader_acts_on() {
     named.not_tried.push(by_name("nice", "higher priority"));
     named.not_tried.push(by_name("spin-off", "no spinning"));
     let text = markdown(&report(&Summary::Tune(Box::new(named))));
-    let words = "- higher priority (nice), no spinning (spin-off): tried only when asked for by name: --also ID";
+    let words = "- 2 levers: tried only when asked for by name: --also ID";
     assert!(text.contains(words), "{text}");
     // A page has them folded, with their number.
     let page = html(&report(&tune()));
@@ -990,7 +1228,7 @@ fn an_interval_that_is_one_sided_says_what_its_ends_are_worth() {
     (total.throughput.one_sided, total.throughput.alpha) = (true, 0.1);
     let one_sided = markdown(&report(&Summary::Tune(Box::new(tuned))));
     assert!(
-        one_sided.contains("With 95 % confidence the gain is at least the lower figure"),
+        one_sided.contains("Brackets: with 95 % confidence the gain is at least the lower figure."),
         "{one_sided}"
     );
 }

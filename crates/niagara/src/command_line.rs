@@ -2,6 +2,8 @@
 
 use niagara_lab::WantedLevel;
 
+use crate::load_args::is_pack;
+
 /// The option that names the levels of a part of a matrix.
 const LEVEL: &str = "--level";
 /// Options that one tuning has otherwise than another of the same server under the same load.
@@ -12,6 +14,20 @@ const OF_ONE_TUNING: [&str; 6] = [
     "--only",
     "--also",
     "--without",
+];
+
+/// Options of a tuning that name its capture.
+const OF_CAPTURE: [&str; 2] = ["--workload", "--capture"];
+/// Options that a tuning and an advice have in common: the user's data, settings and machine.
+const OF_ORIGIN: [&str; 8] = [
+    "--data",
+    "--schema",
+    "--config",
+    "--config-from",
+    "--config-user",
+    "--memory",
+    "--cpus",
+    "--servers",
 ];
 
 /// The command as typed, quoted where a shell would need it.
@@ -33,6 +49,50 @@ pub fn command_of_another_tuning(kept: &str, program: &str) -> Option<String> {
         program,
         std::iter::once("tune".to_owned()).chain(words),
     ))
+}
+
+/// The command that says what the statements of a kept tuning's capture need, called as `program`; `None` where it has no capture with
+/// its data. `server`: the one that was tuned.
+pub fn command_of_advice(kept: &str, program: &str, server: &str) -> Option<String> {
+    let mut words = split(kept).into_iter().skip(1).peekable();
+    words.next_if(|word| word == "tune")?;
+    let words: Vec<String> = words.collect();
+    let mut named = words.iter().filter_map(|word| word.rsplit('=').next());
+    let mut advice = vec!["advise".to_owned()];
+    match named.find(|word| is_pack(word)) {
+        Some(pack) => advice.extend(["--pack".to_owned(), pack.to_owned()]),
+        None => {
+            let capture = value_of(&words, &OF_CAPTURE)?;
+            value_of(&words, &["--data"])?;
+            advice.extend(["--capture".to_owned(), capture.to_owned()]);
+            advice.extend(["--server".to_owned(), server.to_owned()]);
+        }
+    }
+    for option in OF_ORIGIN {
+        let value = value_of(&words, &[option]);
+        advice.extend(
+            value
+                .map(|value| [option.to_owned(), value.to_owned()])
+                .into_iter()
+                .flatten(),
+        );
+    }
+    Some(called(program, advice.into_iter()))
+}
+
+/// The value of the first of these options.
+fn value_of<'a>(words: &'a [String], options: &[&str]) -> Option<&'a str> {
+    let mut rest = words.iter();
+    while let Some(word) = rest.next() {
+        if options.contains(&word.as_str()) {
+            return rest.next().map(String::as_str);
+        }
+        let joined = word.split_once('=');
+        if let Some((_, value)) = joined.filter(|(name, _)| options.contains(name)) {
+            return Some(value);
+        }
+    }
+    None
 }
 
 /// The words of a command as [`called`] writes it.
@@ -103,7 +163,10 @@ fn with_levels(words: impl Iterator<Item = String>, levels: &[WantedLevel]) -> V
 
 #[cfg(test)]
 mod tests {
+    use clap::Args;
+
     use super::*;
+    use crate::shared_args::OriginArgs;
 
     #[test]
     fn another_part_is_the_same_command_with_other_levels() {
@@ -143,5 +206,44 @@ mod tests {
             command_of_another_tuning("niagara run x.toml", "niagara"),
             None
         );
+    }
+
+    #[test]
+    fn advice_is_asked_of_the_same_capture_and_data() {
+        let of = |kept: &str| command_of_advice(kept, "./niagara", "mariadb-11.8");
+        assert_eq!(
+            of("niagara tune mariadb-11.8 --capture=shop.capture --data shop.sql --schema shop --budget 1h --seed 7").as_deref(),
+            Some("./niagara advise --capture shop.capture --server mariadb-11.8 --data shop.sql --schema shop")
+        );
+        for pack in [
+            "shop.niagara",
+            "--pack shop.niagara",
+            "--workload=shop.niagara",
+        ] {
+            assert_eq!(
+                of(&format!("niagara tune {pack} --memory 64G")).as_deref(),
+                Some("./niagara advise --pack shop.niagara --memory 64G")
+            );
+        }
+        for without in [
+            "niagara tune --workload shop.capture",
+            "niagara tune",
+            "niagara compare base x",
+        ] {
+            assert_eq!(of(without), None, "{without}");
+        }
+    }
+
+    /// An option that is new among those of the origin has to be carried over.
+    #[test]
+    fn advice_knows_all_options_of_the_origin() {
+        let command = OriginArgs::augment_args(clap::Command::new("tune"));
+        let options = command.get_arguments().filter_map(clap::Arg::get_long);
+        for option in options.filter(|option| *option != "pack") {
+            assert!(
+                OF_ORIGIN.contains(&format!("--{option}").as_str()),
+                "{option}"
+            );
+        }
     }
 }

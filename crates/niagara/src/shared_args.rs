@@ -350,7 +350,7 @@ pub struct StudyArgs {
     /// Print the summary as JSON on standard output
     #[arg(long)]
     pub json: bool,
-    /// Print everything: each lever that was not tried, with its reason
+    /// Print everything, and why levers were not tried
     #[arg(long)]
     pub verbose: bool,
 }

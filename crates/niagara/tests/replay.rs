@@ -133,6 +133,7 @@ fn a_capture_that_writes_is_compared_and_ends_with_its_trace() {
         "--max-duels",
         "3",
         "--to-the-end",
+        "--verbose",
     ];
     let (compare, stdout) = compared(&place, "transport=unix", &arguments);
     let replay = compare.comparison.replay.as_ref().expect("a capture's");

@@ -1,14 +1,12 @@
 //! What a tuning advises, from what it found.
 
-use niagara_model::{Benefit, Conclusion, NextStep, Obstacle, Others, Recommendation, Setup};
-use niagara_stats::Estimate;
+use niagara_model::{
+    Benefit, Conclusion, NextStep, Obstacle, Others, Recommendation, Setup, queries_first,
+};
 
 use crate::lever::Role;
 use crate::questions::tune_options::TuneOptions;
 use crate::questions::tuned::{Final, TuneResult};
-
-/// Standard errors on either side of a 95 % interval.
-const SIDE: f64 = 1.96;
 
 /// The advice; `None` before the tuning has come to its end. `is_sound`: what was proven passed its checks.
 pub(crate) fn recommendation(
@@ -103,6 +101,11 @@ pub(crate) fn conclusion(found: &TuneResult) -> Option<Conclusion> {
 /// What to try next.
 pub(crate) fn next_step(found: &TuneResult, options: &TuneOptions) -> Option<NextStep> {
     found.ending?;
+    if let Some(first) = queries_first(&found.warnings, &found.rungs) {
+        return Some(NextStep::Advise {
+            indexes: first.indexes.len(),
+        });
+    }
     let undecided = || found.undecided.iter();
     let screened: Vec<_> = undecided()
         .filter_map(|&index| found.effect(index))
@@ -110,8 +113,6 @@ pub(crate) fn next_step(found: &TuneResult, options: &TuneOptions) -> Option<Nex
     if screened.is_empty() {
         return Some(options.next.clone().unwrap_or(NextStep::NothingKnown));
     }
-    let log: f64 = screened.iter().map(|one| one.effect.ratio.ln()).sum();
-    let variance: f64 = screened.iter().map(|one| one.std_err.powi(2)).sum();
     let kept = found.rungs.iter().map(|rung| &rung.screened);
     // Of what was too little known more time may show more.
     let not_shown = found.not_shown();
@@ -120,6 +121,5 @@ pub(crate) fn next_step(found: &TuneResult, options: &TuneOptions) -> Option<Nex
     Some(NextStep::MoreTime {
         levers: screened.iter().map(|one| one.title.clone()).collect(),
         ids: tried_next.map(|one| one.lever.clone()).collect(),
-        expected: Estimate::from_log_std_err(log, variance.sqrt(), SIDE),
     })
 }

@@ -161,6 +161,12 @@ pub(crate) fn other_answers(answers: Option<&SameAnswers>) -> Option<Finding> {
     (!differences.is_empty()).then_some(Finding::OtherAnswers { differences })
 }
 
+/// How far a pass has come: a share, for a count that stands in a log would read as its result.
+fn position(label: &str, done: usize, all: usize) -> String {
+    let percent = 100 * done / all.max(1);
+    format!("comparing answers, {percent} %: {label}")
+}
+
 /// The answers of `variant` on a fresh clone.
 fn pass(
     bench: &Workbench,
@@ -177,18 +183,18 @@ fn pass(
     let server = bench.spawn(variant, &clone)?.wait_ready()?;
     let endpoint = bench.endpoint_here(&server, variant);
     let rewritten = bench.rewritten(variant);
+    let mut tell = |done, all| {
+        let text = position(&variant.label(), done, all);
+        observer.see(Event::SettingUp(&text));
+    };
+    tell(0, 1);
     let answers = collect_answers(
         &endpoint,
         (capture, rewritten.as_deref()),
         units,
         within,
         &bench.cancel().flag(),
-        &mut |done, all| {
-            observer.see(Event::SettingUp(&format!(
-                "{}: {done} of {all} transactions answered",
-                variant.label()
-            )));
-        },
+        &mut tell,
     );
     server.kill();
     match answers {
@@ -258,6 +264,13 @@ fn without_literals(code: u16, message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn position_of_a_pass_is_no_count() {
+        let told = [(0, 0), (1506, 26813), (8, 8)].map(|(done, all)| position("a", done, all));
+        let expected = [0, 5, 100].map(|percent| format!("comparing answers, {percent} %: a"));
+        assert_eq!(told, expected);
+    }
 
     #[test]
     fn errors_show_no_literals() {

@@ -572,6 +572,7 @@ mod tests {
 
     use niagara_load::WorkloadSpec;
     use niagara_model::{CheckOutcome, CheckPart, TailGuard};
+    use niagara_model::{NextStep, QueriesFirst};
     use niagara_server::{Cache, Cancel, Catalog};
     use niagara_stats::Rule;
     use serde_json::json;
@@ -741,11 +742,25 @@ mod tests {
         tuned.undecided = vec![3];
         tuned.ending = Some(Final::TimeUsed);
         let next = next_step(&tuned, &options);
-        let Some(niagara_model::NextStep::MoreTime { levers, ids, .. }) = next else {
+        let Some(NextStep::MoreTime { levers, ids }) = next else {
             panic!("{next:?}");
         };
         assert_eq!(ids, ["transport-unix", "log-spin", "scheduling-batch"]);
         assert_eq!(levers.len(), 1);
+        // Statements come before the server.
+        let first = QueriesFirst {
+            share: 0.28,
+            of_time: true,
+            digests: 7,
+            digest: "eed97cae8341bb68".to_owned(),
+            rows_examined: 514.0,
+            rows_returned: 10.0,
+            indexes: Vec::new(),
+            saved: 0.0,
+        };
+        tuned.warnings.push(Finding::QueriesFirst(first).into());
+        let next = next_step(&tuned, &options);
+        assert_eq!(next, Some(NextStep::Advise { indexes: 0 }));
     }
 
     #[test]

@@ -37,6 +37,7 @@ pub(crate) fn advice(advice: &Advice) -> Document {
     sections.extend(rejected(advice));
     Document {
         masthead: ["Niagara advise".to_owned(), advice.server.clone()],
+        title: None,
         headline: headline(advice),
         proof: None,
         lead: vec![(

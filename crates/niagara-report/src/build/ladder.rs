@@ -3,7 +3,7 @@
 use niagara_model::{LadderRung, LadderSummary, RungOutcome};
 use niagara_stats::Verdict;
 
-use super::{Own, controls, way_heading};
+use super::{Own, TO_THE_FINAL, controls, way_heading};
 use crate::all_time::withdrawn;
 use crate::document::{Block, Depth, Figure, Section, Table};
 use crate::ladder::HOW_TO_READ;
@@ -73,7 +73,7 @@ pub(super) fn own(ladder: &LadderSummary) -> Own {
 }
 
 fn picture(ladder: &LadderSummary) -> Section {
-    let section = Section::new(Depth::Page, way_heading(ladder.header.goal));
+    let section = Section::new(Depth::Page, way_heading(TO_THE_FINAL, ladder.header.goal));
     let steps = steps(ladder);
     if steps.is_empty() {
         return section;

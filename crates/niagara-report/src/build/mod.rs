@@ -20,8 +20,8 @@ use niagara_stats::Verdict;
 
 use crate::applying::{HEADING, applying, applying_in_short};
 use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
-use crate::headline::headline_and_rest;
-use crate::{Report, Sides, chart, number, profile, wording};
+use crate::headline::Opening;
+use crate::{Report, Sides, chart, number, profile, replay, wording};
 
 pub(crate) use advice::advice;
 pub(crate) use intervals::interval_estimate;
@@ -98,21 +98,22 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
         sections.extend(comparison.map(|comparison| evidence::section(report, comparison)));
     }
     let replay = comparison.and_then(|comparison| comparison.replay.as_ref());
-    let replay = replay.into_iter().flat_map(crate::replay::tables);
-    sections.extend(replay.map(Section::from));
+    sections.extend(replay.into_iter().flat_map(replay::sections));
     sections.push(method(summary, own.method));
     let mut in_short = owned(applying_in_short(summary).unwrap_or_default());
+    in_short.extend(replay.into_iter().flat_map(replay::in_short));
     in_short.extend(facts);
     sections.push(Section::new(Depth::Brief, "").with_some(Facts::short(in_short)));
     sections.extend(report.into_iter().flat_map(record::sections));
     sections.extend(own.lists);
     let flawless = sides.is_some_and(Sides::had_no_errors);
     let errors = if flawless { "; no errors" } else { "" };
-    let (headline, proof) = headline_and_rest(summary);
+    let opening = Opening::of(summary);
     Document {
         masthead: [String::new(), String::new()],
-        headline,
-        proof,
+        title: opening.title,
+        headline: opening.headline,
+        proof: opening.rest,
         lead: vec![
             (Depth::Brief, format!("{}{errors}", header.workload)),
             (
@@ -150,6 +151,7 @@ fn unfinished(report: &Report) -> Document {
     let stopped = "What was measured until then is stored. The same command continues from here.";
     Document {
         masthead: [String::new(), String::new()],
+        title: None,
         headline: report.headline(),
         proof: None,
         lead: (phase != niagara_model::Phase::Noise)
@@ -225,12 +227,12 @@ fn lesser(comparison: &Comparison) -> impl Iterator<Item = Claim> {
     })
 }
 
-/// What else changed, for one screen: what no table of figures beside it has.
+/// What else changed, for one screen: nothing where a table of figures beside it has it.
 fn lesser_in_short(comparison: &Comparison, sides: Option<&Sides>) -> Section {
-    let is_elsewhere = |claim: &Claim| sides.is_some() && claim.title != wording::AS_MEASURED;
-    let claims: Vec<Claim> = lesser(comparison)
-        .filter(|claim| !is_elsewhere(claim))
-        .collect();
+    let claims: Vec<Claim> = match sides {
+        Some(_) => Vec::new(),
+        None => lesser(comparison).collect(),
+    };
     let goal = comparison.goal.title().to_lowercase();
     let section = Section::new(Depth::Brief, format!("Beside {goal}"));
     match claims.is_empty() {
@@ -309,7 +311,7 @@ fn method_facts(summary: &Summary) -> Vec<(String, String)> {
     // Where a caution says that it is the figure to go by.
     let cautioned = comparison.filter(|found| found.caution.is_some());
     if let Some(estimate) = cautioned.and_then(|found| found.unadjusted) {
-        fact("throughput as measured", number::estimate(&estimate));
+        fact("uncorrected throughput", number::estimate(&estimate));
     }
     if summary.runs().is_none() {
         fact("error probability", error_probability(summary, header));
@@ -335,9 +337,11 @@ fn error_probability(summary: &Summary, header: &StudyHeader) -> String {
     }
 }
 
+/// The heading of a way to a final variant.
+const TO_THE_FINAL: &str = "From the starting point to the final variant";
+
 /// The heading of a way from the starting point, with what it is judged by.
-fn way_heading(goal: Goal) -> String {
-    let heading = "From the starting point to the final variant";
+fn way_heading(heading: &str, goal: Goal) -> String {
     match goal {
         Goal::Throughput => heading.to_owned(),
         goal => format!(

@@ -35,8 +35,13 @@ fn repeat(report: &Report) -> Section {
             seed = study.seed,
         )));
     let (judged, screened) = report.judged_and_screened();
-    for variant in judged {
-        section = section.with_at(Depth::Text, launched(variant, false));
+    match started_alike(&judged) {
+        Some(both) => section = section.with_at(Depth::Text, both),
+        None => {
+            for variant in judged {
+                section = section.with_at(Depth::Text, launched(variant, false));
+            }
+        }
     }
     if screened.is_empty() {
         return section;
@@ -46,6 +51,42 @@ fn repeat(report: &Report) -> Section {
         screened.len()
     );
     section.with_at(Depth::Text, Block::Note(rest))
+}
+
+/// One block for two variants whose servers are started by the same command.
+fn started_alike(judged: &[&VariantRecord]) -> Option<Block> {
+    let [a, b] = judged else {
+        return None;
+    };
+    if (&a.command, &a.server_version) != (&b.command, &b.server_version) {
+        return None;
+    }
+    let use_socket = [a, b].map(|variant| connects_by_socket(&variant.content));
+    let words = match use_socket {
+        [false, true] => {
+            "The server is started alike on both sides; B's client connects through the Unix socket."
+        }
+        _ => "The server is started alike on both sides.",
+    };
+    Some(Block::Folded(Folded {
+        title: "Both servers".to_owned(),
+        detail: a.server_version.clone(),
+        open: false,
+        inner: Section::new(Depth::Every, "")
+            .with(Block::Code(a.command.clone()))
+            .with(Block::Note(words.to_owned())),
+    }))
+}
+
+/// Whether a variant's content says, anywhere, that its clients use the Unix socket.
+fn connects_by_socket(content: &Value) -> bool {
+    match content {
+        Value::Object(fields) => fields.iter().any(|(name, value)| {
+            (name == "transport" && value == "unix") || connects_by_socket(value)
+        }),
+        Value::Array(values) => values.iter().any(connects_by_socket),
+        _ => false,
+    }
 }
 
 fn variants(report: &Report) -> Section {

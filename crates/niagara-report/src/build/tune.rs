@@ -2,11 +2,14 @@
 
 use niagara_model::{Conclusion, Finding, NotTried, Reason, Screened, TuneSummary};
 
-use super::{Own, earned, lesser_in_short, way_heading};
+use super::{Own, TO_THE_FINAL, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
+use crate::handover::is_only_tried;
 use crate::ladder;
 use crate::{Sides, chart, number, wording};
 
+/// The heading of a way to a variant that nobody is to install.
+const ONLY_TRIED: &str = "Tried again in fresh duels";
 /// Levers of the final variant that are shown at once.
 const MAX_OPEN: usize = 12;
 
@@ -33,29 +36,37 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
     if tune.rungs.is_empty() {
         return Vec::new();
     }
-    let mut notes = ladder::how_to_read(tune);
-    notes.extend(ladder::meanings(tune));
-    notes.push(ladder::N_MEANS.to_owned());
+    let heading = match is_only_tried(tune) {
+        true => ONLY_TRIED,
+        false => TO_THE_FINAL,
+    };
     let section = |depth, notes| {
         let way = Way {
             steps: ladder::steps(tune),
             judged_by: wording::judged_by(tune.header.goal),
             notes,
         };
-        Section::new(depth, way_heading(tune.header.goal)).with(Block::Way(way))
+        Section::new(depth, way_heading(heading, tune.header.goal)).with(Block::Way(way))
     };
     let in_short = ladder::in_short(tune).into_iter().collect();
-    vec![section(Depth::Long, notes), section(Depth::Brief, in_short)]
+    vec![
+        section(Depth::Long, ladder::legend(tune)),
+        section(Depth::Brief, in_short),
+    ]
 }
 
 /// What each lever of the final variant changes, and why.
 fn rungs(tune: &TuneSummary) -> Section {
-    let section = Section::new(Depth::Page, "The levers of the final variant");
+    let heading = match is_only_tried(tune) {
+        true => "The levers that were tried again",
+        false => "The levers of the final variant",
+    };
+    let section = Section::new(Depth::Page, heading);
     if tune.rungs.is_empty() {
         return section;
     }
     let mut table = Table::of(
-        "The levers of the final variant",
+        heading,
         &[
             ("Lever", Column::Words),
             ("Id", Column::Code),
@@ -133,9 +144,10 @@ fn screened(tune: &TuneSummary) -> Section {
     for rung in &tune.rungs {
         row(
             &rung.screened,
-            match tune.is_added(rung) {
-                true => "in the final variant, with the number of the search",
-                false => "in the final variant",
+            match (is_only_tried(tune), tune.is_added(rung)) {
+                (true, _) => "tried again",
+                (false, true) => "in the final variant, with the number of the search",
+                (false, false) => "in the final variant",
             },
         );
     }
@@ -165,14 +177,18 @@ fn screened(tune: &TuneSummary) -> Section {
     let levers = tune.not_helped.len() + tune.rungs.len();
     let notes = [wording::many_intervals(levers), wording::control_rule(tune)];
     let count = number::count(levers, "lever");
+    let filled = match is_only_tried(tune) {
+        true => "Filled: tried again. Ring: not tried again.",
+        false => "Filled: kept. Ring: not kept.",
+    };
     let figure = Figure {
         title: String::new(),
         picture: forest,
-        caption: "Effect of each lever with its 95 % interval, all from the same screening duels. Filled: kept. Ring: not kept. \
-                  Diamond: the negative control, which changes nothing and must not win. Square: the positive control, which is \
-                  known to slow the server and must lose. Screening chooses; it does not prove: effects chosen for being large \
-                  are on average smaller than they look."
-            .to_owned(),
+        caption: format!(
+            "Effect of each lever with its 95 % interval, all from the same screening duels. {filled} Diamond: the negative control, \
+             which changes nothing and must not win. Square: the positive control, which is known to slow the server and must lose. \
+             Screening chooses; it does not prove: effects chosen for being large are on average smaller than they look."
+        ),
     };
     let inner = Section::new(Depth::Every, "")
         .with(Block::Figure(figure))
@@ -207,42 +223,61 @@ fn list(heading: &str, lines: Vec<String>) -> Section {
     }
 }
 
+/// Levers that were not tried, by reason: a page has all of them, a text counts those that nobody can try, and those by name.
 fn not_tried(not_tried: &[NotTried]) -> Section {
-    let named = |levers: &[&NotTried]| {
-        let levers = levers.iter();
-        let levers = levers.map(|lever| format!("{} ({})", lever.title, lever.lever));
-        levers.collect::<Vec<_>>().join(", ")
-    };
-    let is_by_name = |left: &&NotTried| matches!(left.reason, Reason::OnlyByName { .. });
-    let by_name: Vec<&NotTried> = not_tried.iter().filter(is_by_name).collect();
-    let mut groups: Vec<(usize, String, String)> = wording::by_reason(not_tried)
-        .into_iter()
-        .filter(|(reason, _)| !matches!(reason, Reason::OnlyByName { .. }))
-        .map(|(reason, levers)| (levers.len(), named(&levers), reason.to_string()))
-        .collect();
-    if !by_name.is_empty() {
-        // The reason of each names the lever: together they take one line.
-        let reason = "tried only when asked for by name: --also ID".to_owned();
-        groups.push((by_name.len(), named(&by_name), reason));
-    }
-    groups.sort_by_key(|(count, ..)| std::cmp::Reverse(*count));
-    let rows = groups.into_iter();
-    let rows: Vec<(String, String)> = rows.map(|(_, levers, reason)| (levers, reason)).collect();
     let count = number::count(not_tried.len(), "lever");
     let section = Section::new(Depth::Long, format!("Not tried: {count}")).named("not-tried");
-    if rows.is_empty() {
+    if not_tried.is_empty() {
         return section;
+    }
+    let is_counted = |left: &&NotTried| left.reason.is_about_server() || is_by_name(left);
+    let (counted, named): (Vec<&NotTried>, Vec<&NotTried>) = not_tried.iter().partition(is_counted);
+    let (by_name, about_server): (Vec<&NotTried>, Vec<&NotTried>) =
+        counted.into_iter().partition(|left| is_by_name(left));
+    let counts = [
+        (by_name.len(), BY_NAME.to_owned()),
+        (about_server.len(), ABOUT_SERVER.to_owned()),
+    ];
+    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
+    let counts = counts.map(|(count, reason)| (number::count(count, "lever"), reason));
+    let in_text: Vec<(String, String)> = counts.chain(by_reason(&named)).collect();
+    let mut on_page = by_reason(&about_server);
+    on_page.extend(by_reason(&named));
+    if !by_name.is_empty() {
+        // The reason of each names the lever: together they take one line.
+        on_page.insert(0, (titles(&by_name), BY_NAME.to_owned()));
     }
     let facts = |rows| Block::Facts(Facts { rows, wide: true });
     let folded = Folded {
         title: format!("{count}, by reason"),
         detail: String::new(),
         open: false,
-        inner: Section::new(Depth::Every, "").with(facts(rows.clone())),
+        inner: Section::new(Depth::Every, "").with(facts(on_page)),
     };
     section
-        .with_at(Depth::Text, facts(rows))
+        .with_at(Depth::Text, facts(in_text))
         .with_at(Depth::Page, Block::Folded(folded))
+}
+
+const BY_NAME: &str = "tried only when asked for by name: --also ID";
+const ABOUT_SERVER: &str = "not for this server: `niagara levers` says why";
+
+fn is_by_name(left: &NotTried) -> bool {
+    matches!(left.reason, Reason::OnlyByName { .. })
+}
+
+/// `No doublewrite buffer (doublewrite), …`.
+fn titles(levers: &[&NotTried]) -> String {
+    let levers = levers.iter();
+    let levers = levers.map(|lever| format!("{} ({})", lever.title, lever.lever));
+    levers.collect::<Vec<_>>().join(", ")
+}
+
+/// Levers with the reason that they have in common, the most common reason first.
+fn by_reason(levers: &[&NotTried]) -> Vec<(String, String)> {
+    let groups = wording::by_reason(levers.iter().copied()).into_iter();
+    let rows = groups.map(|(reason, levers)| (titles(&levers), reason.to_string()));
+    rows.collect()
 }
 
 /// How it was measured, and whether the method can be believed.

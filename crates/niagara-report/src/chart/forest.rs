@@ -4,16 +4,23 @@ use maud::Markup;
 use niagara_model::{Rung, Screened, TuneSummary};
 
 use super::row_chart::{Mark, Row, interval, rows_in_both_sizes};
+use crate::handover::is_only_tried;
 use crate::number;
+use crate::wording::Standing;
 
 /// All levers that screening measured, best first; `None` when there are none.
 pub(crate) fn forest(tune: &TuneSummary) -> Option<Markup> {
     // One that the search alone brought in was screened with a number that was not kept.
     let (added, kept): (Vec<&Rung>, Vec<&Rung>) =
         tune.rungs.iter().partition(|rung| tune.is_added(rung));
-    let kept = kept
-        .into_iter()
-        .map(|rung| (&rung.screened, Mark::Disc, "kept", "kept"));
+    let is_only_tried = is_only_tried(tune);
+    let kept = kept.into_iter().map(|rung| {
+        let standing = match is_only_tried {
+            true => Standing::of(rung).word(),
+            false => "kept",
+        };
+        (&rung.screened, Mark::Disc, "kept", standing)
+    });
     let added = added.into_iter().map(|rung| &rung.screened);
     let dropped = added
         .chain(&tune.not_helped)

@@ -22,7 +22,7 @@ pub struct Row {
     pub interval: (f64, f64, f64),
     /// How it is drawn.
     pub mark: Mark,
-    /// Class of the row: `claimed`, `screened`, `total`, `kept`, `dropped`, `negative-control`, `positive-control`.
+    /// Classes of the row: `claimed`, `screened`, `total`, `kept`, `dropped`, `negative-control`, `positive-control`.
     pub class: &'static str,
 }
 

@@ -18,7 +18,7 @@ pub(crate) fn waterfall(steps: &[Step]) -> Markup {
         .map(|(i, step)| Row {
             title: step.title.clone(),
             detail: match (step.id.as_str(), step.total) {
-                ("", true) => "starting point against final variant".to_owned(),
+                ("", true) => "all of them against the starting point".to_owned(),
                 ("", false) => step.change.clone(),
                 (id, _) => format!("{id}: {}", step.change),
             },
@@ -32,7 +32,8 @@ pub(crate) fn waterfall(steps: &[Step]) -> Markup {
                     .is_some_and(|next| !next.total && next.start == step.end),
             },
             class: match (step.total, step.sure) {
-                (true, _) => "total",
+                (true, true) => "total",
+                (true, false) => "total screened",
                 (false, true) => "claimed",
                 (false, false) => "screened",
             },

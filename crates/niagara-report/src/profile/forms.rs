@@ -69,6 +69,7 @@ pub(crate) fn document(source: &Profiles<'_>) -> Document {
     });
     Document {
         masthead: ["Niagara profile".to_owned(), format!("Niagara {version}")],
+        title: None,
         headline: headline(profiles),
         proof: None,
         lead: lead.collect(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_model::{Finding, Reason, Summary};
+use niagara_model::{Reason, Summary};
 use niagara_profile::{FoundLimit, Profile, StoredProfile};
 use niagara_stats::Estimate;
 use niagara_store::{Store, StoreError};
@@ -21,8 +21,8 @@ pub struct DiagnosedProfile {
     pub profile: Profile,
     /// What the study knows of levers, by identifier.
     levers: BTreeMap<String, Known>,
-    /// What counting found of the captured statements, where no change of theirs is part of what was profiled.
-    queries: Option<Finding>,
+    /// Whether the captured statements come before the server.
+    queries_first: bool,
 }
 
 /// What a tuning knows of a lever that addresses what limits.
@@ -50,21 +50,6 @@ fn known_levers(summary: Option<&Summary>) -> BTreeMap<String, Known> {
     tried.chain(not_tried).collect()
 }
 
-/// What counting said of the captured statements, unless an index for them is part of the final variant.
-fn queries_left(summary: Option<&Summary>) -> Option<Finding> {
-    let Some(Summary::Tune(tune)) = summary else {
-        return None;
-    };
-    if tune.rungs.iter().any(|rung| rung.risk == SCHEMA) {
-        return None;
-    }
-    let mut warnings = tune.header.warnings.iter().map(|warning| &warning.finding);
-    let found = warnings.find(|finding| matches!(finding, Finding::QueriesFirst { .. }));
-    found.cloned()
-}
-
-/// The risk of levers that change tables or indexes.
-const SCHEMA: &str = "schema";
 /// What the levers of builds begin with.
 const BUILD: &str = "build-";
 
@@ -75,7 +60,10 @@ const BUILD: &str = "build-";
 pub fn diagnosed_profiles(store: &Store) -> niagara_store::Result<Vec<DiagnosedProfile>> {
     let summary = store.summary()?;
     let levers = known_levers(summary.as_ref());
-    let queries = queries_left(summary.as_ref());
+    let queries_first = match &summary {
+        Some(Summary::Tune(tune)) => tune.queries_first().is_some(),
+        _ => false,
+    };
     let read = |kept: niagara_model::ProfileRecord| {
         let stored: StoredProfile =
             serde_json::from_value(kept.content).map_err(|error| StoreError::Nonsense {
@@ -87,7 +75,7 @@ pub fn diagnosed_profiles(store: &Store) -> niagara_store::Result<Vec<DiagnosedP
             subject: kept.subject,
             profile: stored.into(),
             levers: levers.clone(),
-            queries: queries.clone(),
+            queries_first,
         })
     };
     store.profiles()?.into_iter().map(read).collect()
@@ -199,10 +187,11 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     }
 }
 
-/// The statements that the time is spent by, where they read far more than they return: by counting, else by the capture itself.
+/// The statements that the time is spent by, where they read far more than they return: by counting, which is the headline, else by the
+/// capture itself.
 fn statements(seen: &DiagnosedProfile) -> Option<String> {
-    if let Some(finding) = &seen.queries {
-        return Some(finding.to_string());
+    if seen.queries_first {
+        return Some("The statements come first (niagara advise)".to_owned());
     }
     let spent = spent_by(&seen.profile.statements)?;
     Some(format!(
@@ -311,7 +300,7 @@ mod tests {
                 ..Profile::default()
             },
             levers: BTreeMap::new(),
-            queries: None,
+            queries_first: false,
         }
     }
 
@@ -412,18 +401,10 @@ mod tests {
                 && !words.contains("hardware"),
             "{words}"
         );
-        busy.queries = Some(Finding::QueriesFirst {
-            share: 0.7,
-            of_time: true,
-            digests: 1,
-            digest: "0123456789abcdef".to_owned(),
-            rows_examined: 9000.0,
-            rows_returned: 1.0,
-            indexes: 1,
-            saved: 0.9,
-        });
+        // By counting they are the headline.
+        busy.queries_first = true;
         assert!(
-            said(&busy).contains("an index comes first"),
+            said(&busy).ends_with("The statements come first (niagara advise)."),
             "{}",
             said(&busy)
         );

@@ -19,8 +19,9 @@ pub(crate) fn page(document: &Document) -> String {
     let body = html! {
         header {
             p.masthead { @for part in &document.masthead { span { (part) } } }
-            h1 { (number::unbroken(&document.headline)) }
-            @if let Some(proof) = &document.proof { p.lead { (number::unbroken(proof)) } }
+            h1 { (number::unbroken(document.title())) }
+            @if document.title.is_some() { p.lead { (number::unbroken(&document.finding())) } }
+            @else if let Some(proof) = &document.proof { p.lead { (number::unbroken(proof)) } }
             @for (depth, lead) in &document.lead {
                 @if depth.is_for(Extent::Page) { p.lead { (lead) } }
             }
@@ -30,12 +31,7 @@ pub(crate) fn page(document: &Document) -> String {
         (contents(below))
         @for section in below { (part(section)) }
     };
-    html_page(
-        &document.headline,
-        &document.version,
-        &body,
-        document.source,
-    )
+    html_page(document.title(), &document.version, &body, document.source)
 }
 
 /// A page around `body`, which `source` says the origin of.

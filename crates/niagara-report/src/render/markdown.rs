@@ -8,8 +8,10 @@ use crate::number;
 /// The whole document.
 pub(crate) fn text(document: &Document) -> String {
     let mut page = Page(String::new());
-    page.line(&format!("# {}", plain(&document.headline)));
-    if let Some(proof) = &document.proof {
+    page.line(&format!("# {}", plain(document.title())));
+    if document.title.is_some() {
+        page.line(&plain(&document.finding()));
+    } else if let Some(proof) = &document.proof {
         page.line(&plain(proof));
     }
     page.warnings(&document.warnings);

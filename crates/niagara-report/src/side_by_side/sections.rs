@@ -49,6 +49,7 @@ pub(crate) fn document(both: &SideBySide, medium: Medium) -> Document {
             "Niagara report of two studies".to_owned(),
             format!("Niagara {version}"),
         ],
+        title: None,
         headline: both.headline.clone(),
         proof: None,
         lead: Vec::new(),

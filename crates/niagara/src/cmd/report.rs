@@ -20,7 +20,7 @@ use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
 use crate::cmd::{profile, side_by_side};
-use crate::command_line::command_of_another_tuning;
+use crate::command_line::{command_of_advice, command_of_another_tuning};
 use crate::fail_if::FailIf;
 use crate::json::{self, Document};
 use crate::report_output::{print_written, write_pages};
@@ -43,7 +43,7 @@ pub struct ReportArgs {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub json: bool,
-    /// As text: everything, each lever that was not tried with its reason; of two studies, also what does not differ
+    /// As text: everything, and why levers were not tried; of two studies, also what does not differ
     #[arg(long)]
     pub verbose: bool,
     /// With --format files: CPUs of the machine that deploy/ goes to
@@ -454,6 +454,12 @@ fn files_of(summary: &Summary, store: &Store, folder: &Path) -> Result<Files> {
         Summary::Tune(_) => command_of_another_tuning(&store.study()?.command, &called()),
         _ => None,
     };
+    let advice = match summary {
+        Summary::Tune(tune) => {
+            command_of_advice(&store.study()?.command, &called(), &tune.header.server)
+        }
+        _ => None,
+    };
     Ok(Files {
         report: folder.join("report.html"),
         deploy: deploy.is_dir().then_some(deploy),
@@ -463,6 +469,7 @@ fn files_of(summary: &Summary, store: &Store, folder: &Path) -> Result<Files> {
             .then(|| folder.display().to_string()),
         builds,
         command,
+        advice,
     })
 }
 

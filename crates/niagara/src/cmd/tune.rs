@@ -12,7 +12,7 @@ use niagara_lab::{
     trains_builds,
 };
 
-use niagara_model::{Finding, TailGuard};
+use niagara_model::{ChosenIndex, Finding, QueriesFirst, TailGuard};
 use niagara_queries::{Advice, Limits, schema};
 use niagara_server::{Cache, Cancelled, WorkFolder};
 
@@ -320,16 +320,18 @@ fn finding(advice: &Advice) -> Option<Finding> {
         .leading()
         .filter(|_| advice.finding.share >= FIRST_SHARE)?;
     let rows = leading.work.map_or(0.0, |work| work.rows);
-    Some(Finding::QueriesFirst {
+    let indexes = schema::set_columns(advice).into_iter();
+    let indexes = indexes.map(|(table, columns)| ChosenIndex { table, columns });
+    Some(Finding::QueriesFirst(QueriesFirst {
         share: advice.finding.share,
         of_time: advice.finding.of_time,
         digests: advice.finding.digests,
         digest: leading.digest.clone(),
         rows_examined: rows,
         rows_returned: leading.rows_returned.unwrap_or(0.0),
-        indexes: advice.screened.chosen().count(),
+        indexes: indexes.collect(),
         saved: advice.saved(),
-    })
+    }))
 }
 
 /// A lever of the indexes that counting has chosen, as a file in a folder of its own.

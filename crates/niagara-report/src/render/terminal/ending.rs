@@ -9,17 +9,24 @@ use crate::number;
 use crate::source::{Files, Study};
 use crate::wording::{self, is_stopped_in_screening};
 
+/// What stands before the first step that is left to do, and before those behind it.
+const LEADS: [&str; 2] = ["next:    ", "then:    "];
+
 impl Screen {
     /// Limits and files; on one screen also where the rest is.
     pub(super) fn ending(&mut self, summary: &Summary, study: &Study<'_>, verbose: bool) {
-        for limit in study.limits {
+        if !study.limits.is_empty() {
             self.line("");
+        }
+        for limit in study.limits {
             self.wrapped("", limit, Paint::Plain);
         }
         let Some(files) = study.files else {
             return;
         };
-        self.line("");
+        if study.limits.is_empty() || verbose {
+            self.line("");
+        }
         self.line(&format!("report:  {}", files.report.display()));
         let mut next = None;
         if let Some(deploy) = &files.deploy {
@@ -66,25 +73,34 @@ impl Screen {
         {
             self.wrapped("left:    ", &left, Paint::Plain);
         }
-        if let Some(builds) = &files.builds {
+        let step = match summary {
+            Summary::Tune(tune) => tune.next.as_ref().map(|step| (tune, step)),
+            _ => None,
+        };
+        let advise = step.filter(|(_, step)| matches!(step, NextStep::Advise { .. }));
+        // Nobody builds a server while its statements come first.
+        if let Some(builds) = files.builds.as_ref().filter(|_| advise.is_none()) {
             self.wrapped("builds:  ", builds, Paint::Plain);
         }
         if verbose {
             self.line(&format!("results: {}", files.results.display()));
         }
-        if let Some(next) = next {
-            self.wrapped("next:    ", next, Paint::Plain);
+        let mut steps: Vec<(Option<String>, String)> = Vec::new();
+        if let Some((_, step)) = advise {
+            steps.push((files.advice.clone(), step.to_string()));
         }
-        if let Summary::Tune(tune) = summary
-            && let Some(step) = &tune.next
-        {
-            let mut lead = "then:    ";
-            if let Some(command) = continued(tune, step, files) {
+        steps.extend(next.map(|next| (None, next.to_owned())));
+        if let (Some((tune, step)), None) = (step, advise) {
+            steps.push((continued(tune, step, files), step.to_string()));
+        }
+        for (place, (command, words)) in steps.iter().enumerate() {
+            let mut lead = LEADS[place.min(1)];
+            if let Some(command) = command {
                 // Broken into lines it could not be copied.
                 self.line(&format!("{lead}{command}"));
                 lead = "         ";
             }
-            self.wrapped(lead, &step.to_string(), Paint::Plain);
+            self.wrapped(lead, words, Paint::Plain);
         }
         if !verbose {
             let named = files
@@ -119,7 +135,7 @@ fn continued(tune: &TuneSummary, step: &NextStep, files: &Files) -> Option<Strin
 }
 
 /// Reasons why levers were not tried that are told on one screen.
-const MAX_REASONS: usize = 3;
+const MAX_REASONS: usize = 1;
 
 /// What one screen left out.
 fn rest(summary: &Summary) -> String {
@@ -163,7 +179,7 @@ fn rest(summary: &Summary) -> String {
     }
 }
 
-/// `not for this server: 17, the workload does not write: 13, other reasons: 39`. What more time would try is always told.
+/// `not for this server: 17, other reasons: 52`. What more time would try is always told.
 fn reasons(not_tried: &[NotTried]) -> String {
     let of_time = Reason::BudgetTooShort.heading();
     let counted = wording::counted(not_tried);
@@ -269,7 +285,7 @@ mod tests {
         ];
         assert_eq!(
             reasons(&all.concat()),
-            "the workload does not write: 5, needs root: 4, the budget is too short: 1, other reasons: 5"
+            "the budget is too short: 1, other reasons: 14"
         );
     }
 }
