@@ -83,7 +83,9 @@ impl ProofRun<'_> {
                     let without: Vec<String> = without(&all, place);
                     let within = left().div_f64((count - place + 1) as f64);
                     match within >= SHORTEST {
-                        true => Some(trial(&duel(&without, &all, within, terminal)?)),
+                        // Duels too few for any verdict say nothing against an index of a set that pays.
+                        true => Some(trial(&duel(&without, &all, within, terminal)?))
+                            .filter(|alone| alone.verdict.is_some() || alone.pays()),
                         false => None,
                     }
                 }
