@@ -8,6 +8,8 @@ use crate::svg::{Axis, Size, both, fit, frame, px, x_axis};
 /// Height of a row, and of a bar in it.
 const ROW: f64 = 44.0;
 const BAR: f64 = 13.0;
+/// What bold letters of 14 pixels take: as much as others of this size.
+const BOLD: f64 = 16.0;
 /// Room above bars on narrow screens, for the title.
 const TITLE: f64 = 20.0;
 
@@ -59,9 +61,9 @@ fn draw(size: Size, rows: &[Row], most: f64, label: &str) -> Markup {
                 title { (row.title) ": " (number(row.before)) " before, " (number(row.after)) " after" }
                 rect.hover x="0" y=(px(top)) width=(px(size.width())) height=(px(height)) {}
                 @if size == Size::Wide {
-                    text.title x="0" y=(px(y + 18.0)) { (fit(&row.title, 312.0, 14.0)) }
+                    text.title x="0" y=(px(y + 18.0)) { (fit(&row.title, 312.0, BOLD)) }
                 } @else {
-                    text.title x="0" y=(px(top + 16.0)) { (fit(&row.title, 356.0, 14.0)) }
+                    text.title x="0" y=(px(top + 16.0)) { (fit(&row.title, 356.0, BOLD)) }
                 }
                 (bar("before", row.before, y))
                 (bar("bar", row.after, y + BAR + 3.0))
