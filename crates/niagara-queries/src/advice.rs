@@ -36,6 +36,10 @@ const LONGEST: Duration = Duration::from_secs(60);
 const VALUE_ROWS: u64 = 5000;
 /// Reading so many rows for each that is returned is far too many.
 const FAR_TOO_MANY: f64 = 10.0;
+/// Reading so many times the rows that the captured server examined takes another plan, not other data.
+const OTHER_PLAN: f64 = 10.0;
+/// Fewer rows than these are no matter.
+const OTHER_PLAN_ROWS: f64 = 1000.0;
 /// A capture that is shorter than a day says little of what is never used.
 const LONG_CAPTURE: f64 = 86_400.0;
 
@@ -276,11 +280,6 @@ pub enum Caution {
     },
     /// The budget ended.
     OutOfTime,
-    /// The capture is short for what is never used in it.
-    ShortCapture {
-        /// How long it ran.
-        seconds: f64,
-    },
     /// The capture has no durations.
     NoDurations,
     /// Statements that nobody here understands.
@@ -304,6 +303,17 @@ pub enum Caution {
     },
     /// Statements that take more work with the set.
     Slower {
+        /// How many digests.
+        digests: usize,
+    },
+    /// Statements that read far more rows on the copy than in the capture: the server that was captured finds them otherwise.
+    OtherPlan {
+        /// The one that reads most rows in all.
+        digest: String,
+        /// Rows that an execution of it reads on the copy.
+        counted: f64,
+        /// Rows that the server examined for an execution.
+        captured: f64,
         /// How many digests.
         digests: usize,
     },
@@ -484,6 +494,30 @@ fn table_advice(catalog: &Catalog, observed: &[Observed]) -> Vec<TableAdvice> {
     advice
 }
 
+/// Statements that the copy executes otherwise than the captured server did.
+fn other_plans(observed: &[Observed]) -> Option<Caution> {
+    let rows = |one: &Observed| {
+        let counted = one.work?.rows;
+        let captured = one.info.rows_examined? as f64 / one.info.count.max(1) as f64;
+        let is_other =
+            one.matters && counted >= OTHER_PLAN_ROWS && counted >= OTHER_PLAN * captured.max(1.0);
+        is_other.then_some((counted, captured))
+    };
+    let others: Vec<(&Observed, f64, f64)> = (observed.iter())
+        .filter_map(|one| rows(one).map(|(counted, captured)| (one, counted, captured)))
+        .collect();
+    let in_all = |(one, counted, _): &&(&Observed, f64, f64)| counted * one.info.count as f64;
+    let (most, counted, captured) = others
+        .iter()
+        .max_by(|a, b| in_all(a).total_cmp(&in_all(b)))?;
+    Some(Caution::OtherPlan {
+        digest: most.info.digest.clone(),
+        counted: *counted,
+        captured: *captured,
+        digests: others.len(),
+    })
+}
+
 fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caution> {
     let mut cautions = vec![Caution::NotProven];
     if screened.out_of_time {
@@ -492,12 +526,7 @@ fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caut
     if info.statement_seconds.is_none() {
         cautions.push(Caution::NoDurations);
     }
-    let never_used = |reason: &DropReason| *reason == DropReason::NeverUsed;
-    if info.seconds < LONG_CAPTURE && screened.drops.iter().any(|drop| never_used(&drop.reason)) {
-        cautions.push(Caution::ShortCapture {
-            seconds: info.seconds,
-        });
-    }
+    cautions.extend(other_plans(observed));
     let share = |digests: &[&Observed]| digests.iter().map(|one| one.info.share).sum();
     let not_understood: Vec<&Observed> = (observed.iter())
         .filter(|one| one.structures.is_empty() && one.not_understood.is_some())

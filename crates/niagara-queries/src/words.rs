@@ -384,11 +384,24 @@ impl fmt::Display for Caution {
             }
             Self::ProofFailed { error } => write!(f, "The set is not proven: no duels could be had: {error}"),
             Self::OutOfTime => f.write_str("The budget ended before every candidate was judged: a longer --budget judges the rest."),
-            Self::ShortCapture { seconds } => write!(
-                f,
-                "The capture ran for {}: an index that it does not use may serve what runs at other times.",
-                span(*seconds)
-            ),
+            Self::OtherPlan {
+                digest,
+                counted,
+                captured,
+                digests,
+            } => {
+                write!(
+                    f,
+                    "{} reads {} rows an execution on the copy, and {} on your server: another plan, so that an index for it may bring you nothing.",
+                    digest.chars().take(8).collect::<String>(),
+                    number(*counted),
+                    number(*captured)
+                )?;
+                match digests - 1 {
+                    0 => Ok(()),
+                    others => write!(f, " {others} more statements do so."),
+                }
+            }
             Self::NoDurations => f.write_str("The capture has no durations: statements are weighed by how often they run."),
             Self::NotUnderstood { digests, share } => write!(
                 f,

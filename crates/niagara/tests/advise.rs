@@ -351,6 +351,32 @@ fn advice_without_need_is_none() {
     );
 }
 
+/// The captured server found the rows by an index that the copy lacks.
+#[test]
+fn another_plan_than_the_captured_servers_is_told() {
+    let statements: Vec<(String, u64, u64)> = (0..20)
+        .map(|i| {
+            let email = format!("u{}@example.org", i * 97);
+            let statement = format!("SELECT id FROM customer WHERE email = '{email}'");
+            (statement, 1, 1)
+        })
+        .collect();
+    let folder = shop(&statements);
+    let mut arguments = vec!["advise", "--capture", "shop.capture"];
+    arguments.extend(["--data", "shop.sql", "--no-duels", "--json"]);
+    let advised = niagara(folder.path(), &arguments);
+    assert!(advised.status.success(), "{}", text(&advised.stderr));
+    let json: Value = serde_json::from_slice(&advised.stdout).expect("JSON");
+    let mut cautions = json["cautions"].as_array().into_iter().flatten();
+    let other = cautions.find(|one| one["code"] == "other_plan");
+    let other = other.unwrap_or_else(|| panic!("{}", json["cautions"]));
+    assert_eq!(
+        (&other["captured"], &other["digests"]),
+        (&1.0.into(), &1.into())
+    );
+    assert!(other["counted"].as_f64() >= Some(3000.0), "{other}");
+}
+
 #[test]
 fn advice_wants_data() {
     let folder = shop(&[("SELECT 1".to_owned(), 0, 1)]);
