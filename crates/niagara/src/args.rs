@@ -708,6 +708,7 @@ mod tests {
                 let ends = [" > ", " | "].map(|end| typed.find(end).unwrap_or(typed.len()));
                 let typed = &typed[..ends[0].min(ends[1])];
                 let words = shlex::split(typed).expect("quotes are closed");
+                let words = words.iter().skip_while(|word| *word == "sudo");
                 Cli::try_parse_from(words).unwrap_or_else(|error| panic!("{example}: {error}"));
             }
         }

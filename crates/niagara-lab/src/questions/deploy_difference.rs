@@ -434,7 +434,11 @@ mod tests {
             .collect();
         assert_eq!(told.len(), 2, "{told:?}");
         assert!(told[0].contains("RESET PERSIST sql_mode;"));
-        assert!(told[0].contains("SET PERSIST sql_mode = 'ANSI'"));
+        let undone = &found.start.stronger[0];
+        assert!(
+            matches!(undone, StrongerSetting::Persisted { variable, value } if variable == "sql_mode" && value == "'ANSI'"),
+            "{undone:?}"
+        );
         assert!(told[1].contains("`--thread-cache-size=9`"));
     }
 }

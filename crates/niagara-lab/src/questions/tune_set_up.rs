@@ -469,7 +469,7 @@ mod tests {
         assert_eq!(kept(), None);
         let plan: TunePlan = serde_json::from_value(json!({
             "levers": ["build-clang-pgo-lto", "malloc-jemalloc"], "left_out": [], "screening_duels": 40,
-            "screening_duel_seconds": 5.0, "duel_seconds": 9.0, "screening_until": 300.0,
+            "slice_seconds": 0.5, "screening_duel_seconds": 5.0, "duel_seconds": 9.0, "screening_until": 300.0,
             "detectable_lever": null, "detectable_total": null, "noise": "assumed", "screen_couples": 4, "couples": 8,
         }))
         .expect("a plan");

@@ -58,12 +58,7 @@ impl Display for SettingReason {
             Self::NoSuchOption {
                 release,
                 successor: None,
-            } => {
-                return write!(
-                    f,
-                    "{release} has no such option: it is of another version, or of a plugin that is not here"
-                );
-            }
+            } => return write!(f, "{release} has no such option"),
             Self::NoOptionForVariable { release } => {
                 return write!(
                     f,

@@ -73,8 +73,7 @@ pub struct TuneArgs {
     /// server is tied to it. schema: with a capture and its data, the indexes that its statements need. Levers without a risk, and those that take memory, are always tried.
     #[arg(long, value_name = "RISK", value_delimiter = ',')]
     pub allow: Vec<Risk>,
-    /// How the application connects: local (over TCP, the Unix socket is tried), socket (already), remote [default: as the
-    /// capture shows it, else local]
+    /// How the application connects: local (TCP; the socket is tried), socket, remote [default: as captured, else local]
     #[arg(long, value_enum, hide_possible_values = true)]
     pub app: Option<App>,
     /// Try servers built from source, too (minutes to an hour each, once)
