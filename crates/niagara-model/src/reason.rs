@@ -342,6 +342,14 @@ pub struct Failure {
 }
 
 impl Reason {
+    /// Whether servers with it failed in duels: a server that does not start with it alone is found before.
+    pub fn failed_in_duels(&self) -> bool {
+        matches!(
+            self,
+            Self::DoesNotStartTogether { .. } | Self::DidNotLast { .. }
+        )
+    }
+
     /// Whether it is about the server's family or version.
     pub fn is_about_server(&self) -> bool {
         matches!(

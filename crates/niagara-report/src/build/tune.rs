@@ -306,6 +306,15 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
     if !controls.is_empty() {
         fact("Controls", controls.join(", "));
     }
+    // The screening's warning speaks of these.
+    let failed = tune.not_tried.iter();
+    let failed: Vec<String> = failed
+        .filter(|lever| lever.reason.failed_in_duels())
+        .map(|lever| format!("{} ({})", lever.lever, lever.reason))
+        .collect();
+    if !failed.is_empty() {
+        fact("Failed", failed.join("; "));
+    }
     let others_took = |total| wording::others_took(total, wording::WIDENS);
     if let Some(taken) = tune.total.as_ref().and_then(others_took) {
         fact("Others", taken);
