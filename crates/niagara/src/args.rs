@@ -46,10 +46,10 @@ const STYLES: Styles = Styles::styled()
 #[derive(Debug, Parser)]
 #[command(version, propagate_version = true, styles = STYLES)]
 #[command(before_help = "Examples:
-  sudo niagara checkup            on your server: ten seconds, read only
-  sudo niagara pack --schema shop on your server: traffic, data and settings in one file
-  niagara advise shop.niagara     elsewhere: indexes that your statements need
-  niagara tune shop.niagara       elsewhere: settings that make it faster, proven")]
+  sudo niagara checkup             on your server: ten seconds, read only
+  sudo niagara pack --schema shop  on your server: traffic, data and settings in one file
+  niagara advise shop.niagara      elsewhere: indexes that your statements need
+  niagara tune shop.niagara        elsewhere: settings that make it faster, proven")]
 pub struct Cli {
     /// Without one, what to do first on this machine.
     #[command(subcommand)]
