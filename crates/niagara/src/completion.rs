@@ -163,6 +163,10 @@ mod tests {
             completed(&["niagara", "tune", "--goal", "p9"]),
             ["p95", "p99"]
         );
+        assert_eq!(
+            completed(&["niagara", "schema", "niagara.si"]),
+            ["niagara.side-by-side/1"]
+        );
     }
 
     #[test]
