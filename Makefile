@@ -16,7 +16,7 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb dist docs docs-levers docs-results release tune test test-check test-servers test-upgrades test-fleet test-queries test-builds test-handed-over test-faults test-recommendations build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
+.PHONY: deb dist docs docs-levers docs-results docs-schemas release tune test test-check test-servers test-upgrades test-fleet test-queries test-builds test-handed-over test-faults test-recommendations build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
 
 # One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
 ifndef HALVES
@@ -170,6 +170,9 @@ release: ## Tests, commits, tags, packs: make release VERSION=0.2.0
 
 docs-levers: ## Writes the list of levers in docs/levers.md again, from the files
 	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara-lab --lib the_list_in_the_documentation
+
+docs-schemas: ## Writes the JSON Schemas in docs/schemas again, from the types that commands print
+	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara --bin niagara the_schemas_in_the_documentation
 
 docs-results: ## Writes the pages of docs/results again, from their records
 	NIAGARA_WRITE_DOCS=1 $(CARGO) test --locked -p niagara --test results_pages

@@ -52,7 +52,7 @@ def judge(case: dict, tuned: dict, judged: dict | None, full: dict | None) -> di
     """What is to be seen of one case. A value is `None` where it could not be seen or does not apply."""
     levers, total = rungs(tuned), tuned.get("total")
     recommended = tuned.get("recommendation", {}).get("code") in ("use-socket", "install") and bool(levers)
-    codes = [warning["code"] for warning in [*tuned.get("warnings", []), *tuned.get("all_warnings", [])]]
+    codes = [warning["code"] for warning in tuned.get("warnings", [])]
     claims = [rung.get("claim") for rung in tuned.get("rungs", [])]
     unproven = [lever for lever, claim in zip(levers, claims) if not proven(claim, total if len(levers) == 1 else None)]
     claimed, fresh = (estimate(total), estimate(judged and judged["comparison"])) if recommended else (None, None)

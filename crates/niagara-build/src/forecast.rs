@@ -1,6 +1,7 @@
 //! What a build will take, by what earlier builds took on this machine.
 
 use niagara_server::{Catalog, CpuSeconds};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::experience::{COMPILE, CompilerFigure, Experience, on_cpus, slowness};
@@ -24,7 +25,7 @@ const LINKED_SHARE: f64 = 0.05;
 const PATCHED_HEADER_SHARE: f64 = 0.8;
 
 /// How long a build will take.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Forecast {
     /// It is here already.

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result, bail};
 use nix::fcntl::Flock;
 use nix::unistd::syncfs;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -36,7 +37,7 @@ const COPY_IN_USE: Duration = Duration::from_secs(24 * 60 * 60);
 const KEY_BYTES: usize = 8;
 
 /// What a folder of the store holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum BuildKind {
     /// A server.
@@ -48,7 +49,7 @@ pub enum BuildKind {
 }
 
 /// A build as recorded with it: all that is needed to make it again.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildRecord {
     /// Digest of everything that goes in; the folder's name.
     pub key: String,

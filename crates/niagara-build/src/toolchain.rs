@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -20,7 +21,7 @@ pub(crate) const JEMALLOC: &str = "libjemalloc_pic.a";
 const CLANG_TO_INSTALL: u32 = 19;
 
 /// What a recipe is carried out with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Toolchain {
     /// C compiler.
     pub cc: PathBuf,
@@ -49,7 +50,7 @@ pub struct Toolchain {
 }
 
 /// A linker of this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LinkerFound {
     /// As asked for.
     pub linker: Linker,

@@ -73,7 +73,7 @@ pub struct Training {
     pub schema: Option<String>,
     /// What stands for the content of the files among the workloads, and of the data: a build is known by these, not by
     /// paths. Filled in by [`pinned`](Training::pinned).
-    #[schemars(skip)]
+    #[schemars(skip_deserializing)]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub content: BTreeMap<String, String>,
 }

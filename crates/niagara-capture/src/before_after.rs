@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::CaptureError;
@@ -13,7 +14,7 @@ use crate::file::CaptureReader;
 pub const STRETCHES: usize = 10;
 
 /// A digest in both captures.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DigestPair {
     /// Its number, 16 hexadecimal digits.
     pub digest: String,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Client flags of the protocol that change what statements mean, or what is answered to them. The others (compression, TLS,
@@ -224,7 +225,18 @@ impl FromStr for LoginCharset {
 
 /// What a session's client has negotiated. None where nobody knows it.
 #[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize,
+    Debug,
+    Clone,
+    Copy,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    PartialOrd,
+    Ord,
+    Serialize,
+    Deserialize,
+    JsonSchema,
 )]
 #[serde(into = "String", try_from = "String")]
 pub struct ClientSettings {
@@ -301,7 +313,7 @@ impl TryFrom<String> for ClientSettings {
 }
 
 /// How it is known what clients have negotiated.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Knowledge {
     /// Whoever made the capture has said it.
@@ -313,7 +325,7 @@ pub enum Knowledge {
 }
 
 /// What the clients of a user have negotiated, as far as a session's login does not say it itself.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ClientsOfUser {
     /// The user; none: all that are not named.
     pub user: Option<String>,

@@ -4,43 +4,61 @@ use std::io::Write;
 use std::path::Path;
 
 use jiff::Timestamp;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::error::CaptureError;
 use crate::file::{CaptureReader, Dictionary, Event, EventKind, Transaction};
 use crate::sql::{Class, restore};
 
-/// One event as JSON.
-#[derive(Debug, Serialize)]
-struct Line<'a> {
+/// An event of a capture.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ExportedEvent<'a> {
+    /// The session's number.
     session: u64,
+    /// What happened.
     kind: EventKind,
+    /// When it began, UTC.
     start: String,
+    /// The same, in microseconds since 1970.
     start_us: i64,
+    /// Whether that is to the microsecond: some logs have seconds.
     exact: bool,
+    /// How long it took, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     duration_us: Option<u64>,
+    /// How long it waited for locks, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     lock_us: Option<u64>,
+    /// Rows that were sent to the client.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows_sent: Option<u64>,
+    /// Rows that the server looked at.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows_examined: Option<u64>,
+    /// Rows that it changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     rows_affected: Option<u64>,
+    /// The server's number of the error that it ended with.
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<u32>,
+    /// Whose session it was.
     user: std::borrow::Cow<'a, str>,
+    /// The database in use.
     database: std::borrow::Cow<'a, str>,
     /// What the client has said at its login.
     #[serde(skip_serializing_if = "str::is_empty")]
     client: std::borrow::Cow<'a, str>,
+    /// Where in a transaction it was; not there outside of one.
     #[serde(skip_serializing_if = "is_alone")]
     transaction: Transaction,
+    /// What kind of statement.
     #[serde(skip_serializing_if = "Option::is_none")]
     class: Option<Class>,
+    /// The number of its digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     digest: Option<String>,
+    /// Its text; without `--literals` that of its digest.
     #[serde(skip_serializing_if = "Option::is_none")]
     statement: Option<std::borrow::Cow<'a, str>>,
     /// The bytes of a statement that is no UTF-8, in hexadecimal digits.
@@ -90,13 +108,13 @@ fn line<'a>(
     event: &Event<'_>,
     dictionary: &'a Dictionary,
     statement: Option<&'a [u8]>,
-) -> Line<'a> {
+) -> ExportedEvent<'a> {
     let digest = event
         .template
         .map(|id| dictionary.digest(dictionary.template(id).digest));
     let shown = digest.map(|digest| statement.unwrap_or(&digest.text));
     let measured = event.measured;
-    Line {
+    ExportedEvent {
         session: event.place.session,
         kind: event.kind,
         start: Timestamp::from_microsecond(event.place.start_us)

@@ -28,7 +28,7 @@ mod way;
 
 pub use before_after::{DigestPair, STRETCHES, before_after};
 pub use error::CaptureError;
-pub use export::export;
+pub use export::{ExportedEvent, export};
 pub use filter::{Filter, filter};
 pub use import::{Import, Progress, import};
 /// Recorded traffic, for the fuzzer.

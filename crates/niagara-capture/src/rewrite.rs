@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sql::{COMMENT, Cut, LITERAL, SqlMode, takes_sign};
@@ -15,7 +16,7 @@ use crate::trace::{Action, NONE, Trace};
 const FEWEST_DIGITS: usize = 4;
 
 /// A digest and what is sent in place of its statements.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Rewrite {
     /// The beginning of the digest's number.
     pub digest: String,

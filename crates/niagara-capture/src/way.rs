@@ -1,5 +1,6 @@
 //! By which way clients come to the server: its Unix socket, or the network.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A client's way to the server.
@@ -22,7 +23,7 @@ impl Way {
 }
 
 /// What came by which way: statements of a slow log or of recorded traffic, logins of a general log.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Ways {
     /// By the socket.
     pub socket: u64,

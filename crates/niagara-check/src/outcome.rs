@@ -6,10 +6,11 @@ pub use niagara_model::{
     CheckCount, CheckFigure, CheckFinding, CheckItem, CheckNote, CheckPart as Part, LeftOut,
     SkipReason,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a part ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// Nothing wrong was found.
@@ -32,7 +33,7 @@ impl Outcome {
 }
 
 /// What one part of a check found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PartReport {
     /// Which part.
     pub part: Part,

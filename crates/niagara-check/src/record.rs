@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use niagara_model::PartFault;
 use niagara_server::{Cache, Catalog, Install, Version, file_digest};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::judge::packaged;
@@ -17,8 +18,9 @@ use super::outcome::{Outcome, Part, PartReport};
 const FORM: u32 = 10;
 
 /// All that is known of one binary.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckRecord {
+    /// What checks examined, and judged by, when it was made.
     form: u32,
     /// SHA-256 of the server's binary, in hexadecimal.
     pub sha256: String,

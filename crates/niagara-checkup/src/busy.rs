@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::{Activity, Facts, Window};
@@ -10,7 +11,7 @@ use crate::facts::{Activity, Facts, Window};
 const IDLE: f64 = 0.1;
 
 /// What the watched seconds show.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Busy {
     /// How long the server was watched.
     pub window_seconds: f64,
@@ -33,7 +34,7 @@ pub struct Busy {
 }
 
 /// How the time of statements is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MeasuredBy {
     /// The performance schema summed it up.
@@ -43,7 +44,7 @@ pub enum MeasuredBy {
 }
 
 /// Where the time is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusyPlace {
     /// Nowhere: hardly a statement is under way.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::civil::Date;
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Family, Usage, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::gap::Gap;
@@ -43,7 +44,7 @@ pub struct Facts {
 }
 
 /// What a server is.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Server {
     /// Branch of the family.
     pub family: Family,
@@ -200,7 +201,7 @@ pub struct Sample {
 }
 
 /// What a connection does that is not idle.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Activity {
     /// Executes a statement.
@@ -214,7 +215,7 @@ pub enum Activity {
 }
 
 /// A server's process and its machine.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Host {
     /// Its process.
     pub pid: i32,
@@ -273,7 +274,7 @@ pub struct TableStatistics {
 }
 
 /// A table's database and name.
-#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct TableName {
     /// Database.
     pub schema: String,
@@ -323,7 +324,7 @@ pub struct IndexReads {
 }
 
 /// Who counts reads of indexes.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadsSource {
     /// The performance schema, all indexes of each table that was opened.
@@ -334,7 +335,7 @@ pub enum ReadsSource {
 }
 
 /// What statements did since the server's start, or since its counters were set back.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Statements {
     /// Time of all of them.
     pub seconds: f64,
@@ -343,7 +344,7 @@ pub struct Statements {
 }
 
 /// Statements that differ by their literals alone.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Digest {
     /// The database in use.
     pub schema: Option<String>,

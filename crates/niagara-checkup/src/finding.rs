@@ -1,6 +1,7 @@
 //! The findings: what rules conclude from the facts, with stable codes.
 
 use jiff::civil::Date;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::{Digest, ReadsSource, TableName};
@@ -31,7 +32,7 @@ pub enum Level {
 }
 
 /// What was found.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Finding {
     /// A crash may lose commits or damage data.
@@ -240,7 +241,7 @@ pub enum Finding {
 }
 
 /// A series that its project has ended.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct EndedSeries {
     /// As the catalogue of servers writes it: `mysql-8.0`.
     pub series: String,
@@ -253,7 +254,7 @@ pub struct EndedSeries {
 }
 
 /// A channel of replication that stands still.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StoppedChannel {
     /// The source.
     pub source: String,
@@ -264,7 +265,7 @@ pub struct StoppedChannel {
 }
 
 /// A part of replication.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StoppedPart {
     /// The connection to the source.
@@ -276,7 +277,7 @@ pub enum StoppedPart {
 }
 
 /// An index that another one makes superfluous.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DuplicateIndex {
     /// The table.
     #[serde(flatten)]
@@ -288,7 +289,7 @@ pub struct DuplicateIndex {
 }
 
 /// An index that was not read.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct UnusedIndex {
     /// The table.
     #[serde(flatten)]
@@ -300,7 +301,7 @@ pub struct UnusedIndex {
 }
 
 /// A table whose statistics are stale.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StaleTable {
     /// The table.
     #[serde(flatten)]

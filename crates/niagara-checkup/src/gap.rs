@@ -1,9 +1,10 @@
 //! What could not be read of a server, and what would make it readable.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A part that is missing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Gap {
     /// What is missing.
     pub part: MissingPart,
@@ -13,7 +14,7 @@ pub struct Gap {
 }
 
 /// What a checkup reads.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MissingPart {
     /// The process and its machine: CPU time, memory, swap.
@@ -39,7 +40,7 @@ pub enum MissingPart {
 }
 
 /// Why a part is missing.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum GapCause {
     /// The account lacks a privilege.

@@ -5,12 +5,13 @@ use std::collections::BTreeMap;
 use niagara_lab::lever::{Change, Condition, Context, Lever, Risk, is_set_so};
 use niagara_model::Reason;
 use niagara_server::{is_switches, normalise_variable};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::{Facts, Variables};
 
 /// A lever and this server.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct LeverFact {
     /// As the command line takes it.
     pub lever: String,
@@ -24,7 +25,7 @@ pub struct LeverFact {
 }
 
 /// How a server is set, as a lever sees it.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 #[serde(tag = "state", rename_all = "kebab-case")]
 pub enum LeverState {
     /// As the lever would set it.
@@ -52,7 +53,7 @@ pub enum LeverState {
 }
 
 /// A variable of a lever.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Setting {
     /// Its name.
     pub variable: String,

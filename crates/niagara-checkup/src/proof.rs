@@ -1,6 +1,7 @@
 //! How each finding is proven with Niagara: a command that measures or counts it, on copies and never on this server.
 
 use niagara_server::shell_quoted;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::TableName;
@@ -28,7 +29,7 @@ pub struct Ground {
 }
 
 /// What a command shows of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Shows {
     /// That the finding holds, or what its remedy gains.

@@ -1,5 +1,6 @@
 //! What to change for a finding, as variables or statements. Where Niagara can prove the change, its proof comes first.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::{Facts, TableName};
@@ -15,7 +16,7 @@ const REDO_SECONDS: f64 = 1800.0;
 const LARGEST_REDO: u64 = 16 << 30;
 
 /// What to change.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub(crate) enum Remedy {
     /// Variables of the server.
@@ -39,8 +40,9 @@ pub(crate) enum Remedy {
 }
 
 /// A variable's new value.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub(crate) struct NewSetting {
+    /// The variable.
     pub variable: String,
     /// As an option file takes it.
     pub value: String,

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use niagara_lab::lever::Lever;
 use niagara_toml::FileError;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::busy::{Busy, busy};
@@ -19,7 +20,7 @@ use crate::rules::findings;
 use crate::words;
 
 /// What a checkup says.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub struct Checkup {
     /// The address as the user may write it.
     pub(crate) address: String,
@@ -43,8 +44,9 @@ pub struct Checkup {
 }
 
 /// A finding with its rule and its proof.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Serialize, JsonSchema)]
 pub(crate) struct Line {
+    /// How bad it is.
     pub level: Level,
     #[serde(flatten)]
     pub finding: Finding,

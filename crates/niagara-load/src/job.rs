@@ -8,6 +8,7 @@ use crate::net::stream::Hangup;
 use crate::workload::family::Family;
 use crate::workload::file::{Definition, Step};
 use crate::workload::{Workload, WorkloadSpec};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
@@ -21,7 +22,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const GIVE_UP: Duration = Duration::from_millis(800);
 
 /// A statement of a job and how long it took.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StepTime {
     /// Its name.
     pub name: String,

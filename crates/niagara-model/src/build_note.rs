@@ -1,11 +1,12 @@
 //! What a reader should know of a built server that a result rests on.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{BuildCheck, Releases};
 
 /// A server that was built from source and measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BuildNote {
     /// The variant that has it: `A`, `B`, `final variant`.
     pub of: String,

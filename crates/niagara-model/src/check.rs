@@ -1,11 +1,12 @@
 //! What a check of a server's correctness came to: codes and fields. Their English is in `words.rs`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{CheckFinding, CheckPart, SkipReason};
 
 /// What a part counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckCount {
     /// Commits that the server acknowledged.
@@ -41,7 +42,7 @@ pub enum CheckCount {
 }
 
 /// A number that a part is judged by.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckFigure {
     /// What was counted.
     pub code: CheckCount,
@@ -50,7 +51,7 @@ pub struct CheckFigure {
 }
 
 /// The figures of a part.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartFigures {
     /// Which part.
     pub part: CheckPart,
@@ -59,7 +60,7 @@ pub struct PartFigures {
 }
 
 /// What is wrong with a server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PartFault {
     /// The part that found it.
     pub part: CheckPart,
@@ -68,7 +69,7 @@ pub struct PartFault {
 }
 
 /// Why a built server was not checked, or not wholly.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum UndoneCheck {
     /// An error kept it from being done.
@@ -88,7 +89,7 @@ pub enum UndoneCheck {
 }
 
 /// What `niagara server check` says of a built server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum BuildCheck {
     /// Every part of the check was passed.
@@ -108,7 +109,7 @@ pub enum BuildCheck {
 }
 
 /// A check of a final variant before it is handed over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FinalCheck {
     /// Which.
     pub part: CheckPart,
@@ -121,7 +122,7 @@ pub struct FinalCheck {
 }
 
 /// What came of a check of a final variant.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum CheckOutcome {
     /// Nothing wrong was found.
@@ -152,7 +153,7 @@ pub enum CheckOutcome {
 }
 
 /// Where a check was not of a variant exactly as it is handed over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum CheckLimit {
     /// Answers were asked of tables in another engine than the variant's, for which there are no questions.
@@ -191,7 +192,7 @@ pub enum CheckLimit {
 }
 
 /// A size that a check set in place of a variant's own.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CheckedSize {
     /// The variable.
     pub variable: String,

@@ -1,11 +1,14 @@
 //! What a part of a check found, noted and left out: codes and fields. Their English is in `words/check.rs`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::StatementError;
 
 /// A part of a check.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "kebab-case")]
 pub enum CheckPart {
     /// Killed under write load: is every acknowledged commit there, and no transaction by half?
@@ -31,7 +34,7 @@ impl CheckPart {
 }
 
 /// Something that is wrong with a server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum CheckFinding {
     /// It did not start again after a kill.
@@ -143,7 +146,7 @@ pub enum CheckFinding {
 }
 
 /// What is wrong with the tables after a kill.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum RecoveryFault {
     /// A transaction is not as its client was told.
@@ -226,7 +229,7 @@ pub enum RecoveryFault {
 }
 
 /// What a client was told of its transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CommitOutcome {
     /// The server said that it is committed.
@@ -238,7 +241,7 @@ pub enum CommitOutcome {
 }
 
 /// How a transaction in the tables differs from what its client was told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TransactionFault {
     /// It was committed and is not there.
@@ -254,7 +257,7 @@ pub enum TransactionFault {
 }
 
 /// How a server turned a client away while it was alive.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum ClientFault {
     /// It gave no connection.
@@ -275,7 +278,7 @@ pub enum ClientFault {
 }
 
 /// How the answer of the server under test differs from that of the server compared with.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum AnswerMismatch {
     /// An error where there is none there.
@@ -315,7 +318,7 @@ pub enum AnswerMismatch {
 }
 
 /// The first difference of two lists of rows.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum RowMismatch {
     /// Another value.
@@ -348,7 +351,7 @@ pub enum RowMismatch {
 }
 
 /// Something worth knowing of a part that is no fault of the server.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum CheckNote {
     /// An error ended the part after it had found something.
@@ -424,7 +427,7 @@ pub enum CheckNote {
 }
 
 /// Why a comparison recommends nothing, even where nothing differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Objection {
     /// A server agrees with itself.
@@ -446,7 +449,7 @@ pub enum Objection {
 }
 
 /// Something that a check did not look at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOut {
     /// What.
     pub what: CheckItem,
@@ -455,7 +458,7 @@ pub struct LeftOut {
 }
 
 /// Something that a check looks at.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum CheckItem {
     /// A whole part.
@@ -488,7 +491,7 @@ pub enum CheckItem {
 }
 
 /// Why a check did not look at something.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum SkipReason {
     /// There is no packaged server to compare answers with.

@@ -1,12 +1,13 @@
 //! A comparison of two variants, as it was judged.
 
 use niagara_stats::{AllTime, Estimate, Heterogeneity, Judgement, Stability};
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Failure, Finding, Goal, ReplaySummary};
 
 /// One comparison judged from its own fresh duels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Comparison {
     /// Label of A.
     pub a: String,
@@ -54,6 +55,7 @@ pub struct Comparison {
     pub caution: Option<Finding>,
     /// Median throughput of A and of B over its duels, transactions per second: for orientation only.
     #[serde(deserialize_with = "numbers_or_null")]
+    #[schemars(with = "[Option<f64>; 2]")]
     pub tps: [f64; 2],
     /// How far fresh starts of A and of B lie apart, in duels; `None` of few of them, or of other protocols.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +70,7 @@ pub struct Comparison {
 }
 
 /// A side that could not be measured to the end.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedSide {
     /// 0 is A.
     pub side: usize,
@@ -77,7 +79,7 @@ pub struct FailedSide {
 }
 
 /// The machines of a comparison.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OnNodes {
     /// Their names, of nodes that share a machine together; a machine's number is its place here.
     pub names: Vec<String>,

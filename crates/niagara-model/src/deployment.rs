@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use niagara_settings::ProcessSettings;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Releases;
 
 /// A malloc that the server is to be started with.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeployMalloc {
     /// `jemalloc`.
     pub name: String,
@@ -21,7 +22,7 @@ pub struct DeployMalloc {
 
 /// What deploying the final variant takes, beside the words of the report. Kept with the summary, so that the files of
 /// `deploy/` can be made again from the results alone.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Deployment {
     /// `mariadb`, `mysql` or `percona`.
     pub family: String,
@@ -99,7 +100,7 @@ pub struct Deployment {
 }
 
 /// A statement that is sent in place of the application's.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeployRewrite {
     /// The digest's number.
     pub digest: String,
@@ -114,7 +115,7 @@ pub struct DeployRewrite {
 }
 
 /// What a variable's value follows.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Follows {
     /// The machine's CPUs.
@@ -124,7 +125,7 @@ pub enum Follows {
 }
 
 /// A variable whose value follows the machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetSize {
     /// The variable.
     pub variable: String,
@@ -142,7 +143,7 @@ pub struct TargetSize {
 }
 
 /// A value on a machine of some size.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TargetValue {
     /// CPUs, or bytes.
     pub size: u64,
@@ -223,7 +224,7 @@ impl TargetSize {
 }
 
 /// The user's own configuration, as far as what is installed touches it.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeployStart {
     /// What people call it: the file's path, or the server's address.
     pub from: String,
@@ -244,7 +245,7 @@ pub struct DeployStart {
 }
 
 /// A variable of the final variant that is not handed over.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum HeldBack {
     /// The server sizes it by the whole machine, of which it had a part here.
@@ -270,7 +271,7 @@ pub enum HeldBack {
 }
 
 /// A setting of the user's that overrides every option file.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum StrongerSetting {
     /// By SET PERSIST.
@@ -290,7 +291,7 @@ pub enum StrongerSetting {
 }
 
 /// A setting that is overridden.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Overridden {
     /// What it is there.
     pub value: String,
@@ -299,7 +300,7 @@ pub struct Overridden {
 }
 
 /// A built server that is handed over.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DeployBuild {
     /// The folder that holds `usr` with everything that the server needs.
     pub prefix: PathBuf,

@@ -1,12 +1,13 @@
 //! What is tuned for, chosen before anything is measured.
 
 use niagara_stats::Estimate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::DuelRecord;
 
 /// The figure by which variants are screened, claimed and recommended; the others stand beside it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Goal {
     /// Transactions per second, every connection asking again as soon as it has its answer.

@@ -1,11 +1,12 @@
 //! What every study's summary begins with.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{BuildNote, Deployment, FinalCheck, Goal, Warning};
 
 /// Words that open a study: what was asked then, what has changed since, what is measured now.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct About {
     /// For people.
     pub title: String,
@@ -26,7 +27,7 @@ pub struct About {
 }
 
 /// What was asked, how far it came and what a reader must know: the same of every kind of study.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StudyHeader {
     /// The study file's words; `None` of a study that was asked for on the command line.
     pub about: Option<About>,
@@ -62,6 +63,8 @@ pub struct StudyHeader {
     pub checks: Vec<FinalCheck>,
     /// What an installation of the final variant takes; `None` unless fresh duels proved it better.
     pub deployment: Option<Deployment>,
-    /// What a reader must know before believing the rest.
+    /// What a reader must know before believing the rest. Reports print them with those that follow from the rest.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(skip)]
     pub warnings: Vec<Warning>,
 }

@@ -1,9 +1,10 @@
 //! Settings of a configuration that a server goes without: codes and fields. Their English is in `words/setting.rs`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A setting of a configuration that a server goes without.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct LostSetting {
     /// The setting as it stands there.
     pub setting: String,
@@ -14,7 +15,7 @@ pub struct LostSetting {
 }
 
 /// Why a server goes without a setting.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum SettingReason {
     /// A path that the copy has one of its own for.
@@ -85,7 +86,7 @@ pub enum SettingReason {
 }
 
 /// The option that a release has in place of another.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Successor {
     /// Its name.
     pub name: String,

@@ -1,5 +1,6 @@
 //! What nodes were held for by a study whose duels were run elsewhere.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{NodeTrouble, SharedMachine};
@@ -10,7 +11,7 @@ pub const NODES_HELD: &str = "nodes held";
 pub const FOUGHT_ON: &str = "fought on";
 
 /// Node-seconds by what they were spent on.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeSeconds {
     /// Under load, in duels that a verdict rests on.
     pub load: f64,
@@ -57,7 +58,7 @@ impl NodeSeconds {
 }
 
 /// What nodes were held for, and what went wrong on them.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeAccount {
     /// Workers that there were, in all sittings.
     pub workers: usize,

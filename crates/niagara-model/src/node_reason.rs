@@ -1,9 +1,10 @@
 //! Why a node, a worker or an attempt at a duel was given up: codes and fields. Their English is in `words/node.rs`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Why something was given up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum NodeReason {
     /// The study does not want it any more.
@@ -100,7 +101,7 @@ impl NodeReason {
 }
 
 /// How a job ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum JobEnd {
     /// A job with more priority got its node.
@@ -123,7 +124,7 @@ pub enum JobEnd {
 }
 
 /// A node, and why it or what ran on it was given up.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeTrouble {
     /// The node.
     pub node: String,
@@ -132,7 +133,7 @@ pub struct NodeTrouble {
 }
 
 /// A worker on a machine on which another one works.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SharedMachine {
     /// The worker.
     pub worker: String,

@@ -1,11 +1,12 @@
 //! Why a lever, a rung, a cell or a control was not measured: codes and fields. Their English is in `words.rs`.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{PartFault, UndoneCheck};
 
 /// The machine that a requirement is about.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Machine {
     /// The one that measures.
@@ -15,7 +16,7 @@ pub enum Machine {
 }
 
 /// A variable, with the place in the user's own configuration that sets it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Setting {
     /// The variable.
     pub variable: String,
@@ -27,7 +28,7 @@ pub struct Setting {
 }
 
 /// Why something was not measured, or not to its end.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Reason {
     /// `--only` or `--without` leaves it out.
@@ -333,7 +334,7 @@ pub enum Reason {
 }
 
 /// A variant that could not be measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Failure {
     /// The variant's label.
     pub variant: String,

@@ -1,12 +1,13 @@
 //! What a tuning advises, and what it leaves out: codes and fields. Their English is in `words.rs`.
 
 use niagara_stats::Estimate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Comparison, Goal, Phase, Screened};
 
 /// What to do after a tuning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Recommendation {
     /// Change how the application connects; install nothing.
@@ -31,7 +32,7 @@ pub enum Recommendation {
 }
 
 /// Where a recommendation holds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Setup {
     /// The server.
     pub server: String,
@@ -49,7 +50,7 @@ pub struct Setup {
 }
 
 /// What a recommendation brings and costs.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Benefit {
     /// Where that was measured.
     pub setting: Setup,
@@ -66,7 +67,7 @@ pub struct Benefit {
 }
 
 /// What became of promising levers that are not recommended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Others {
     /// There were none, or all are recommended.
@@ -84,7 +85,7 @@ pub enum Others {
 }
 
 /// Why nothing is recommended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Obstacle {
     /// The screening found no lever that may help.
@@ -115,7 +116,7 @@ pub enum Obstacle {
 }
 
 /// The duels that a figure rests on.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DuelsOf {
     /// What they were run for.
     pub phase: Phase,
@@ -124,7 +125,7 @@ pub struct DuelsOf {
 }
 
 /// A promising lever that did not earn its place.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DroppedLever {
     /// Its screening result.
     pub screened: Screened,
@@ -136,7 +137,7 @@ pub struct DroppedLever {
 }
 
 /// Why a promising lever is not recommended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum DropReason {
     /// Its own fresh duels did not show that it helps.
@@ -178,7 +179,7 @@ impl DropReason {
 }
 
 /// A variant that was measured against the start and is not recommended.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Alternative {
     /// Titles of its levers, best first.
     pub levers: Vec<String>,
@@ -189,7 +190,7 @@ pub struct Alternative {
 }
 
 /// Why a variant is not recommended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AlternativeReason {
     /// It makes the tail of latency worse.
@@ -199,7 +200,7 @@ pub enum AlternativeReason {
 }
 
 /// How much worse a tail of latency may become.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum TailGuard {
     /// Neither the 95th nor the 99th percentile may be worse than this share, beyond its interval.
@@ -281,7 +282,7 @@ impl std::str::FromStr for TailGuard {
 }
 
 /// How a study came to its end.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Conclusion {
     /// The time was used up.
@@ -293,7 +294,7 @@ pub enum Conclusion {
 }
 
 /// What to try after a tuning.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum NextStep {
     /// Statements come before the server: an advice says what they need.

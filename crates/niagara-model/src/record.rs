@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One invocation of `tune`, `compare`, `doctor --noise`: what was asked, where, with what seed.
@@ -50,7 +51,7 @@ pub struct ProfileRecord {
 }
 
 /// What a duel was run for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Phase {
     /// Identical variants, to learn the machine's noise.

@@ -2,11 +2,12 @@
 
 use std::cmp::Ordering;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The release of a built server, and of the server that it was compared with and takes the place of, each as the server
 /// prints it: `10.11.18-MariaDB`.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Releases {
     /// Of the built server.
     pub built: String,

@@ -2,6 +2,7 @@
 
 use niagara_capture::fidelity::{Fidelity, ReplayVerdict, Shortcoming};
 use niagara_stats::Estimate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::same_answers::{DifferingDigest, SameAnswers};
@@ -42,7 +43,7 @@ pub struct DigestRecord {
 }
 
 /// What the duels of a comparison say of its replay.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplaySummary {
     /// Whether it is good enough to decide by: of a side that is not, where there is one, else of A in the last duel.
     pub verdict: ReplayVerdict,
@@ -65,7 +66,7 @@ pub struct ReplaySummary {
 }
 
 /// How the answers of a digest differ between A and B.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum AnswerDifference {
     /// In the duels there were other numbers of rows or errors.
@@ -92,7 +93,7 @@ impl AnswerDifference {
 }
 
 /// What one side answered to a digest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct AnswerCount {
     /// Rows that came or were changed.
     pub rows: u64,
@@ -103,7 +104,7 @@ pub struct AnswerCount {
 }
 
 /// A digest that takes far longer on the copy than on the server that was captured.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowHere {
     /// The digest's number.
     pub digest: String,
@@ -116,7 +117,7 @@ pub struct SlowHere {
 }
 
 /// Duels of a server against itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IdenticalDuels {
     /// How many.
     pub duels: u64,
@@ -192,7 +193,7 @@ impl ReplaySummary {
 }
 
 /// One digest, B beside A.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct DigestComparison {
     /// Its number: 16 hexadecimal digits.
     pub digest: String,
@@ -222,7 +223,7 @@ pub struct DigestComparison {
 }
 
 /// What was found for a digest.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum DigestFinding {
     /// B takes longer.

@@ -1,9 +1,10 @@
 //! Whether B answers a capture as A does: by content, one transaction at a time on equal data.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What came of it.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct SameAnswers {
     /// Transactions that both servers were sent.
     pub transactions: u64,
@@ -23,7 +24,7 @@ pub struct SameAnswers {
 }
 
 /// A digest whose answers differ.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct DifferingDigest {
     /// Its number: 16 hexadecimal digits.
     pub digest: String,
@@ -41,7 +42,7 @@ pub struct DifferingDigest {
 }
 
 /// An error that a server answered a statement with.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub struct StatementError {
     /// The server's number; 65535 where the connection was lost.
     pub code: u16,
@@ -50,7 +51,7 @@ pub struct StatementError {
 }
 
 /// In what answers differ.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Difference {
     /// In what the statement leaves open: the order of rows that are equal by ORDER BY, or which of them LIMIT takes. Nobody

@@ -1,10 +1,11 @@
 //! What a screening says of levers.
 
 use niagara_stats::Estimate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
 /// One lever's effect as screened by the fold-over duels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Screened {
     /// Lever identifier, as in `levers/`.
     pub lever: String,
@@ -16,6 +17,7 @@ pub struct Screened {
     pub effect: Estimate,
     /// Standard error of the log effect.
     #[serde(deserialize_with = "number_or_null")]
+    #[schemars(with = "Option<f64>")]
     pub std_err: f64,
     /// Duels that speak of this lever.
     pub duels: u32,
@@ -25,7 +27,7 @@ pub struct Screened {
 }
 
 /// A lever's effect on the tail of latency, with the lever over without it; 95 % intervals of the least-squares fit.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TailEffect {
     /// 95th percentile.
     pub p95: Estimate,
@@ -34,7 +36,7 @@ pub struct TailEffect {
 }
 
 /// Two levers that do something together which the product of their effects does not explain.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Together {
     /// Lever identifiers. Figures of each alone hold on the other's base.
     pub levers: [String; 2],
@@ -44,6 +46,7 @@ pub struct Together {
     pub effect: Estimate,
     /// Standard error of the log effect.
     #[serde(deserialize_with = "number_or_null")]
+    #[schemars(with = "Option<f64>")]
     pub std_err: f64,
 }
 

@@ -5,13 +5,14 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use niagara_stats::IntervalEstimate;
+use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{Comparison, Control, Failure, PointFailure, Reason, StudyHeader};
 
 /// A ladder: steps in a given order, each kept when fresh duels prove it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderSummary {
     /// What all studies have.
     #[serde(flatten)]
@@ -30,7 +31,7 @@ pub struct LadderSummary {
 }
 
 /// A control of a ladder or a matrix: a lever whose effect is known, against the start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MethodControl {
     /// Which.
     pub control: Control,
@@ -47,7 +48,7 @@ pub struct MethodControl {
 }
 
 /// One rung and what came of it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LadderRung {
     /// For people.
     pub title: String,
@@ -63,7 +64,7 @@ pub struct LadderRung {
 }
 
 /// What came of a rung.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum RungOutcome {
     /// Proven: the rungs after it start from it.
@@ -94,7 +95,7 @@ impl LadderRung {
 }
 
 /// A matrix: combinations of levels, each against the baseline, for each workload and thread count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MatrixSummary {
     /// What all studies have.
     #[serde(flatten)]
@@ -125,7 +126,7 @@ pub struct MatrixSummary {
 }
 
 /// What one command measured of a matrix.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct MeasuredPart {
     /// Its axes and levels in words; `None` where all was asked for.
     pub levels: Option<String>,
@@ -140,7 +141,7 @@ pub struct MeasuredPart {
 }
 
 /// What is left of a matrix, and how more of it is measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct NextPart {
     /// The command that measures the next part.
     pub command: String,
@@ -151,7 +152,7 @@ pub struct NextPart {
 }
 
 /// An axis of a matrix.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Axis {
     /// What its levels are levels of.
     pub name: String,
@@ -160,7 +161,7 @@ pub struct Axis {
 }
 
 /// A load of a matrix.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct MatrixWorkload {
     /// Its name.
     pub name: String,
@@ -171,7 +172,7 @@ pub struct MatrixWorkload {
 }
 
 /// A combination of levels at one workload and thread count, against the baseline there.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cell {
     /// Level of each axis; empty of a variant that stands beside the combinations.
     pub levels: Vec<usize>,
@@ -190,7 +191,7 @@ pub struct Cell {
 }
 
 /// What came of a cell.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 pub enum CellOutcome {
     /// Measured.
@@ -232,7 +233,7 @@ impl Cell {
 }
 
 /// The best combination of a matrix, confirmed or not.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Confirmed {
     /// Its levels, as a cell's title.
     pub title: String,
@@ -248,7 +249,7 @@ pub struct Confirmed {
 }
 
 /// A sweep over threads.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepSummary {
     /// What all studies have.
     #[serde(flatten)]
@@ -263,7 +264,7 @@ pub struct SweepSummary {
 }
 
 /// Two of several variants at one thread count, each measured alone in the same rounds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RoundRatio {
     /// Connections.
     pub threads: u32,
@@ -278,7 +279,7 @@ pub struct RoundRatio {
 }
 
 /// Two variants at one thread count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RatioAt {
     /// Connections.
     pub threads: u32,
@@ -289,7 +290,7 @@ pub struct RatioAt {
 }
 
 /// One variant over all thread counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepCurve {
     /// What people call it.
     pub title: String,
@@ -309,7 +310,7 @@ pub struct SweepCurve {
 }
 
 /// One variant at one thread count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SweepPoint {
     /// Connections.
     pub threads: u32,
@@ -337,7 +338,7 @@ pub struct SweepPoint {
 
 /// How unevenly the connections of a start were served: standard deviation over connections as a share of their mean (0: all
 /// alike), the arithmetic mean of that over starts, interval by Student's t, not below 0.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Unevenness {
     /// Of the transactions of a connection.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -349,7 +350,7 @@ pub struct Unevenness {
 
 /// The Universal Scalability Law (Gunther 2007), X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted by least squares
 /// on ln X over all fresh starts; intervals by profile likelihood.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Law {
     /// Transactions per second of one thread without company.
     pub lambda: IntervalEstimate,
@@ -368,7 +369,7 @@ pub struct Law {
 }
 
 /// Where a curve stops rising.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Knee {
     /// Smallest measured thread count within `within` of the best.
     pub threads: u32,
@@ -381,7 +382,7 @@ pub struct Knee {
 }
 
 /// What holds a server back at a thread count.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Bound {
     /// The CPUs.
@@ -401,7 +402,7 @@ pub enum Bound {
 }
 
 /// Where the time of a thread count goes, by the kernel's and the server's counters.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Breakdown {
     /// Connections.
     pub threads: u32,

@@ -1,6 +1,7 @@
 //! What a study came to: written by the lab beside the slices, read by the reports.
 
 use niagara_stats::Estimate;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -13,7 +14,7 @@ use crate::{
 const SCHEMA_RISK: &str = "schema";
 
 /// A search over the ranges of numeric levers: candidates raced in duels against the best so far.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Searched {
     /// What was searched.
     pub ranges: Vec<SearchedRange>,
@@ -25,7 +26,7 @@ pub struct Searched {
 }
 
 /// One range of a search.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SearchedRange {
     /// Lever identifier.
     pub lever: String,
@@ -46,7 +47,7 @@ pub struct SearchedRange {
 }
 
 /// A lever in the final variant.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Rung {
     /// Its screening result, which chose it unless a search did.
     pub screened: Screened,
@@ -62,7 +63,7 @@ pub struct Rung {
 }
 
 /// A lever that was not measured to the end, and why.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NotTried {
     /// Lever identifier.
     pub lever: String,
@@ -73,7 +74,7 @@ pub struct NotTried {
 }
 
 /// `niagara tune`, whole or as far as it came.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TuneSummary {
     /// What all studies have.
     #[serde(flatten)]
@@ -147,7 +148,7 @@ pub fn queries_first<'a>(warnings: &'a [Warning], rungs: &[Rung]) -> Option<&'a 
 }
 
 /// `niagara compare`, whole or as far as it came.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct CompareSummary {
     /// What all studies have.
     #[serde(flatten)]
@@ -165,7 +166,7 @@ pub struct CompareSummary {
 }
 
 /// The runs of the protocol of 2008: five of A, then five of B, each after a fresh start.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SeriesOfRuns {
     /// Transactions per second of A's runs and of B's, in their order.
     pub tps: [Vec<f64>; 2],
@@ -179,7 +180,7 @@ impl SeriesOfRuns {
 }
 
 /// The last word of a study: the newest one stored counts.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Summary {
     /// Of `niagara tune`.

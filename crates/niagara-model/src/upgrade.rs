@@ -1,11 +1,12 @@
 //! What moving captured traffic to another server would break: decided by what both answered to it on equal data.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{DifferingDigest, DigestComparison, DigestFinding, LostSetting, SameAnswers};
 
 /// What was found of the way from A's server to B's.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Upgrade {
     /// Product and release of A: `MariaDB 10.5.29`.
     pub from: String,
@@ -24,7 +25,7 @@ pub struct Upgrade {
 }
 
 /// Something that speaks against an upgrade.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "snake_case")]
 pub enum UpgradeObstacle {
     /// Answers could not be compared.
@@ -52,7 +53,7 @@ pub enum UpgradeObstacle {
 }
 
 /// A statement that the new server plans otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedPlan {
     /// The number of its digest.
     pub digest: String,
@@ -67,7 +68,7 @@ pub struct ChangedPlan {
 }
 
 /// A plan, as far as two releases are compared by it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlanOutline {
     /// The tables in the order in which they are read.
     pub tables: Vec<TableRead>,
@@ -90,7 +91,7 @@ impl PlanOutline {
 }
 
 /// How a plan reads a table.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TableRead {
     /// What the statement calls it.
     pub table: String,
@@ -104,7 +105,7 @@ pub struct TableRead {
 }
 
 /// A default that differs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChangedDefault {
     /// The variable.
     pub name: String,

@@ -2,6 +2,7 @@
 
 use niagara_capture::fidelity::Shortcoming;
 use niagara_stats::{AllTime, Estimate};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
@@ -10,7 +11,7 @@ use crate::{
 };
 
 /// A control of the method.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Control {
     /// Changes nothing.
@@ -20,7 +21,7 @@ pub enum Control {
 }
 
 /// A warning, with the question that it is about.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Warning {
     /// `total`, the title of a rung or a cell; `None` where it is about the whole study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -50,7 +51,7 @@ impl Warning {
 }
 
 /// A side of a comparison that the load generator limited.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BusySide {
     /// 0 is A.
     pub side: usize,
@@ -61,7 +62,7 @@ pub struct BusySide {
 }
 
 /// A side of a comparison that served less than arrived.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SlowSide {
     /// 0 is A.
     pub side: usize,
@@ -72,7 +73,7 @@ pub struct SlowSide {
 }
 
 /// How the CPU time that others took from one side is known.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TakenEvidence {
     /// In duel after duel, and the figures are not corrected for it.
@@ -82,7 +83,7 @@ pub enum TakenEvidence {
 }
 
 /// Points of a sweep whose starts failed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum PointFailure {
     /// Given up before any start counted.
@@ -123,7 +124,7 @@ pub enum PointFailure {
 }
 
 /// What a reader must know.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Finding {
     /// Statements of the capture read far more rows than they return: they come before settings.
@@ -475,7 +476,7 @@ pub enum Finding {
 }
 
 /// Statements of a capture that read far more rows than they return.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct QueriesFirst {
     /// Their share, 0 to 1.
     pub share: f64,
@@ -496,7 +497,7 @@ pub struct QueriesFirst {
 }
 
 /// An index that counting has chosen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ChosenIndex {
     /// Its table, without the database.
     pub table: String,
@@ -611,7 +612,7 @@ impl Finding {
 const IDLE: f64 = 0.02;
 
 /// What a disagreement between throughput over all time and the median slice means for the verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AllTimeMeaning {
     /// "Faster" was withdrawn.

@@ -67,7 +67,7 @@ pub enum Only {
 }
 
 /// A limit that was found.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundLimit {
     /// The limit.
     pub limit: String,

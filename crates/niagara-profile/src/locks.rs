@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Variables that a server starts with so that its locks can be observed: everything is there, nothing is counted yet.
@@ -94,7 +95,7 @@ pub const ROW_WAITS: [&str; 2] = [
 ];
 
 /// One lock of the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LockWaits {
     /// The instrument: `wait/synch/mutex/innodb/buf_pool_mutex`.
     pub name: String,
@@ -107,7 +108,7 @@ pub struct LockWaits {
 }
 
 /// An object that was waited for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ObjectWaits {
     /// `row` or `table`.
     pub kind: String,

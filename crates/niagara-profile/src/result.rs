@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::folded::{Folded, Place};
@@ -10,7 +11,7 @@ use crate::locks::{LockWaits, ObjectWaits};
 use crate::symbols::ModuleSymbols;
 
 /// Where the time of one variant under one load goes.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Profile {
     /// What was profiled: `mariadb-10.11 + jemalloc`.
     pub variant: String,
@@ -59,7 +60,7 @@ pub struct Profile {
 }
 
 /// A statement that reads far more rows than it returns, as the capture has it.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct HeavyStatement {
     /// The digest's number.
     pub digest: String,
@@ -102,7 +103,7 @@ impl From<StoredProfile> for Profile {
 }
 
 /// The time of the threads that serve the load, divided: shares, which add up to 1.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ThreadTime {
     /// On a CPU.
     pub running: f64,
@@ -117,7 +118,7 @@ pub struct ThreadTime {
 }
 
 /// What ran.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Cpu {
     /// Samples of the server, with those that there was no room for.
     pub samples: u64,
@@ -141,7 +142,7 @@ pub struct Cpu {
 }
 
 /// One layer's part.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct LayerShare {
     /// The layer.
     pub layer: String,
@@ -156,7 +157,7 @@ pub struct LayerShare {
 }
 
 /// One function's part.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct FunctionShare {
     /// Its name.
     pub name: String,
@@ -169,7 +170,7 @@ pub struct FunctionShare {
 }
 
 /// What threads waited for.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Waiting {
     /// Threads that ran under the load, and how many were observed at a time.
     pub threads: (usize, usize),
@@ -190,7 +191,7 @@ pub struct Waiting {
 }
 
 /// A place in the server.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Site {
     /// Functions, innermost first.
     pub functions: Vec<String>,
@@ -199,7 +200,7 @@ pub struct Site {
 }
 
 /// System calls of one kind.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Syscall {
     /// Its name.
     pub name: String,
@@ -214,7 +215,7 @@ pub struct Syscall {
 }
 
 /// Locks.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Locks {
     /// By the server's own instruments.
     pub named: Vec<LockWaits>,
@@ -229,7 +230,7 @@ pub struct Locks {
 }
 
 /// Calls of the allocator.
-#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Allocations {
     /// Allocations per query: `malloc`, `calloc`, `realloc`, `operator new` and their kin.
     pub calls_per_query: f64,
@@ -250,7 +251,7 @@ pub struct Allocations {
 }
 
 /// A place that allocates.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct AllocationSite {
     /// Functions, the one that asked the allocator first.
     pub functions: Vec<String>,
@@ -266,7 +267,7 @@ pub struct AllocationSite {
 }
 
 /// What looking cost.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// The view.
     pub view: String,

@@ -8,6 +8,7 @@ use anyhow::Result;
 use niagara_capture::fidelity::Shortcoming;
 use niagara_capture::info::{Info, info};
 use niagara_server::{Install, RunningServer};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::candidate::{
@@ -23,8 +24,6 @@ use crate::screen::{Effect, Fate, Judged, Limits, Screened, screen};
 use crate::statement::NotUnderstood;
 use crate::work::Work;
 
-/// The number of the form that an [`Advice`] has as JSON.
-const FORMAT: u32 = 1;
 /// Share of the time that there is for looking at statements; the rest is for judging candidates.
 const LOOKING: f64 = 0.4;
 /// A statement may take this share of the time.
@@ -57,10 +56,8 @@ pub struct Request<'r> {
 }
 
 /// What the queries of a capture need.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Advice {
-    /// The number of this form.
-    pub format: u32,
     /// The server of the copy: `MariaDB 10.11.19`.
     pub server: String,
     /// How long the capture ran, in seconds.
@@ -91,7 +88,7 @@ pub struct Advice {
 }
 
 /// What stands out: the statements that read far more than they return, or the mean of all where there is none.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
     /// How many statements read far more than they return; 0 for none, and what follows is of all.
     pub digests: usize,
@@ -104,7 +101,7 @@ pub struct Finding {
 }
 
 /// A digest that matters.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DigestAdvice {
     /// Its number.
     pub digest: String,
@@ -229,7 +226,7 @@ impl Advice {
 }
 
 /// A table whose statistics were stale.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StatisticsAdvice {
     /// The table.
     pub table: TableName,
@@ -240,7 +237,7 @@ pub struct StatisticsAdvice {
 }
 
 /// A table that wants another engine, or a key.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum TableAdvice {
     /// It has no primary key.
@@ -258,7 +255,7 @@ pub enum TableAdvice {
 }
 
 /// What the reader has to know.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum Caution {
     /// The set is counted, not proven.
@@ -380,7 +377,6 @@ pub fn advise(
         .map(describe)
         .collect();
     Ok(Advice {
-        format: FORMAT,
         server: format!("{} {}", install.family, install.version),
         capture_seconds: info.seconds,
         statements: info.summary.statements,

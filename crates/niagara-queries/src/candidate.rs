@@ -6,6 +6,7 @@ mod shape;
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::{
@@ -32,7 +33,7 @@ const PREFIXES: [u64; 5] = [8, 16, 32, 64, 128];
 const TELLS_APART: f64 = 0.95;
 
 /// Why an index is proposed.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Purpose {
     /// Finds rows by values.
@@ -54,7 +55,7 @@ pub enum Purpose {
 }
 
 /// An index that may help.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Candidate {
     /// The table.
     pub table: TableName,
@@ -84,7 +85,7 @@ impl Candidate {
 }
 
 /// What was thought of and is not tried, and why.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NotTried {
     /// The table.
     pub table: TableName,
@@ -95,7 +96,7 @@ pub struct NotTried {
 }
 
 /// Why a candidate is not tried.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum NotTriedReason {
     /// An index has these parts, or begins with them.

@@ -6,13 +6,14 @@ use std::fmt;
 use anyhow::Result;
 use niagara_load::Admin;
 use niagara_server::{Family, Version};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// Databases of the server itself.
 const SYSTEM: &str = "'mysql', 'information_schema', 'performance_schema', 'sys'";
 
 /// A table by its database and name.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, JsonSchema)]
 pub struct TableName {
     /// The database.
     pub database: String,
@@ -39,7 +40,7 @@ pub fn quote(name: &str) -> String {
 }
 
 /// What kind of values a column holds, as far as comparisons convert between kinds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ValueKind {
     /// Numbers.
@@ -107,7 +108,7 @@ impl Column {
 }
 
 /// A part of an index.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 pub struct IndexPart {
     /// The column; empty of an expression.
     pub column: String,
@@ -150,7 +151,7 @@ impl IndexPart {
 }
 
 /// How an index is built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum IndexKind {
     /// A tree in order of its parts.
@@ -164,7 +165,7 @@ pub enum IndexKind {
 }
 
 /// An index.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Index {
     /// Its name; `PRIMARY` of the primary key.
     pub name: String,
@@ -269,7 +270,7 @@ pub struct ForeignKey {
 }
 
 /// What the server can do with indexes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Abilities {
     /// How an index is hidden from the optimizer.
     pub hiding: Hiding,
@@ -282,7 +283,7 @@ pub struct Abilities {
 }
 
 /// How an index is hidden from the optimizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Hiding {
     /// `IGNORED`, of MariaDB from 10.6 on.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::{Catalog, IndexKind, Table, TableName, ValueKind};
@@ -21,7 +22,7 @@ const IN_LOOPS: f64 = 0.5;
 const LOCKED: f64 = 0.5;
 
 /// Why a statement costs what it costs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum Cause {
     /// No index begins with a column that the statement asks for.

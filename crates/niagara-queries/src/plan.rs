@@ -2,12 +2,13 @@
 
 use std::fmt::{self, Formatter};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::Value;
 
 /// How a table is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
     /// Every row of the table.
@@ -63,7 +64,7 @@ impl Access {
 }
 
 /// A table in a plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct TableAccess {
     /// What the statement calls it.
     pub alias: String,
@@ -91,7 +92,7 @@ pub struct TableAccess {
 }
 
 /// A plan.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Plan {
     /// The tables in the order in which they are read.
     pub tables: Vec<TableAccess>,

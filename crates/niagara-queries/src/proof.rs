@@ -3,12 +3,13 @@
 use niagara_capture::fidelity::Shortcoming;
 use niagara_model::AnswerDifference;
 use niagara_stats::{Estimate, Verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::screen::Fate;
 
 /// What duels showed of one variant against another.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Trial {
     /// Throughput of the second over the first.
     pub throughput: Estimate,
@@ -41,7 +42,7 @@ impl Trial {
 }
 
 /// A statement with the set over the same without it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DigestTrial {
     /// Its number.
     pub digest: String,
@@ -54,7 +55,7 @@ pub struct DigestTrial {
 }
 
 /// An index of the set: the set over the set without it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct IndexTrial {
     /// The table, with its database.
     pub table: String,
@@ -65,7 +66,7 @@ pub struct IndexTrial {
 }
 
 /// What duels showed.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Proof {
     /// The start with the set over the start.
     pub set: Trial,

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use anyhow::Result;
 use niagara_stats::Estimate;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::candidate::{Candidate, Drop, DropReason, Kept, KeptReason};
@@ -47,7 +48,7 @@ pub struct Limits {
 }
 
 /// What became of a candidate.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Judged {
     /// The candidate.
     #[serde(flatten)]
@@ -71,7 +72,7 @@ pub struct Judged {
 }
 
 /// Whether a candidate is in the set.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum Fate {
     /// It is.
@@ -107,7 +108,7 @@ pub enum Fate {
 }
 
 /// A digest before and with the set.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Effect {
     /// The digest.
     pub digest: String,
@@ -121,7 +122,7 @@ pub struct Effect {
 }
 
 /// What counting says.
-#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Screened {
     /// The candidates, those of the set first, in the order in which they came into it.
     pub judged: Vec<Judged>,

@@ -10,6 +10,7 @@ mod terms;
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 use sqlparser::ast::{
     Expr, FromTable, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr,
@@ -184,7 +185,7 @@ pub enum Operand {
 }
 
 /// Why a statement has no structure.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum NotUnderstood {
     /// The parser does not know the grammar: its words.

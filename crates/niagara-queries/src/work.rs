@@ -4,6 +4,7 @@
 use std::ops::{Add, AddAssign, Mul, Sub};
 
 use niagara_load::{Admin, LoadError};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A page costs as much as this many rows. MariaDB 10.11 with everything in memory took 0.26 to 0.38 µs for a row of a scan (20,001
@@ -32,7 +33,7 @@ const PAGES: &str = "Innodb_buffer_pool_read_requests";
 const PAGES_WRITTEN: &str = "Innodb_buffer_pool_write_requests";
 
 /// Work of one execution, or of many.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, JsonSchema)]
 pub struct Work {
     /// Rows and index entries read.
     pub rows: f64,

@@ -1,13 +1,14 @@
 //! What a summary has as codes and figures, in words: for programs that show it to people.
 
 use niagara_model::Summary;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::applying::checks_of;
 use crate::wording::CheckInWords;
 
 /// What a summary has as codes and figures, in words.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InWords {
     /// Checks of what is handed over.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -21,7 +22,7 @@ pub struct InWords {
 }
 
 /// What holds a server back at a thread count.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BoundInWords {
     /// The curve's title.
     pub curve: String,
@@ -32,7 +33,7 @@ pub struct BoundInWords {
 }
 
 /// A replay beside its capture.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct ReplayInWords {
     /// Whether it is good enough to decide by.
     pub verdict: String,

@@ -8,6 +8,7 @@ use niagara_model::{
     Together, TuneSummary, Warning,
 };
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
@@ -929,7 +930,7 @@ pub(crate) fn noise(sd_duel: f64, screening: bool) -> String {
 }
 
 /// A check of what is handed over, in words.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckInWords {
     /// What was checked: `same answers`.
     pub part: String,

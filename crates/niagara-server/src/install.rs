@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Result, bail};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use self::fit::Fit;
@@ -21,7 +22,7 @@ use crate::file_name::file_name;
 use crate::named::kind::{Other, folder_instead};
 
 /// A server that can be launched. All fields are public so that a built server can stand beside a packaged one's files.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Install {
     /// The catalogue's name, or the path it was found by.
     pub name: String,

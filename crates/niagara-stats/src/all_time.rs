@@ -5,6 +5,7 @@
 //! itself (InnoDB's furious flushing, a checkpoint of the log) is hardly called slower either. All transactions over all time count
 //! every slice for what it served.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::couple::Couple;
@@ -72,7 +73,7 @@ fn slow(slices: &[Batch]) -> usize {
 }
 
 /// Throughput over all time under load, of the duels of a comparison, beside the one that was judged.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct AllTime {
     /// B over A: all transactions over all seconds under load in each duel, Hodges–Lehmann over the duels, with the critical value of
     /// the judgement's last look.

@@ -1,5 +1,6 @@
 //! A ratio together with its interval: the two never travel apart.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A ratio of B to A (1.0 = no difference) with the ends of its interval.
@@ -7,7 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The confidence level is that of whoever made it; `low <= ratio <= high` always holds, and
 /// an interval that nothing bounds yet has `low == 0.0` or `high == f64::INFINITY`
 /// (serialised as `null`).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Estimate {
     /// The point estimate, dimensionless.
     pub ratio: f64,
@@ -15,6 +16,7 @@ pub struct Estimate {
     pub low: f64,
     /// Upper end of the interval; `null` in JSON when unbounded.
     #[serde(with = "crate::unbounded")]
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
 }
 

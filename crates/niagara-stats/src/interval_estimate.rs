@@ -1,20 +1,23 @@
 //! A figure together with its interval, where it is no ratio of two variants.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::student;
 
 /// A figure with the ends of its interval, in the figure's own unit. The confidence level is that of whoever made it;
 /// `low <= value <= high`. What nothing bounds is 0 below and infinite above (`null` in JSON).
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalEstimate {
     /// The figure; `null` in JSON when infinite.
     #[serde(with = "crate::unbounded")]
+    #[schemars(with = "Option<f64>")]
     pub value: f64,
     /// Lower end.
     pub low: f64,
     /// Upper end; `null` in JSON when unbounded.
     #[serde(with = "crate::unbounded")]
+    #[schemars(with = "Option<f64>")]
     pub high: f64,
 }
 

@@ -1,12 +1,13 @@
 //! What a sequence of duel scores says: the verdict, with its estimate.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::Estimate;
 use crate::looks::{Look, carried_over};
 
 /// The verdicts of a comparison of B with A.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
     /// The interval lies above 1.
@@ -20,7 +21,7 @@ pub enum Verdict {
 }
 
 /// The state of a comparison after some duels.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Judgement {
     /// Duels that count.
     pub duels: usize,

@@ -1,5 +1,6 @@
 //! The looks: after how many duels scores are tested, and how large |W| must then be.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::sign_flips::{Bound, MAX_DUELS, criticals};
@@ -85,7 +86,7 @@ impl ErrorBudget {
 }
 
 /// One look at the scores.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Look {
     /// Duels fought by then.
     pub duels: usize,

@@ -1,5 +1,6 @@
 //! Duels from several machines: what a score weighs for its machine's own spread, and whether the effect differs between machines.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{Estimate, student};
@@ -63,7 +64,7 @@ fn sums(scores: &[f64], nodes: &[usize], centre: impl Fn(f64) -> f64) -> Vec<Mac
 }
 
 /// What one machine says by itself.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct NodeEstimate {
     /// Its number.
     pub node: usize,
@@ -74,7 +75,7 @@ pub struct NodeEstimate {
 }
 
 /// Whether the effect differs between machines, and an interval that allows for that.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Heterogeneity {
     /// Each machine by itself.
     pub nodes: Vec<NodeEstimate>,

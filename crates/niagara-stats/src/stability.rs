@@ -1,5 +1,6 @@
 //! How far fresh starts of one server lie apart, and whether another's lie closer together.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use statrs::distribution::{ChiSquared, ContinuousCDF};
 
@@ -7,7 +8,7 @@ use crate::interval_estimate::IntervalEstimate;
 use crate::student;
 
 /// The spread of two servers from start to start, as they met in pairs.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Stability {
     /// Standard deviation of the logarithm of A's and of B's figures, as a fraction: 0.03 is 3 %. Intervals by χ².
     pub sides: [IntervalEstimate; 2],

@@ -123,6 +123,7 @@ pub enum Command {
     Sweep(SweepArgs),
     Study(StudyFileArgs),
     Sysbench(SysbenchArgs),
+    Schema(SchemaArgs),
     Completions(CompletionsArgs),
     Man(ManArgs),
     /// Drive the load of a study that another host runs (started by Niagara there, over ssh)
@@ -610,6 +611,17 @@ pub struct SysbenchArgs {
         allow_hyphen_values = true
     )]
     pub words: Vec<OsString>,
+}
+
+/// JSON Schemas of what commands print with --json
+#[derive(Debug, Args)]
+#[command(before_help = "Examples:
+  niagara schema
+  niagara schema niagara.report/1 > report.schema.json")]
+pub struct SchemaArgs {
+    /// The document, as its field `format` names it; without one, all are listed with the commands that print them
+    #[arg(value_name = "FORMAT")]
+    pub format: Option<String>,
 }
 
 /// Completions for a shell, on standard output

@@ -13,6 +13,7 @@ use niagara_origin::pack::PACK_ENDING;
 use niagara_server::Catalog;
 
 use crate::args::Cli;
+use crate::json::Document;
 
 /// The environment variable by which a shell asks for completions.
 const VARIABLE: &str = "NIAGARA_COMPLETE";
@@ -68,6 +69,9 @@ fn completer(value: &str) -> Option<ArgValueCompleter> {
         }),
         "GOAL" => ArgValueCompleter::new(|typed: &OsStr| {
             in_list(&Goal::ALL.map(|goal| goal.to_string()), typed)
+        }),
+        "FORMAT" => ArgValueCompleter::new(|typed: &OsStr| {
+            in_list(&Document::ALL.map(|it| it.format().to_owned()), typed)
         }),
         "CAPTURE" => ArgValueCompleter::new(|typed: &OsStr| files(typed, &[".capture"])),
         _ => return None,
@@ -158,6 +162,10 @@ mod tests {
         assert_eq!(
             completed(&["niagara", "tune", "--goal", "p9"]),
             ["p95", "p99"]
+        );
+        assert_eq!(
+            completed(&["niagara", "schema", "niagara.si"]),
+            ["niagara.side-by-side/1"]
         );
     }
 

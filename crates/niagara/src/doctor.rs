@@ -6,9 +6,10 @@ use console::Style;
 use niagara_profile::kernel::{Access, Reach};
 use niagara_report::{ink, number};
 use niagara_server::machine::{Fingerprint, MachineState, Tools};
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::json::Document;
+use crate::json::{Document, Printed};
 use crate::ordinary_user::what_root_would_add;
 
 /// Share of the CPUs taken by others that slices are still kept with.
@@ -16,7 +17,7 @@ const TOLERABLE: f64 = 0.05;
 const GIB: u64 = 1 << 30;
 
 /// How one thing was found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 enum State {
     Ok,
@@ -25,35 +26,70 @@ enum State {
 }
 
 /// One line of the list.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 struct Check {
+    /// What was looked at.
     name: &'static str,
+    /// How it was found.
     state: State,
+    /// What was found, in words.
     found: String,
+    /// What to do about it.
     #[serde(skip_serializing_if = "Option::is_none")]
     remedy: Option<String>,
 }
 
-/// The checklist, as text or as JSON with everything it was made from.
-pub fn doctor(
-    fingerprint: &Fingerprint,
-    now: &MachineState,
-    tools: &Tools,
-    json: bool,
-    colour: bool,
-) -> String {
-    let checks = checks(fingerprint, now, tools);
-    if json {
-        let all = serde_json::json!({
-            "format": Document::Doctor.format(),
-            "machine": fingerprint,
-            "now": now,
-            "tools": tools,
-            "checks": checks,
-        });
-        return format!("{all:#}\n");
+/// What identical servers showed, and what follows.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Prospect {
+    /// Duels that were scored.
+    pub duels: usize,
+    /// Standard deviation of a duel's ln ratio.
+    pub sd_duel: f64,
+    /// Couples of such a duel.
+    pub couples: u32,
+    /// The difference that is seen 4 times in 5 in ten minutes, as a fraction; none where too few duels fit in.
+    pub detectable_10_minutes: Option<f64>,
+    /// The same in an hour.
+    pub detectable_1_hour: Option<f64>,
+}
+
+/// The checklist, with everything it was made from.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Checklist<'a> {
+    /// The machine.
+    machine: &'a Fingerprint,
+    /// What it does at the moment.
+    now: &'a MachineState,
+    /// Programs that are used where they are there.
+    tools: &'a Tools,
+    /// What was looked at, one by one.
+    checks: Vec<Check>,
+    /// With `--noise`: what identical servers showed; `null` where too few duels could be scored.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub noise: Option<Option<Prospect>>,
+}
+
+impl Printed for Checklist<'_> {
+    const DOCUMENT: Document = Document::Doctor;
+}
+
+impl<'a> Checklist<'a> {
+    /// What these say.
+    pub fn of(machine: &'a Fingerprint, now: &'a MachineState, tools: &'a Tools) -> Self {
+        Self {
+            machine,
+            now,
+            tools,
+            checks: checks(machine, now, tools),
+            noise: None,
+        }
     }
-    text(fingerprint, &checks, colour)
+
+    /// For people.
+    pub fn text(&self, colour: bool) -> String {
+        text(self.machine, &self.checks, colour)
+    }
 }
 
 fn text(fingerprint: &Fingerprint, checks: &[Check], colour: bool) -> String {
@@ -515,7 +551,7 @@ mod tests {
     #[test]
     fn a_good_machine_is_fit() {
         let (machine, now, tools) = good();
-        let text = doctor(&machine, &now, &tools, false, false);
+        let text = Checklist::of(&machine, &now, &tools).text(false);
         assert!(text.ends_with("\nFit to measure on.\n"), "{text}");
         assert!(
             text.contains(
@@ -536,7 +572,7 @@ mod tests {
         now.steal = 0.1;
         now.disk_free_bytes = GIB;
         tools.programs.retain(|program| program != "patchelf");
-        let text = doctor(&machine, &now, &tools, false, false);
+        let text = Checklist::of(&machine, &now, &tools).text(false);
         for part in [
             "advice   clock speed     governor powersave\n                           → cpupower",
             "problem  quiet           other processes use 50 % of the CPUs",
@@ -553,11 +589,12 @@ mod tests {
     #[test]
     fn json_holds_what_was_read_and_what_was_concluded() {
         let (machine, now, tools) = good();
-        let json = doctor(&machine, &now, &tools, true, true);
-        let value: serde_json::Value = serde_json::from_str(&json).expect("valid JSON");
+        let value =
+            serde_json::to_value(Checklist::of(&machine, &now, &tools)).expect("plain data");
         assert_eq!(value["machine"]["cpu"]["threads"], 4);
         assert_eq!(value["checks"][0]["name"], "CPUs");
         assert_eq!(value["checks"][0]["state"], "ok");
         assert!(value["checks"][0].get("remedy").is_none());
+        assert!(value.get("noise").is_none());
     }
 }

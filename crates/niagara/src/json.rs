@@ -1,7 +1,12 @@
 //! What commands print for other programs with `--json`: one object, whose first field says what it is.
 
+mod schema;
+
 use anyhow::Result;
+use schemars::JsonSchema;
 use serde::Serialize;
+
+pub(crate) use schema::{of_fields, of_line};
 
 /// A kind of document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,6 +17,7 @@ pub(crate) enum Document {
     Build,
     Builds,
     CaptureAdvice,
+    CaptureEvent,
     CaptureImport,
     CaptureInfo,
     CaptureStatement,
@@ -31,13 +37,14 @@ pub(crate) enum Document {
 
 impl Document {
     /// All of them, by their names.
-    pub(crate) const ALL: [Self; 21] = [
+    pub(crate) const ALL: [Self; 22] = [
         Self::Advice,
         Self::BeforeAfter,
         Self::Bench,
         Self::Build,
         Self::Builds,
         Self::CaptureAdvice,
+        Self::CaptureEvent,
         Self::CaptureImport,
         Self::CaptureInfo,
         Self::CaptureStatement,
@@ -55,6 +62,17 @@ impl Document {
         Self::SideBySide,
     ];
 
+    /// The document of this format.
+    pub(crate) fn of(format: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|document| document.format() == format)
+    }
+
+    /// The file of its schema, in docs/schemas.
+    pub(crate) fn schema_file(self) -> String {
+        format!("{}.json", self.format().replace('/', "-"))
+    }
+
     /// Its name and the version of its form, which is counted up when a field changes its meaning.
     pub(crate) fn format(self) -> &'static str {
         match self {
@@ -64,6 +82,7 @@ impl Document {
             Self::Build => "niagara.build/1",
             Self::Builds => "niagara.builds/1",
             Self::CaptureAdvice => "niagara.capture-advice/1",
+            Self::CaptureEvent => "niagara.capture-event/1",
             Self::CaptureImport => "niagara.capture-import/1",
             Self::CaptureInfo => "niagara.capture-info/1",
             Self::CaptureStatement => "niagara.capture-statement/1",
@@ -91,6 +110,7 @@ impl Document {
             Self::Build => "niagara server build SERVER --json",
             Self::Builds => "niagara server build list --json",
             Self::CaptureAdvice => "niagara capture advise --json",
+            Self::CaptureEvent => "niagara capture export CAPTURE",
             Self::CaptureImport => "niagara capture import LOG --json",
             Self::CaptureInfo => "niagara capture info CAPTURE --json",
             Self::CaptureStatement => "niagara capture info CAPTURE DIGEST --json",
@@ -110,6 +130,29 @@ impl Document {
     }
 }
 
+/// What a command prints: the fields of a document.
+pub(crate) trait Printed: Serialize + JsonSchema {
+    /// The document that has these fields.
+    const DOCUMENT: Document;
+}
+
+/// What a list that a command prints has.
+pub(crate) trait Listed: Serialize + JsonSchema {
+    /// The document that lists them.
+    const DOCUMENT: Document;
+}
+
+/// A list, which an object holds in a field.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct List<'a, T> {
+    /// What is listed.
+    items: &'a [T],
+}
+
+impl<T: Listed> Printed for List<'_, T> {
+    const DOCUMENT: Document = T::DOCUMENT;
+}
+
 /// A document with its format in front.
 #[derive(Serialize)]
 struct Envelope<'a, T> {
@@ -118,36 +161,30 @@ struct Envelope<'a, T> {
     fields: &'a T,
 }
 
-/// Of a list, which an object holds in a field of this name.
-#[derive(Serialize)]
-struct List<'a, T> {
-    items: &'a [T],
-}
-
-/// The text of a document; its fields are those of `fields`.
+/// The text of the document that has these fields.
 ///
 /// # Errors
 /// A value that JSON does not have.
-pub(crate) fn text(document: Document, fields: &impl Serialize) -> Result<String> {
-    let format = document.format();
+pub(crate) fn text<T: Printed>(fields: &T) -> Result<String> {
+    let format = T::DOCUMENT.format();
     Ok(serde_json::to_string_pretty(&Envelope { format, fields })?)
 }
 
-/// Prints a document; its fields are those of `fields`.
+/// Prints the document that has these fields.
 ///
 /// # Errors
 /// A value that JSON does not have.
-pub(crate) fn print(document: Document, fields: &impl Serialize) -> Result<()> {
-    say!("{}", text(document, fields)?);
+pub(crate) fn print(fields: &impl Printed) -> Result<()> {
+    say!("{}", text(fields)?);
     Ok(())
 }
 
-/// Prints a document that is a list, as `items`.
+/// Prints the document that is a list of these, as `items`.
 ///
 /// # Errors
 /// A value that JSON does not have.
-pub(crate) fn print_list(document: Document, items: &[impl Serialize]) -> Result<()> {
-    print(document, &List { items })
+pub(crate) fn print_list(items: &[impl Listed]) -> Result<()> {
+    print(&List { items })
 }
 
 #[cfg(test)]
@@ -155,6 +192,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+
+    impl Listed for &str {
+        const DOCUMENT: Document = Document::Servers;
+    }
 
     #[test]
     fn every_document_has_a_format_of_its_own() {
@@ -168,7 +209,7 @@ mod tests {
 
     #[test]
     fn the_format_stands_first_and_lists_are_objects() {
-        let text = text(Document::Servers, &List { items: &["a"] }).unwrap();
+        let text = text(&List { items: &["a"] }).unwrap();
         assert_eq!(
             text,
             "{\n  \"format\": \"niagara.servers/1\",\n  \"items\": [\n    \"a\"\n  ]\n}"

@@ -67,6 +67,7 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
         Command::Sweep(args) => cmd::sweep::run(args),
         Command::Study(args) => cmd::study::run(args),
         Command::Sysbench(args) => Ok(niagara_sysbench::run(&args.words, &interrupt::flag)),
+        Command::Schema(args) => cmd::schema::run(&args),
         Command::Completions(args) => Ok(cmd::completions::run(&args)),
         Command::Man(args) => cmd::man::run(&args),
         Command::Fleet(args) => cmd::fleet::run(args),

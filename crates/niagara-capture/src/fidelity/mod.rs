@@ -6,6 +6,7 @@ mod words;
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -13,7 +14,7 @@ use crate::trace::LeftOutCause;
 pub use shortcoming::{Caution, Shortcoming};
 
 /// What was replayed beside what was captured.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fidelity {
     /// Statements of the capture that can be replayed.
     pub statements: u64,
@@ -84,7 +85,7 @@ pub struct Fidelity {
 }
 
 /// Statements that were left out for one cause.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct LeftOutShare {
     /// The cause.
     pub code: LeftOutCause,
@@ -95,7 +96,7 @@ pub struct LeftOutShare {
 }
 
 /// By how much a paced replay began its transactions behind their time, in microseconds.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Lateness {
     /// Whoever was to blame, the server above all: median, 95th and 99th percentile.
     pub behind_us: [f64; 3],
@@ -106,7 +107,7 @@ pub struct Lateness {
 }
 
 /// Whether a replay is good enough to decide by.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum ReplayVerdict {
     /// It is.

@@ -1,6 +1,7 @@
 //! What speaks against a verdict by a replay, and what a reader should bear in mind.
 
 use super::Fidelity;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Share of the captured time that must be replayed for a verdict.
@@ -27,7 +28,7 @@ const MAX_AGAIN: f64 = 0.01;
 const SHORT: f64 = 10.0;
 
 /// Something that speaks against a verdict by a replay.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Shortcoming {
     /// Nothing was replayed.
@@ -88,7 +89,7 @@ pub enum Shortcoming {
 }
 
 /// Something to bear in mind of a replay that is good enough otherwise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Caution {
     /// Somewhat other shares of the pages are found in the buffer pool.

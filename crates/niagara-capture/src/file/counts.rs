@@ -1,5 +1,6 @@
 //! What a server counts by itself (SHOW GLOBAL STATUS), as far as a replay is put beside it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The statement that asks for it.
@@ -7,7 +8,7 @@ pub(crate) const ASK: &str = "SHOW GLOBAL STATUS WHERE Variable_name IN ('Innodb
                        'Innodb_buffer_pool_reads', 'Connections', 'Questions', 'Innodb_deadlocks', 'Uptime')";
 
 /// Counters of a server: since its start, or between two moments.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ServerCounts {
     /// Pages of the buffer pool that were asked for.
     pub page_requests: u64,

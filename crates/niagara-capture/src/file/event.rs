@@ -1,5 +1,6 @@
 //! What a capture says of one command of a client.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::dictionary::{NameId, TemplateId};
@@ -7,7 +8,7 @@ use super::plan::Plan;
 use crate::sql::Class;
 
 /// What a client did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[repr(u8)]
 pub enum EventKind {
@@ -52,7 +53,7 @@ impl EventKind {
 }
 
 /// How an event belongs to a transaction of several statements. All false: it is a transaction of its own, or none.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Transaction {
     /// It is part of one.
     pub inside: bool,

@@ -1,5 +1,6 @@
 //! What a capture says about itself: the last block, as JSON.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::counts::ServerCounts;
@@ -9,7 +10,7 @@ use crate::log::{Dialect, LogKind, Meaning};
 use crate::way::Ways;
 
 /// The order of the events.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Order {
     /// By their ends, as in a slow log.
@@ -20,7 +21,7 @@ pub enum Order {
 }
 
 /// A file that the capture was made from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Source {
     /// Its path as it was given.
     pub file: String,
@@ -41,7 +42,7 @@ pub struct Source {
 }
 
 /// A block of events: where a reader may begin once it has the dictionary.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct BlockEntry {
     /// Where it is in the file, in bytes.
     pub at: u64,
@@ -54,7 +55,7 @@ pub struct BlockEntry {
 }
 
 /// What a capture says about itself.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Summary {
     /// The program that wrote it.
     pub made_by: String,

@@ -1,5 +1,6 @@
 //! Statements in flight over time.
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::file::Event;
@@ -11,7 +12,7 @@ const INTERVALS: i64 = 60;
 const MAX_SESSIONS: u64 = 1 << 24;
 
 /// Statements in flight over time.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Concurrency {
     /// The length of an interval, in seconds.
     pub interval_seconds: f64,
@@ -24,7 +25,7 @@ pub struct Concurrency {
 }
 
 /// An interval.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Interval {
     /// Its beginning, in microseconds since 1970.
     pub start_us: i64,

@@ -8,6 +8,7 @@ mod transactions;
 use std::collections::HashMap;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 pub use concurrency::{Concurrency, Interval};
@@ -22,17 +23,12 @@ use concurrency::Timeline;
 use loops::LoopCounter;
 use transactions::TransactionCounter;
 
-/// The number of the form that [`Info`] and [`DigestDetail`] have as JSON.
-const FORMAT: u32 = 1;
-
 /// Samples that [`digest_detail`] takes.
 const SAMPLES: usize = 10;
 
 /// What is in a capture.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Info {
-    /// The number of this form.
-    pub format: u32,
     /// What the capture says about itself.
     pub summary: Summary,
     /// From the first start to the last end, in seconds.
@@ -52,7 +48,7 @@ pub struct Info {
 }
 
 /// How long the executions of a digest take, in milliseconds.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DigestLatency {
     /// Mean.
     pub mean_ms: f64,
@@ -67,7 +63,7 @@ pub struct DigestLatency {
 }
 
 /// One digest.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DigestInfo {
     /// Its number, 16 hexadecimal digits.
     pub digest: String,
@@ -108,7 +104,7 @@ pub struct DigestInfo {
 }
 
 /// Executions by how the server executed them; none where the source does not say it.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct PlanCounts {
     /// A table or an index was read from one end to the other.
     pub full_scans: Option<u64>,
@@ -180,10 +176,8 @@ impl Info {
 }
 
 /// One digest in full.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct DigestDetail {
-    /// The number of this form.
-    pub format: u32,
     /// Its figures.
     #[serde(flatten)]
     pub info: DigestInfo,
@@ -197,7 +191,7 @@ pub struct DigestDetail {
 }
 
 /// Durations within a doubling.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct HistogramBar {
     /// The shortest that belongs here, in milliseconds.
     pub from_ms: f64,
@@ -231,7 +225,6 @@ pub fn digest_detail(path: &Path, digest: &DigestInfo) -> Result<DigestDetail, C
     let ms = |micros: u64| micros as f64 / 1e3;
     let bars = histogram.doublings().into_iter();
     Ok(DigestDetail {
-        format: FORMAT,
         info: digest.clone(),
         tables: tables_of(digest.text.as_bytes()),
         histogram: bars
@@ -248,7 +241,7 @@ pub fn digest_detail(path: &Path, digest: &DigestInfo) -> Result<DigestDetail, C
 }
 
 /// One kind of statement.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct ClassInfo {
     /// The kind.
     pub class: Class,
@@ -259,7 +252,7 @@ pub struct ClassInfo {
 }
 
 /// Sessions.
-#[derive(Debug, Clone, Default, Serialize)]
+#[derive(Debug, Clone, Default, Serialize, JsonSchema)]
 pub struct SessionInfo {
     /// How many.
     pub count: u64,
@@ -417,7 +410,6 @@ impl Tally {
             .collect();
         classes.sort_by(|a, b| b.seconds.total_cmp(&a.seconds).then(b.count.cmp(&a.count)));
         let mut info = Info {
-            format: FORMAT,
             seconds,
             statement_seconds: summary.has_durations.then_some(time as f64 / 1e6),
             digests,

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::file::{Event, EventKind};
@@ -11,7 +12,7 @@ use crate::sql::Class;
 const MAX_OPEN: usize = 1 << 18;
 
 /// Transactions of several statements.
-#[derive(Debug, Clone, Copy, Default, Serialize)]
+#[derive(Debug, Clone, Copy, Default, Serialize, JsonSchema)]
 pub struct Transactions {
     /// Those that ended in the capture.
     pub ended: u64,

@@ -3,10 +3,11 @@
 //! Releases differ and do not document it. The order of a slow log is that of completion, so ends never go back: where the
 //! seconds plus durations do, the seconds are ends; where the seconds themselves do, they are starts.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What `SET timestamp` of a slow log says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Meaning {
     /// The second in which the statement began.

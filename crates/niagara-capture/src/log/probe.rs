@@ -3,6 +3,7 @@
 use std::io::Read;
 
 use jiff::tz::TimeZone;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::Stamp;
@@ -17,7 +18,7 @@ use crate::log::Input;
 const PROBED_BYTES: u64 = 8 << 20;
 
 /// The kind of a log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum LogKind {
     /// Statements with their durations, in the order of completion.
@@ -29,7 +30,7 @@ pub enum LogKind {
 }
 
 /// Who wrote it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Dialect {
     /// MariaDB.

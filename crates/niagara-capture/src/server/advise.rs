@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::codes::{Agreement, InWords, Miss, Note};
@@ -11,7 +12,7 @@ use super::product::Product;
 use super::wanted::{Change, wanted};
 
 /// What to do by hand, or what `start` would do.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Advice {
     /// The server's version.
     pub version: String,

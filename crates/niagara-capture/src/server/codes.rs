@@ -3,10 +3,11 @@
 use std::fmt::{self, Display, Formatter};
 use std::path::PathBuf;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A code with its fields, and the same in words.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct InWords<T> {
     /// The code and its fields.
     #[serde(flatten)]
@@ -31,7 +32,7 @@ impl<T> Display for InWords<T> {
 }
 
 /// What a capture misses.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Miss {
     /// Sessions that are connected already.
@@ -43,7 +44,7 @@ pub enum Miss {
 }
 
 /// What should be known of a server before a capture.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Note {
     /// Sessions that are connected.
@@ -73,7 +74,7 @@ pub enum Note {
 }
 
 /// What a capture does to the user's own logs.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "code", rename_all = "kebab-case")]
 pub enum Agreement {
     /// Connections that are opened during it go on filling the slow log after its end.

@@ -1,5 +1,6 @@
 //! What has to be set so that a slow log has every statement.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::codes::Miss;
@@ -7,7 +8,7 @@ use super::product::{Family, Product};
 use super::value::{assignment, same};
 
 /// One variable for the time of a capture.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
     /// The variable.
     pub name: String,
@@ -20,7 +21,7 @@ pub struct Change {
 }
 
 /// Why a variable is set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Purpose {
     /// Statements that read few rows are logged.

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::limits::MAX_STATEMENT;
 use crate::sql::{Class, Traits, digest_is_several};
 
 /// Why a statement of a capture is not replayed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema,
+)]
 #[serde(rename_all = "snake_case")]
 pub enum LeftOutCause {
     /// It switches the server's logs: of the capture, not of the traffic. Its time counts for nothing.

@@ -6,12 +6,13 @@
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::types::Unit;
 
 /// Which order of the capture a replay keeps between sessions. Within a session it keeps all of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CommitOrder {
     /// A transaction begins after those that had changed data and had ended before it began. Reading changes nothing,

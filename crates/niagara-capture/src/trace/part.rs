@@ -7,6 +7,7 @@ use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::draft::Draft;
@@ -14,7 +15,7 @@ use super::types::{Action, NONE, Step, TraceDigest};
 use crate::sql::Class;
 
 /// Which transactions of a capture: a share in per cent, from 1 to 99.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(into = "String", try_from = "String")]
 pub enum TracePart {
     /// The first ones, in the order of their beginnings.

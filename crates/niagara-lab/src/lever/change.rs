@@ -6,10 +6,11 @@ use niagara_build::Recipe;
 use niagara_capture::rewrite::Rewrite;
 use niagara_origin::data::ChangeStatement;
 use niagara_server::{Config, ProcessSettings, both_names, is_switches, switched};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Differences from the variant it is applied to; what is absent stays as it is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Change {
     /// Server variables; an empty value is a flag.

@@ -1,8 +1,10 @@
 //! What a variable must be for a lever to have something to act on.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use niagara_origin::configuration::{number, same_value};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
 /// A condition on the value of a variable.
@@ -64,6 +66,19 @@ impl Serialize for Condition {
             Self::Below(limit) => serializer.collect_str(&format_args!("<{limit}")),
             Self::Above(limit) => serializer.collect_str(&format_args!(">{limit}")),
         }
+    }
+}
+
+impl JsonSchema for Condition {
+    fn schema_name() -> Cow<'static, str> {
+        "Condition".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "What a variable must be: a value, or `<` or `>` and a number.",
+            "type": "string",
+        })
     }
 }
 

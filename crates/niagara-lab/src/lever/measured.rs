@@ -1,12 +1,13 @@
 //! What a lever did where it was measured.
 
 use niagara_server::Family;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Half the width of a 95 % interval in standard errors.
 const HALF_WIDTH: f64 = 1.96;
 /// One figure of a lever, as a published result has it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Measured {
     /// Server by its name in the catalogue: `mariadb-10.11`.
     pub server: String,

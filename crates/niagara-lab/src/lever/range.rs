@@ -43,7 +43,7 @@ pub(crate) struct Bounds {
 }
 
 /// A range of values of one variable on this machine.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Span {
     /// The variable.
     pub variable: String,

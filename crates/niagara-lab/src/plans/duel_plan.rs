@@ -1,6 +1,7 @@
 //! What duels cost and show, before any was run.
 
 use niagara_stats::{COUPLES, Components};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::plans::spec::{DuelSettings, Protocol};
@@ -14,7 +15,7 @@ fn assumed_sd(duel_settings: &DuelSettings, couples: u32) -> f64 {
 }
 
 /// Where the noise that a plan goes by is from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum NoiseSource {
     /// Earlier comparisons on this machine, of the same workload, threads and slices.

@@ -2,10 +2,11 @@
 
 use super::option::{OptionGroup, OptionValue, WorkloadOption, choice, number, option};
 use crate::error::LoadError;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Options that all workloads have.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct CommonOptions {
     /// Storage engine of the tables.
@@ -19,7 +20,7 @@ pub struct CommonOptions {
 }
 
 /// Whether statements are prepared (sysbench: `db-ps-mode`).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PreparedStatements {
     /// Those that sysbench prepares are prepared.

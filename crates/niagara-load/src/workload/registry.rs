@@ -15,6 +15,7 @@ use super::tpcc::Tpcc;
 use crate::protocol::answer::Answer;
 use crate::workload::draw::Rng;
 use niagara_toml::did_you_mean;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde_json::Value;
 use std::str::FromStr;
 use std::sync::LazyLock;
@@ -87,6 +88,20 @@ macro_rules! registry {
                     $(Workload::$name(family) => serde_json::to_value(family),)+
                     Workload::Capture(family) => serde_json::to_value(family),
                 }
+            }
+
+            /// The schemas of those documents, one for each family.
+            pub(super) fn schemas(generator: &mut SchemaGenerator) -> Vec<Value> {
+                let families = [
+                    $(<$family>::json_schema(generator),)+
+                    CaptureWorkload::json_schema(generator),
+                ];
+                let part = |mut family: Schema| {
+                    // The options of all workloads stand with its own.
+                    family.remove("additionalProperties");
+                    family.to_value()
+                };
+                families.map(part).into()
             }
 
             /// The workload called `name` with the options of a document.

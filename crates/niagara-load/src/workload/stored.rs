@@ -5,8 +5,10 @@
 use super::common::CommonOptions;
 use super::registry::Workload;
 use super::spec::WorkloadSpec;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use std::borrow::Cow;
 
 /// The key of the workload's name; of a file of the user's, `own`.
 pub(super) const KIND: &str = "kind";
@@ -24,6 +26,26 @@ impl Serialize for WorkloadSpec {
             document.insert(KIND.into(), kind.name().into());
         }
         document.serialize(to)
+    }
+}
+
+impl JsonSchema for WorkloadSpec {
+    fn schema_name() -> Cow<'static, str> {
+        "WorkloadSpec".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = CommonOptions::json_schema(generator);
+        schema.insert("description".into(), "A workload and its options.".into());
+        if let Some(Value::Object(properties)) = schema.get_mut("properties") {
+            let kind = json!({"description": "The workload's name; of a file of the user's `own`.", "type": "string"});
+            properties.insert(KIND.into(), kind);
+        }
+        if let Some(Value::Array(required)) = schema.get_mut("required") {
+            required.push(KIND.into());
+        }
+        schema.insert("anyOf".into(), Workload::schemas(generator).into());
+        schema
     }
 }
 

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::elsewhere::{code_words, table_elsewhere};
@@ -42,7 +43,7 @@ const ENDING: &str = ".sql";
 const SHOWN: usize = 120;
 
 /// A statement that changes the data; where it stands makes no difference to what it is.
-#[derive(Debug, Clone, Default, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(transparent)]
 pub struct ChangeStatement {
     /// The statement without comments before it and without its delimiter.

@@ -11,7 +11,9 @@ use super::demangle::demangle;
 use crate::process::Mapping;
 
 /// Where a binary's names came from.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 #[serde(rename_all = "kebab-case", tag = "kind", content = "path")]
 pub enum SymbolSource {
     /// Its full symbol table.

@@ -21,7 +21,9 @@ use elf::ElfSymbols;
 use kernel::KernelSymbols;
 
 /// Where the names of one file's functions came from.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[derive(
+    Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize, schemars::JsonSchema,
+)]
 pub struct ModuleSymbols {
     /// The file.
     pub path: PathBuf,

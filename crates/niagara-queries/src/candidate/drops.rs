@@ -2,12 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::catalog::{Catalog, ForeignKey, Index, IndexKind, Table, TableName, parts_in_words};
 
 /// An index that can go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Drop {
     /// The table.
     pub table: TableName,
@@ -18,7 +19,7 @@ pub struct Drop {
 }
 
 /// Why an index can go.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum DropReason {
     /// Another one has the same parts.
@@ -36,7 +37,7 @@ pub enum DropReason {
 }
 
 /// An index that would be dropped and stays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Kept {
     /// The table.
     pub table: TableName,
@@ -47,7 +48,7 @@ pub struct Kept {
 }
 
 /// Why an index stays.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case", tag = "code")]
 pub enum KeptReason {
     /// It enforces that values differ.

@@ -2,6 +2,7 @@
 
 use niagara_model::{Comparison, Goal, RungOutcome, Screened, Summary, SweepSummary, TuneSummary};
 use niagara_stats::{Estimate, IntervalEstimate, difference, student, widened};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::all_time::ALL_TIME;
@@ -27,7 +28,7 @@ pub struct Figure {
 }
 
 /// A figure of both studies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Common {
     /// What it is.
     pub title: String,

@@ -1,6 +1,7 @@
 //! Under what two studies were measured, and what of it differs.
 
 use niagara_model::{START_SETTINGS, Summary, VariantRecord};
+use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -8,7 +9,7 @@ use crate::flat::flat;
 use crate::{Report, number};
 
 /// Something that was set up, in both studies.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct Fact {
     /// What it belongs to.
     pub of: Part,
@@ -21,7 +22,7 @@ pub struct Fact {
 }
 
 /// Where facts belong, in the order in which they are told.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Part {
     /// What was asked: workload, goal, budget.

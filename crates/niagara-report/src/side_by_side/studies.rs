@@ -1,6 +1,7 @@
 //! What two studies have in common, and in what they differ.
 
 use niagara_model::{Comparison, Goal, Summary};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::common::{self, Common};
@@ -8,18 +9,14 @@ use super::set_up::{self, Fact, Part};
 use crate::document::Table;
 use crate::{Report, Sides, number};
 
-/// What the JSON is, with a number that is counted up when a field changes its meaning or disappears.
-const FORMAT: &str = "niagara.side-by-side/1";
 /// The protocol of 2008, as headers name it.
 const SERIES: &str = "trimmed";
 /// Error probability of the difference between what the studies decided by, and again of all other differences together.
 const ALPHA: f64 = 0.05;
 
 /// Two studies, what differs between them and what each came to.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SideBySide {
-    /// Version of this document.
-    format: &'static str,
     /// The first and the second study.
     pub studies: [StudyInShort; 2],
     /// The sentence that a reader takes home.
@@ -50,7 +47,7 @@ pub struct SideBySide {
 }
 
 /// One of the two.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct StudyInShort {
     /// What it is called here: its folder.
     pub name: String,
@@ -67,16 +64,6 @@ pub struct StudyInShort {
 }
 
 impl SideBySide {
-    /// For other programs.
-    ///
-    /// # Errors
-    /// None that plain data could cause.
-    pub fn json(&self) -> serde_json::Result<String> {
-        let mut text = serde_json::to_string_pretty(self)?;
-        text.push('\n');
-        Ok(text)
-    }
-
     /// Puts two studies beside each other; `names` are what people call them.
     pub fn of(reports: [&Report; 2], names: [&str; 2]) -> SideBySide {
         let studies = [0, 1].map(|i| in_short(reports[i], names[i]));
@@ -126,7 +113,6 @@ impl SideBySide {
         let (parts, only_in) = common::common([first, second], alpha);
         let warnings = warnings(reports, same_kind, goals, &studies);
         SideBySide {
-            format: FORMAT,
             headline: match is_series {
                 [false, false] => headline(total.as_ref(), &studies, &set_up),
                 _ => headline_of_series(summaries, is_series, &studies),

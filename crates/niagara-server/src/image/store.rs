@@ -7,6 +7,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use nix::fcntl::Flock;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -55,7 +56,7 @@ pub struct Image {
 }
 
 /// What an image is of, as recorded with it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ImageRecord {
     /// Name and version of the server, fit for a file name.
     pub server: String,

@@ -5,12 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use niagara_settings::parse_cpu_list;
 use nix::sched::{CpuSet, sched_getaffinity};
 use nix::unistd::Pid;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::root::{Root, bytes, numbered};
 
 /// The processors that this process may use.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Cpu {
     /// `AMD EPYC 7B13`.
@@ -40,7 +41,7 @@ pub struct Cpu {
 }
 
 /// A cache.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CpuCache {
     /// 1, 2, 3.
     pub level: u32,
@@ -53,7 +54,9 @@ pub struct CpuCache {
 }
 
 /// Where a logical CPU sits. Ordered so that neighbours in the order share most.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
 pub struct Place {
     /// NUMA node.
     pub node: usize,

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cpu::Cpu;
@@ -13,7 +14,7 @@ use super::root::Root;
 use super::system::System;
 
 /// Everything about the machine that figures depend on and that does not change within a study.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Fingerprint {
     /// Processors.

@@ -3,6 +3,7 @@
 use std::sync::OnceLock;
 
 use nix::sys::resource::{RLIM_INFINITY, Resource, getrlimit};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::root::Root;
@@ -17,7 +18,7 @@ pub(crate) fn bound_memory(bytes: u64) {
 }
 
 /// Limits; absent is unlimited.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Limits {
     /// CPUs' worth of time that the control group grants.

@@ -1,11 +1,12 @@
 //! Memory, transparent huge pages, the pool of huge pages.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::root::{Root, bytes, chosen};
 
 /// Memory and its pages.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Memory {
     /// Installed, as the kernel counts it.
@@ -21,7 +22,7 @@ pub struct Memory {
 }
 
 /// Huge pages of one size.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct HugePool {
     /// Size of a page.
     pub page_bytes: u64,

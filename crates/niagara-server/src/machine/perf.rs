@@ -1,11 +1,12 @@
 //! What profiling can use here.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::root::Root;
 
 /// Event sources of the kernel.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Perf {
     /// `kernel.perf_event_paranoid`; absent in kernels without perf events.

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::Result;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::disturbance::DisturbanceMeter;
@@ -13,7 +14,7 @@ use super::root::Root;
 use crate::disk_use::free_bytes;
 
 /// What changes from minute to minute.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct MachineState {
     /// Average of runnable tasks over the last minute.

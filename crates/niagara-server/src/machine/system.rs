@@ -1,12 +1,13 @@
 //! Kernel, distribution, virtualisation.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::root::Root;
 
 /// The system around the servers.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct System {
     /// `6.1.0-18-amd64`.

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use nix::time::{clock_getcpuclockid, clock_gettime};
 use nix::unistd::Pid;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::process::id::ProcessId;
@@ -32,7 +33,7 @@ pub struct UsageSample {
 }
 
 /// What a process used between two moments.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Usage {
     /// Time between the two moments, in seconds.
     pub seconds: f64,
@@ -56,7 +57,7 @@ pub struct Usage {
 }
 
 /// Reads and writes of a process between two moments.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IoUsage {
     /// Bytes that had to be fetched from the disk.
     pub disk_read_bytes: u64,

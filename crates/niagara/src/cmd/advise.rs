@@ -18,7 +18,7 @@ use niagara_server::{Cache, Cancel, Cancelled, sweep_stale};
 use self::prove::{ProofRun, in_database};
 use crate::counting::{QueryCount, QueryFindings};
 use crate::interrupt::on_ctrl_c;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 use crate::load_args::is_pack;
 use crate::origin::origin;
 use crate::pack;
@@ -26,6 +26,10 @@ use crate::progress::Terminal;
 use crate::report_output::write_pages;
 use crate::shared_args::{EXIT_CODES, OriginArgs, budget};
 use crate::whole_file;
+
+impl Printed for Advice {
+    const DOCUMENT: Document = Document::Advice;
+}
 
 /// Share of the budget that is for counting, where duels follow.
 const COUNTING: f64 = 0.4;
@@ -106,7 +110,7 @@ pub fn run(mut args: AdviseArgs) -> Result<ExitCode> {
     })?;
     let folder = write(&args, &advice)?;
     match args.json {
-        true => json::print(Document::Advice, &advice)?,
+        true => json::print(&advice)?,
         false => say_text!("{}", report::text(&advice, Some(&folder))),
     }
     Ok(ExitCode::SUCCESS)
@@ -186,7 +190,7 @@ fn write(args: &AdviseArgs, advice: &Advice) -> Result<String> {
     let deploy = folder.join("deploy");
     std::fs::create_dir_all(&deploy)
         .with_context(|| format!("cannot make {}", deploy.display()))?;
-    let json = json::text(Document::Advice, advice)?;
+    let json = json::text(advice)?;
     whole_file::write(&folder.join("advice.json"), &json)?;
     write_pages(&folder, &Source::from(advice))?;
     let nothing = schema::is_empty(advice);

@@ -7,9 +7,10 @@ use anyhow::{Result, bail};
 use niagara_capture::{DigestPair, before_after};
 use niagara_report::number;
 use niagara_stats::{Estimate, IntervalEstimate};
-use serde_json::json;
+use schemars::JsonSchema;
+use serde::Serialize;
 
-use crate::json::{Document, print};
+use crate::json::{self, Document, Printed};
 
 /// Stretches that an interval rests on at the least.
 const FEWEST: usize = 3;
@@ -19,9 +20,27 @@ const SHOWN: usize = 20;
 const TEXT: usize = 70;
 
 /// A digest with its ratio.
+#[derive(Serialize, JsonSchema)]
 struct Row {
+    /// The digest.
+    #[serde(rename = "digest")]
     pair: DigestPair,
+    /// Its mean duration, after over before: below 1 it became faster.
+    #[serde(rename = "mean_duration_after_over_before")]
     ratio: Estimate,
+}
+
+/// What changed between two captures: observed, for whatever else changed is in it, too.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BeforeAfter {
+    /// The probability that an interval leaves the truth out, one by one.
+    alpha: f64,
+    /// Those that both captures have often enough.
+    digests: Vec<Row>,
+}
+
+impl Printed for BeforeAfter {
+    const DOCUMENT: Document = Document::BeforeAfter;
 }
 
 /// The mean duration of each digest, after over before, with intervals over stretches of time.
@@ -55,12 +74,10 @@ pub(crate) fn run(before: &Path, after: &Path, alpha: f64, as_json: bool) -> Res
         );
     }
     if as_json {
-        let digests: Vec<_> = rows
-            .iter()
-            .map(|row| json!({ "digest": row.pair, "mean_duration_after_over_before": row.ratio }))
-            .collect();
-        let all = json!({ "observational": true, "alpha": alpha, "digests": digests });
-        print(Document::BeforeAfter, &all)?;
+        json::print(&BeforeAfter {
+            alpha,
+            digests: rows,
+        })?;
         return Ok(ExitCode::SUCCESS);
     }
     say(&rows, alpha);

@@ -14,12 +14,13 @@ use niagara_lab::{
 };
 use niagara_report::number;
 use niagara_server::Cancel;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::{BuildArgs, BuildVerb};
 use crate::clock::clock;
 use crate::interrupt::on_ctrl_c;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Listed, Printed};
 use crate::progress::Terminal;
 
 pub fn run(
@@ -181,7 +182,7 @@ fn make(inventory: &Inventory, args: &BuildArgs, fleet: Option<&FleetOptions>) -
     terminal.finish();
     let (built, on_nodes) = built?;
     if args.json {
-        json::print(Document::Build, &Line::of(&built.build))?;
+        json::print(&BuildLine::of(&built.build))?;
         return Ok(ExitCode::SUCCESS);
     }
     let record = &built.build.record;
@@ -258,38 +259,62 @@ fn made(
     Ok((built, on_nodes.built))
 }
 
-#[derive(Serialize)]
-struct Line<'a> {
+/// A build and what it takes.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BuildLine<'a> {
     #[serde(flatten)]
-    record: &'a niagara_build::BuildRecord,
-    folder: &'a std::path::Path,
+    record: &'a BuildRecord,
+    /// Where it is.
+    folder: &'a Path,
+    /// Whether it was made to its end: else the same command continues it.
     finished: bool,
+    /// What it takes on disk.
     bytes: u64,
+}
+
+impl Printed for BuildLine<'_> {
+    const DOCUMENT: Document = Document::Build;
 }
 
 /// A folder without a record that can be read, as JSON.
-#[derive(Serialize)]
-struct Broken<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct UnreadableBuild<'a> {
+    /// The name of its folder.
     key: &'a str,
-    folder: &'a std::path::Path,
-    finished: bool,
+    /// Where it is.
+    folder: &'a Path,
+    /// What it takes on disk.
     bytes: u64,
+    /// Why it cannot be read.
     unreadable: &'a str,
 }
 
-impl<'a> Broken<'a> {
+/// A folder of the store of builds.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(crate) enum KeptBuild<'a> {
+    /// With its record.
+    Readable(&'a BuildLine<'a>),
+    /// Without.
+    Unreadable(&'a UnreadableBuild<'a>),
+}
+
+impl Listed for KeptBuild<'_> {
+    const DOCUMENT: Document = Document::Builds;
+}
+
+impl<'a> UnreadableBuild<'a> {
     fn of(found: &'a Unreadable) -> Self {
         Self {
             key: &found.key,
             folder: &found.folder,
-            finished: false,
             bytes: found.bytes(),
             unreadable: &found.cause,
         }
     }
 }
 
-impl<'a> Line<'a> {
+impl<'a> BuildLine<'a> {
     fn of(build: &'a StoredBuild) -> Self {
         Self {
             record: &build.record,
@@ -303,13 +328,13 @@ impl<'a> Line<'a> {
 fn list(store: &BuildStore, json: bool) -> Result<()> {
     let builds = store.list()?;
     let unreadable = store.unreadable();
-    let lines: Vec<Line> = builds.iter().map(Line::of).collect();
-    let broken: Vec<Broken> = unreadable.iter().map(Broken::of).collect();
+    let lines: Vec<BuildLine> = builds.iter().map(BuildLine::of).collect();
+    let broken: Vec<UnreadableBuild> = unreadable.iter().map(UnreadableBuild::of).collect();
     if json {
-        let values = lines.iter().map(serde_json::to_value);
-        let all = values.chain(broken.iter().map(serde_json::to_value));
-        let all: Vec<serde_json::Value> = all.collect::<Result<_, _>>()?;
-        json::print_list(Document::Builds, &all)?;
+        let readable = lines.iter().map(KeptBuild::Readable);
+        let unreadable = broken.iter().map(KeptBuild::Unreadable);
+        let all: Vec<KeptBuild> = readable.chain(unreadable).collect();
+        json::print_list(&all)?;
         return Ok(());
     }
     for line in &lines {

@@ -22,7 +22,7 @@ use self::verdict::{Verdict, earlier, not_refuted};
 use crate::args::{CheckArgs, PartArg};
 use crate::clock::clock;
 use crate::interrupt;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 use crate::progress::{colour_on_stdout, living_line};
 
 /// Without a terminal, a line at most this often.
@@ -59,11 +59,15 @@ pub fn run(inventory: &Inventory, args: &CheckArgs) -> Result<ExitCode> {
     let record = record?;
     let verdict = Verdict::of(&record, &options.parts);
     if args.json {
-        json::print(Document::Check, &record)?;
+        json::print(&record)?;
     } else {
         conclude(&verdict, &record, &options.parts);
     }
     Ok(interrupt::exit_code(false, verdict.is_good()))
+}
+
+impl Printed for CheckRecord {
+    const DOCUMENT: Document = Document::Check;
 }
 
 fn options(args: &CheckArgs) -> CheckOptions {

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use clap::Args;
 use jiff::Zoned;
 use jiff::civil::Date;
-use niagara_checkup::{Look, Request, checkup, html, read, screen};
+use niagara_checkup::{Checkup, Look, Request, checkup, html, read, screen};
 use niagara_lab::lever;
 use niagara_load::Transport;
 use niagara_server::{Catalog, ServerDescription, listening_servers};
@@ -17,11 +17,15 @@ use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::connect::connect_within;
 use crate::cmd::bench::naming::Naming;
 use crate::cmd::capture::stop_flag;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 use crate::origin::at_address;
 use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::{EXIT_CODES, duration};
 use crate::whole_file;
+
+impl Printed for Checkup {
+    const DOCUMENT: Document = Document::Checkup;
+}
 
 /// Bound on the login and on each wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
@@ -106,7 +110,7 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
         whole_file::write(path, &html(&checkup, env!("CARGO_PKG_VERSION")))?;
     }
     match args.json {
-        true => json::print(Document::Checkup, &checkup)?,
+        true => json::print(&checkup)?,
         false => {
             let look = Look {
                 colour: colour_on_stdout(),

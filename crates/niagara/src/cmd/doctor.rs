@@ -10,12 +10,12 @@ use niagara_lab::{
 };
 use niagara_report::number;
 use niagara_server::machine::{MachineState, Tools};
-use serde::Serialize;
 
 use crate::args::DoctorArgs;
 use crate::command_line::{command_line, command_of_part};
-use crate::doctor;
+use crate::doctor::{Checklist, Prospect};
 use crate::interrupt::{exit_code, on_ctrl_c};
+use crate::json;
 use crate::progress::{Terminal, colour_on_stdout};
 
 /// Couples of a duel here: a minute should hold several duels.
@@ -24,36 +24,21 @@ const NOISE_COUPLES: u32 = 20;
 /// How long the machine is watched for what else it does.
 const WATCH: Duration = Duration::from_millis(500);
 
-/// What identical servers showed, and what follows.
-#[derive(Serialize)]
-struct Prospect {
-    duels: usize,
-    sd_duel: f64,
-    couples: u32,
-    detectable_10_minutes: Option<f64>,
-    detectable_1_hour: Option<f64>,
-}
-
 pub fn run(args: DoctorArgs) -> Result<ExitCode> {
     let inventory = Inventory::open(&[], &[])?;
     let fingerprint = inventory.fingerprint()?;
     let now = MachineState::watch(&inventory.cache.work()?, WATCH)?;
-    let checks = doctor::doctor(
-        &fingerprint,
-        &now,
-        &Tools::find(),
-        args.json,
-        colour_on_stdout(),
-    );
+    let tools = Tools::find();
+    let mut checks = Checklist::of(&fingerprint, &now, &tools);
+    if !args.json {
+        say_text!("{}", checks.text(colour_on_stdout()));
+    }
     if !args.noise {
-        say_text!("{checks}");
-        if !args.json {
-            say!("\nwhat can be seen here: niagara doctor --noise (takes a minute)");
+        match args.json {
+            true => json::print(&checks)?,
+            false => say!("\nwhat can be seen here: niagara doctor --noise (takes a minute)"),
         }
         return Ok(ExitCode::SUCCESS);
-    }
-    if !args.json {
-        say_text!("{checks}");
     }
     let (found, interrupted) = measure(&args, &inventory)?;
     let couples = DefaultCouples::JUDGING.of(found.duel_settings.slice_seconds);
@@ -64,17 +49,17 @@ pub fn run(args: DoctorArgs) -> Result<ExitCode> {
         detectable_10_minutes: found.detectable(600.0),
         detectable_1_hour: found.detectable(3600.0),
     });
+    let is_known = prospect.is_some();
     if args.json {
-        let mut all: serde_json::Value = serde_json::from_str(&checks)?;
-        all["noise"] = serde_json::to_value(&prospect)?;
-        say!("{all:#}");
+        checks.noise = Some(prospect);
+        json::print(&checks)?;
     } else {
         match &prospect {
             Some(prospect) => say!("\n{}", words(prospect, &args)),
             None => say!("\n{}", why_nothing(&found, interrupted)),
         }
     }
-    Ok(exit_code(interrupted, prospect.is_some()))
+    Ok(exit_code(interrupted, is_known))
 }
 
 /// Why no duel could be scored.

@@ -64,25 +64,24 @@ pub fn page() -> Result<String> {
          ## niagara report --format csv\n\n\
          A line for every slice (RFC 4180, UTF-8). Columns: {}.\n\n\
          ## niagara report --format json\n\n\
-         The study's summary, as it stands in the table `summary` of results.db, with `headline` (one sentence), `all_warnings` (those of \
-         the summary, `warnings`, and those that follow from it: what a reader is told before the figures), `in_words` (its checks, \
-         what bounds a sweep, the facts of a replay: texts for people) and, of a study on nodes, `nodes_held`. Of two studies it is one \
-         object: `studies`, `headline`, `warnings`, `set_up` (each fact with its two values and \
-         whether they differ), `total`, `beside` and `parts` (each with both estimates, their difference and whether it excludes 1), \
-         `only_in`, `alpha` and `family`. An estimate is an object of `ratio`, `low` and `high`; `null` is unbounded.\n",
+         [A study's summary](schemas/{}), or [two side by side](schemas/{}).\n",
         SCHEMA.trim(),
-        columns.join(", ")
+        columns.join(", "),
+        Document::Report.schema_file(),
+        Document::SideBySide.schema_file(),
     );
     page.push_str(
         "\n## What --json prints\n\n\
          One object, whose first field is `format`; its number is counted up when a field changes its meaning. \
-         A list stands in `items`.\n\n| format | command |\n| --- | --- |\n",
+         A list stands in `items`. Each format has a JSON Schema, which `niagara schema FORMAT` prints, too.\n\n\
+         | format | command |\n| --- | --- |\n",
     );
     for document in Document::ALL {
         let _ = writeln!(
             page,
-            "| `{}` | `{}` |",
+            "| [`{}`](schemas/{}) | `{}` |",
             document.format(),
+            document.schema_file(),
             document.command()
         );
     }
@@ -128,8 +127,8 @@ mod tests {
             "## Server files",
             "CREATE TABLE duel",
             "`server_cpu_seconds`",
-            "`only_in`",
-            "| `niagara.checkup/1` | `niagara checkup --json` |",
+            "(schemas/niagara.side-by-side-1.json)",
+            "| [`niagara.checkup/1`](schemas/niagara.checkup-1.json) | `niagara checkup --json` |",
             "## Capture files",
             "| lengths | a varint for each place of the template |",
         ] {

@@ -8,24 +8,34 @@ use niagara_lab::lever::{Change, Condition, Context, Lever, Measured, Span, mean
 use niagara_lab::{Inventory, lever_context, server_name};
 use niagara_model::Reason;
 use niagara_server::Cancel;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::{Cli, LeversArgs, LoadArgs};
-use crate::json::{self, Document};
+use crate::json::{self, Document, Listed};
 use crate::progress::Terminal;
 
 /// Bytes of data that levers are shown for: more than the default buffer pool holds, so that those for larger data are shown, too.
 const SHOWN_DATA: u64 = 1 << 30;
 
-#[derive(Serialize)]
-struct Row<'a> {
+/// A lever and what it is here.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct LeverRow<'a> {
+    /// Its name.
     id: &'a str,
+    /// For people.
     title: &'a str,
+    /// What it is about.
     theme: &'a str,
+    /// How it is written on a command line: `malloc=jemalloc`.
     spelling: String,
+    /// What it may cost besides time.
     risk: String,
+    /// Why it may help.
     why: &'a str,
+    /// Where that is written.
     source: &'a str,
+    /// What it changes here; none where it does not apply.
     change: Option<Change>,
     /// The values that `tune` may search here.
     range: Option<Span>,
@@ -35,10 +45,15 @@ struct Row<'a> {
     measured: &'a [Measured],
     /// What the server must run with for it to matter: known once the server has been started.
     needs_variables: &'a BTreeMap<String, Condition>,
+    /// Why it does not apply here, or is not tried by itself.
     reason: Option<Reason>,
 }
 
-impl Row<'_> {
+impl Listed for LeverRow<'_> {
+    const DOCUMENT: Document = Document::Levers;
+}
+
+impl LeverRow<'_> {
     /// ` (where log_bin = ON)`, or nothing.
     fn provided(&self) -> String {
         let needs: Vec<String> = self
@@ -81,12 +96,12 @@ pub fn run(args: LeversArgs) -> Result<ExitCode> {
     // The list is about the server and the machine, whatever the load writes and however much data there is.
     context.writes = true;
     context.data_bytes = SHOWN_DATA;
-    let rows: Vec<Row<'_>> = shown
+    let rows: Vec<LeverRow<'_>> = shown
         .into_iter()
         .map(|lever| row(lever, &context))
         .collect();
     if args.json {
-        json::print_list(Document::Levers, &rows)?;
+        json::print_list(&rows)?;
     } else if args.show.is_some() {
         rows.iter().for_each(show);
     } else {
@@ -95,7 +110,7 @@ pub fn run(args: LeversArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
+fn row<'a>(lever: &'a Lever, context: &Context) -> LeverRow<'a> {
     let applies = lever.applicability(context);
     // No server is started for the list: what its binary says of its defaults is all that is known.
     let applies = applies.and_then(|change| match lever.idle_by_default(&change, context) {
@@ -106,7 +121,7 @@ fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
         Ok(change) => (Some(change), None),
         Err(reason) => (None, Some(reason)),
     };
-    Row {
+    LeverRow {
         id: lever.id(),
         title: lever.title(),
         theme: lever.theme(),
@@ -123,7 +138,7 @@ fn row<'a>(lever: &'a Lever, context: &Context) -> Row<'a> {
     }
 }
 
-fn show(row: &Row<'_>) {
+fn show(row: &LeverRow<'_>) {
     say!("{} ({})", row.title, row.spelling);
     if row.id != row.spelling {
         say!("  id: {}", row.id);
@@ -155,9 +170,9 @@ fn show(row: &Row<'_>) {
     say!("\n{}\n\nSource: {}", row.why.trim(), row.source.trim());
 }
 
-fn list(rows: &[Row<'_>]) {
+fn list(rows: &[LeverRow<'_>]) {
     let mut theme = "";
-    let mut sorted: Vec<&Row<'_>> = rows.iter().collect();
+    let mut sorted: Vec<&LeverRow<'_>> = rows.iter().collect();
     sorted.sort_by_key(|row| row.theme);
     for row in sorted {
         if row.theme != theme {

@@ -21,6 +21,7 @@ pub mod pack;
 pub mod profile;
 pub mod report;
 pub mod run;
+pub mod schema;
 pub mod server;
 pub mod session;
 pub mod side_by_side;

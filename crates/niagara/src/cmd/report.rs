@@ -16,13 +16,14 @@ use niagara_report::{
 };
 use niagara_server::{Cache, file_digest};
 use niagara_store::Store;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cmd::build_elsewhere::build_elsewhere;
 use crate::cmd::{profile, side_by_side};
 use crate::command_line::{command_of_advice, command_of_another_tuning};
 use crate::fail_if::FailIf;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 use crate::report_output::{print_written, write_pages};
 use crate::shared_args::{Output, StudyArgs, output};
 use crate::whole_file::write;
@@ -386,10 +387,11 @@ impl Shown {
 }
 
 /// A warning with its code and fields, and in words.
-#[derive(Serialize)]
+#[derive(Serialize, JsonSchema)]
 struct WarningInWords {
     #[serde(flatten)]
     warning: Warning,
+    /// It in words.
     text: String,
 }
 
@@ -403,20 +405,25 @@ impl From<Warning> for WarningInWords {
 }
 
 /// The summary as other programs read it.
-#[derive(Serialize)]
-struct Study<'a> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Study {
     /// The one sentence that a reader takes home.
     headline: String,
+    /// Without its warnings.
     #[serde(flatten)]
-    summary: &'a Summary,
-    /// What a reader is told before the figures: the warnings of the summary, and those that follow from it.
-    all_warnings: Vec<WarningInWords>,
+    summary: Summary,
+    /// What a reader must know before believing the figures: the warnings of the summary, and those that follow from it.
+    warnings: Vec<WarningInWords>,
     /// What the summary has as codes and figures, in words.
     #[serde(skip_serializing_if = "Option::is_none")]
     in_words: Option<InWords>,
     /// What nodes were held for, where there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     nodes_held: Option<NodeAccount>,
+}
+
+impl Printed for Study {
+    const DOCUMENT: Document = Document::Report;
 }
 
 /// How this program was called, so that a command that is printed can be typed: `target/quick/niagara` after `make tune`.
@@ -430,17 +437,19 @@ fn called() -> String {
 
 /// The summary as other programs read it.
 fn json_of(summary: &Summary, report: &Report) -> Result<String> {
+    let mut alone = summary.clone();
+    alone.header_mut().warnings.clear();
     let study = Study {
         headline: niagara_report::headline(summary),
-        summary,
-        all_warnings: niagara_report::warnings(summary)
+        summary: alone,
+        warnings: niagara_report::warnings(summary)
             .into_iter()
             .map(WarningInWords::from)
             .collect(),
         in_words: InWords::of(summary),
         nodes_held: report.nodes_held.clone(),
     };
-    Ok(json::text(Document::Report, &study)? + "\n")
+    Ok(json::text(&study)? + "\n")
 }
 
 /// Where the files of a study are.

@@ -5,11 +5,12 @@ use std::process::ExitCode;
 use anyhow::Result;
 use niagara_lab::{Inventory, looks_like_path, server_name};
 use niagara_server::{ImageRecord, ImageStore, Install, Removed};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::args::{ServerArgs, ServerVerb};
 use crate::cmd::fleet::nodes_of;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Listed};
 
 pub fn run(args: ServerArgs) -> Result<ExitCode> {
     let fleet = match &args.verb {
@@ -41,20 +42,31 @@ fn get(inventory: &Inventory, names: &[String]) -> Result<()> {
     Ok(())
 }
 
-#[derive(Serialize)]
-struct Line {
+/// A server, and what is here of it.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ServerLine {
+    /// The catalogue's name, or the path of a server of this machine.
     name: String,
+    /// For people.
     title: String,
+    /// What was fetched; none where it was not.
     installed: Option<Install>,
     /// Of the fetched server on disk.
     bytes: u64,
+    /// Datasets that are kept for it.
     images: Vec<ImageLine>,
 }
 
-#[derive(Serialize)]
+impl Listed for ServerLine {
+    const DOCUMENT: Document = Document::Servers;
+}
+
+/// An image of a dataset.
+#[derive(Serialize, JsonSchema)]
 struct ImageLine {
     #[serde(flatten)]
     record: ImageRecord,
+    /// What it takes on disk.
     bytes: u64,
 }
 
@@ -72,17 +84,17 @@ fn images(inventory: &Inventory) -> Result<Vec<ImageLine>> {
 }
 
 /// The servers of the catalogue; behind them, servers of this machine that have images here.
-fn lines(inventory: &Inventory) -> Result<Vec<Line>> {
+fn lines(inventory: &Inventory) -> Result<Vec<ServerLine>> {
     let mut installed = niagara_server::installed(&inventory.cache)?;
     let mut images = images(inventory)?;
-    let mut lines: Vec<Line> = inventory
+    let mut lines: Vec<ServerLine> = inventory
         .catalog
         .iter()
         .map(|description| {
             let name = &description.name;
             let here = installed.iter().position(|install| install.name == *name);
             let install = here.map(|index| installed.swap_remove(index));
-            Line {
+            ServerLine {
                 name: name.clone(),
                 title: description.title.clone(),
                 bytes: install.as_ref().map_or(0, Install::bytes),
@@ -96,7 +108,7 @@ fn lines(inventory: &Inventory) -> Result<Vec<Line>> {
     while let Some(record) = images.first().map(|image| image.record.clone()) {
         let whose =
             |other: &ImageRecord| (other.name == record.name) && (other.server == record.server);
-        lines.push(Line {
+        lines.push(ServerLine {
             images: images
                 .extract_if(.., |image| whose(&image.record))
                 .collect(),
@@ -112,7 +124,7 @@ fn lines(inventory: &Inventory) -> Result<Vec<Line>> {
 fn list(inventory: &Inventory, json: bool) -> Result<()> {
     let lines = lines(inventory)?;
     if json {
-        json::print_list(Document::Servers, &lines)?;
+        json::print_list(&lines)?;
         return Ok(());
     }
     let mut all = 0;

@@ -6,10 +6,15 @@ use anyhow::{Result, bail};
 use niagara_report::{Format, Report, SideBySide, Source};
 use niagara_store::Store;
 
+use crate::json::{self, Document, Printed};
 use crate::report_output::print_written;
 
 /// What each study holds, with the folder that it is called by.
 pub type Opened<'a> = (&'a Path, Store);
+
+impl Printed for SideBySide {
+    const DOCUMENT: Document = Document::SideBySide;
+}
 
 /// Prints both beside each other.
 ///
@@ -29,7 +34,7 @@ pub fn print(studies: [Opened<'_>; 2], format: Format, verbose: bool) -> Result<
         [&reports[0], &reports[1]],
         [names[0].as_str(), names[1].as_str()],
     );
-    let source = Source::from(&both).with_json(both.json()?);
+    let source = Source::from(&both).with_json(json::text(&both)? + "\n");
     print_written(&source, format, verbose)
 }
 

@@ -11,7 +11,7 @@ use niagara_lab::study_file::{Known, StudyFile, read_study, schema};
 use niagara_server::Catalog;
 use niagara_toml::{FileError, Mistake};
 
-use crate::json::{self, Document};
+use crate::json::{self, Document, Listed};
 
 /// What to do about a file that cannot be read.
 const READABLE: &str = "name a file such as studies/t2000-ladder.toml";
@@ -53,6 +53,10 @@ pub enum StudyVerb {
     Schema,
 }
 
+impl Listed for Mistake {
+    const DOCUMENT: Document = Document::Mistakes;
+}
+
 pub fn run(args: StudyFileArgs) -> Result<ExitCode> {
     match args.verb {
         StudyVerb::Schema => {
@@ -87,7 +91,7 @@ fn check(
         }
     }
     if json {
-        json::print_list(Document::Mistakes, &mistakes)?;
+        json::print_list(&mistakes)?;
     } else {
         for mistake in &mistakes {
             tell!("{mistake}");

@@ -2,6 +2,7 @@
 
 #![allow(dead_code, reason = "each test file uses its part of this")]
 
+pub mod document;
 pub mod existing;
 pub mod namespace;
 pub mod shop;
@@ -195,9 +196,10 @@ pub fn signal(pid: i32, signal: nix::sys::signal::Signal) {
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), signal).expect("a process of ours");
 }
 
-/// Runs to the end; exit code, standard output, standard error.
+/// Runs to the end; exit code, standard output, standard error. What is printed as JSON fits its schema.
 pub fn run(command: &mut Command) -> (Option<i32>, String, String) {
     let output = command.output().expect("niagara runs");
+    document::check(command, &output);
     (
         output.status.code(),
         String::from_utf8_lossy(&output.stdout).into_owned(),

@@ -4,6 +4,8 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Output};
 
+use super::document;
+
 /// Two tables, and rows enough for a scan to cost something.
 pub fn dump() -> String {
     let rows = |count: usize, row: &dyn Fn(usize) -> String| {
@@ -42,11 +44,11 @@ pub fn log(statements: &[(String, u64, u64)]) -> String {
 }
 
 pub fn niagara(folder: &Path, arguments: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_niagara"))
-        .args(arguments)
-        .current_dir(folder)
-        .output()
-        .expect("started")
+    let mut command = Command::new(env!("CARGO_BIN_EXE_niagara"));
+    command.args(arguments).current_dir(folder);
+    let output = command.output().expect("started");
+    document::check(&command, &output);
+    output
 }
 
 pub fn text(bytes: &[u8]) -> String {

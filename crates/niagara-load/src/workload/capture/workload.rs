@@ -8,6 +8,7 @@ use crate::workload::family::{Each, Family};
 use crate::workload::kind::WorkloadKind;
 use crate::workload::option::WorkloadOption;
 use niagara_capture::trace::{CommitOrder, CompileOptions, Trace, TracePart, compile};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
 use std::io::Read;
@@ -22,9 +23,10 @@ const SPEEDS: std::ops::RangeInclusive<f64> = 0.001..=1000.0;
 
 /// A capture that is replayed. A document has its path and what it is known by, not what is in it: that may be large, and
 /// is private.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CaptureWorkload {
+    /// Which capture.
     capture: Replayed,
     /// What the file says; the same for all clones, so that a study reads it once.
     #[serde(skip)]
@@ -35,7 +37,7 @@ pub struct CaptureWorkload {
 }
 
 /// Which capture, and how it is replayed.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Replayed {
     /// The file as the user named it.
@@ -54,10 +56,13 @@ struct Replayed {
     /// The workload whose tables it runs on; none: its data come from elsewhere.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     tables_of: Option<Box<WorkloadSpec>>,
-    /// As the trace says; known without reading it.
+    /// Its statements. This and what follows is known without reading the trace.
     statements: u64,
+    /// Its sessions.
     sessions: u32,
+    /// The most statements at once.
     in_flight: u32,
+    /// Whether a statement changes anything.
     writes: bool,
 }
 

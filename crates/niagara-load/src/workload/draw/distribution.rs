@@ -3,6 +3,7 @@
 
 use super::zipf::Zipf;
 use rand::{RngExt, SeedableRng};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -19,7 +20,7 @@ pub(crate) const ZIPF_EXPONENT: f64 = 0.8;
 
 /// A distribution over the row numbers 1 to n. In text: its name alone for the default parameters, or a
 /// table with `type` and parameters.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Text", into = "Text")]
 pub enum Distribution {
     /// Every row equally often.
@@ -79,25 +80,31 @@ impl fmt::Display for Distribution {
 }
 
 /// A distribution in a file: a name, or a table.
-#[derive(Clone, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 enum Text {
     Name(String),
     Table(Table),
 }
 
-#[derive(Clone, Default, Serialize, Deserialize)]
+#[derive(Clone, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Table {
+    /// `uniform`, `gaussian`, `special`, `pareto` or `zipfian`.
     r#type: String,
+    /// Uniform numbers per draw.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     iterations: Option<u32>,
+    /// Share of the rows that are special, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     percent: Option<u32>,
+    /// Share of the draws that go to special rows, in percent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     share: Option<u32>,
+    /// The parameter of `pareto`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     h: Option<f64>,
+    /// The exponent of `zipfian`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     exponent: Option<f64>,
 }

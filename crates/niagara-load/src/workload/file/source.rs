@@ -1,9 +1,10 @@
 //! The file of a workload, whole: what a study keeps must not depend on a file that may change.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// The file of a workload.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct WorkloadFile {
     /// The file as the user named it, for messages.

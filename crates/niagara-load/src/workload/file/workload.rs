@@ -13,6 +13,7 @@ use crate::workload::kind::WorkloadKind;
 use crate::workload::option::WorkloadOption;
 use crate::workload::template::Templates;
 use include_dir::{Dir, include_dir};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -39,7 +40,7 @@ static BUILT_IN: LazyLock<Vec<FileWorkload>> = LazyLock::new(|| {
 });
 
 /// A workload that a file describes, read.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, Serialize, Deserialize, JsonSchema)]
 #[serde(try_from = "Stored", into = "Stored")]
 pub struct FileWorkload {
     /// Its name, if it is one that is built in.
@@ -59,12 +60,14 @@ impl PartialEq for FileWorkload {
 }
 
 /// The workload as a document.
-#[derive(Serialize, Deserialize)]
+#[derive(Serialize, Deserialize, JsonSchema)]
 struct Stored {
+    /// Its name, or `own`.
     kind: String,
     /// `None`: it is built in.
     #[serde(default)]
     own: Option<WorkloadFile>,
+    /// Numbers that are set otherwise than the file says.
     #[serde(default)]
     scale: BTreeMap<String, u64>,
 }

@@ -1,10 +1,11 @@
 //! A script's text, and what is known of it.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// A script's text, and that of what it requires.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptSource {
     /// As the user names it.
     pub path: String,
@@ -15,7 +16,7 @@ pub struct ScriptSource {
 }
 
 /// An option that a script says it has.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptOption {
     /// Its name, with underscores.
     pub name: String,
@@ -28,7 +29,7 @@ pub struct ScriptOption {
 }
 
 /// What the value of an option of a script may be.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ScriptOptionKind {
     /// On or off.
@@ -48,7 +49,7 @@ pub enum ScriptOptionKind {
 }
 
 /// What is known of a script once it has been loaded.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptInfo {
     /// Its options; `None`: it does not say, and takes any.
     pub options: Option<Vec<ScriptOption>>,

@@ -9,6 +9,7 @@ use crate::workload::family::{Each, Family, Registered, takes_common};
 use crate::workload::kind::WorkloadKind;
 use crate::workload::option::WorkloadOption;
 use crate::workload::template::Templates;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -16,11 +17,13 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 /// The script as a workload.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ScriptWorkload {
     /// Always `script`.
     kind: String,
+    /// Its text.
     script: ScriptSource,
+    /// What is known of it.
     script_info: ScriptInfo,
     /// Options that were given.
     script_options: BTreeMap<String, String>,

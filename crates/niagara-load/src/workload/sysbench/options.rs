@@ -7,10 +7,11 @@ use crate::workload::draw::Distribution;
 use crate::workload::option::OptionGroup::{Oltp, RandomPoints, RandomRanges};
 use crate::workload::option::OptionValue::{Flag, Number};
 use crate::workload::option::{WorkloadOption, flag, number, option};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// One of sysbench's tests with its options. The default is `oltp_read_only` with sysbench's own defaults.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Sysbench {
     /// Which test.

@@ -1,12 +1,13 @@
 //! sysbench's tests of databases.
 
 use crate::workload::kind::WorkloadKind;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::str::FromStr;
 
 /// A test, by sysbench's name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SysbenchTest {
     /// One `SELECT` by primary key, outside of a transaction.

@@ -4,6 +4,7 @@ use crate::error::LoadError;
 use crate::net::admin::Admin;
 use crate::net::endpoint::Endpoint;
 use crate::workload::{Workload, WorkloadSpec};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -22,7 +23,7 @@ pub enum Conditions {
 }
 
 /// What came of one condition.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Finding {
     /// Its number in clause 3.3.2.
     pub condition: u32,

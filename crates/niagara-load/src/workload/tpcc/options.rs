@@ -4,10 +4,11 @@ use crate::error::LoadError;
 use crate::workload::option::OptionGroup::Other;
 use crate::workload::option::OptionValue::{Flag, Number};
 use crate::workload::option::{WorkloadOption, flag, number, option};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// TPC-C with its options.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Tpcc {
     /// Warehouses.

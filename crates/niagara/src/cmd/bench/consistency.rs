@@ -8,7 +8,7 @@ use niagara_lab::{Event, Load, Observer};
 use niagara_load::{Conditions, Finding, check_tpcc};
 
 use super::target::Target;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Listed};
 use crate::progress::Terminal;
 
 /// What the conditions say after a run; none for workloads without any.
@@ -34,6 +34,10 @@ pub fn after(target: &Target, load: &Load) -> Result<Option<Vec<Finding>>> {
     found.map(Some).map_err(|error| target.explain(error))
 }
 
+impl Listed for Finding {
+    const DOCUMENT: Document = Document::Conditions;
+}
+
 /// `check`: prints what the conditions say.
 ///
 /// # Errors
@@ -46,7 +50,7 @@ pub fn report(target: &Target, load: &Load, json: bool) -> Result<ExitCode> {
         );
     };
     if json {
-        json::print_list(Document::Conditions, &findings)?;
+        json::print_list(&findings)?;
     } else {
         for finding in &findings {
             say!("{}", line(finding));

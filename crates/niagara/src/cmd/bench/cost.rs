@@ -2,12 +2,13 @@
 
 use niagara_load::{Admin, IoChoice, SliceStats};
 use niagara_server::{Usage, UsageMeter, UsageSample};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::status::{Delta, Snapshot};
 
 /// What one run cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Cost {
     /// What the figures cover.
     pub window: Window,
@@ -27,7 +28,7 @@ pub struct Cost {
 
 /// The load between the two readings of the counters: from the first statement that was sent to the last answer,
 /// without the warm-up. Nothing else of Niagara runs on the server in between.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Window {
     /// Its length, in seconds.
     pub seconds: f64,
@@ -38,7 +39,7 @@ pub struct Window {
 }
 
 /// Use of the server's process, divided by the transactions.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PerTransaction {
     /// CPU time, in microseconds.
     pub cpu_us: f64,
@@ -61,7 +62,7 @@ pub struct PerTransaction {
 }
 
 /// What the load generator used.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Client {
     /// CPU time of its loops, in seconds.
     pub cpu_seconds: f64,

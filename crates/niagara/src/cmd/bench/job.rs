@@ -7,32 +7,44 @@ use anyhow::Result;
 use niagara_lab::{Event, Load, Observer};
 use niagara_load::{StepTime, run_job};
 use niagara_server::Cancel;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::args::BenchArgs;
 use super::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::exit_code;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 use crate::progress::Terminal;
 use crate::steps;
 
 /// What is printed with `--json`.
-#[derive(Debug, Serialize)]
-struct JobResult<'a> {
+#[derive(Debug, Serialize, JsonSchema)]
+pub(crate) struct JobResult<'a> {
+    /// Niagara's version.
     niagara: &'static str,
+    /// The command as typed.
     command: String,
+    /// The server as it calls itself.
     server: &'a str,
+    /// The workload with all its numbers.
     workload: &'a niagara_load::WorkloadSpec,
-    /// Bytes of the tables and of the buffer pool, where the server says them.
+    /// Bytes of the tables, where the server says them.
     table_bytes: Option<u64>,
+    /// Bytes of the buffer pool, where the server says them.
     buffer_pool_bytes: Option<u64>,
     /// Whether nothing of the data was in memory when it began.
     cold: bool,
     /// Whether it came to its end: else the steps before Ctrl-C are there.
     complete: bool,
+    /// What all steps took.
     seconds: f64,
+    /// Each of them.
     steps: &'a [StepTime],
+}
+
+impl Printed for JobResult<'_> {
+    const DOCUMENT: Document = Document::Job;
 }
 
 /// Does the job and prints its steps, after Ctrl-C those that came to their end.
@@ -81,7 +93,7 @@ pub fn measure(
             seconds: done.steps.iter().map(|step| step.seconds).sum(),
             steps: &done.steps,
         };
-        json::print(Document::Job, &result)?;
+        json::print(&result)?;
         return Ok(code);
     }
     say!("{title}");

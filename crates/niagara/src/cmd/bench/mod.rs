@@ -34,17 +34,19 @@ use niagara_load::{
 use niagara_server::{Cancel, Cancelled};
 
 pub use args::BenchArgs;
+pub(crate) use job::JobResult;
+pub(crate) use result::BenchResult;
 
 use self::args::{Action, RunArgs};
 use self::hdr_log::HdrFile;
 use self::measure::Bench;
 use self::naming::Naming;
 use self::result::Commits;
-use self::result::{BenchResult, FORMAT, RunResult, ServerInfo, highest_sustained_rate};
+use self::result::{RunResult, ServerInfo, highest_sustained_rate};
 use self::target::Target;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
-use crate::json::{self, Document};
+use crate::json;
 use crate::pack;
 use crate::progress::colour_on_stdout;
 
@@ -206,7 +208,7 @@ fn measure(
     };
     driver.disconnect();
     if args.output.json {
-        json::print(Document::Bench, &result)?;
+        json::print(&result)?;
     } else if args.output.openmetrics {
         say_text!("{}", openmetrics::text(&result));
     } else {
@@ -270,7 +272,6 @@ fn document(
     runs: Vec<RunResult>,
 ) -> BenchResult {
     BenchResult {
-        format: FORMAT,
         niagara: env!("CARGO_PKG_VERSION").to_owned(),
         command: command_line(),
         server: ServerInfo {

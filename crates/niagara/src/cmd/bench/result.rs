@@ -1,20 +1,18 @@
-//! What a bench found: the document that `--json` prints. docs/bench.md describes every field; a field that changes
-//! its meaning gets another name, and `format` another number.
+//! What a bench found: the document that `--json` prints. docs/bench.md describes it.
 
 use std::collections::BTreeMap;
 
 use niagara_capture::fidelity::Fidelity;
 use niagara_load::{Finding, Histogram, SliceStats, StatementClass, WorkloadSpec};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::cost::Cost;
 use super::status::Delta;
-
-/// The number of this shape.
-pub const FORMAT: u32 = 2;
+use crate::json::{Document, Printed};
 
 /// Commits and syncs of one run.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Commits {
     /// Transactions per minute of counted time.
     pub transactions_per_minute: f64,
@@ -29,10 +27,8 @@ pub struct Commits {
 }
 
 /// Everything.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct BenchResult {
-    /// The number of this document's shape.
-    pub format: u32,
     /// Niagara's version.
     pub niagara: String,
     /// The command as typed.
@@ -61,8 +57,12 @@ pub struct BenchResult {
     pub replay: Option<Fidelity>,
 }
 
+impl Printed for BenchResult {
+    const DOCUMENT: Document = Document::Bench;
+}
+
 /// Which server it was.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ServerInfo {
     /// As it calls itself: `MariaDB 10.11.19`.
     pub version: String,
@@ -75,7 +75,7 @@ pub struct ServerInfo {
 }
 
 /// One measurement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RunResult {
     /// When the load began, in seconds since 1970 (UTC).
     pub started_unix: f64,
@@ -119,7 +119,7 @@ pub struct RunResult {
 }
 
 /// One type of transaction.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TypeResult {
     /// Its name.
     pub name: String,
@@ -132,7 +132,7 @@ pub struct TypeResult {
 }
 
 /// Latency in milliseconds.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Latency {
     /// Mean.
     pub mean: f64,
@@ -157,7 +157,7 @@ pub struct Latency {
 }
 
 /// One kind of statement.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct StatementResult {
     /// `point_select`, `commit`, …
     pub name: String,
@@ -170,7 +170,7 @@ pub struct StatementResult {
 }
 
 /// Mean and standard deviation over connections.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FairnessResult {
     /// Transactions per connection.
     pub transactions_mean: f64,
@@ -183,7 +183,7 @@ pub struct FairnessResult {
 }
 
 /// What only an open loop has.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OpenLoop {
     /// The schedule, as `--rate` takes it.
     pub schedule: String,
@@ -200,7 +200,7 @@ pub struct OpenLoop {
 }
 
 /// A part of counted time.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct IntervalResult {
     /// Seconds from the beginning of counted time to its end.
     pub end: f64,

@@ -3,10 +3,11 @@
 use std::collections::BTreeMap;
 
 use niagara_load::{Admin, LoadError};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What a figure is counted in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Unit {
     /// Things, such as rows.
@@ -103,7 +104,7 @@ pub struct Snapshot {
 }
 
 /// What the server counted between two snapshots.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Delta {
     /// The figures with a name of their own, those that this server keeps.
     pub figures: BTreeMap<String, Figure>,
@@ -115,7 +116,7 @@ pub struct Delta {
 }
 
 /// One figure of the server.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Figure {
     /// By how much it grew.
     pub value: i64,

@@ -19,13 +19,17 @@ use super::args::{ImportArgs, NewFile, ReadingArgs};
 use super::stop_flag::{interrupted, stop_flag};
 use super::summary;
 use crate::clock::clock;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 use crate::progress::living_line;
 
 /// Without a terminal, a line at most this often.
 const QUIET: Duration = Duration::from_secs(30);
 /// On a terminal, so often.
 const LIVELY: Duration = Duration::from_millis(200);
+
+impl Printed for Summary {
+    const DOCUMENT: Document = Document::CaptureImport;
+}
 
 pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     let stop = stop_flag("stopping: no capture is written")?;
@@ -36,7 +40,7 @@ pub fn run(args: &ImportArgs) -> Result<ExitCode> {
     match make(&args.logs, &args.output, &args.reading, &asked, &stop) {
         Ok(summary) => {
             if args.json {
-                json::print(Document::CaptureImport, &summary)?;
+                json::print(&summary)?;
             } else {
                 summary::say_summary(&args.output.output, &summary);
             }

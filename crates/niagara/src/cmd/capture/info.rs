@@ -14,10 +14,14 @@ use super::figures::{known, one_line, per_row};
 use super::statement;
 use super::summary::{say_dropped, span};
 
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 
 /// Longest text of a digest in the table, in characters.
 const TEXT: usize = 100;
+
+impl Printed for Info {
+    const DOCUMENT: Document = Document::CaptureInfo;
+}
 
 pub fn run(args: &InfoArgs) -> Result<ExitCode> {
     let mut info = info(&args.capture)?;
@@ -26,7 +30,7 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode> {
         return statement::run(args, &info, number);
     }
     if args.json {
-        json::print(Document::CaptureInfo, &info)?;
+        json::print(&info)?;
         return Ok(ExitCode::SUCCESS);
     }
     say_head(&info);

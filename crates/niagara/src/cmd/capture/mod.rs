@@ -20,6 +20,7 @@ use anyhow::Result;
 use args::Verb;
 pub use args::{CaptureArgs, LimitArgs, NewFile, ReadingArgs, StartArgs};
 pub use start::on as capture_on;
+pub(crate) use statement::ShownStatement;
 pub use stop_flag::{interrupted, stop_flag};
 
 pub fn run(args: CaptureArgs) -> Result<ExitCode> {

@@ -19,7 +19,7 @@ use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::naming::Naming;
 use crate::cmd::bench::target::Target;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 use crate::ordinary_user::hand_to_caller;
 
 /// What the names of logs begin with that nobody has named.
@@ -73,6 +73,10 @@ pub fn log_file(given: Option<&Path>, connection: &mut AdminConnection) -> Resul
     Ok(Path::new(&folder).join(format!("{LOG_NAME}{now}-{}.log", std::process::id())))
 }
 
+impl Printed for Advice {
+    const DOCUMENT: Document = Document::CaptureAdvice;
+}
+
 pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
     let target = reach(&args.connect)?;
     let mut connection = AdminConnection(target.admin);
@@ -80,7 +84,7 @@ pub fn advise(args: &AdviseArgs) -> Result<ExitCode> {
     let advice = niagara_capture::server::advise(&mut connection, &file.display().to_string())
         .map_err(refused)?;
     if args.json {
-        json::print(Document::CaptureAdvice, &advice)?;
+        json::print(&advice)?;
     } else {
         say_advice(&advice);
         say!(

@@ -7,12 +7,13 @@ use niagara_capture::Sample;
 use niagara_capture::info::{DigestDetail, DigestInfo, Info, digest_detail};
 use niagara_capture::rewrite::numbered;
 use niagara_report::number::percent;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::args::InfoArgs;
 use super::figures::{known, one_line, per_row};
 
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 
 /// The longest bar of the histogram, in characters.
 const BAR: u64 = 40;
@@ -20,21 +21,32 @@ const BAR: u64 = 40;
 const NAMED: usize = 5;
 
 /// As JSON: the samples with their literals where they were asked for.
-#[derive(Serialize)]
-struct Shown<'d> {
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ShownStatement<'d> {
     #[serde(flatten)]
     detail: &'d DigestDetail,
+    /// Statements as they were sent, with `--literals`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     samples: Vec<ShownSample<'d>>,
 }
 
-#[derive(Serialize)]
+/// A statement as it was sent.
+#[derive(Serialize, JsonSchema)]
 struct ShownSample<'d> {
+    /// Its text.
     statement: std::borrow::Cow<'d, str>,
+    /// The database in use.
     database: std::borrow::Cow<'d, str>,
+    /// How long it took, in microseconds.
     duration_us: Option<u64>,
+    /// Rows that were sent to the client.
     rows_sent: Option<u64>,
+    /// Rows that the server looked at.
     rows_examined: Option<u64>,
+}
+
+impl Printed for ShownStatement<'_> {
+    const DOCUMENT: Document = Document::CaptureStatement;
 }
 
 pub fn run(args: &InfoArgs, info: &Info, number: &str) -> Result<ExitCode> {
@@ -47,11 +59,11 @@ pub fn run(args: &InfoArgs, info: &Info, number: &str) -> Result<ExitCode> {
             true => detail.samples.iter().map(shown).collect(),
             false => Vec::new(),
         };
-        let shown = Shown {
+        let shown = ShownStatement {
             detail: &detail,
             samples,
         };
-        json::print(Document::CaptureStatement, &shown)?;
+        json::print(&shown)?;
         return Ok(ExitCode::SUCCESS);
     }
     say_figures(&detail);

@@ -9,9 +9,10 @@ use niagara_report::{
     DiagnosedProfile, Graph, Profiles, Source, Subject, diagnosed_profiles, profile_headline,
 };
 use niagara_store::Store;
+use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::json;
+use crate::json::{self, Document, Printed};
 use crate::report_output::{print_written, write_pages};
 use crate::shared_args::Output;
 use crate::whole_file::write;
@@ -22,13 +23,20 @@ pub const KIND: &str = "profile";
 const MARKS: [&str; 2] = ["a", "b"];
 
 /// What is printed and kept as JSON.
-#[derive(Serialize)]
-struct Document<'a> {
-    format: &'static str,
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ProfileDocument<'a> {
+    /// Niagara's version.
     niagara: &'a str,
+    /// The command as typed.
     command: &'a str,
+    /// The sentence that a reader takes home.
     headline: String,
+    /// One, or two of the same load.
     profiles: &'a [Profile],
+}
+
+impl Printed for ProfileDocument<'_> {
+    const DOCUMENT: Document = Document::Profile;
 }
 
 /// The `number`th profile (from 1) as it is stored.
@@ -60,8 +68,7 @@ pub fn report(store: &Store, folder: &Path, output: Output) -> Result<()> {
             study.command
         );
     }
-    let json = serde_json::to_string_pretty(&Document {
-        format: json::Document::Profile.format(),
+    let json = json::text(&ProfileDocument {
         niagara: &study.niagara_version,
         command: &study.command,
         headline: profile_headline(&profiles),

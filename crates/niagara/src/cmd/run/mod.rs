@@ -2,6 +2,8 @@
 
 mod plan;
 
+pub(crate) use plan::RunPlan;
+
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
@@ -14,15 +16,18 @@ use niagara_lab::{
 use niagara_server::{Cache, Catalog};
 
 use crate::args::{RunArgs, SizeArg};
-use crate::cmd::run::plan::RunPlan;
 use crate::cmd::session::{OpenSession, known};
 use crate::cmd::study::read;
-use crate::json::{self, Document};
+use crate::json::{self, Document, Printed};
 use crate::progress::Terminal;
 use crate::shared_args::Where;
 
 /// What to do about a level that the study does not have.
 const LEVEL_REMEDY: &str = "name by --level an axis of a matrix and one of its levels beside the baseline, or leave it out";
+
+impl Printed for RunPlan {
+    const DOCUMENT: Document = Document::Plan;
+}
 
 pub fn run(args: RunArgs) -> Result<ExitCode> {
     let (levers, servers) = known(&args.study)?;
@@ -70,7 +75,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         let catalog = Catalog::load(&args.study.servers)?;
         let plan = plan_of(&study, so_far.as_ref(), &Cache::open()?, &catalog);
         if args.study.json {
-            json::print(Document::Plan, &plan)?;
+            json::print(&plan)?;
         } else {
             say!("{}", plan.text());
             plan.nodes_text()

@@ -13,6 +13,7 @@ use niagara_lab::{
 use niagara_model::Goal;
 use niagara_report::number;
 use niagara_stats::{ErrorBudget, detectable_by, detectable_in, detectable_of_starts};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::announcement::words;
@@ -26,7 +27,7 @@ const ASSUMED_PAIR_SD: f64 = 0.077;
 const ASSUMED_START_SD: f64 = 0.054;
 
 /// A study's plan.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct RunPlan {
     /// `compare`, `ladder`, `matrix`, `sweep`.
     pub kind: String,
@@ -87,7 +88,7 @@ pub struct RunPlan {
 }
 
 /// A server that has to be there.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct BuildPlan {
     /// Its recipe in one line.
     pub recipe: String,
@@ -96,7 +97,7 @@ pub struct BuildPlan {
 }
 
 /// What a study's duels take.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, JsonSchema)]
 pub struct TimePlan {
     /// Duels of all questions that fit into the budget.
     pub duels_in_budget: usize,
