@@ -82,7 +82,7 @@ class Application:
         data = self.data("none", dump)
         own = self.folder / "own-indexes.sql"
         own.write_text(adding(keys))
-        self.advise("all", data, "--budget", self.args.budget, "--seed", self.args.seed)
+        self.advise("all", data, "--budget", self.args.budget)
         schema = self.folder / "all/deploy/schema.sql"
         if not schema.exists():
             print(f"{self.name}: {len(keys)} indexes dropped, none handed over")

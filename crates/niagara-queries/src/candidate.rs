@@ -13,7 +13,7 @@ use crate::catalog::{
     Abilities, Catalog, Index, IndexKind, IndexPart, Table, TableName, ValueKind,
 };
 use crate::statement::{Asks, Block, Structure, Term};
-pub use drops::{Drop, DropReason, Kept, KeptReason, drops};
+pub use drops::{Drop, DropReason, IndexUse, Kept, KeptReason, drops};
 use shape::Shape;
 
 /// Longest key of an index, in bytes: InnoDB's, with DYNAMIC rows and pages of 16 KB.

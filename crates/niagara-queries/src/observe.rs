@@ -88,6 +88,16 @@ impl Observed {
         self.structures.iter().flat_map(Structure::tables).collect()
     }
 
+    /// The indexes that its hints name, in lower case.
+    pub fn named_indexes(&self) -> impl Iterator<Item = (TableName, String)> + '_ {
+        let blocks = self.structures.iter().flat_map(|one| &one.blocks);
+        let uses = blocks.flat_map(|block| &block.uses);
+        uses.flat_map(|one| {
+            let names = one.named_indexes.iter();
+            names.map(|index| (one.table.clone(), index.clone()))
+        })
+    }
+
     /// Work of all executions of the capture.
     pub fn total_work(&self) -> f64 {
         self.work.map_or(0.0, |work| work.total()) * self.info.count as f64

@@ -8,7 +8,7 @@ use niagara_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::candidate::{Candidate, Drop, DropReason, Kept, KeptReason};
+use crate::candidate::{Candidate, Drop, DropReason, IndexUse, Kept, KeptReason};
 use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
 use crate::cause::Cause;
 use crate::copy::{Built, DataCopy};
@@ -531,13 +531,16 @@ impl<'o> Screen<'_, 'o> {
                 });
             }
         }
-        let mut used = BTreeSet::new();
-        let mut unseen = 0;
+        let mut index_use = IndexUse {
+            touched: observed.iter().flat_map(Observed::tables).collect(),
+            named: observed.iter().flat_map(Observed::named_indexes).collect(),
+            ..IndexUse::default()
+        };
         for one in observed {
             let mut one = one.clone();
             one.explain(self.copy)?;
             let is_write_of_values = one.executables.is_empty() && !one.structures.is_empty();
-            unseen += u64::from(one.plan.is_none() && !is_write_of_values);
+            index_use.unseen += u64::from(one.plan.is_none() && !is_write_of_values);
             for judged in judged
                 .iter_mut()
                 .filter(|judged| judged.fate == Fate::Chosen)
@@ -550,10 +553,9 @@ impl<'o> Screen<'_, 'o> {
                     judged.serves.push(one.info.digest.clone());
                 }
             }
-            used.extend(one.uses);
+            index_use.used.extend(one.uses);
         }
-        let touched: BTreeSet<TableName> = observed.iter().flat_map(Observed::tables).collect();
-        let (drops, kept) = crate::candidate::drops(&catalog, &used, &touched, unseen);
+        let (drops, kept) = crate::candidate::drops(&catalog, &index_use);
         screened.kept = kept;
         for drop in drops {
             // What was proposed just now is not dropped; it would not have been chosen.

@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use sqlparser::ast::{
     Expr, FromTable, GroupByExpr, LimitClause, OrderByKind, Query, Select, SelectItem, SetExpr,
-    Statement as Ast, TableFactor, TableObject, TableWithJoins, Value,
+    Statement as Ast, TableFactor, TableIndexDirective, TableObject, TableWithJoins, Value,
 };
 use sqlparser::dialect::MySqlDialect;
 use sqlparser::parser::Parser;
@@ -121,6 +121,8 @@ pub struct Use {
     pub table: TableName,
     /// The columns that the block needs of it.
     pub columns: BTreeSet<String>,
+    /// The indexes that USE, FORCE or IGNORE INDEX names: without one of them the statement fails.
+    pub named_indexes: BTreeSet<String>,
 }
 
 /// A column in an order or a group.
@@ -566,7 +568,12 @@ impl Reader<'_> {
         depth: usize,
     ) {
         match factor {
-            TableFactor::Table { name, alias, .. } => {
+            TableFactor::Table {
+                name,
+                alias,
+                index_directives,
+                ..
+            } => {
                 let is_with = name.0.len() == 1
                     && self.with.contains(&resolve::last_part(name).to_lowercase());
                 let table = (!is_with)
@@ -580,6 +587,7 @@ impl Reader<'_> {
                         alias,
                         table: table.name.clone(),
                         columns: BTreeSet::new(),
+                        named_indexes: named_indexes(index_directives),
                     });
                 }
             }
@@ -730,4 +738,16 @@ fn is_constant_true(expr: &Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// The indexes that USE, FORCE and IGNORE INDEX name, in lower case.
+fn named_indexes(directives: &[TableIndexDirective]) -> BTreeSet<String> {
+    let hints = directives.iter().filter_map(|directive| match directive {
+        TableIndexDirective::MySql(hints) => Some(&hints.index_names),
+        TableIndexDirective::IndexedBy(_) | TableIndexDirective::NotIndexed => None,
+    });
+    hints
+        .flatten()
+        .map(|index| index.value.to_lowercase())
+        .collect()
 }

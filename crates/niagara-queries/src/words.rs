@@ -342,6 +342,9 @@ impl fmt::Display for KeptReason {
         match self {
             Self::Unique => f.write_str("it enforces that values differ"),
             Self::ForeignKey { name } => write!(f, "foreign key {name} needs it"),
+            Self::Named => {
+                f.write_str("a statement names it in an index hint, and fails without it")
+            }
             Self::StillUseful => f.write_str("statements read more without it"),
             Self::NotAllSeen { statements } => write!(
                 f,

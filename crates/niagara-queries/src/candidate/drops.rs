@@ -58,6 +58,8 @@ pub enum KeptReason {
         /// The foreign key.
         name: String,
     },
+    /// USE, FORCE or IGNORE INDEX of a statement names it.
+    Named,
     /// Statements read more without it.
     StillUseful,
     /// Not every statement of the capture could be looked at.
@@ -67,14 +69,21 @@ pub enum KeptReason {
     },
 }
 
-/// The indexes that can go by their parts, or because nothing uses them; `used` are those that some statement uses, and `unseen` how
-/// many digests could not be looked at.
-pub fn drops(
-    catalog: &Catalog,
-    used: &BTreeSet<(TableName, String)>,
-    touched: &BTreeSet<TableName>,
-    unseen: u64,
-) -> (Vec<Drop>, Vec<Kept>) {
+/// What the statements of a capture do with indexes.
+#[derive(Debug, Clone, Default)]
+pub struct IndexUse {
+    /// The indexes that some statement uses.
+    pub used: BTreeSet<(TableName, String)>,
+    /// Those that a hint names, in lower case.
+    pub named: BTreeSet<(TableName, String)>,
+    /// The tables of all statements.
+    pub touched: BTreeSet<TableName>,
+    /// How many digests could not be looked at.
+    pub unseen: u64,
+}
+
+/// The indexes that can go by their parts, or because nothing uses them.
+pub fn drops(catalog: &Catalog, of: &IndexUse) -> (Vec<Drop>, Vec<Kept>) {
     let (mut drops, mut kept) = (Vec::new(), Vec::new());
     for table in catalog.tables.values().filter(|table| table.is_innodb()) {
         let mut gone: BTreeSet<String> = BTreeSet::new();
@@ -83,16 +92,21 @@ pub fn drops(
             if index.is_primary() || !ordered {
                 continue;
             }
-            let is_used = used.contains(&(table.name.clone(), index.name.clone()));
+            let is_used = of.used.contains(&(table.name.clone(), index.name.clone()));
+            let is_named = (of.named).contains(&(table.name.clone(), index.name.to_lowercase()));
             let reason = match covered_by(table, index, &gone) {
                 Some(reason) => reason,
                 // A table that the capture does not touch says nothing of its indexes.
-                None if !is_used && touched.contains(&table.name) => DropReason::NeverUsed,
+                None if !is_used && of.touched.contains(&table.name) => DropReason::NeverUsed,
                 None => continue,
             };
-            let stays = stays(catalog, table, index, &gone).or_else(|| {
-                let is_by_use = reason == DropReason::NeverUsed && unseen > 0;
-                is_by_use.then_some(KeptReason::NotAllSeen { statements: unseen })
+            let named = is_named.then_some(KeptReason::Named);
+            let stays = named.or_else(|| stays(catalog, table, index, &gone));
+            let stays = stays.or_else(|| {
+                let is_by_use = reason == DropReason::NeverUsed && of.unseen > 0;
+                is_by_use.then_some(KeptReason::NotAllSeen {
+                    statements: of.unseen,
+                })
             });
             match stays {
                 // That a unique index is not used for reading is no news.

@@ -186,7 +186,13 @@ type Named<Reason> = Vec<(String, Reason)>;
 /// What can go of these indexes where none is used, and what stays.
 fn dropped(catalog: &Catalog, unseen: u64) -> (Named<DropReason>, Named<KeptReason>) {
     let touched = BTreeSet::from([name("t")]);
-    let (drops, kept) = drops(catalog, &BTreeSet::new(), &touched, unseen);
+    let of = IndexUse {
+        touched,
+        unseen,
+        named: BTreeSet::from([(name("t"), "hinted".to_owned())]),
+        ..IndexUse::default()
+    };
+    let (drops, kept) = drops(catalog, &of);
     let of_t = drops.into_iter().filter(|drop| drop.table == name("t"));
     let kept = kept.into_iter().filter(|one| one.table == name("t"));
     (
@@ -244,6 +250,25 @@ fn what_a_constraint_needs_stays() {
     table.indexes.push(index("ca", false, &["c", "a"]));
     let (drops, _) = dropped(&catalog, 0);
     assert!(drops.iter().all(|(name, _)| name != "one_c"), "{drops:?}");
+}
+
+#[test]
+fn what_a_hint_names_stays() {
+    let statement = "SELECT body FROM t AS x FORCE INDEX (Hinted, `other`) JOIN u USE KEY FOR JOIN (k) ON u.a = x.a";
+    let structure = Structure::read(statement, "shop", &catalog(Vec::new())).unwrap();
+    let uses = structure.blocks.iter().flat_map(|block| &block.uses);
+    let named: Vec<&str> = uses
+        .flat_map(|one| &one.named_indexes)
+        .map(String::as_str)
+        .collect();
+    assert_eq!(named, ["hinted", "other", "k"]);
+    let catalog = catalog(vec![
+        index("hinted", false, &["a"]),
+        index("ab", false, &["a", "b"]),
+    ]);
+    let (drops, kept) = dropped(&catalog, 0);
+    assert_eq!(drops, [("ab".to_owned(), DropReason::NeverUsed)]);
+    assert_eq!(kept, [("hinted".to_owned(), KeptReason::Named)]);
 }
 
 #[test]
