@@ -1,7 +1,7 @@
 //! What an error of any type tells.
 
 use std::error::Error;
-use std::fmt;
+use std::{fmt, io};
 
 use crate::remedied::own_explanation;
 use crate::{Explanation, Problem};
@@ -13,13 +13,20 @@ impl Explanation {
         let mut found = Self::default();
         let mut link = Some(error);
         while let Some(error) = link {
+            // What an I/O error wraps has its words.
+            if let Some(inner) = error.downcast_ref().and_then(io::Error::get_ref) {
+                link = Some(inner);
+                continue;
+            }
             let Some(problem) = error.downcast_ref::<Problem>() else {
                 let (cause, below) = found.add(error);
                 causes.push(cause);
                 link = below;
                 continue;
             };
+            found.details.extend(problem.details.iter().cloned());
             found.remedies.extend(problem.remedies.iter().cloned());
+            found.others.extend(problem.others.iter().cloned());
             if problem.itself().is_none() {
                 causes.push(problem.to_string());
             }
@@ -38,6 +45,7 @@ impl Explanation {
         let Some(own) = own_explanation(error) else {
             return (error.to_string(), error.source());
         };
+        self.details.extend(own.details);
         if self.remedies.is_empty() {
             self.remedies = own.remedies;
         }

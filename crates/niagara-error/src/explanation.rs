@@ -12,6 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Explanation {
     /// What went wrong, its causes behind it.
     pub cause: String,
+    /// What helps to understand it, as the end of a log: a line or more each.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
     /// What to do about it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<String>,
@@ -29,10 +32,27 @@ impl Explanation {
         }
     }
 
+    /// With what helps to understand it.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.details.push(detail.into());
+        self
+    }
+
     /// With what to do about it; another one stands behind those before it.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedies.push(remedy.into());
+        self
+    }
+
+    /// With another one that helps to understand it, and its remedies.
+    #[must_use]
+    pub fn with(mut self, other: Explanation) -> Self {
+        self.details.push(other.cause);
+        self.details.extend(other.details);
+        self.remedies.extend(other.remedies);
+        self.others.extend(other.others);
         self
     }
 
@@ -42,6 +62,11 @@ impl Explanation {
         let mut first = several.next().unwrap_or_default();
         first.others.extend(several);
         first
+    }
+
+    /// The first line of the cause.
+    pub fn headline(&self) -> &str {
+        self.cause.lines().next().unwrap_or_default()
     }
 
     /// The same with other words for the cause.
@@ -54,12 +79,19 @@ impl Explanation {
     }
 }
 
-/// The one place that writes a remedy for people.
+/// The one place that writes a remedy for people: the line that says what to do.
+pub fn remedy_line(remedy: impl fmt::Display) -> String {
+    format!("remedy: {remedy}")
+}
+
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.cause)?;
+        for detail in &self.details {
+            write!(f, "\n{detail}")?;
+        }
         for remedy in &self.remedies {
-            write!(f, "\nremedy: {remedy}")?;
+            write!(f, "\n{}", remedy_line(remedy))?;
         }
         for other in &self.others {
             write!(f, "\n{other}")?;

@@ -28,12 +28,15 @@ mod problem;
 mod remedied;
 
 pub use explain::Explain;
-pub use explanation::Explanation;
+pub use explanation::{Explanation, remedy_line};
 pub use problem::{Problem, Remedy};
 pub use remedied::Remedied;
 
+/// What the macros name.
 #[doc(hidden)]
-pub use {anyhow, inventory};
+pub mod private {
+    pub use {anyhow, inventory};
+}
 
 /// A [`Problem`] of two formats, as in `problem!("{tool} is not here"; remedy: "apt install {tool}")`.
 #[macro_export]
@@ -44,15 +47,28 @@ macro_rules! problem {
     };
 }
 
+/// [`anyhow::anyhow!`] that takes remedies as [`problem!`] does.
+#[macro_export]
+macro_rules! anyhow {
+    ($cause:literal $(, $arg:expr)* $(,)? $(; remedy: $remedy:literal $(, $word:expr)* $(,)?)+) => {
+        $crate::private::anyhow::Error::new(
+            $crate::problem!($cause $(, $arg)* $(; remedy: $remedy $(, $word)*)+)
+        )
+    };
+    ($($message:tt)*) => {
+        $crate::private::anyhow::anyhow!($($message)*)
+    };
+}
+
 /// [`anyhow::bail!`] that takes remedies as [`problem!`] does.
 #[macro_export]
 macro_rules! bail {
     ($cause:literal $(, $arg:expr)* $(,)? $(; remedy: $remedy:literal $(, $word:expr)* $(,)?)+) => {
-        return ::std::result::Result::Err($crate::anyhow::Error::new(
-            $crate::problem!($cause $(, $arg)* $(; remedy: $remedy $(, $word)*)+)
-        ))
+        return ::std::result::Result::Err(
+            $crate::anyhow!($cause $(, $arg)* $(; remedy: $remedy $(, $word)*)+)
+        )
     };
     ($($message:tt)*) => {
-        $crate::anyhow::bail!($($message)*)
+        $crate::private::anyhow::bail!($($message)*)
     };
 }

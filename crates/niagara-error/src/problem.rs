@@ -3,13 +3,18 @@
 use std::error::Error;
 use std::fmt;
 
+use crate::Explanation;
+
 /// What went wrong and what to do about it. Its `Display` is the cause alone.
 #[derive(Debug)]
 pub struct Problem {
     /// What went wrong; without it the error below says that.
     cause: Option<String>,
     below: Option<anyhow::Error>,
+    pub(crate) details: Vec<String>,
     pub(crate) remedies: Vec<String>,
+    /// What else is wrong.
+    pub(crate) others: Vec<Explanation>,
 }
 
 impl Problem {
@@ -18,7 +23,9 @@ impl Problem {
         Self {
             cause: Some(cause.into()),
             below: None,
+            details: Vec::new(),
             remedies: Vec::new(),
+            others: Vec::new(),
         }
     }
 
@@ -27,8 +34,17 @@ impl Problem {
         Self {
             cause: None,
             below: Some(error.into()),
+            details: Vec::new(),
             remedies: Vec::new(),
+            others: Vec::new(),
         }
+    }
+
+    /// With what helps to understand it, as the end of a log.
+    #[must_use]
+    pub fn detail(mut self, detail: impl Into<String>) -> Self {
+        self.details.push(detail.into());
+        self
     }
 
     /// With what to do about it; another one stands behind those before it.
@@ -75,6 +91,25 @@ impl Error for Problem {
             Some(_) => Some(below),
             None => below.source(),
         }
+    }
+}
+
+/// An error again, of what was kept or came over a wire.
+impl From<Explanation> for Problem {
+    fn from(told: Explanation) -> Self {
+        Self {
+            cause: Some(told.cause),
+            below: None,
+            details: told.details,
+            remedies: told.remedies,
+            others: told.others,
+        }
+    }
+}
+
+impl From<Explanation> for anyhow::Error {
+    fn from(told: Explanation) -> Self {
+        Self::new(Problem::from(told))
     }
 }
 

@@ -14,7 +14,7 @@ inventory::collect!(Remedied);
 #[macro_export]
 macro_rules! remedied {
     ($error:ty, $explanation:expr) => {
-        $crate::inventory::submit! {
+        $crate::private::inventory::submit! {
             $crate::Remedied(|error| error.downcast_ref::<$error>().map($explanation))
         }
     };

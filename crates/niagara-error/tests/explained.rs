@@ -39,16 +39,19 @@ fn causes_come_before_remedies() {
         "no study: cannot read x: No such file"
     );
     assert_eq!(told(&anyhow!("no")), "no");
+    let wrapped = io::Error::other(problem!("no"; remedy: "say yes"));
+    assert_eq!(told(&anyhow!(wrapped)), "no\nremedy: say yes");
 }
 
 #[test]
 fn remedies_of_a_chain_add_up() {
     let inner = problem!("no {}", "room"; remedy: "make {}", "room"; remedy: "or go");
-    let error = Problem::new("cannot write").because(inner).remedy("wait");
+    let error = Problem::new("cannot write").because(inner);
+    let error = error.detail("log: x").remedy("wait");
     let error = Problem::of(error).remedy("hope").into();
     assert_eq!(
         told(&error),
-        "cannot write: no room\nremedy: hope\nremedy: wait\nremedy: make room\nremedy: or go"
+        "cannot write: no room\nlog: x\nremedy: hope\nremedy: wait\nremedy: make room\nremedy: or go"
     );
     assert_eq!(format!("{error:#}"), "cannot write: no room");
 }

@@ -194,7 +194,7 @@ pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure 
     let Some(endpoint) = failed.or(endpoints.first()) else {
         return Failure::fatal(error.to_string());
     };
-    if let Some((refusal, statement)) = cause.split_once(" in: ")
+    if let Some((refusal, statement)) = cause.cause.split_once(" in: ")
         && let Some((code, message)) = server_error(refusal)
     {
         return Failure::fatal("mysql_stmt_prepare() failed")
@@ -347,7 +347,7 @@ mod tests {
         ] {
             let error = LoadError::Connect {
                 endpoint: String::new(),
-                cause: cause.into(),
+                cause: Box::new(cause.into()),
                 code: None,
             };
             assert_eq!(not_started(&error, endpoint).lines[..2], lines);

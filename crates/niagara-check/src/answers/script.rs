@@ -1,6 +1,7 @@
 //! The statements that servers are compared by: a file of SQL with directives in comments (`data/checks/README.md`).
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 
 /// A file of statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,14 +62,15 @@ impl Script {
             if let Some(directive) = line.strip_prefix("--@") {
                 if let Some(statement) = open {
                     bail!(
-                        "{file}:{}: this statement has no `;` at the end of a line\nremedy: add it",
-                        statement.line
+                        "{file}:{}: this statement has no `;` at the end of a line", statement.line;
+                        remedy: "add it"
                     );
                 }
                 match section(directive) {
                     Ok(section) => sections.push(section),
                     Err(cause) => bail!(
-                        "{file}:{number}: {cause}\nremedy: see data/checks/README.md for what a directive looks like"
+                        "{file}:{number}: {cause}";
+                        remedy: "see data/checks/README.md for what a directive looks like"
                     ),
                 }
                 continue;
@@ -88,7 +90,8 @@ impl Script {
                 statement.text.pop();
                 let Some(section) = sections.last_mut() else {
                     bail!(
-                        "{file}:{number}: a statement before the first section\nremedy: begin with a line such as `--@ queries NAME`"
+                        "{file}:{number}: a statement before the first section";
+                        remedy: "begin with a line such as `--@ queries NAME`"
                     );
                 };
                 section.statements.extend(open.take());
@@ -96,8 +99,8 @@ impl Script {
         }
         if let Some(statement) = open {
             bail!(
-                "{file}:{}: this statement has no `;` at the end of a line\nremedy: add it",
-                statement.line
+                "{file}:{}: this statement has no `;` at the end of a line", statement.line;
+                remedy: "add it"
             );
         }
         Ok(Script { sections })

@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_build::{BuildStore, Forecast, Wanted, kept_as};
+use niagara_error::{Explain as _, bail};
 use niagara_fleet::content::stage;
 use niagara_fleet::{DuelResult, Head, Order};
 use niagara_server::{Cache, Cancel, Cancelled};
@@ -63,7 +64,7 @@ pub fn build_on_nodes(
             Ok(wanted) => {
                 asked.insert(wanted.key.clone(), (recipe, wanted));
             }
-            Err(error) if error.is::<Cancelled>() || cancel.is_cancelled() => return Err(error),
+            Err(error) if error.has::<Cancelled>() || cancel.is_cancelled() => return Err(error),
             Err(error) => {
                 let line = format!("it cannot be built: {error:#}");
                 observer.see(Event::Note(&format!("{}: {line}", in_words(recipe))));
@@ -278,8 +279,8 @@ impl Yard<'_> {
                 drop(making);
                 let Some(build) = store.find(key) else {
                     bail!(
-                        "the build {key} came from {} without its record\nremedy: the same command again",
-                        result.node
+                        "the build {key} came from {} without its record", result.node;
+                        remedy: "the same command again"
                     );
                 };
                 // An archive keeps no times, and nobody holds the build until all of them are here and the study sets it up: a `gc` by
@@ -381,7 +382,7 @@ mod tests {
         // Waits until it is stopped.
         let second = alone_in("builds-1", &cache, &cancel, &mut told);
         let error = second.err().expect("somebody has it");
-        assert!(error.is::<Cancelled>(), "{error:#}");
+        assert!(error.has::<Cancelled>(), "{error:#}");
         assert_eq!(told.0.len(), 1, "{:?}", told.0);
         drop(first);
         let again = alone_in("builds-1", &cache, &Cancel::default(), &mut told);

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::time::Duration;
 
+use niagara_error::{Explain as _, Explanation};
 use niagara_load::{WorkloadKind, WorkloadSpec, is_workload_file, workload_of_file};
 use niagara_model::About;
 use niagara_origin::configuration::ConfigSource;
@@ -621,7 +622,7 @@ impl Reader<'_> {
         for (name, (value, at)) in &options {
             let alone = [(name.as_str(), value.as_str())];
             if let Err(error) = load_of(base.clone(), alone, engine, threads) {
-                blame(*at, &error, mistakes);
+                blame(*at, error.explain(), mistakes);
                 return None;
             }
         }
@@ -638,7 +639,7 @@ impl Reader<'_> {
                 load,
             }),
             Err(error) => {
-                blame(at_name, &error, mistakes);
+                blame(at_name, error.explain(), mistakes);
                 None
             }
         }
@@ -708,7 +709,7 @@ impl Reader<'_> {
         if is_workload_file(text) {
             let path = text.strip_prefix("./").unwrap_or(text);
             return workload_of_file(&self.known.folder.join(path))
-                .map_err(|mistake| blame(at, &mistake, mistakes))
+                .map_err(|mistake| blame(at, mistake.explanation(), mistakes))
                 .ok();
         }
         match WorkloadKind::from_str(text) {
@@ -736,11 +737,14 @@ fn place<T>(value: &Option<At<T>>) -> Option<usize> {
 }
 
 /// Notes a workload's error. A mistake in the workload's own file comes with its place and its remedy.
-fn blame(at: usize, error: &dyn std::fmt::Display, mistakes: &mut Mistakes<'_>) {
-    let text = error.to_string();
-    match text.split_once("\nremedy: ") {
-        Some((cause, remedy)) => mistakes.add(at, cause, remedy),
-        None => mistakes.add(at, text, "docs/workloads.md tells the options"),
+fn blame(at: usize, told: Explanation, mistakes: &mut Mistakes<'_>) {
+    let remedy = match told.remedies.is_empty() {
+        true => "docs/workloads.md tells the options".to_owned(),
+        false => told.remedies.join("; or "),
+    };
+    mistakes.add(at, told.cause, remedy);
+    for other in told.others {
+        mistakes.add(at, other.cause, other.remedies.join("; or "));
     }
 }
 

@@ -88,7 +88,7 @@ impl Link {
     ) -> Result<Self, LoadError> {
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
-            cause,
+            cause: Box::new(cause.into()),
             code: None,
         };
         let session = match plan.is_of_script() {

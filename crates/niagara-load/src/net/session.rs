@@ -16,6 +16,7 @@ use crate::protocol::response::{Progress, ResponseReader};
 use crate::protocol::rows::{MAX_MEMORY, Row, RowReader};
 use crate::protocol::{ExchangeError, ProtocolError, capability};
 use niagara_capture::client::ClientSettings;
+use niagara_error::Explanation;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -46,7 +47,12 @@ impl SessionError {
     pub(crate) fn at(&self, endpoint: &impl std::fmt::Display) -> LoadError {
         LoadError::Connect {
             endpoint: endpoint.to_string(),
-            cause: self.to_string(),
+            cause: Box::new(match self {
+                SessionError::Handshake(error) => {
+                    Explanation::of(error).with_cause(|_| self.to_string())
+                }
+                _ => self.to_string().into(),
+            }),
             code: match self {
                 SessionError::Server(error) => Some(error.code),
                 _ => None,

@@ -214,7 +214,7 @@ pub(crate) fn awaited(kind: CommandKind) -> Awaited {
 /// Why there is no connection, with the number that the client library has for it, and in its words where it has some.
 pub fn refusal(error: &LoadError, place: &Transport) -> Refusal {
     let cause = match error {
-        LoadError::Connect { cause, .. } => cause.as_str(),
+        LoadError::Connect { cause, .. } => cause.cause.as_str(),
         _ => return general(UNREACHABLE, &error.to_string()),
     };
     if let Some(answer) = cause.strip_prefix("server error ")
@@ -383,7 +383,7 @@ mod tests {
         ] {
             let error = LoadError::Connect {
                 endpoint: String::new(),
-                cause: cause.into(),
+                cause: Box::new(cause.into()),
                 code: None,
             };
             let refusal = refusal(&error, &place);

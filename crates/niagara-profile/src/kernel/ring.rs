@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use niagara_error::Remedy as _;
 use perf_event::data::Record;
 use perf_event::events::{Software, Tracepoint};
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
@@ -297,13 +298,16 @@ fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<(usize, Sampler)
                 return Ok(None);
             }
             Err(error) => {
-                return Err(anyhow!(error)).with_context(|| {
-                    format!(
-                        "the kernel refuses buffers for {} perf events\n\
-                         remedy: see kernel.perf_event_mlock_kb and the limit of locked memory (ulimit -l)",
-                        events.len()
-                    )
-                });
+                return Err(anyhow!(error))
+                    .with_context(|| {
+                        format!(
+                            "the kernel refuses buffers for {} perf events",
+                            events.len()
+                        )
+                    })
+                    .remedy(
+                        "see kernel.perf_event_mlock_kb and the limit of locked memory (ulimit -l)",
+                    );
             }
         }
     }

@@ -4,9 +4,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use niagara_check::fault_of;
+use niagara_error::bail;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_model::{DeployBuild, NodeAccount, Summary, TargetMachine, Warning};
@@ -112,8 +113,8 @@ impl ReportArgs {
         };
         if target != Target::default() && self.output() != Output::Files {
             bail!(
-                "--cpus, --memory and --for are for deploy/, which is not written\n\
-                 remedy: add --format files"
+                "--cpus, --memory and --for are for deploy/, which is not written";
+                remedy: "add --format files"
             );
         }
         Ok(target)
@@ -138,8 +139,8 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         }
         let Output::Printed(format) = output else {
             bail!(
-                "--format files is for one study\n\
-                 remedy: of two there are text, markdown, html and json, as in\n  \
+                "--format files is for one study";
+                remedy: "of two there are text, markdown, html and json, as in\n  \
                  niagara report {} {} --format html > both.html",
                 first.display(),
                 second.display()
@@ -222,10 +223,10 @@ pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> 
             {
                 write_deploy(&deploy, &[], None)?;
                 bail!(
-                    "the built server failed a check since it was handed over ({finding}), so {} was taken away\n\
-                     remedy: leave that build out (--without), or build and check it anew; where it was already put to use, go back as \
-                     its README.md said",
-                    deploy.display()
+                    "the built server failed a check since it was handed over ({finding}), so {} was taken away",
+                    deploy.display();
+                    remedy: "leave that build out (--without), or build and check it anew; where it was already put to use, go back as \
+                     its README.md said"
                 );
             }
             // What was packed before stays until it is packed anew, if it is of the same build: that may not be here any more.
@@ -257,8 +258,8 @@ pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> 
 fn nothing_for(place: Option<DeployPlace>) -> Result<()> {
     if place.is_some() {
         bail!(
-            "--for: nothing that was proven here can be set there\n\
-             remedy: leave out --for; `niagara report` shows what was found"
+            "--for: nothing that was proven here can be set there";
+            remedy: "leave out --for; `niagara report` shows what was found"
         );
     }
     Ok(())
@@ -286,9 +287,8 @@ fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
             return Ok(());
         }
         bail!(
-            "{why}, so it cannot be packed into {}\n\
-             remedy: niagara server build makes it again from {}; measure and check that one",
-            archive.display(),
+            "{why}, so it cannot be packed into {}", archive.display();
+            remedy: "niagara server build makes it again from {}; measure and check that one",
             deploy.join("recipe.json").display()
         );
     }
@@ -307,10 +307,10 @@ fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
     if !output.status.success() {
         let _ = std::fs::remove_file(&unfinished);
         bail!(
-            "cannot pack the built server into {}: {}\n\
-             remedy: mend that (make room, say), then: niagara report {} --format files",
+            "cannot pack the built server into {}: {}",
             archive.display(),
-            String::from_utf8_lossy(&output.stderr).trim(),
+            String::from_utf8_lossy(&output.stderr).trim();
+            remedy: "mend that (make room, say), then: niagara report {} --format files",
             deploy.parent().unwrap_or(deploy).display()
         );
     }

@@ -221,7 +221,7 @@ fn what_was_not_to_be_had_stays_so_while_duels_behind_it_are_recalled() {
         made.expect("as it was")
     };
     let no_compiler = || Reason::NotAvailable {
-        error: "no compiler".to_owned(),
+        error: Box::new("no compiler".into()),
     };
     let lacking = |study: &mut Study, subject: &str| {
         study.made_or_missing(subject, |_| Ok(Err::<u32, Reason>(no_compiler())))

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
+use niagara_error::{anyhow, bail};
 use niagara_load::{Admin, Endpoint, LoadError, TlsMode, TlsOptions, Transport};
 
 use super::args::ConnectArgs;
@@ -49,7 +50,6 @@ pub fn connect_within(
     };
     let admin = connected.map_err(|error| unreachable(&error, &endpoint, naming))?;
     if let Some(why) = admin.unencrypted() {
-        let why = why.lines().next().unwrap_or_default();
         tell!("not encrypted, which was preferred: {why}");
         // Or each connection of a load would try again.
         endpoint.tls.mode = TlsMode::Disabled;
@@ -126,7 +126,7 @@ pub fn unreachable(error: &LoadError, endpoint: &Endpoint, naming: Naming) -> an
         // What is to be done is known from the error itself, if at all.
         return anyhow::Error::new(error.clone());
     };
-    anyhow!("{text}\nremedy: {remedy}")
+    anyhow!("{text}"; remedy: "{remedy}")
 }
 
 #[cfg(test)]
@@ -148,7 +148,7 @@ mod tests {
             }
             let error = LoadError::Connect {
                 endpoint: endpoint.to_string(),
-                cause: cause.to_owned(),
+                cause: Box::new(cause.into()),
                 code,
             };
             unreachable(&error, &endpoint, naming).to_string()
