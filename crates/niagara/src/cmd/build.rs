@@ -379,7 +379,6 @@ fn megabytes(bytes: u64) -> String {
 mod tests {
     use clap::Parser;
     use niagara_build::StaticLibrary;
-    use niagara_error::Explain as _;
 
     use super::*;
     use crate::args::{Cli, Command, ServerVerb};
