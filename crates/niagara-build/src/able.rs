@@ -97,7 +97,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let at = |name: &str| Cache::at(&folder.path().join(name)).expect("a cache");
         for name in ["my cache", "a,b", "50%", "a;b", "$HOME"] {
-            let error = check_place(&at(name)).expect_err(name).to_string();
+            let error = check_place(&at(name))
+                .expect_err(name)
+                .explain()
+                .to_string();
             assert!(
                 error.contains(name) && error.contains("NIAGARA_CACHE"),
                 "{error}"

@@ -249,6 +249,8 @@ fn joined(parts: &[&[String]]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
     use niagara_server::Catalog;
 
@@ -322,7 +324,7 @@ mod tests {
             ("FPROFILE_GENERATE:BOOL", "pgo"),
             ("WITH_LTO", "lto"),
         ] {
-            let error = check(option).expect_err(option).to_string();
+            let error = check(option).expect_err(option).explain().to_string();
             assert!(error.contains(option) && error.contains(key), "{error}");
         }
         for option in [

@@ -182,6 +182,8 @@ pub(crate) fn is_ordered(statement: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -226,7 +228,10 @@ mod tests {
                 "a.sql:2: this statement has no `;`",
             ),
         ] {
-            let error = Script::parse("a.sql", text).expect_err(text).to_string();
+            let error = Script::parse("a.sql", text)
+                .expect_err(text)
+                .explain()
+                .to_string();
             assert!(error.contains(told) && error.contains("remedy"), "{error}");
         }
     }

@@ -69,6 +69,8 @@ impl TestList {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -86,6 +88,7 @@ mod tests {
         ] {
             let error = TestList::parse("a.tests", text)
                 .expect_err(text)
+                .explain()
                 .to_string();
             assert!(error.contains(told) && error.contains("remedy"), "{error}");
         }

@@ -281,6 +281,7 @@ net_buffer_length = "= 16K * cpus"
             fs::write(folder.path().join("mine.toml"), text).expect("written");
             load(&[folder.path().to_owned()]).map_err(|error| {
                 error
+                    .explain()
                     .to_string()
                     .replace(&folder.path().display().to_string(), "DIR")
             })

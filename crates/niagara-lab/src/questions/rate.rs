@@ -133,6 +133,8 @@ fn share_of_start(
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -150,6 +152,9 @@ mod tests {
             "{few}"
         );
         let none = few_in_a_slice(Goal::P95, 1.0, 1.0).expect_err("hardly any");
-        assert!(none.to_string().contains("remedy: --slice 20s"), "{none}");
+        assert!(
+            none.explain().remedies[0].starts_with("--slice 20s"),
+            "{none}"
+        );
     }
 }

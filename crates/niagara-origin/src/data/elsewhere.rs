@@ -239,6 +239,8 @@ fn name_of(statement: &[u8], upper: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -272,7 +274,7 @@ mod tests {
             assert_eq!(of(text), expected, "{text}");
         }
         let refused = refuse(b"CREATE TABLE a (b INT) ENGINE=FEDERATED").expect_err("elsewhere");
-        let refused = refused.to_string();
+        let refused = refused.explain().to_string();
         assert!(
             refused.contains("the table a is of the engine FEDERATED")
                 && refused.contains("--ignore-table=DATABASE.a"),

@@ -511,6 +511,8 @@ pub fn newest() -> Result<PathBuf> {
 mod tests {
     use niagara_model::Deployment;
 
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -543,7 +545,10 @@ mod tests {
         assert_eq!(std::fs::read(&archive)?, packed);
         std::fs::remove_file(&archive)?;
         let another = write_archive(&deploy, &input).expect_err("another binary");
-        assert!(another.to_string().contains("remedy: "), "{another}");
+        assert!(
+            another.explain().to_string().contains("remedy: "),
+            "{another}"
+        );
         std::fs::write(&archive, &packed)?;
         std::fs::remove_dir_all(&prefix)?;
         write_deploy(
@@ -558,7 +563,7 @@ mod tests {
         assert!(!archive.exists());
         std::fs::create_dir_all(&deploy)?;
         let gone = write_archive(&deploy, &input).expect_err("no build and no archive");
-        assert!(gone.to_string().contains("remedy: "), "{gone}");
+        assert!(gone.explain().to_string().contains("remedy: "), "{gone}");
         Ok(())
     }
 }

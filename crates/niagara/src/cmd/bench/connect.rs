@@ -131,6 +131,8 @@ pub fn unreachable(error: &LoadError, endpoint: &Endpoint, naming: Naming) -> an
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
     use crate::cmd::bench::args::connect_args;
 
@@ -151,7 +153,7 @@ mod tests {
                 cause: Box::new(cause.into()),
                 code,
             };
-            unreachable(&error, &endpoint, naming).to_string()
+            unreachable(&error, &endpoint, naming).explain().to_string()
         };
         let (gone, denied) = ("No such file or directory", "Access denied");
         for (naming, place, account) in [
