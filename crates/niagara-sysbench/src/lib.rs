@@ -250,7 +250,7 @@ fn changed_script(
 
 /// The workload with the numbers that were asked for.
 fn workload(kind: SysbenchTest, line: &CommandLine) -> Result<WorkloadSpec, Failure> {
-    let refused = |error: niagara_load::LoadError| Failure::usage(error.to_string());
+    let refused = |error: niagara_load::LoadError| Failure::usage(failure::load_words(&error));
     let mut builder = WorkloadBuilder::new(kind);
     for name in line.values.given_names() {
         let text = match line.values.kind(name) {

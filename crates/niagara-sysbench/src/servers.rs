@@ -188,11 +188,11 @@ pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure 
         cause, endpoint, ..
     } = error
     else {
-        return Failure::fatal(error.to_string());
+        return Failure::of_load(error);
     };
     let failed = endpoints.iter().find(|one| one.to_string() == *endpoint);
     let Some(endpoint) = failed.or(endpoints.first()) else {
-        return Failure::fatal(error.to_string());
+        return Failure::of_load(error);
     };
     if let Some((refusal, statement)) = cause.cause.split_once(" in: ")
         && let Some((code, message)) = server_error(refusal)

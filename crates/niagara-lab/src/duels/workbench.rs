@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use niagara_build::{BuildStore, Forecast, InUse, Recipe, kept_as};
 use niagara_capture::rewrite::RewrittenTexts;
-use niagara_error::{anyhow, bail};
+use niagara_error::{Explain as _, anyhow, bail};
 use niagara_load::{Admin, Endpoint, TableEvent, TableOptions};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::image_of;
@@ -416,7 +416,8 @@ impl Workbench {
             Ok(None) => {}
             Ok(Some(removed)) => observer.see(Event::Note(&removed.to_string())),
             Err(error) => {
-                observer.see(Event::Note(&format!("images stay in the cache: {error:#}")));
+                let told = error.explain();
+                observer.see(Event::Note(&format!("images stay in the cache: {told}")));
             }
         }
     }
@@ -602,7 +603,8 @@ impl Workbench {
         match mallocs_of_this_release(&self.cache, &self.catalog, &mut tell) {
             Ok(found) => install.add_mallocs(found),
             Err(error) => observer.see(Event::Note(&format!(
-                "memory allocators that are not installed here are not tried: {error:#}"
+                "memory allocators that are not installed here are not tried: {}",
+                error.explain()
             ))),
         }
     }
@@ -841,7 +843,6 @@ pub fn looks_like_path(server: &str) -> bool {
 mod tests {
     use std::process::Command;
 
-    use niagara_error::Explain as _;
     use niagara_load::{Sysbench, WorkloadSpec};
 
     use super::*;

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use niagara_build::{BuildStore, Recipe};
-use niagara_error::Explain as _;
+use niagara_error::{Explain as _, Explanation};
 use niagara_fleet::content::{Content, Packer, publish};
 use niagara_fleet::{Done, NoRoom, Waiting};
 use niagara_server::{Cancel, Cancelled};
@@ -51,7 +51,7 @@ pub(crate) enum BuildResult {
     /// It cannot be built there.
     Failed {
         /// Why.
-        why: String,
+        why: Explanation,
     },
 }
 
@@ -105,14 +105,14 @@ impl BuildDocument {
                         key,
                     },
                     Err(error) if error.has::<NoRoom>() => BuildResult::Failed {
-                        why: error.to_string(),
+                        why: error.explain(),
                     },
                     Err(error) => return Err(error),
                 }
             }
             Err(error) if error.has::<Cancelled>() || cancel.is_cancelled() => return Err(error),
             Err(error) => BuildResult::Failed {
-                why: format!("{error:#}"),
+                why: error.explain(),
             },
         };
         Ok(Done {

@@ -4,13 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::time::Duration;
 
-use niagara_error::{Explain as _, Explanation};
+use niagara_error::Explain as _;
 use niagara_load::{WorkloadKind, WorkloadSpec, is_workload_file, workload_of_file};
 use niagara_model::About;
 use niagara_origin::configuration::ConfigSource;
 use niagara_origin::data::DataSource;
 use niagara_toml::{At, FileError, Mistakes, Text, did_you_mean};
 
+use super::blame::blame;
 use super::document::{Document, Meeting, Rung, SizeEntry, Workload};
 use super::known::Known;
 use super::matrix::{keep_part, matrix};
@@ -622,7 +623,7 @@ impl Reader<'_> {
         for (name, (value, at)) in &options {
             let alone = [(name.as_str(), value.as_str())];
             if let Err(error) = load_of(base.clone(), alone, engine, threads) {
-                blame(*at, error.explain(), mistakes);
+                blame(*at, error.explain(), OPTIONS, mistakes);
                 return None;
             }
         }
@@ -639,7 +640,7 @@ impl Reader<'_> {
                 load,
             }),
             Err(error) => {
-                blame(at_name, error.explain(), mistakes);
+                blame(at_name, error.explain(), OPTIONS, mistakes);
                 None
             }
         }
@@ -661,10 +662,13 @@ impl Reader<'_> {
         if let Some(text) = &document.config_file {
             match ConfigSource::file(&self.known.folder.join(text.trim())) {
                 Ok(source) => origin.config = Some(source),
-                Err(error) => mistakes.add(
+                Err(error) => blame(
                     text.at,
-                    format!("config_file: {error:#}"),
+                    error
+                        .explain()
+                        .with_cause(|cause| format!("config_file: {cause}")),
                     "name an option file by its path from this file's folder",
+                    mistakes,
                 ),
             }
         }
@@ -677,10 +681,11 @@ impl Reader<'_> {
                         database: database.map(|name| name.trim().to_owned()),
                     });
                 }
-                Err(error) => mistakes.add(
+                Err(error) => blame(
                     text.at,
-                    format!("data: {error:#}"),
+                    error.explain().with_cause(|cause| format!("data: {cause}")),
                     "name a data directory, a prepared backup or a dump by its path from this file's folder",
+                    mistakes,
                 ),
             }
         } else if let Some(name) = &document.schema {
@@ -709,7 +714,7 @@ impl Reader<'_> {
         if is_workload_file(text) {
             let path = text.strip_prefix("./").unwrap_or(text);
             return workload_of_file(&self.known.folder.join(path))
-                .map_err(|mistake| blame(at, mistake.explanation(), mistakes))
+                .map_err(|mistake| blame(at, mistake.explanation(), OPTIONS, mistakes))
                 .ok();
         }
         match WorkloadKind::from_str(text) {
@@ -736,17 +741,8 @@ fn place<T>(value: &Option<At<T>>) -> Option<usize> {
     value.as_ref().map(|value| value.at)
 }
 
-/// Notes a workload's error. A mistake in the workload's own file comes with its place and its remedy.
-fn blame(at: usize, told: Explanation, mistakes: &mut Mistakes<'_>) {
-    let remedy = match told.remedies.is_empty() {
-        true => "docs/workloads.md tells the options".to_owned(),
-        false => told.remedies.join("; or "),
-    };
-    mistakes.add(at, told.cause, remedy);
-    for other in told.others {
-        mistakes.add(at, other.cause, other.remedies.join("; or "));
-    }
-}
+/// What to do about a workload's option.
+const OPTIONS: &str = "docs/workloads.md tells the options";
 
 /// Why `found` does not fit in here: where, what, what to do.
 fn misfit(

@@ -244,7 +244,8 @@ fn made(
         None => BuiltOnNodes::default(),
     };
     if let Some((what, why)) = on_nodes.failed.first() {
-        bail!("{what}: {why}");
+        let told = why.clone().with_cause(|cause| format!("{what}: {cause}"));
+        return Err(told.into());
     }
     let mut show = |text: &str| terminal.see(Event::SettingUp(text));
     let built = build(
