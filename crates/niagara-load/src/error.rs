@@ -14,6 +14,48 @@ const NO_RIGHT: [u16; 6] = [1044, 1045, 1142, 1143, 1227, 1370];
 /// Of a database or a table that is not there: ER_BAD_DB_ERROR, ER_NO_SUCH_TABLE, ER_NO_DB_ERROR.
 const NOT_THERE: [u16; 3] = [1049, 1146, 1046];
 
+/// What stands in the way of a connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// The host's name has no address.
+    UnknownHost,
+    /// The system refused, with its error number.
+    System(i32),
+    /// Nothing answered in time.
+    NoAnswer,
+    /// The server refused the login.
+    Login {
+        /// The server's error number.
+        code: u16,
+        /// The server's message.
+        message: String,
+    },
+    /// The server refused to prepare a statement.
+    Statement {
+        /// The server's error number.
+        code: u16,
+        /// The server's message.
+        message: String,
+        /// The statement.
+        statement: String,
+    },
+    /// Something else.
+    Other,
+}
+
+impl Obstacle {
+    /// The server's own error number, where it answered.
+    fn server_code(&self) -> Option<u16> {
+        match self {
+            Obstacle::Login { code, .. } | Obstacle::Statement { code, .. } => Some(*code),
+            Obstacle::UnknownHost | Obstacle::System(_) | Obstacle::NoAnswer | Obstacle::Other => {
+                None
+            }
+        }
+    }
+}
+
 /// Why loading stopped. Messages name the side and the cause.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -28,8 +70,8 @@ pub enum LoadError {
         endpoint: String,
         /// The system's or the server's own message.
         cause: Box<Explanation>,
-        /// The server's error number, where it answered.
-        code: Option<u16>,
+        /// What stood in the way.
+        obstacle: Obstacle,
     },
     /// The server went away, hung, or sent something that is not the protocol.
     /// The side cannot be used again; connect a new [`Driver`](crate::Driver).
@@ -127,7 +169,7 @@ impl LoadError {
     /// The server's own error number, where it refused a login or a statement.
     pub fn server_code(&self) -> Option<u16> {
         match self {
-            LoadError::Connect { code, .. } => *code,
+            LoadError::Connect { obstacle, .. } => obstacle.server_code(),
             LoadError::Statement { code, .. } | LoadError::Query { code, .. } => Some(*code),
             _ => None,
         }

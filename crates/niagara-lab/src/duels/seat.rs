@@ -116,10 +116,10 @@ pub(crate) fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) 
 /// Whether a connection from the client host failed though the server answers on its own: a way that is closed, or that leads
 /// elsewhere, says nothing of a server. The account is for the client's address (1045, 1130, 1698).
 pub(crate) fn is_the_ways(bench: &Workbench, error: &LoadError, server: &RunningServer) -> bool {
-    let LoadError::Connect { code, .. } = error else {
+    if !matches!(error, LoadError::Connect { .. }) {
         return false;
-    };
-    let is_the_ways = matches!(code, None | Some(1045 | 1130 | 1698));
+    }
+    let is_the_ways = matches!(error.server_code(), None | Some(1045 | 1130 | 1698));
     bench.client().is_some() && is_the_ways && server.query("SELECT 1").is_ok()
 }
 

@@ -1,8 +1,9 @@
 //! A connection during set-up: log in, prepare statements, run statements one at a time. Blocking, every step
 //! bounded. Under load it becomes a [`Connection`](crate::engine::connection::Connection).
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Obstacle};
 use crate::net::endpoint::{Endpoint, TlsMode};
+use crate::net::socket::HostError;
 use crate::net::stream::{Hangup, Stream};
 use crate::net::tls::{TlsClient, TlsError};
 use crate::protocol::answer_digest::{AnswerDigest, AnswerDigestReader};
@@ -53,9 +54,13 @@ impl SessionError {
                 }
                 _ => self.to_string().into(),
             }),
-            code: match self {
-                SessionError::Server(error) => Some(error.code),
-                _ => None,
+            obstacle: match self {
+                SessionError::Server(error) => Obstacle::Login {
+                    code: error.code,
+                    message: error.message.clone(),
+                },
+                SessionError::Io(error) | SessionError::Handshake(error) => obstacle(error),
+                SessionError::Protocol(_) | SessionError::Tls(_) => Obstacle::Other,
             },
         }
     }
@@ -68,6 +73,22 @@ impl From<ExchangeError> for SessionError {
             ExchangeError::Server(error) => SessionError::Server(error),
         }
     }
+}
+
+fn obstacle(error: &io::Error) -> Obstacle {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => return Obstacle::NoAnswer,
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionReset => return Obstacle::Other,
+        _ => {}
+    }
+    let refused = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(HostError::NoAddress(_) | HostError::Unresolved(..)) => return Obstacle::UnknownHost,
+        Some(HostError::At(_, error)) => error.raw_os_error(),
+        None => error.raw_os_error(),
+    };
+    refused.map_or(Obstacle::Other, Obstacle::System)
 }
 
 /// An I/O error in words for somebody whose server does not answer.
