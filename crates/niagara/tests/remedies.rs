@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-/// The file that writes remedies for people.
-const RENDERED: &str = "niagara-error/src/explanation.rs";
+/// The crate that has remedies as data, and the one place that writes them for people.
+const CRATE: &str = "niagara-error";
 /// A script that is handed over writes its own messages.
 const SCRIPT: &str = "niagara-report/src/deploy/elsewhere/rds.rs";
 
@@ -76,7 +76,7 @@ fn found_in(code: &str) -> Vec<(usize, &'static str)> {
 fn remedies_are_apart_from_messages() {
     let mut found = Vec::new();
     for (path, code) in sources() {
-        if path.ends_with(RENDERED) || path.ends_with(SCRIPT) {
+        if path.components().any(|part| part.as_os_str() == CRATE) || path.ends_with(SCRIPT) {
             continue;
         }
         for (at, instead) in found_in(&code) {
