@@ -331,7 +331,7 @@ fn failed(error: &LoadError) -> Failure {
         } => Failure::fatal(format!(
             "mysql_stmt_execute() returned error {code} ({message}) for query '{statement}'"
         )),
-        _ => Failure::of_load(&error),
+        _ => Failure::of_load(error),
     }
 }
 
