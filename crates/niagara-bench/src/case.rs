@@ -237,7 +237,7 @@ impl Case {
         let deadline = Instant::now() + time;
         let pinned = self.placement == Placement::Pinned;
         if pinned && ground.cpus() < 2 {
-            anyhow::bail!("{} needs two CPUs; remedy: --only shared", self.name);
+            niagara_error::bail!("{} needs two CPUs", self.name; remedy: "--only shared");
         }
         let stand = ground.start(self.placement)?;
         // Its file goes when it is dropped: it outlives whoever runs it.

@@ -21,7 +21,9 @@ use crate::case::Case;
 use crate::ground::Ground;
 use anyhow::{Result, bail};
 use clap::Parser;
+use niagara_error::Explain as _;
 use std::path::PathBuf;
+use std::process::ExitCode;
 use std::time::Duration;
 
 /// Measures what the load generator costs, beside sysbench and beside a bare loop.
@@ -60,7 +62,17 @@ struct Arguments {
     json: Option<PathBuf>,
 }
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("niagara-bench: {}", error.explain());
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
     niagara_script::install();
     if std::env::args().nth(1).as_deref() == Some(memory::HOLD) {
         return memory::hold();

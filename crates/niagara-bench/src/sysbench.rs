@@ -5,6 +5,7 @@
 
 use crate::sample::Sample;
 use anyhow::{Context, Result, bail};
+use niagara_error::Remedy as _;
 use niagara_load::{Endpoint, Transport, Workload, WorkloadSpec};
 use niagara_server::RunningServer;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -91,7 +92,8 @@ impl Sysbench {
             .args(&self.arguments)
             .arg("prepare")
             .output()
-            .context("cannot start sysbench; remedy: scripts/setup bench installs it")?;
+            .context("cannot start sysbench")
+            .remedy("scripts/setup bench installs it")?;
         if !output.status.success() {
             bail!(
                 "sysbench prepare ended with {}\n{}{}",
@@ -131,9 +133,11 @@ impl Sysbench {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .stderr(Stdio::piped());
-        let mut process = Process(command.spawn().with_context(|| {
-            format!("cannot start {command:?}; remedy: scripts/setup bench installs sysbench")
-        })?);
+        let started = command
+            .spawn()
+            .with_context(|| format!("cannot start {command:?}"))
+            .remedy("scripts/setup bench installs sysbench");
+        let mut process = Process(started?);
         let output = process.0.stdout.take().context("sysbench's output")?;
         let clock = clock_getcpuclockid(Pid::from_raw(process.0.id() as i32))
             .context("sysbench's CPU clock")?;

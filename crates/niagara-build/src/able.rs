@@ -1,6 +1,7 @@
 //! What building takes on a machine: asked before anything is forecast, fetched or compiled.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_server::machine::in_path;
 use niagara_server::{BuildDescription, Cache, Catalog};
 
@@ -23,7 +24,7 @@ pub fn check_tools(catalog: &Catalog, server: &str, recipe: &Recipe) -> Result<(
     }
     Toolchain::find(recipe)?;
     if !recipe.patches.is_empty() && in_path("patch").is_none() {
-        bail!("source changes take patch, which is not here\nremedy: apt install patch");
+        bail!("source changes take patch, which is not here"; remedy: "apt install patch");
     }
     Ok(())
 }
@@ -40,8 +41,8 @@ pub(crate) fn check_place(cache: &Cache) -> Result<()> {
         return Ok(());
     };
     bail!(
-        "builds are made in the folder {path}, whose path has a `{letter}`: compilers and linkers cannot be given such a path\n\
-         remedy: name a folder in NIAGARA_CACHE whose path has letters, digits and `. _ - + @ = ~` alone"
+        "builds are made in the folder {path}, whose path has a `{letter}`: compilers and linkers cannot be given such a path";
+        remedy: "name a folder in NIAGARA_CACHE whose path has letters, digits and `. _ - + @ = ~` alone"
     );
 }
 
@@ -66,7 +67,8 @@ pub fn check_packages(
     let is_here = Source::of_package_here(store.cache(), described, &build).is_some();
     if !is_here && in_path("dpkg-source").is_none() {
         bail!(
-            "source packages are unpacked by dpkg-source, which is not here\nremedy: apt install dpkg-dev"
+            "source packages are unpacked by dpkg-source, which is not here";
+            remedy: "apt install dpkg-dev"
         );
     }
     needs_installed(&build)
@@ -77,9 +79,8 @@ pub(crate) fn needs_installed(description: &BuildDescription) -> Result<()> {
     let missing = missing_packages(&description.needs);
     if !missing.is_empty() {
         bail!(
-            "building takes packages that are not installed: {}\nremedy: apt install {}",
-            missing.join(", "),
-            missing.join(" ")
+            "building takes packages that are not installed: {}", missing.join(", ");
+            remedy: "apt install {}", missing.join(" ")
         );
     }
     Ok(())
@@ -87,6 +88,8 @@ pub(crate) fn needs_installed(description: &BuildDescription) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -94,7 +97,10 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let at = |name: &str| Cache::at(&folder.path().join(name)).expect("a cache");
         for name in ["my cache", "a,b", "50%", "a;b", "$HOME"] {
-            let error = check_place(&at(name)).expect_err(name).to_string();
+            let error = check_place(&at(name))
+                .expect_err(name)
+                .explain()
+                .to_string();
             assert!(
                 error.contains(name) && error.contains("NIAGARA_CACHE"),
                 "{error}"
@@ -111,12 +117,20 @@ mod tests {
         let mut recipe = Recipe::default();
         recipe.set("compiler", "clang-3").expect("valid");
         let error = check_tools(&catalog, "mariadb-10.11", &recipe).expect_err("not here");
-        assert!(error.to_string().contains("\nremedy: apt install "));
+        assert!(
+            error
+                .explain()
+                .to_string()
+                .contains("\nremedy: apt install ")
+        );
         let mut needing = catalog.get("mariadb-10.11").expect("known").build.clone();
         let needing = needing.as_mut().expect("described");
         needing.needs = vec!["no-such-package-at-all".to_owned()];
         if in_path("dpkg-query").is_some() {
-            let error = needs_installed(needing).expect_err("missing").to_string();
+            let error = needs_installed(needing)
+                .expect_err("missing")
+                .explain()
+                .to_string();
             assert!(error.contains("apt install"), "{error}");
         }
     }

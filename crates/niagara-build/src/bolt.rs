@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 
 use crate::builder::{Builder, Built, fresh};
 use crate::compiler_profile::{ProfileSummary, files};
@@ -245,9 +246,8 @@ fn merge(bolt: &Path, raw: &Path, to: &Path) -> Result<()> {
     let part = to.with_extension("part");
     match &inputs[..] {
         [] => bail!(
-            "the training for BOLT left no profile in {}: did the server end cleanly?\n\
-             remedy: the same command once more, or another way to take it: --bolt-profile samples",
-            raw.display()
+            "the training for BOLT left no profile in {}: did the server end cleanly?", raw.display();
+            remedy: "the same command once more, or another way to take it: --bolt-profile samples"
         ),
         [one] => fs::copy(raw.join(one), &part).map(drop)?,
         several => {
@@ -302,9 +302,9 @@ fn check_stale(output: &str, log: &Path) -> Result<()> {
     };
     if percent > MAX_PERCENT {
         bail!(
-            "the profile for BOLT is stale: {percent} % of its functions are not those of this binary\nlog: {}\n\
-             remedy: the same command trains again; should that not help, take the profile another way (bolt_profile)",
-            log.display()
+            "the profile for BOLT is stale: {percent} % of its functions are not those of this binary\nlog: {}",
+            log.display();
+            remedy: "the same command trains again; should that not help, take the profile another way (bolt_profile)"
         );
     }
     Ok(())
@@ -338,6 +338,8 @@ fn functions_with_profile(output: &str) -> ProfileSummary {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -364,7 +366,7 @@ mod tests {
             );
             check_stale(&said, Path::new("/the/log"))
         };
-        let error = check("85.7").expect_err("stale").to_string();
+        let error = check("85.7").expect_err("stale").explain().to_string();
         assert!(
             error.contains("85.7 %") && error.contains("/the/log") && error.contains("remedy"),
             "{error}"

@@ -6,7 +6,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 
 use crate::place::configured_at;
 use crate::search_folders::leave_build;
@@ -47,10 +48,10 @@ pub(crate) fn take_along(build: &Path, server: &Path, usr: &Path) -> Result<()> 
     let lost = found_elsewhere(&loader_says(server)?, &taken, &lib);
     if !lost.is_empty() {
         bail!(
-            "the server needs libraries of its own build and does not look for them beside itself: {}\n\
-             remedy: CMAKE_BUILD_RPATH = \"$ORIGIN/../lib\" in [build.cmake] of the server's file, as in \
-             data/servers/mysql-9.7.toml",
-            lost.join(", ")
+            "the server needs libraries of its own build and does not look for them beside itself: {}",
+            lost.join(", ");
+            remedy: "CMAKE_BUILD_RPATH = \"$ORIGIN/../lib\" in [build.cmake] of the server's file, as in \
+             data/servers/mysql-9.7.toml"
         );
     }
     Ok(())

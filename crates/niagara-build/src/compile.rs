@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 
 use crate::builder::{Builder, fresh};
 use crate::cmake_answers;
@@ -216,10 +217,10 @@ impl Builder<'_> {
             return Ok(());
         }
         bail!(
-            "compiling {} takes {takes} MB of disk in {}, where {free} MB are free\n\
-             remedy: make room (niagara server build gc), or name a folder on another disk in NIAGARA_CACHE",
+            "compiling {} takes {takes} MB of disk in {}, where {free} MB are free",
             order.server,
-            self.cache.root().display()
+            self.cache.root().display();
+            remedy: "make room (niagara server build gc), or name a folder on another disk in NIAGARA_CACHE"
         );
     }
 
@@ -245,11 +246,9 @@ impl Builder<'_> {
         let binary = folder.join("ninja").join(&order.description.binary);
         if !binary.is_file() {
             bail!(
-                "the build left no {}\nlog: {}\n\
-                 remedy: the source is one of {} {}; name the server of the catalogue that is built as it is, or say in \
+                "the build left no {}\nlog: {}", binary.display(), folder.join("log").display();
+                remedy: "the source is one of {} {}; name the server of the catalogue that is built as it is, or say in \
                  [build] of a file in servers/ what its targets are and where they put the server",
-                binary.display(),
-                folder.join("log").display(),
                 order.source.family,
                 order.source.version
             );

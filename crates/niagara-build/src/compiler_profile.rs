@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Problem, bail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -25,10 +26,8 @@ impl ProfileSummary {
     pub(crate) fn check(self, from: &str) -> Result<ProfileSummary> {
         if self.executed == 0 {
             bail!(
-                "the profile of {from} is empty: of {} {} none was run\n\
-                 remedy: train longer (pgo.seconds), or on a workload that reaches the server",
-                self.known,
-                self.unit
+                "the profile of {from} is empty: of {} {} none was run", self.known, self.unit;
+                remedy: "train longer (pgo.seconds), or on a workload that reaches the server"
             );
         }
         Ok(self)
@@ -126,9 +125,8 @@ pub(crate) fn check_objects(profile: &Path, build: &Path, keys: &[String]) -> Re
         .count();
     if met * 2 < counts.len() {
         bail!(
-            "the profile is stale: of {} object files that it speaks of this build has {met}\n{}",
-            counts.len(),
-            all_again(keys)
+            "the profile is stale: of {} object files that it speaks of this build has {met}", counts.len();
+            remedy: "{}", all_again(keys)
         );
     }
     Ok(())
@@ -138,7 +136,10 @@ pub(crate) fn check_objects(profile: &Path, build: &Path, keys: &[String]) -> Re
 /// may have become newer since.
 pub(crate) fn told_stale(error: anyhow::Error, keys: &[String]) -> anyhow::Error {
     match format!("{error:#}").contains("coverage-mismatch") {
-        true => error.context(format!("the profile is stale\n{}", all_again(keys))),
+        true => Problem::new("the profile is stale")
+            .because(error)
+            .remedy(all_again(keys))
+            .into(),
         false => error,
     }
 }
@@ -148,7 +149,7 @@ fn all_again(keys: &[String]) -> String {
         .iter()
         .map(|key| format!("niagara server build remove {key}"));
     let each: Vec<String> = each.collect();
-    format!("remedy: {}, and build again", each.join("; "))
+    format!("{}, and build again", each.join("; "))
 }
 
 /// That no function is another than the one that clang's profile counted, by what clang said in `log`. `keys` are those
@@ -159,9 +160,8 @@ pub(crate) fn check_warnings(log: &str, keys: &[String]) -> Result<()> {
         return Ok(());
     };
     bail!(
-        "the profile is stale: {} functions are not those that it counted, as {first}\n{}",
-        others.len(),
-        all_again(keys)
+        "the profile is stale: {} functions are not those that it counted, as {first}", others.len();
+        remedy: "{}", all_again(keys)
     );
 }
 
@@ -195,9 +195,9 @@ pub(crate) fn merge_raw(
     let inputs = files(raw, ".profraw")?;
     if inputs.is_empty() {
         bail!(
-            "the instrumented server wrote no profile into {}: it writes it when it ends cleanly\n\
-             remedy: the same command once more",
-            raw.display()
+            "the instrumented server wrote no profile into {}: it writes it when it ends cleanly",
+            raw.display();
+            remedy: "the same command once more"
         );
     }
     let mut merge = Command::new(profdata);
@@ -248,6 +248,8 @@ fn told(mut command: Command) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     fn gcda(words: &[u32]) -> Vec<u8> {
@@ -273,6 +275,7 @@ mod tests {
             empty
                 .check("x")
                 .expect_err("empty")
+                .explain()
                 .to_string()
                 .contains("remedy")
         );
@@ -294,6 +297,7 @@ mod tests {
         assert!(
             check_objects(&profile, &build, &["a".to_owned(), "b".to_owned()])
                 .expect_err("no object")
+                .explain()
                 .to_string()
                 .contains("stale")
         );
@@ -317,6 +321,7 @@ mod tests {
         let stale = format!("{fits}{0}{0}{1}", warning("_Z1gv"), warning("h"));
         let error = check_warnings(&stale, &["a".to_owned(), "b".to_owned()])
             .expect_err("stale")
+            .explain()
             .to_string();
         assert!(
             error.contains("2 functions")
@@ -331,13 +336,13 @@ mod tests {
         let keys = ["a".to_owned(), "b".to_owned()];
         let stale = anyhow::anyhow!("a.cc:1: error: … [-Werror=coverage-mismatch]")
             .context("the build failed");
-        let told = format!("{:#}", told_stale(stale, &keys));
+        let told = told_stale(stale, &keys).explain().to_string();
         assert!(
             told.contains("remove a; niagara server build remove b, and build again"),
             "{told}"
         );
         let other = anyhow::anyhow!("a.cc:1: error: no such type");
-        assert!(!format!("{:#}", told_stale(other, &keys)).contains("remedy"));
+        assert!(told_stale(other, &keys).explain().remedies.is_empty());
     }
 
     #[test]

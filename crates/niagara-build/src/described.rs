@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use niagara_server::{BuildDescription, Catalog, Install, ServerDescription};
 
 use crate::source::Source;
@@ -12,12 +13,11 @@ use crate::source::Source;
 /// # Errors
 /// Its file does not say.
 pub(crate) fn can_be_built(described: &ServerDescription) -> Result<BuildDescription> {
-    described.build.clone().with_context(|| {
-        format!(
-            "how {} is built is not known\nremedy: add [build] to its file, as in data/servers/mariadb-10.11.toml",
-            described.name
-        )
-    })
+    described
+        .build
+        .clone()
+        .with_context(|| format!("how {} is built is not known", described.name))
+        .remedy("add [build] to its file, as in data/servers/mariadb-10.11.toml")
 }
 
 /// The name that builds beside `server` are kept under: [`built_as`]'s, or its own where nobody knows how it is built.
@@ -50,12 +50,12 @@ pub fn built_as<'a>(catalog: &'a Catalog, server: &str) -> Result<&'a ServerDesc
         .map(|known| known.name.as_str())
         .collect();
     bail!(
-        "{server} is {} {}, and nobody knows how a server of that series is built: the catalogue has {}\n\
-         remedy: begin with one of these (niagara server list), add a file with [build] to the folder of --servers \
-         (data/servers/README.md), or leave builds out",
+        "{server} is {} {}, and nobody knows how a server of that series is built: the catalogue has {}",
         install.family,
         install.version,
-        known.join(", ")
+        known.join(", ");
+        remedy: "begin with one of these (niagara server list), add a file with [build] to the folder of --servers \
+         (data/servers/README.md), or leave builds out"
     )
 }
 
@@ -87,9 +87,8 @@ pub(crate) fn of_tree(
     match described {
         Some(described) => can_be_built(described),
         None => bail!(
-            "no server of the catalogue tells how {} {} is built\nremedy: add [build] to a file in servers/",
-            source.family,
-            source.version
+            "no server of the catalogue tells how {} {} is built", source.family, source.version;
+            remedy: "add [build] to a file in servers/"
         ),
     }
 }
@@ -98,6 +97,8 @@ pub(crate) fn of_tree(
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+
+    use niagara_error::Explain as _;
 
     use super::*;
 
@@ -132,6 +133,7 @@ mod tests {
         );
         let error = built_as(&catalog, &old)
             .expect_err("of no series")
+            .explain()
             .to_string();
         for part in [
             &old,

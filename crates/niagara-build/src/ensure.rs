@@ -1,6 +1,7 @@
 //! From a recipe to a server: every part of it made once, whatever was interrupted continued.
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
+use niagara_error::{Explain as _, anyhow};
 use niagara_server::{Install, mallocs_of_this_release};
 
 use crate::able::{check_place, needs_installed};
@@ -142,9 +143,8 @@ impl Builder<'_> {
             // Its remedy is for servers that are named by their path.
             let told = error.to_string();
             anyhow!(
-                "the build {key} does not run (any more): {}\n\
-                 remedy: niagara server build remove {key}, and build it again",
-                told.lines().next().unwrap_or_default()
+                "the build {key} does not run (any more): {}", told.lines().next().unwrap_or_default();
+                remedy: "niagara server build remove {key}, and build it again"
             )
         })
     }
@@ -163,7 +163,8 @@ impl Builder<'_> {
         match mallocs_of_this_release(self.cache, self.catalog, self.progress) {
             Ok(found) => install.add_mallocs(found),
             Err(error) => (self.progress)(&format!(
-                "no memory allocators of this machine's release: {error:#}"
+                "no memory allocators of this machine's release: {}",
+                error.explain()
             )),
         }
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 
 use crate::recipe::{Linker, Lto, Recipe, StaticLibrary};
 use crate::toolchain::{JEMALLOC, LinkerFound, Toolchain};
@@ -56,14 +57,16 @@ impl Stage<'_> {
 pub(crate) fn check_options(recipe: &Recipe) -> Result<()> {
     if recipe.compiler.is_gcc() && recipe.has_two_rounds() {
         bail!(
-            "gcc has no profile by contexts\nremedy: leave pgo.contexts out, or build with clang (compiler = \"clang\")"
+            "gcc has no profile by contexts";
+            remedy: "leave pgo.contexts out, or build with clang (compiler = \"clang\")"
         );
     }
     for option in recipe.cmake.keys() {
         if let Some(key) = own_key(option) {
             bail!(
                 "the option {option} would replace what Niagara gives cmake: the package's flags, those of LTO and of \
-                 the profile\nremedy: give it as {key}"
+                 the profile";
+                remedy: "give it as {key}"
             );
         }
     }
@@ -246,6 +249,8 @@ fn joined(parts: &[&[String]]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
     use niagara_server::Catalog;
 
@@ -319,7 +324,7 @@ mod tests {
             ("FPROFILE_GENERATE:BOOL", "pgo"),
             ("WITH_LTO", "lto"),
         ] {
-            let error = check(option).expect_err(option).to_string();
+            let error = check(option).expect_err(option).explain().to_string();
             assert!(error.contains(option) && error.contains(key), "{error}");
         }
         for option in [

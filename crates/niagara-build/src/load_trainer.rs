@@ -3,7 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_load::{
     Driver, DriverOptions, Endpoint, LoadError, RunOptions, SliceStats, TableOptions, WorkloadSpec,
     is_workload_file, run_job,
@@ -97,9 +98,9 @@ impl LoadTrainer<'_> {
                 let behind = workload.capture().map(|capture| capture.before());
                 if behind.transpose()?.flatten().is_some() {
                     bail!(
-                        "data of the capture's beginning are not those that {} find\n\
-                         remedy: train on another part: build.pgo.part=first:50% or sessions:50% (--train-part)",
-                        job.training.trained_part().words()
+                        "data of the capture's beginning are not those that {} find",
+                        job.training.trained_part().words();
+                        remedy: "train on another part: build.pgo.part=first:50% or sessions:50% (--train-part)"
                     );
                 }
                 self.users_data(job, &DataSource::open(path)?, progress)?
@@ -172,10 +173,8 @@ impl LoadTrainer<'_> {
             (None, [only]) => only.clone(),
             (None, _) if there.iter().any(|name| name == LOAD_DATABASE) => LOAD_DATABASE.to_owned(),
             _ => bail!(
-                "the {} has the databases {}\n\
-                 remedy: name the one that the load is in (build.pgo.schema=NAME, --schema NAME)",
-                source.title(),
-                there.join(", ")
+                "the {} has the databases {}", source.title(), there.join(", ");
+                remedy: "name the one that the load is in (build.pgo.schema=NAME, --schema NAME)"
             ),
         };
         Ok(Trained { image, database })
@@ -248,9 +247,8 @@ impl LoadTrainer<'_> {
             spent += began.elapsed().as_secs_f64().max(f64::EPSILON);
             if statements == 0 {
                 bail!(
-                    "no statement of {} was replayed\nremedy: `niagara capture info {}` shows what is in it",
-                    workload.name(),
-                    workload.spelling()
+                    "no statement of {} was replayed", workload.name();
+                    remedy: "`niagara capture info {}` shows what is in it", workload.spelling()
                 );
             }
         }
@@ -352,8 +350,8 @@ fn enough(statements: u64, seconds: f64) -> Result<()> {
     if statements < MIN_STATEMENTS {
         bail!(
             "the server under training executed {statements} statements in {seconds:.0} s, and a profile of fewer than \
-             {MIN_STATEMENTS} misleads\n\
-             remedy: the same command again when the machine is less busy, or train longer (--train-seconds)"
+             {MIN_STATEMENTS} misleads";
+            remedy: "the same command again when the machine is less busy, or train longer (--train-seconds)"
         );
     }
     Ok(())

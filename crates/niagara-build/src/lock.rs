@@ -24,6 +24,8 @@ pub(crate) fn lock(
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
     use std::cell::Cell;
 
@@ -38,7 +40,7 @@ mod tests {
         let stopped = lock(&cache, "a", &|| told.get() > 0, &mut || {
             told.set(told.get() + 1);
         });
-        assert!(stopped.expect_err("held").is::<BuildStopped>());
+        assert!(stopped.expect_err("held").has::<BuildStopped>());
         drop(first);
         lock(&cache, "a", &never, &mut || {}).expect("free again");
     }

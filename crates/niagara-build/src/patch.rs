@@ -4,7 +4,8 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 
 /// A patch: its name and the text that `patch -p1` takes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,7 +52,8 @@ impl Patch {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .spawn()
-            .context("cannot run patch\nremedy: apt install patch")?;
+            .context("cannot run patch")
+            .remedy("apt install patch")?;
         if let Some(mut input) = child.stdin.take() {
             // patch says itself what is wrong with what it could not read.
             let _ = input.write_all(self.text.as_bytes());
@@ -62,18 +64,14 @@ impl Patch {
             let said = String::from_utf8_lossy(&said);
             let Some(causes) = causes(&said) else {
                 bail!(
-                    "cannot apply the patch {} to {}: {}\n\
-                     remedy: mend that (make room, say), then give the same command again",
-                    self.name,
-                    tree.display(),
-                    said.trim()
+                    "cannot apply the patch {} to {}: {}", self.name, tree.display(), said.trim();
+                    remedy: "mend that (make room, say), then give the same command again"
                 );
             };
             bail!(
-                "the patch {} does not apply to this source: {causes}\n\
-                 remedy: leave it out, build a version that it was written for, or write it again for this one \
-                 (data/patches/README.md)",
-                self.name
+                "the patch {} does not apply to this source: {causes}", self.name;
+                remedy: "leave it out, build a version that it was written for, or write it again for this one \
+                 (data/patches/README.md)"
             );
         }
         Ok(())
@@ -118,6 +116,8 @@ fn causes(said: &str) -> Option<String> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use niagara_error::Explain as _;
+
     use super::*;
     use crate::shipped_patches::{patch_names, patch_text};
 
@@ -133,6 +133,7 @@ mod tests {
         let error = patch("four")
             .apply(tree.path())
             .expect_err("does not fit")
+            .explain()
             .to_string();
         assert!(
             error.contains("patch p does not apply")
@@ -168,7 +169,10 @@ mod tests {
             text: "--- a/a.c\n+++ b/a.c\n@@ -1,7 +1,7 @@\n one\n two\n three\n-four\n+4\n five\n six\n seven\n".into(),
         };
         let error = patch.apply(tree.path()).expect_err("does not fit");
-        assert!(error.to_string().contains("a.c: Hunk #1"), "{error}");
+        assert!(
+            error.explain().to_string().contains("a.c: Hunk #1"),
+            "{error}"
+        );
         assert_eq!(std::fs::read_to_string(&path).expect("there"), text);
     }
 
@@ -228,7 +232,11 @@ mod tests {
             name: "p".into(),
             text: "--- a/sql/b.c\n+++ b/sql/b.c\n@@ -1 +1 @@\n-a\n+b\n".into(),
         };
-        let error = patch.apply(tree.path()).expect_err("no file").to_string();
+        let error = patch
+            .apply(tree.path())
+            .expect_err("no file")
+            .explain()
+            .to_string();
         assert!(
             error.contains("can't find file to patch") && error.contains("sql/b.c"),
             "{error}"

@@ -5,7 +5,8 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -27,7 +28,8 @@ pub(crate) fn way(asked: Option<BoltProfile>) -> Result<BoltProfile> {
         return Ok(BoltProfile::Counters);
     }
     let by_perf = in_path("perf")
-        .context("BOLT's profile takes perf here, which is missing\nremedy: apt install linux-perf")
+        .context("BOLT's profile takes perf here, which is missing")
+        .remedy("apt install linux-perf")
         .and_then(|perf| match asked {
             Some(BoltProfile::Samples) => Ok(BoltProfile::Samples),
             _ => branch_records(&perf).map(|()| BoltProfile::Branches),
@@ -52,8 +54,9 @@ fn branch_records(perf: &Path) -> Result<()> {
             .lines()
             .find(|line| !line.trim().is_empty() && !line.starts_with("Error"));
         bail!(
-            "this machine has no branch records for BOLT's profile: {}\nremedy: leave bolt_profile out, or counters",
-            line.unwrap_or("perf does not say why").trim()
+            "this machine has no branch records for BOLT's profile: {}",
+            line.unwrap_or("perf does not say why").trim();
+            remedy: "leave bolt_profile out, or counters"
         );
     }
     Ok(())
@@ -146,6 +149,8 @@ impl Sampler {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -160,7 +165,7 @@ mod tests {
         ) {
             (BoltProfile::Branches, Ok(BoltProfile::Branches)) => {}
             (BoltProfile::Counters, Err(error)) => {
-                assert!(error.to_string().contains("remedy: "), "{error}");
+                assert!(error.explain().to_string().contains("remedy: "), "{error}");
             }
             other => panic!("{other:?}"),
         }

@@ -4,7 +4,8 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_server::search_path;
 
 /// Where libraries of a build lie, from the binary on.
@@ -58,8 +59,8 @@ fn without_build(folders: &str, known_as: &[PathBuf]) -> Result<String> {
         .map(|folder| match is_of_build(folder) {
             false => Ok(folder.to_owned()),
             true if folder.len() < BESIDE.len() => bail!(
-                "`{folder}` is one of its folders: {folders}\n\
-                 remedy: CMAKE_BUILD_RPATH = \"{BESIDE}\" alone in [build.cmake] of the server's file"
+                "`{folder}` is one of its folders: {folders}";
+                remedy: "CMAKE_BUILD_RPATH = \"{BESIDE}\" alone in [build.cmake] of the server's file"
             ),
             true => Ok(format!("{BESIDE:/<width$}", width = folder.len())),
         })
@@ -74,6 +75,8 @@ fn is_beside(folder: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use std::process::Command;
+
+    use niagara_error::Explain as _;
 
     use super::*;
 
@@ -104,7 +107,7 @@ mod tests {
             assert_eq!(is(before).expect(before), after);
         }
         let error = is(":/opt/openssl/lib").expect_err("no room");
-        assert!(error.to_string().contains("remedy: "), "{error}");
+        assert!(error.explain().to_string().contains("remedy: "), "{error}");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use niagara_error::Explanation;
 use niagara_load::{WorkloadKind, is_workload_file, workload_of_file};
 use niagara_server::did_you_mean;
 
@@ -21,11 +22,14 @@ pub struct BuildMistake {
 
 impl std::fmt::Display for BuildMistake {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}\nremedy: {}", self.cause, self.remedy)
+        f.write_str(&self.cause)
     }
 }
 
 impl std::error::Error for BuildMistake {}
+
+niagara_error::remedied!(BuildMistake, |mistake| Explanation::new(&mistake.cause)
+    .remedy(&mistake.remedy));
 
 /// Whether a build has such a key and the key such a value, and what the value names exists: workloads to train on, patches,
 /// a source tree. A path begins at `folder`. Compilers and linkers are the machine's that builds: they are not looked for.
@@ -96,13 +100,12 @@ fn check_files(training: &Training, folder: &Path) -> Result<(), BuildMistake> {
         if path.extension().is_some_and(|ending| ending == "toml")
             && let Err(error) = workload_of_file(&path)
         {
-            let told = error.to_string();
-            let (cause, remedy) = told.split_once("\nremedy: ").unwrap_or((&told, ""));
+            let told = error.explanation();
             return Err(BuildMistake {
-                cause: cause.to_owned(),
-                remedy: match remedy {
-                    "" => "docs/custom-workload.md describes the format".to_owned(),
-                    remedy => remedy.to_owned(),
+                cause: told.cause,
+                remedy: match told.remedies.is_empty() {
+                    true => "docs/custom-workload.md describes the format".to_owned(),
+                    false => told.remedies.join("; or "),
                 },
             });
         }

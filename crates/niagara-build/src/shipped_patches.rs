@@ -1,7 +1,8 @@
 //! The source changes that come with the program: `data/patches/NAME.patch` with `data/patches/NAME.toml`.
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
 use include_dir::{Dir, include_dir};
+use niagara_error::anyhow;
 
 static BUILT_IN: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../data/patches");
 
@@ -26,8 +27,8 @@ pub fn patch_text(name: &str) -> Result<&'static str> {
         .and_then(|file| file.contents_utf8())
         .ok_or_else(|| {
             anyhow!(
-                "there is no patch `{name}`\nremedy: name one of: {}",
-                patch_names().join(", ")
+                "there is no patch `{name}`";
+                remedy: "name one of: {}", patch_names().join(", ")
             )
         })
 }

@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use nix::fcntl::Flock;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -276,10 +277,10 @@ fn fetch(
         }
     }
     bail!(
-        "the archive has none of the versions of the source package {package} that it lists or that are known from before:\n{}\n\
-         remedy: name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR, or \
-         build a source tree of your own (source)",
-        missing.join("\n")
+        "the archive has none of the versions of the source package {package} that it lists or that are known from before:\n{}",
+        missing.join("\n");
+        remedy: "name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR, or \
+         build a source tree of your own (source)"
     )
 }
 
@@ -315,19 +316,19 @@ fn unpack(
         .args([dsc, tree.as_path()])
         .env("LC_ALL", "C")
         .output()
-        .context("cannot run dpkg-source\nremedy: apt install dpkg-dev patch")?;
+        .context("cannot run dpkg-source")
+        .remedy("apt install dpkg-dev patch")?;
     if !output.status.success() {
         bail!(
-            "dpkg-source -x {} failed: {}\nremedy: room on the disk, then the same command; it fetches the source anew",
-            dsc.display(),
-            String::from_utf8_lossy(&output.stderr).trim()
+            "dpkg-source -x {} failed: {}", dsc.display(), String::from_utf8_lossy(&output.stderr).trim();
+            remedy: "room on the disk, then the same command; it fetches the source anew"
         );
     }
     let (family, found) = version_of(&tree)?;
     if found.series() != server.series {
         bail!(
-            "the archive holds the source of {found}, not of {}\nremedy: name that series, or a source tree by its path (--source)",
-            server.series
+            "the archive holds the source of {found}, not of {}", server.series;
+            remedy: "name that series, or a source tree by its path (--source)"
         );
     }
     let dsc_digest = Sha256::digest(fs::read(dsc)?);
@@ -414,8 +415,8 @@ fn version_of(tree: &Path) -> Result<(Family, Version)> {
     let (Some(major), Some(minor), Some(patch)) = numbers else {
         bail!(
             "{} is not a source tree of a MySQL-family server: no VERSION or MYSQL_VERSION file with \
-             MYSQL_VERSION_MAJOR, MINOR and PATCH\nremedy: give the top folder of the tree",
-            tree.display()
+             MYSQL_VERSION_MAJOR, MINOR and PATCH", tree.display();
+            remedy: "give the top folder of the tree"
         );
     };
     // MariaDB's numbers begin at 10, MySQL's have not come that far.

@@ -120,6 +120,8 @@ fn open_log(path: &Path) -> Result<File> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -155,7 +157,7 @@ mod tests {
         );
         let began = std::time::Instant::now();
         let error = run(shell("sleep 60"), "it", &log, &|| true, &mut |_| {}).expect_err("stops");
-        assert!(error.is::<BuildStopped>() && began.elapsed() < Duration::from_secs(30));
+        assert!(error.has::<BuildStopped>() && began.elapsed() < Duration::from_secs(30));
         let text = std::fs::read_to_string(&log).expect("a log");
         assert!(
             text.contains("$ sh -c echo one") && text.contains("two"),

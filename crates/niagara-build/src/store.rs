@@ -6,7 +6,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use nix::fcntl::Flock;
 use nix::unistd::syncfs;
 use schemars::JsonSchema;
@@ -380,8 +381,8 @@ impl BuildStore {
     pub fn remove(&self, key: &str) -> Result<u64> {
         if key.is_empty() {
             bail!(
-                "an empty key is the beginning of every build's\n\
-                 remedy: give the beginning of one, as `niagara server build list` shows it"
+                "an empty key is the beginning of every build's";
+                remedy: "give the beginning of one, as `niagara server build list` shows it"
             );
         }
         let mut folders: Vec<(String, PathBuf)> = self
@@ -400,8 +401,8 @@ impl BuildStore {
         match self.discard(key, folder)? {
             Some(disk) => Ok(disk.freed()),
             None => bail!(
-                "the build {key} is being made or used right now\n\
-                 remedy: remove it once the command that does so has ended"
+                "the build {key} is being made or used right now";
+                remedy: "remove it once the command that does so has ended"
             ),
         }
     }

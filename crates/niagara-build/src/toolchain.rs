@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{anyhow, bail};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -68,7 +69,7 @@ impl Toolchain {
     pub fn find(recipe: &Recipe) -> Result<Toolchain> {
         for (tool, package) in [("cmake", "cmake"), ("ninja", "ninja-build")] {
             if in_path(tool).is_none() {
-                bail!("building takes {tool}, which is not here\nremedy: apt install {package}");
+                bail!("building takes {tool}, which is not here"; remedy: "apt install {package}");
             }
         }
         let mut found = Toolchain::of_compiler(recipe.compiler)?;
@@ -92,8 +93,8 @@ impl Toolchain {
             if !profdata.is_file() {
                 let version = llvm_version(&found.cc).unwrap_or(CLANG_TO_INSTALL);
                 bail!(
-                    "clang's profiles take {}, which is not here\nremedy: apt install llvm-{version}",
-                    profdata.display()
+                    "clang's profiles take {}, which is not here", profdata.display();
+                    remedy: "apt install llvm-{version}"
                 );
             }
             check_profile_runtime(&found.cc)?;
@@ -120,7 +121,8 @@ fn gcc(compiler: Compiler) -> Result<Toolchain> {
         .map(|tool| itself_in_path(&format!("{tool}{suffix}")));
     let [Some(cc), Some(cxx), Some(ar), Some(ranlib)] = tools else {
         bail!(
-            "{compiler} is not here\nremedy: apt install gcc{suffix} g++{suffix}, or another compiler"
+            "{compiler} is not here";
+            remedy: "apt install gcc{suffix} g++{suffix}, or another compiler"
         );
     };
     Ok(Toolchain {
@@ -158,7 +160,8 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
     let Some(folder) = llvm_folder("clang", wanted) else {
         let version = wanted.unwrap_or(CLANG_TO_INSTALL);
         bail!(
-            "{compiler} is not here\nremedy: apt install clang-{version} llvm-{version} lld-{version}"
+            "{compiler} is not here";
+            remedy: "apt install clang-{version} llvm-{version} lld-{version}"
         );
     };
     let cc = folder.join("clang");
@@ -167,10 +170,9 @@ fn clang(compiler: Compiler) -> Result<Toolchain> {
         let path = folder.join(tool);
         match path.is_file() {
             true => Ok(path),
-            false => Err(anyhow::anyhow!(
-                "{compiler} has no {}\nremedy: apt install llvm-{version}",
-                path.display()
-            )),
+            false => Err(
+                anyhow!("{compiler} has no {}", path.display(); remedy: "apt install llvm-{version}"),
+            ),
         }
     };
     Ok(Toolchain {
@@ -206,9 +208,8 @@ fn check_profile_runtime(cc: &Path) -> Result<()> {
     if !there {
         let version = llvm_version(cc).unwrap_or(CLANG_TO_INSTALL);
         bail!(
-            "clang's counters take libclang_rt.profile, which is not in {}\n\
-             remedy: apt install libclang-rt-{version}-dev",
-            folder.display()
+            "clang's counters take libclang_rt.profile, which is not in {}", folder.display();
+            remedy: "apt install libclang-rt-{version}-dev"
         );
     }
     Ok(())
@@ -238,7 +239,7 @@ fn find_linker(linker: Linker, cc: &Path) -> Result<LinkerFound> {
             Linker::Lld => format!("lld-{}", llvm_version(cc).unwrap_or(CLANG_TO_INSTALL)),
             Linker::Mold => "mold".to_owned(),
         };
-        bail!("the linker {linker} is not here\nremedy: apt install {package}");
+        bail!("the linker {linker} is not here"; remedy: "apt install {package}");
     };
     Ok(LinkerFound {
         linker,
@@ -269,7 +270,8 @@ fn linked_in(cc: &Path, library: StaticLibrary) -> Result<Vec<String>> {
         // What it does not find it prints as it is.
         if !path.contains('/') {
             bail!(
-                "linking {library} in takes {name}, which is not here\nremedy: apt install {package}, or leave {library} out"
+                "linking {library} in takes {name}, which is not here";
+                remedy: "apt install {package}, or leave {library} out"
             );
         }
         let content = fs::read(&path).with_context(|| format!("cannot read {path}"))?;
@@ -284,7 +286,7 @@ fn linked_in(cc: &Path, library: StaticLibrary) -> Result<Vec<String>> {
 /// llvm-bolt looks for its runtime beside the path it is called by, so it is called in its own folder.
 fn bolt() -> Result<(PathBuf, String)> {
     let Some(folder) = llvm_folder("llvm-bolt", None) else {
-        bail!("BOLT is not here\nremedy: apt install bolt-{CLANG_TO_INSTALL}");
+        bail!("BOLT is not here"; remedy: "apt install bolt-{CLANG_TO_INSTALL}");
     };
     let path = folder.join("llvm-bolt");
     let output = Command::new(&path).arg("--version").output()?;
@@ -361,13 +363,18 @@ fn version_line(program: &Path) -> Result<String> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
     fn what_is_missing_is_named_with_the_command_that_installs_it() {
         let mut recipe = Recipe::default();
         recipe.set("compiler", "clang-3").expect("valid");
-        let error = Toolchain::find(&recipe).expect_err("not here").to_string();
+        let error = Toolchain::find(&recipe)
+            .expect_err("not here")
+            .explain()
+            .to_string();
         assert!(
             error.contains("apt install clang-3 ") && !error.contains("scripts/setup"),
             "{error}"
@@ -375,6 +382,7 @@ mod tests {
         if in_path("ld.mold").is_none() {
             let error = find_linker(Linker::Mold, Path::new("/usr/bin/gcc"))
                 .expect_err("not here")
+                .explain()
                 .to_string();
             assert!(error.ends_with("remedy: apt install mold"), "{error}");
         }

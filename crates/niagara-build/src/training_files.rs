@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_load::{
     WorkloadBuilder, WorkloadKind, WorkloadOption, WorkloadSpec, content_of_file, is_workload_file,
     with_options, workload_of_file,
@@ -46,8 +47,8 @@ impl Training {
                 && *known != content
             {
                 bail!(
-                    "{name} is not what it was when this build was planned\n\
-                     remedy: put it back, or begin again in another folder of results"
+                    "{name} is not what it was when this build was planned";
+                    remedy: "put it back, or begin again in another folder of results"
                 );
             }
             self.content.insert(name, content);
@@ -89,7 +90,7 @@ impl Training {
         if let Some(known) = self.content.get(name)
             && content.as_ref() != Some(known)
         {
-            bail!("{name} has changed while it was trained on\nremedy: the same command again");
+            bail!("{name} has changed while it was trained on"; remedy: "the same command again");
         }
         let part = self.trained_part().to_string();
         let mut options: Vec<(&str, &str)> = Vec::new();
@@ -117,8 +118,8 @@ impl Training {
         let spec = with_options(base, &options).with_context(|| format!("training on {name}"))?;
         if spec.needs_data() && self.data.is_none() {
             bail!(
-                "{name} is a capture, which has no data of its own to train on\n\
-                 remedy: say where they are (build.pgo.data=BACKUP, --data BACKUP), or on the tables of which workload it was \
+                "{name} is a capture, which has no data of its own to train on";
+                remedy: "say where they are (build.pgo.data=BACKUP, --data BACKUP), or on the tables of which workload it was \
                  taken (build.pgo.tables_of=oltp_read_write, --tables-of oltp_read_write)"
             );
         }

@@ -13,6 +13,7 @@ use niagara_build::{
     BuildKind, BuildStopped, BuildStore, Builder, Built, Forecast, Patch, Recipe, Sampler, Source,
     Trainer, TrainingJob,
 };
+use niagara_error::Explain as _;
 use niagara_server::{Cache, Catalog, Family, search_path};
 
 const TREE: [(&str, &str); 4] = [
@@ -280,7 +281,11 @@ fn a_disk_without_room_for_a_build_is_told_before_it_begins() {
     assert_ne!(huge, text);
     fs::write(&file, huge).expect("written");
     yard.catalog = Catalog::load(&[servers]).expect("valid");
-    let error = format!("{:#}", yard.build(&[]).expect_err("no such disk"));
+    let error = yard
+        .build(&[])
+        .expect_err("no such disk")
+        .explain()
+        .to_string();
     assert!(
         error.contains("takes 1099511627776 MB") && error.contains("NIAGARA_CACHE"),
         "{error}"
@@ -363,7 +368,8 @@ fn unreadable_builds_are_listed_and_removed() {
         found[0].cause.contains("asked.json: EOF") && found[0].bytes() >= 1 << 20,
         "{found:?}"
     );
-    let error = store.remove("").expect_err("would be any").to_string();
+    let error = store.remove("").expect_err("would be any");
+    let error = error.explain().to_string();
     assert!(error.contains("remedy"), "{error}");
     let month = Duration::from_secs(30 * 24 * 3600);
     let collected = store.gc(month).expect("removed");
@@ -379,7 +385,7 @@ fn mistakes_are_told_before_anything_is_compiled() {
     let yard = Yard::new();
     let said = |server: &str, settings: &[(&str, &str)]| {
         let built = yard.build_beside(server, settings);
-        format!("{:#}", built.expect_err("a mistake"))
+        built.expect_err("a mistake").explain().to_string()
     };
     let unknown = said("nosuch", &[]);
     assert!(
@@ -403,7 +409,11 @@ fn a_tree_that_leaves_another_binary_is_told_with_the_log() {
     );
     let text = text.replace("directories(mariadbd ", "directories(mysqld ");
     yard.write("CMakeLists.txt", &text);
-    let error = format!("{:#}", yard.build(&[]).expect_err("no mariadbd"));
+    let error = yard
+        .build(&[])
+        .expect_err("no mariadbd")
+        .explain()
+        .to_string();
     assert!(error.contains("the build left no "), "{error}");
     assert!(
         error.contains("\nlog: ") && error.contains("\nremedy: "),
@@ -466,7 +476,11 @@ fn has_its_libraries(built: &Built) {
 fn libraries_that_a_build_makes_go_with_its_server_and_so_does_their_data() {
     let yard = Yard::new();
     with_libraries(&yard);
-    let error = format!("{:#}", yard.build(&[]).expect_err("would run here only"));
+    let error = yard
+        .build(&[])
+        .expect_err("would run here only")
+        .explain()
+        .to_string();
     for part in ["libmade.so.7.1", "libdeep.so.7.1", "CMAKE_BUILD_RPATH"] {
         assert!(error.contains(part), "{part}: {error}");
     }
@@ -660,7 +674,11 @@ fn an_interrupted_build_continues() {
 fn a_failure_names_the_first_error_and_the_log() {
     let yard = Yard::new();
     yard.write("work.c", "long work(long rounds) { return ronds; }\n");
-    let error = format!("{:#}", yard.build(&[]).expect_err("does not compile"));
+    let error = yard
+        .build(&[])
+        .expect_err("does not compile")
+        .explain()
+        .to_string();
     assert!(
         error.contains("work.c:1:33: error: ") && error.contains("ronds"),
         "{error}"
@@ -672,11 +690,11 @@ fn a_failure_names_the_first_error_and_the_log() {
     assert!(fs::read_to_string(log).expect("a log").contains("FAILED"));
     yard.write("work.c", TREE[3].1);
     yard.build(&[]).expect("compiles now");
-    let error = format!(
-        "{:#}",
-        yard.build(&[("cmake.CMAKE_TOOLCHAIN_FILE", "/no/such")])
-            .expect_err("no file")
-    );
+    let error = yard
+        .build(&[("cmake.CMAKE_TOOLCHAIN_FILE", "/no/such")])
+        .expect_err("no file")
+        .explain()
+        .to_string();
     assert!(error.contains("cmake failed"), "{error}");
 }
 
@@ -856,11 +874,11 @@ fn an_empty_profile_is_an_error() {
         runs: 0,
         ..Yard::new()
     };
-    let error = format!(
-        "{:#}",
-        yard.build(&[("pgo", "oltp_read_only")])
-            .expect_err("nothing was run")
-    );
+    let error = yard
+        .build(&[("pgo", "oltp_read_only")])
+        .expect_err("nothing was run")
+        .explain()
+        .to_string();
     assert!(
         error.contains("is empty") && error.contains("remedy"),
         "{error}"
@@ -876,10 +894,11 @@ fn a_patch_makes_a_tree_of_its_own() {
     let work = fs::read_to_string(yard.tree().join("work.c")).expect("there");
     assert_eq!(work, TREE[3].1, "the tree itself stays as it is");
     yard.write("work.c", "long work(long rounds) { return rounds; }\n");
-    let error = format!(
-        "{:#}",
-        yard.build(&[("patches", "sum")]).expect_err("does not fit")
-    );
+    let error = yard
+        .build(&[("patches", "sum")])
+        .expect_err("does not fit")
+        .explain()
+        .to_string();
     assert!(
         error.contains("the patch sum does not apply") && error.contains("work.c: Hunk #1 FAILED"),
         "{error}"
@@ -935,7 +954,11 @@ fn bolts_profile_is_used_again_for_its_own_binary_only() {
     yard.build(&bolt).expect("by the profile that is there");
     half_finished();
     fs::write(folder.join("bolt.base"), "another binary").expect("written");
-    let error = format!("{:#}", yard.build(&bolt).expect_err("trained again"));
+    let error = yard
+        .build(&bolt)
+        .expect_err("trained again")
+        .explain()
+        .to_string();
     assert!(error.contains("left no profile"), "{error}");
 }
 

@@ -11,6 +11,7 @@ use std::sync::atomic::AtomicBool;
 use niagara_build::{LoadTrainer, Recipe, Trainer, TrainingJob};
 use niagara_capture::log::ReadOptions;
 use niagara_capture::{Import, import};
+use niagara_error::Explain as _;
 use niagara_server::{Cache, Cancel, Catalog, Install, get};
 
 const SHOP: &str = include_str!("../../../docs/examples/shop.toml");
@@ -172,7 +173,11 @@ fn a_build_is_trained_on_a_workload_of_a_file() {
     assert!(count(&log, "sbtest1") == 0, "nothing else");
     // An option that the file does not have is a mistake.
     let wrong = room.recipe("shop.toml", &[("pgo.set.customer", "500")]);
-    let error = format!("{:#}", room.trained(&wrong).expect_err("no such number"));
+    let error = room
+        .trained(&wrong)
+        .expect_err("no such number")
+        .explain()
+        .to_string();
     assert!(
         error.contains("customer") && error.contains("shop.toml"),
         "{error}"
@@ -183,7 +188,11 @@ fn a_build_is_trained_on_a_workload_of_a_file() {
         SHOP.replace("A small shop", "A shop"),
     )
     .expect("written");
-    let error = format!("{:#}", room.trained(&recipe).expect_err("another file"));
+    let error = room
+        .trained(&recipe)
+        .expect_err("another file")
+        .explain()
+        .to_string();
     assert!(
         error.contains("has changed") && error.contains("remedy"),
         "{error}"
@@ -234,11 +243,11 @@ fn one_part_of_a_capture_trains_and_the_other_is_left_to_judge_by() {
     let sessions: Vec<u32> = (301..305).filter(|row| of_row(*row) > 0).collect();
     assert_eq!(sessions.len(), 2, "{sessions:?}");
     // Without data there is nothing to train on.
-    let error = format!(
-        "{:#}",
-        room.trained(&room.recipe("shop.capture", &[]))
-            .expect_err("no data")
-    );
+    let error = room
+        .trained(&room.recipe("shop.capture", &[]))
+        .expect_err("no data")
+        .explain()
+        .to_string();
     assert!(
         error.contains("tables_of") && error.contains("remedy"),
         "{error}"
@@ -276,10 +285,11 @@ fn a_training_with_a_name_runs_what_it_is_made_of() {
     for (key, value) in [("pgo", "answers"), ("pgo.seconds", "1")] {
         recipe.set(key, value).expect("valid");
     }
-    let error = format!(
-        "{:#}",
-        room.trained(&recipe).expect_err("nobody knows them")
-    );
+    let error = room
+        .trained(&recipe)
+        .expect_err("nobody knows them")
+        .explain()
+        .to_string();
     assert!(error.contains("answers"), "{error}");
     let cancel = Cancel::default();
     let job = TrainingJob {

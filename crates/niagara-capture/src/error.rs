@@ -3,6 +3,8 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use niagara_error::Explanation;
+
 /// What a file resembles that is no log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Likeness {
@@ -16,7 +18,7 @@ pub enum Likeness {
 #[derive(Debug, thiserror::Error)]
 pub enum CaptureError {
     /// A file cannot be opened, read or written.
-    #[error("cannot {action} {}: {cause}{}", path.display(), remedy(action, path, cause))]
+    #[error("cannot {action} {}: {cause}", path.display())]
     File {
         /// `read`, `write`, `open`.
         action: &'static str,
@@ -27,8 +29,7 @@ pub enum CaptureError {
     },
     /// A file is no log that can be read.
     #[error(
-        "{}: this is neither a slow log nor a general log, nor recorded traffic (pcap): none of its first {bytes} bytes is an entry's header{}{}\n\
-         remedy: give the file that slow_query_log_file or general_log_file names (compressed by gzip, zstd or xz it may be)",
+        "{}: this is neither a slow log nor a general log, nor recorded traffic (pcap): none of its first {bytes} bytes is an entry's header{}{}",
         path.display(), prefix_found(stands_before.as_deref()), likeness_found(*likeness)
     )]
     NoLog {
@@ -43,15 +44,13 @@ pub enum CaptureError {
     },
     /// A file of the wrong encoding.
     #[error(
-        "{}: the file is UTF-16, which no server writes\n\
-         remedy: iconv -f UTF-16 -t UTF-8 FILE > FILE.utf8, or give the file as the server wrote it",
+        "{}: the file is UTF-16, which no server writes",
         .0.display()
     )]
     Utf16(PathBuf),
     /// Logs of different kinds.
     #[error(
-        "{} is a slow log, {} a general log: a statement would be in the capture twice\n\
-         remedy: import one kind; the slow log has durations and rows, the general log has connects and prepares",
+        "{} is a slow log, {} a general log: a statement would be in the capture twice",
         slow.display(), general.display()
     )]
     MixedKinds {
@@ -62,7 +61,7 @@ pub enum CaptureError {
     },
     /// Recorded traffic beside logs.
     #[error(
-        "{} is recorded traffic, {} a log: a statement would be in the capture twice\nremedy: import one kind",
+        "{} is recorded traffic, {} a log: a statement would be in the capture twice",
         traffic.display(), log.display()
     )]
     MixedTraffic {
@@ -72,12 +71,11 @@ pub enum CaptureError {
         log: PathBuf,
     },
     /// A file is no capture.
-    #[error("{}: this is not a capture file of Niagara\nremedy: `niagara capture import` makes one from logs", .0.display())]
+    #[error("{}: this is not a capture file of Niagara", .0.display())]
     NoCapture(PathBuf),
     /// A capture of another version of the format.
     #[error(
-        "{}: the capture has format {found}, this program reads format {known}\n\
-         remedy: import the logs again with this program, or take the program that wrote it",
+        "{}: the capture has format {found}, this program reads format {known}",
         path.display()
     )]
     Version {
@@ -89,7 +87,7 @@ pub enum CaptureError {
         known: u32,
     },
     /// A capture that is damaged.
-    #[error("{}: the capture is damaged at byte {at}: {what}\nremedy: copy it again, or import the logs again", path.display())]
+    #[error("{}: the capture is damaged at byte {at}: {what}", path.display())]
     Damaged {
         /// The capture.
         path: PathBuf,
@@ -99,19 +97,17 @@ pub enum CaptureError {
         what: String,
     },
     /// The file to write is there.
-    #[error("{} is there already\nremedy: name another file, or --force to replace it", .0.display())]
+    #[error("{} is there already", .0.display())]
     Exists(PathBuf),
     /// A capture that cannot be replayed.
     #[error(
-        "{}: there is no statement in it that can be replayed\n\
-         remedy: `niagara capture info` shows what is in it; statements that act on the server and LOAD DATA are left out",
+        "{}: there is no statement in it that can be replayed",
         .0.display()
     )]
     NothingToReplay(PathBuf),
     /// A capture that is too large to be replayed as a whole.
     #[error(
-        "{}: too many statements to be held in memory (100 million, or 16 GiB of text)\n\
-         remedy: take a part of it with `niagara capture filter`, by time or by database",
+        "{}: too many statements to be held in memory (100 million, or 16 GiB of text)",
         .0.display()
     )]
     TooLarge(PathBuf),
@@ -120,7 +116,51 @@ pub enum CaptureError {
     Stopped,
 }
 
+niagara_error::remedied!(CaptureError, CaptureError::explanation);
+
 impl CaptureError {
+    /// It with what to do about it.
+    pub fn explanation(&self) -> Explanation {
+        let told = Explanation::new(self.to_string());
+        match self.remedy() {
+            Some(remedy) => told.remedy(remedy),
+            None => told,
+        }
+    }
+
+    fn remedy(&self) -> Option<&'static str> {
+        Some(match self {
+            CaptureError::File {
+                action,
+                path,
+                cause,
+            } => return remedy_of_file(action, path, cause),
+            CaptureError::NoLog { .. } => {
+                "give the file that slow_query_log_file or general_log_file names (compressed by gzip, zstd or xz it may be)"
+            }
+            CaptureError::Utf16(_) => {
+                "iconv -f UTF-16 -t UTF-8 FILE > FILE.utf8, or give the file as the server wrote it"
+            }
+            CaptureError::MixedKinds { .. } => {
+                "import one kind; the slow log has durations and rows, the general log has connects and prepares"
+            }
+            CaptureError::MixedTraffic { .. } => "import one kind",
+            CaptureError::NoCapture(_) => "`niagara capture import` makes one from logs",
+            CaptureError::Version { .. } => {
+                "import the logs again with this program, or take the program that wrote it"
+            }
+            CaptureError::Damaged { .. } => "copy it again, or import the logs again",
+            CaptureError::Exists(_) => "name another file, or --force to replace it",
+            CaptureError::NothingToReplay(_) => {
+                "`niagara capture info` shows what is in it; statements that act on the server and LOAD DATA are left out"
+            }
+            CaptureError::TooLarge(_) => {
+                "take a part of it with `niagara capture filter`, by time or by database"
+            }
+            CaptureError::Stopped => return None,
+        })
+    }
+
     /// For `map_err`: an error of the system's with what was tried on which file.
     pub(crate) fn file(
         action: &'static str,
@@ -158,34 +198,28 @@ fn prefix_found(text: Option<&str>) -> String {
     }
 }
 
-/// What helps where a file cannot be used, as a line of its own; nothing where the system's words say it all.
-fn remedy(action: &str, path: &Path, cause: &io::Error) -> &'static str {
-    match (action, cause.kind()) {
-        ("write", io::ErrorKind::NotFound) => {
-            "\nremedy: make the folder first, or name another file"
-        }
+/// What helps where a file cannot be used; nothing where the system's words say it all.
+fn remedy_of_file(action: &str, path: &Path, cause: &io::Error) -> Option<&'static str> {
+    Some(match (action, cause.kind()) {
+        ("write", io::ErrorKind::NotFound) => "make the folder first, or name another file",
         ("write", io::ErrorKind::PermissionDenied) => {
-            "\nremedy: name a file in a folder that you may write to"
+            "name a file in a folder that you may write to"
         }
-        ("write", io::ErrorKind::StorageFull) => {
-            "\nremedy: make room, or name a file on another disk"
-        }
+        ("write", io::ErrorKind::StorageFull) => "make room, or name a file on another disk",
         (_, io::ErrorKind::NotFound)
             if path
                 .extension()
                 .is_some_and(|extension| extension == "capture") =>
         {
-            "\nremedy: name a capture that is there; `niagara capture import` makes one of logs or recorded traffic"
+            "name a capture that is there; `niagara capture import` makes one of logs or recorded traffic"
         }
         (_, io::ErrorKind::NotFound) => {
-            "\nremedy: name a file that is there; a server says where it writes its logs: SHOW VARIABLES LIKE '%log_file'"
+            "name a file that is there; a server says where it writes its logs: SHOW VARIABLES LIKE '%log_file'"
         }
         (_, io::ErrorKind::PermissionDenied) => {
-            "\nremedy: read it as a user who may (logs belong to the server's user, mysql), or copy it first"
+            "read it as a user who may (logs belong to the server's user, mysql), or copy it first"
         }
-        (_, io::ErrorKind::IsADirectory) => {
-            "\nremedy: name the files in it, as in FOLDER/slow.log*"
-        }
-        _ => "",
-    }
+        (_, io::ErrorKind::IsADirectory) => "name the files in it, as in FOLDER/slow.log*",
+        _ => return None,
+    })
 }

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::fmt;
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -108,6 +109,11 @@ impl fmt::Display for RewriteMistake {
 }
 
 impl std::error::Error for RewriteMistake {}
+
+niagara_error::remedied!(RewriteMistake, |mistake| Explanation::new(
+    mistake.to_string()
+)
+.remedy(mistake.remedy()));
 
 /// Texts that are sent in place of those of a trace.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

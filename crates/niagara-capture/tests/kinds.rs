@@ -381,9 +381,9 @@ fn a_file_that_resembles_a_log_is_refused_by_its_name() {
         let Err(error) = made_of(text, Vec::new()) else {
             panic!("read: {text}");
         };
-        let said = error.to_string();
-        assert!(said.contains(words), "{said}");
-        assert!(said.contains("\nremedy: "), "{said}");
+        let said = error.explanation();
+        assert!(said.cause.contains(words), "{said}");
+        assert_eq!(said.remedies.len(), 1, "{said}");
     }
 }
 

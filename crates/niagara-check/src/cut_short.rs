@@ -1,6 +1,7 @@
 //! A part that cannot be checked to its end: what was found before that stands.
 
 use anyhow::Result;
+use niagara_error::Explain as _;
 use niagara_server::Around;
 
 use super::crash::Timeout;
@@ -15,13 +16,13 @@ use super::outcome::{CheckNote, Outcome, PartReport};
 pub(crate) fn cut_short(report: &mut PartReport, error: anyhow::Error) -> Result<()> {
     let is_nobodys = match Around::of(&error) {
         Some(around) => around != Around::Disk,
-        None => error.is::<Timeout>(),
+        None => error.has::<Timeout>(),
     };
     if report.outcome != Outcome::Failed || !is_nobodys {
         return Err(error);
     }
     report.notes.push(CheckNote::CutShort {
-        error: format!("{error:#}"),
+        error: error.explain(),
     });
     Ok(())
 }

@@ -53,6 +53,7 @@ impl Room {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
     use niagara_server::DiskFull;
 
     use super::super::outcome::{Outcome, Part};
@@ -66,13 +67,17 @@ mod tests {
         let error = Room::none(&cache)
             .fault(&mut report, CheckFinding::NothingAcknowledged)
             .expect_err("the disk is full");
-        let told = error.to_string();
+        let told = error.explain().to_string();
         assert!(
             told.contains("no space left") && told.contains("remedy"),
             "{told}"
         );
         // As it is told of a part of a check.
-        assert!(error.context("the part could not be done").is::<DiskFull>());
+        assert!(
+            error
+                .context("the part could not be done")
+                .has::<DiskFull>()
+        );
         assert_eq!(report.outcome, Outcome::Passed);
         Room::of(&cache)
             .fault(&mut report, CheckFinding::NothingAcknowledged)

@@ -1,6 +1,7 @@
 //! A whole check: every part that was asked for, kept in the binary's record as it ends.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_server::{Cache, Catalog, Install, get_suite};
 
 use super::answers::{AnswersOptions, compare_answers};
@@ -204,9 +205,9 @@ impl Binaries {
             _ => return Ok(()),
         };
         bail!(
-            "{} was changed while it was checked, so that nothing is known of what is there now\n\
-             remedy: check again when nothing builds or installs it",
-            changed.server.display()
+            "{} was changed while it was checked, so that nothing is known of what is there now",
+            changed.server.display();
+            remedy: "check again when nothing builds or installs it"
         );
     }
 }

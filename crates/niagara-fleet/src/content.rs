@@ -271,6 +271,8 @@ fn copy(mut from: impl Read, to: &mut impl Write) -> io::Result<String> {
 mod tests {
     use std::time::Duration;
 
+    use niagara_error::Explain as _;
+
     use super::*;
 
     /// Packs for a head; what was told meanwhile, and what came of it.
@@ -357,7 +359,7 @@ mod tests {
         let place = tempfile::tempdir().expect("a temporary folder");
         let (shared, here) = image(place.path());
         let (told, done) = told_publish(&shared, &here, "images/none", &|| false);
-        let error = format!("{:#}", done.expect_err("not there"));
+        let error = done.expect_err("not there").explain().to_string();
         assert!(error.contains("`tar`: "), "{error}");
         assert!(error.contains("images/none"), "{error}");
         assert_eq!(told, Vec::<String>::new());
@@ -371,7 +373,7 @@ mod tests {
         // A folder that takes no files, from root neither.
         std::os::unix::fs::symlink("/sys/kernel", shared.join("content")).expect("new");
         let (_, done) = told_publish(&shared, &here, "images/a", &|| false);
-        let error = format!("{:#}", done.expect_err("nobody may"));
+        let error = done.expect_err("nobody may").explain().to_string();
         assert!(error.contains("remedy: m"), "{error}");
     }
 
@@ -422,7 +424,7 @@ mod tests {
             .join(format!(".part-{}", content.sha256));
         fs::create_dir_all(part.join("images/a/data")).expect("made");
         let error = stage(&shared, &there, &content).expect_err("damaged");
-        assert!(format!("{error:#}").contains("damaged"), "{error:#}");
+        assert!(error.explain().to_string().contains("damaged"), "{error:#}");
         assert!(!part.exists());
     }
 }

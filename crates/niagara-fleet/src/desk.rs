@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use niagara_error::{Explanation, problem};
 use niagara_model::NodeReason;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
@@ -388,7 +389,7 @@ impl AssignmentState {
     }
 
     /// A wanted duel that was lost too often, with its losses in words.
-    pub fn hopeless(&self) -> Option<String> {
+    pub fn hopeless(&self) -> Option<Explanation> {
         let lost = self.order.iter().filter_map(|name| self.duels.get(name));
         let mut hopeless = lost.filter(|duel| {
             duel.losses.len() > MAX_LOSSES && !matches!(duel.state, State::Taken { .. })
@@ -396,12 +397,11 @@ impl AssignmentState {
         let duel = hopeless.next()?;
         let told = duel.losses.iter();
         let told: Vec<String> = told.map(|(node, why)| format!("  {node}: {why}")).collect();
-        Some(format!(
-            "duel {} was lost {} times:\n{}\nremedy: see to what these say, then give the same command: it continues from here",
-            duel.index,
-            duel.losses.len(),
-            told.join("\n")
-        ))
+        let trouble = problem!(
+            "duel {} was lost {} times:\n{}", duel.index, duel.losses.len(), told.join("\n");
+            remedy: "see to what these say, then give the same command: it continues from here"
+        );
+        Some(trouble.into())
     }
 
     /// Lines that grant waiting duels: in their order, each to the worker that holds fewest, among equals by a permutation of
@@ -540,7 +540,7 @@ mod tests {
     }
 
     fn disk() -> NodeReason {
-        NodeReason::of(&"disk")
+        NodeReason::of("disk")
     }
 
     fn attempt(duel: &str, epoch: u32) -> Attempt {
@@ -615,7 +615,7 @@ mod tests {
             table.all(lines);
         }
         assert_eq!(table.grant(), 0);
-        let told = table.0.hopeless().expect("lost four times");
+        let told = table.0.hopeless().expect("lost four times").to_string();
         assert!(
             told.contains("n1: disk") && told.contains("remedy"),
             "{told}"

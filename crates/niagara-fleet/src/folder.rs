@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use serde::{Deserialize, Serialize};
 
 use crate::line::{FORMAT, publish};
@@ -64,21 +65,16 @@ impl Folder {
     /// It is of none, of another version, or not seen from here.
     pub fn study(&self) -> Result<StudyFile> {
         let path = self.study_file();
-        let bytes = std::fs::read(&path).with_context(|| {
-            format!(
-                "cannot read {}\nremedy: name a folder that the head and every node see under the same path (--shared), such as one \
-                 below your home on a cluster",
-                path.display()
-            )
-        })?;
+        let bytes = std::fs::read(&path).with_context(|| format!("cannot read {}", path.display())).remedy("name a folder that the head and every node see under the same path (--shared), such as one \
+                 below your home on a cluster")?;
         let study: StudyFile = serde_json::from_slice(&bytes)
             .with_context(|| format!("{} is not a description of a study", path.display()))?;
         if study.format != FORMAT {
             bail!(
-                "{} was written by another version of Niagara (format {}, this one has {FORMAT})\n\
-                 remedy: use the same program everywhere",
+                "{} was written by another version of Niagara (format {}, this one has {FORMAT})",
                 path.display(),
-                study.format
+                study.format;
+                remedy: "use the same program everywhere"
             );
         }
         Ok(study)
@@ -91,12 +87,9 @@ impl Folder {
     pub fn open(&self, study: &StudyFile) -> Result<()> {
         for below in ["workers", "orders", "content"] {
             let path = self.0.join(below);
-            std::fs::create_dir_all(&path).with_context(|| {
-                format!(
-                    "cannot make the folder {}\nremedy: name one that can be written with --shared",
-                    path.display()
-                )
-            })?;
+            std::fs::create_dir_all(&path)
+                .with_context(|| format!("cannot make the folder {}", path.display()))
+                .remedy("name one that can be written with --shared")?;
         }
         if !self.study_file().exists() {
             return publish(&self.study_file(), &serde_json::to_vec(study)?);
@@ -104,8 +97,8 @@ impl Folder {
         let there = self.study()?;
         if there != *study {
             bail!(
-                "{} is the shared folder of another study\nremedy: name another folder with --shared, or remove it",
-                self.0.display()
+                "{} is the shared folder of another study", self.0.display();
+                remedy: "name another folder with --shared, or remove it"
             );
         }
         Ok(())
@@ -114,6 +107,8 @@ impl Folder {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -121,7 +116,10 @@ mod tests {
         let place = tempfile::tempdir().expect("a temporary folder");
         let folder = Folder::at(&place.path().join("shared"));
         let error = folder.study().expect_err("nothing there");
-        assert!(format!("{error:#}").contains("--shared"), "{error:#}");
+        assert!(
+            error.explain().to_string().contains("--shared"),
+            "{error:#}"
+        );
         let study = StudyFile {
             format: FORMAT,
             key: "k".into(),

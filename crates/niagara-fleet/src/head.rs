@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::bail;
 use niagara_model::{NodeReason, NodeTrouble, SharedMachine};
 
 use crate::cost::Cost;
@@ -87,7 +86,7 @@ impl Head {
                     return Ok(Some(result));
                 }
                 if let Some(trouble) = office.trouble() {
-                    bail!(trouble);
+                    return Err(trouble.into());
                 }
             }
             if stop() {

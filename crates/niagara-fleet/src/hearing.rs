@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use niagara_error::{Explanation, problem};
 use niagara_model::{NodeReason, SharedMachine};
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -175,10 +176,11 @@ impl Coordinator {
             return Ok(());
         }
         let node = self.desk.node_of(worker).to_owned();
-        self.notice(format!(
-            "the worker on {node} is of another version of niagara, and gets nothing to do\n\
-             remedy: start the same program there as here"
+        let told = Explanation::from(problem!(
+            "the worker on {node} is of another version of niagara, and gets nothing to do";
+            remedy: "start the same program there as here"
         ));
+        self.notice(told.to_string());
         self.fence(worker, &NodeReason::OtherVersion)
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
+use niagara_error::{Explain as _, Explanation, problem};
 use niagara_model::{NodeReason, NodeTrouble, SharedMachine};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
@@ -58,7 +59,7 @@ pub(crate) struct Coordinator {
     /// Attempts that were withdrawn without being wanted any more.
     pub(crate) not_wanted: BTreeSet<Attempt>,
     pub(crate) withdrawn: BTreeSet<Attempt>,
-    pub(crate) trouble: Option<String>,
+    pub(crate) trouble: Option<Explanation>,
     /// What the study wants, as far as it does not stand in the folder yet.
     pub(crate) asked: Option<Vec<Order>>,
     /// Duels whose description is this head's.
@@ -302,7 +303,7 @@ impl Coordinator {
         let since = *self.failing_since.get_or_insert_with(Instant::now);
         let Remedy { text, at_once } = Remedy::of(error, &self.options.folder);
         if at_once {
-            self.trouble = Some(format!("{error:#}\nremedy: {text}"));
+            self.trouble = Some(error.explain().remedy(text));
             return;
         }
         self.notice_once(format!(
@@ -330,7 +331,7 @@ impl Coordinator {
         }))
     }
 
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub(crate) fn trouble(&self) -> Option<Explanation> {
         self.trouble.clone().or_else(|| self.desk.hopeless())
     }
 
@@ -355,11 +356,12 @@ impl Coordinator {
     pub(crate) fn is_succeeded(&mut self) -> bool {
         if let Some(by) = self.reign.successor() {
             let folder = self.options.folder.display();
-            self.trouble.get_or_insert(format!(
-                "another head, {by}, has begun to continue this study in {folder}, and has its workers now\n\
-                 remedy: let that one go on, or stop it and give this command again; two studies at the same time take a folder \
+            let trouble = problem!(
+                "another head, {by}, has begun to continue this study in {folder}, and has its workers now";
+                remedy: "let that one go on, or stop it and give this command again; two studies at the same time take a folder \
                  each (--shared)"
-            ));
+            );
+            self.trouble.get_or_insert(trouble.into());
             return true;
         }
         false
@@ -633,7 +635,7 @@ mod tests {
             office.beat = None;
             office.step();
         }
-        let told = office.trouble().expect("it is not alone");
+        let told = office.trouble().expect("it is not alone").to_string();
         assert!(
             told.contains("process 7 on login2") && told.contains("remedy"),
             "{told}"

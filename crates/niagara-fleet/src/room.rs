@@ -5,7 +5,8 @@ use std::io::{self, ErrorKind};
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
+use niagara_error::{Explain as _, Explanation, Problem};
 use nix::sys::statvfs::{Statvfs, statvfs};
 use nix::unistd::geteuid;
 
@@ -174,36 +175,42 @@ impl Waiting<'_> {
 
 /// The shared folder had no room for too long.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NoRoom(String);
+pub struct NoRoom(Explanation);
 
 impl std::fmt::Display for NoRoom {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.0.cause)
     }
 }
 
 impl std::error::Error for NoRoom {}
 
+niagara_error::remedied!(NoRoom, |no_room| no_room.0.clone());
+
 /// What is told of a folder that could not be written for this long.
-pub(crate) fn given_up(error: &anyhow::Error, folder: &Path, waited: Duration) -> String {
+pub(crate) fn given_up(error: &anyhow::Error, folder: &Path, waited: Duration) -> Explanation {
     let Remedy { text, .. } = Remedy::of(error, folder);
     let seconds = waited.as_secs_f64();
-    format!("{error:#}, for {seconds:.0} s now\nremedy: {text}")
+    error
+        .explain()
+        .with_cause(|cause| format!("{cause}, for {seconds:.0} s now"))
+        .remedy(text)
 }
 
 /// The error with its remedy, where the cause is one of the shared folder's that is known.
 pub fn explained(error: anyhow::Error, folder: &Path) -> anyhow::Error {
     let remedy = Remedy::of(&error, folder);
-    let told = format!("{error:#}");
-    if told.contains("remedy: ") || !(remedy.at_once || is_full(&error)) {
+    let has_one = !error.explain().remedies.is_empty();
+    if has_one || !(remedy.at_once || is_full(&error)) {
         return error;
     }
-    anyhow!("{told}\nremedy: {}", remedy.text)
+    Problem::of(error).remedy(remedy.text).into()
 }
 
 fn kind_of(error: &anyhow::Error) -> Option<ErrorKind> {
     let mut causes = error.chain();
-    causes.find_map(|cause| cause.downcast_ref().map(io::Error::kind))
+    let met = error.find::<io::Error>().map(io::Error::kind);
+    met.or_else(|| causes.find_map(|cause| cause.downcast_ref().map(io::Error::kind)))
 }
 
 /// What to do about a folder that could not be written, and whether nothing else helps, so that waiting is for nothing.
@@ -243,6 +250,7 @@ impl Remedy {
 #[cfg(test)]
 mod tests {
     use anyhow::Context;
+    use niagara_error::Explain as _;
     use nix::errno::Errno;
 
     use super::*;
@@ -329,15 +337,15 @@ mod tests {
         assert_eq!(done.expect("no trouble"), None);
         let (_, done) = waited(u32::MAX, Errno::ENOSPC, Duration::ZERO, &|| false);
         let error = done.expect_err("no room");
-        assert!(error.is::<NoRoom>());
-        let error = error.to_string();
+        assert!(error.has::<NoRoom>());
+        let error = error.explain().to_string();
         assert!(
             error.contains(" s now\nremedy: make room in /shared"),
             "{error}"
         );
         for (number, remedy) in [(Errno::EROFS, "remedy: mount"), (Errno::EIO, "cannot pack")] {
             let (told, done) = waited(1, number, long, &|| false);
-            let error = format!("{:#}", done.expect_err("not waited for"));
+            let error = done.expect_err("not waited for").explain().to_string();
             assert!(error.contains(remedy), "{error}");
             assert_eq!(told, Vec::<String>::new());
         }

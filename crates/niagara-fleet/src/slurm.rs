@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use niagara_error::Remedy as _;
 use niagara_model::JobEnd;
 
 /// What is asked of Slurm.
@@ -181,9 +182,10 @@ impl Slurm {
             name: name.to_owned(),
             folder: folder.to_owned(),
         };
-        slurm.queue().context(
-            "Slurm does not answer\nremedy: run this on a host where `squeue` and `sbatch` work, or use --on local",
-        )?;
+        slurm
+            .queue()
+            .context("Slurm does not answer")
+            .remedy("run this on a host where `squeue` and `sbatch` work, or use --on local")?;
         Ok(slurm)
     }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use niagara_error::problem;
 use niagara_model::{JobEnd, NodeReason};
 
 use crate::message::{HeadLine, name_of};
@@ -32,7 +33,7 @@ impl Coordinator {
             self.submissions.refused();
             self.notice(format!("Slurm took no job: {refused}"));
             if self.submissions.fruitless >= MAX_FRUITLESS {
-                self.trouble = Some(format!("Slurm took no job: {refused}"));
+                self.trouble = Some(format!("Slurm took no job: {refused}").into());
             }
         }
         if let Some(why) = queue.mute() {
@@ -105,15 +106,16 @@ impl Coordinator {
         if since < UNSEEN || workers.any(|worker| name_of(worker).0 == task.name) {
             return;
         }
-        self.trouble = Some(format!(
+        let trouble = problem!(
             "job {} runs on {}, but nothing of its worker is seen in {}\n\
              cause: that folder is not the same on this host and on the node, or the program does not start there \
-             (slurm-*.log in the folder, on the node, has its messages)\n\
-             remedy: name a folder that all of them see with --shared",
+             (slurm-*.log in the folder, on the node, has its messages)",
             task.name,
             task.node,
-            self.options.folder.display()
-        ));
+            self.options.folder.display();
+            remedy: "name a folder that all of them see with --shared"
+        );
+        self.trouble = Some(trouble.into());
     }
 
     /// Whether a job's worker has been silent for so long that another is asked for in its place. One that Slurm has begun again
@@ -203,15 +205,15 @@ impl Coordinator {
         let mut workers = self.desk.workers();
         let others_work = workers.any(|worker| self.desk.is_open(worker));
         if !self.submissions.may_go_on(self.results, others_work) {
-            self.trouble.get_or_insert(format!(
-                "workers were started {} times in a row and ended without a result\n\
-                 cause: {}\nremedy: the slurm-*.log in {} have their messages; the same command continues from here",
+            let last = self.losses.last();
+            let trouble = problem!(
+                "workers were started {} times in a row and ended without a result\ncause: {}",
                 self.submissions.fruitless,
-                self.losses
-                    .last()
-                    .map_or("unknown".to_owned(), |loss| loss.reason.to_string()),
+                last.map_or("unknown".to_owned(), |loss| loss.reason.to_string());
+                remedy: "the slurm-*.log in {} have their messages; the same command continues from here",
                 self.options.folder.display()
-            ));
+            );
+            self.trouble.get_or_insert(trouble.into());
             return Ok(());
         }
         let without = self.desk.nodes_aside().map(str::to_owned).collect();

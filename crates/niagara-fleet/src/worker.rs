@@ -8,7 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_model::NodeReason;
 use serde_json::Value;
 use xxhash_rust::xxh3::xxh3_64;
@@ -323,7 +324,7 @@ fn claim(folder: &Folder, name: &str) -> Result<(String, Log)> {
             }
         }
     }
-    bail!("worker {name} was started a thousand times\nremedy: give it another --name");
+    bail!("worker {name} was started a thousand times"; remedy: "give it another --name");
 }
 
 /// Sees that time passed in which this process did not run.

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use niagara_error::Explain as _;
 use niagara_fleet::{
     Cluster, Cost, Done, Head, HeadOptions, Order, Program, Sharing, Signals, SlurmOptions, Work,
     WorkerOptions, run_worker,
@@ -548,7 +549,7 @@ fn a_folder_that_nobody_may_write_is_not_waited_for() {
     let orders = orders(1);
     head.want(&orders);
     let error = head.wait(&orders[0].duel, &|| false, &mut |_| {});
-    let error = format!("{:#}", error.expect_err("nobody may"));
+    let error = error.expect_err("nobody may").explain().to_string();
     assert!(error.contains("cannot write"), "{error}");
     assert!(!error.contains(" s now"), "{error}");
     let remedy = error.split_once("remedy: ").expect("a remedy").1;

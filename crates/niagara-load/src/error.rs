@@ -1,5 +1,6 @@
 //! What can go wrong while a server is loaded.
 
+use niagara_error::Explanation;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -13,22 +14,64 @@ const NO_RIGHT: [u16; 6] = [1044, 1045, 1142, 1143, 1227, 1370];
 /// Of a database or a table that is not there: ER_BAD_DB_ERROR, ER_NO_SUCH_TABLE, ER_NO_DB_ERROR.
 const NOT_THERE: [u16; 3] = [1049, 1146, 1046];
 
-/// Why loading stopped. Messages name the side, the cause and, where there is one, the remedy.
+/// What stands in the way of a connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Obstacle {
+    /// The host's name has no address.
+    UnknownHost,
+    /// The system refused, with its error number.
+    System(i32),
+    /// Nothing answered in time.
+    NoAnswer,
+    /// The server refused the login.
+    Login {
+        /// The server's error number.
+        code: u16,
+        /// The server's message.
+        message: String,
+    },
+    /// The server refused to prepare a statement.
+    Statement {
+        /// The server's error number.
+        code: u16,
+        /// The server's message.
+        message: String,
+        /// The statement.
+        statement: String,
+    },
+    /// Something else.
+    Other,
+}
+
+impl Obstacle {
+    /// The server's own error number, where it answered.
+    fn server_code(&self) -> Option<u16> {
+        match self {
+            Obstacle::Login { code, .. } | Obstacle::Statement { code, .. } => Some(*code),
+            Obstacle::UnknownHost | Obstacle::System(_) | Obstacle::NoAnswer | Obstacle::Other => {
+                None
+            }
+        }
+    }
+}
+
+/// Why loading stopped. Messages name the side and the cause.
 #[derive(Debug, Clone, PartialEq, Eq, Error, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LoadError {
     /// The workload or the options cannot be used as they are.
-    #[error("{0}")]
-    Invalid(String),
+    #[error("{}", .0.cause)]
+    Invalid(Box<Explanation>),
     /// No usable connection could be made.
-    #[error("cannot connect as {endpoint}: {cause}")]
+    #[error("cannot connect as {endpoint}: {}", cause.cause)]
     Connect {
         /// The endpoint, without its password.
         endpoint: String,
         /// The system's or the server's own message.
-        cause: String,
-        /// The server's error number, where it answered.
-        code: Option<u16>,
+        cause: Box<Explanation>,
+        /// What stood in the way.
+        obstacle: Obstacle,
     },
     /// The server went away, hung, or sent something that is not the protocol.
     /// The side cannot be used again; connect a new [`Driver`](crate::Driver).
@@ -78,8 +121,8 @@ pub enum LoadError {
     #[error("{0}")]
     Script(String),
     /// The tables could not be made.
-    #[error("cannot prepare the tables: {0}")]
-    Prepare(String),
+    #[error("cannot prepare the tables: {}", .0.cause)]
+    Prepare(Box<Explanation>),
     /// The cancel flag was set. Transactions in flight were finished first.
     #[error("cancelled")]
     Cancelled,
@@ -96,18 +139,44 @@ pub enum LoadError {
     },
 }
 
+niagara_error::remedied!(LoadError, LoadError::explanation);
+
 impl LoadError {
+    /// The workload or the options cannot be used, for this reason.
+    pub fn invalid(why: impl Into<Explanation>) -> Self {
+        Self::Invalid(Box::new(why.into()))
+    }
+
+    /// The tables could not be made, for this reason.
+    pub fn prepare(why: impl Into<Explanation>) -> Self {
+        Self::Prepare(Box::new(why.into()))
+    }
+
+    /// It with what to do about it: what whoever made it knew, else what its kind alone tells.
+    pub fn explanation(&self) -> Explanation {
+        let own = match self {
+            LoadError::Invalid(why) | LoadError::Prepare(why) => (**why).clone(),
+            LoadError::Connect { cause, .. } => (**cause).clone(),
+            _ => Explanation::default(),
+        };
+        let told = own.with_cause(|_| self.to_string());
+        match self.usual_remedy() {
+            Some(remedy) if told.remedies.is_empty() => told.remedy(remedy),
+            _ => told,
+        }
+    }
+
     /// The server's own error number, where it refused a login or a statement.
     pub fn server_code(&self) -> Option<u16> {
         match self {
-            LoadError::Connect { code, .. } => *code,
+            LoadError::Connect { obstacle, .. } => obstacle.server_code(),
             LoadError::Statement { code, .. } | LoadError::Query { code, .. } => Some(*code),
             _ => None,
         }
     }
 
-    /// What to do about it, where nothing more is known than the error itself.
-    pub fn remedy(&self) -> Option<&'static str> {
+    /// What to do about it, where nothing more is known than its kind.
+    fn usual_remedy(&self) -> Option<&'static str> {
         match self {
             LoadError::Connect { .. } => Some(
                 "check that a server of the MySQL family listens there and nothing answers in its place (a proxy, another \

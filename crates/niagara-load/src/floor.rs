@@ -78,7 +78,7 @@ impl Floor {
     ) -> Result<Self, LoadError> {
         spec.validate()?;
         if spec.writes() || spec.capture().is_some() {
-            return Err(LoadError::Invalid(format!(
+            return Err(LoadError::invalid(format!(
                 "{} changes data or is a capture, so its replies cannot be foreseen: take a workload that only reads",
                 spec.name()
             )));
@@ -130,7 +130,7 @@ impl Floor {
             let mut set = CpuSet::new();
             for &cpu in cpus {
                 set.set(cpu)
-                    .map_err(|_| LoadError::Invalid(format!("there is no CPU {cpu}")))?;
+                    .map_err(|_| LoadError::invalid(format!("there is no CPU {cpu}")))?;
             }
             sched_setaffinity(Pid::from_raw(0), &set).map_err(|error| client(error.into()))?;
         }

@@ -54,7 +54,7 @@ pub fn run_job(
     on_step: &mut dyn FnMut(&str, usize, usize),
 ) -> Result<JobTimes, LoadError> {
     let Some(definition) = job_of(spec) else {
-        return Err(LoadError::Invalid(format!(
+        return Err(LoadError::invalid(format!(
             "{} is a load and not a batch job: `niagara bench` drives it (a file's workload is a job if it says \
              job = true)",
             spec.spelling()

@@ -66,7 +66,7 @@ pub use engine::replay::tally::{DigestTally, Tally as ReplayTally};
 pub use engine::stats::{
     Fairness, GENERATOR_BUSY, GeneratorLimit, SliceStats, StatementStats, TypeStats,
 };
-pub use error::{CONFLICTS, LoadError};
+pub use error::{CONFLICTS, LoadError, Obstacle};
 pub use generator::LoadGenerator;
 pub use give_up::give_up_after;
 pub use hdrhistogram::Histogram;

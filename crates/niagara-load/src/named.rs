@@ -11,6 +11,8 @@ use crate::workload::{
 };
 use std::path::Path;
 
+use niagara_error::problem;
+
 /// How the names of files end that describe a workload: a file, a script of sysbench's, a capture.
 pub const WORKLOAD_FILES: [&str; 3] = [".toml", ".lua", ".capture"];
 
@@ -30,10 +32,9 @@ pub fn workload_of_file(path: &Path) -> Result<WorkloadSpec, LoadError> {
         _ => {}
     }
     let text = std::fs::read_to_string(path).map_err(|error| {
-        LoadError::Invalid(format!(
-            "cannot read the workload {}: {error}\n\
-             remedy: name a file as docs/custom-workload.md describes it, or one of: {}",
-            path.display(),
+        LoadError::invalid(problem!(
+            "cannot read the workload {}: {error}", path.display();
+            remedy: "name a file as docs/custom-workload.md describes it, or one of: {}",
             WorkloadKind::names().join(", ")
         ))
     })?;
@@ -64,7 +65,7 @@ pub fn content_of_file(path: &Path) -> Result<String, LoadError> {
     }
     let content = workload_of_file(path)?.content();
     content
-        .ok_or_else(|| LoadError::Invalid(format!("{} is no file of a workload", path.display())))
+        .ok_or_else(|| LoadError::invalid(format!("{} is no file of a workload", path.display())))
 }
 
 /// `base` with `options`: by sysbench's names, numbers of its file, options of its script, or those of a capture's replay.
@@ -87,7 +88,7 @@ pub fn with_options(
             continue;
         }
         if base.numbers().is_none() {
-            return Err(LoadError::Invalid(format!(
+            return Err(LoadError::invalid(format!(
                 "{name}: {} has no such option\nits options: {}",
                 base.name(),
                 options_of(&base).join(", ")
@@ -115,7 +116,7 @@ pub fn with_replay_options(
                 true => workload_of_file(Path::new(value))?,
                 false => {
                     let kind = value.parse::<WorkloadKind>();
-                    WorkloadSpec::of(kind.map_err(LoadError::Invalid)?)
+                    WorkloadSpec::of(kind.map_err(LoadError::invalid)?)
                 }
             })?;
         } else {

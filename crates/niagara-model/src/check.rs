@@ -1,5 +1,6 @@
 //! What a check of a server's correctness came to: codes and fields. Their English is in `words.rs`.
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -75,7 +76,7 @@ pub enum UndoneCheck {
     /// An error kept it from being done.
     Error {
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// Another build could not be checked here before, so it was not tried.
     NotTried,
@@ -148,7 +149,7 @@ pub enum CheckOutcome {
     /// An error kept it from being done, which may pass: nothing is handed over by it, and it is tried again.
     Broken {
         /// The error.
-        error: String,
+        error: Explanation,
     },
 }
 
@@ -341,7 +342,7 @@ mod tests {
             finding: Box::new(CheckFinding::NothingAcknowledged),
         });
         let broken = of(CheckOutcome::Broken {
-            error: "no room".to_owned(),
+            error: "no room".into(),
         });
         let all = [&passed, &skipped, &failed, &broken];
         assert_eq!(

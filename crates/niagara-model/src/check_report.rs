@@ -1,5 +1,6 @@
 //! What a part of a check found, noted and left out: codes and fields. Their English is in `words/check.rs`.
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -42,14 +43,14 @@ pub enum CheckFinding {
         /// The kill, from 1.
         kill: usize,
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// It ended by itself while it recovered from a kill.
     EndedInRecovery {
         /// The kill, from 1.
         kill: usize,
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// After a kill its tables hold something else than was committed.
     WrongAfterKill {
@@ -63,7 +64,7 @@ pub enum CheckFinding {
         /// The kill, from 1.
         kill: usize,
         /// The error.
-        error: String,
+        error: Explanation,
         /// The end of its log.
         log: String,
     },
@@ -72,7 +73,7 @@ pub enum CheckFinding {
         /// The part.
         part: CheckPart,
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// It ended by itself under the load.
     EndedUnderLoad {
@@ -113,7 +114,7 @@ pub enum CheckFinding {
         /// How its process ended, where it did.
         ended: Option<String>,
         /// The error.
-        error: String,
+        error: Explanation,
         /// The end of its log.
         log: String,
     },
@@ -263,17 +264,17 @@ pub enum ClientFault {
     /// It gave no connection.
     NoConnection {
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// It lost the connection.
     LostConnection {
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// It refused a statement that nothing is wrong with.
     Refused {
         /// The error.
-        error: String,
+        error: Explanation,
     },
 }
 
@@ -357,7 +358,7 @@ pub enum CheckNote {
     /// An error ended the part after it had found something.
     CutShort {
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// The part finds faults, and recommends nothing.
     RecommendsNothing {

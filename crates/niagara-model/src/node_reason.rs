@@ -1,5 +1,6 @@
 //! Why a node, a worker or an attempt at a duel was given up: codes and fields. Their English is in `words/node.rs`.
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,7 +13,7 @@ pub enum NodeReason {
     /// An error.
     Error {
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// A worker was silent.
     Silent {
@@ -93,9 +94,9 @@ pub enum NodeReason {
 
 impl NodeReason {
     /// An error with its causes.
-    pub fn of(error: &impl std::fmt::Display) -> Self {
+    pub fn of(error: impl Into<Explanation>) -> Self {
         Self::Error {
-            error: format!("{error:#}"),
+            error: error.into(),
         }
     }
 }

@@ -1,5 +1,6 @@
 //! Why a lever, a rung, a cell or a control was not measured: codes and fields. Their English is in `words.rs`.
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -251,7 +252,7 @@ pub enum Reason {
     /// The tools or packages to build it are missing, or its build failed.
     CannotBuild {
         /// Why, in the first line.
-        error: String,
+        error: Box<Explanation>,
         /// Levers that were built together with it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         together: Vec<String>,
@@ -261,7 +262,7 @@ pub enum Reason {
         /// That build's lever.
         lever: String,
         /// Why, in the first line.
-        error: String,
+        error: Box<Explanation>,
     },
     /// Others of these builds are expected to bring more.
     TooManyBuildsToScreen {
@@ -306,7 +307,7 @@ pub enum Reason {
     /// What it needs is not available here: a server that cannot be fetched, a lever that does not apply.
     NotAvailable {
         /// The error.
-        error: String,
+        error: Box<Explanation>,
     },
     /// Its load was not set up.
     NoLoad,

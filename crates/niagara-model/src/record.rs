@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -104,7 +105,7 @@ pub enum Ending {
         /// 0 = A, 1 = B.
         side: u8,
         /// Cause, with the command and the end of the server's log where there is one.
-        reason: String,
+        reason: Explanation,
     },
 }
 

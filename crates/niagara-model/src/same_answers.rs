@@ -1,5 +1,6 @@
 //! Whether B answers a capture as A does: by content, one transaction at a time on equal data.
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -20,7 +21,7 @@ pub struct SameAnswers {
     pub differing: Vec<DifferingDigest>,
     /// Why it could not be done.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failure: Option<String>,
+    pub failure: Option<Explanation>,
 }
 
 /// A digest whose answers differ.

@@ -1,5 +1,6 @@
 //! What moving captured traffic to another server would break: decided by what both answered to it on equal data.
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -31,7 +32,7 @@ pub enum UpgradeObstacle {
     /// Answers could not be compared.
     NotCompared {
         /// Why.
-        error: String,
+        error: Explanation,
     },
     /// Statements to which the new server answers with an error that the old one does not give.
     Failing {

@@ -1,6 +1,7 @@
 //! Facts that a reader must know before believing the figures: codes and fields. Their English is in `words.rs`.
 
 use niagara_capture::fidelity::Shortcoming;
+use niagara_error::Explanation;
 use niagara_stats::{AllTime, Estimate};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -339,7 +340,7 @@ pub enum Finding {
     /// The final variant's build could not be checked.
     BuildNotChecked {
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// The final variant failed a check.
     CheckFailed(FinalCheck),
@@ -353,14 +354,14 @@ pub enum Finding {
     /// Whether the final variant answers the capture as the start does is unknown.
     AnswersUnknown {
         /// The error.
-        error: String,
+        error: Explanation,
     },
     /// What limits a variant could not be observed.
     NoProfile {
         /// Which; `None` where there was no time for any.
         subject: Option<String>,
         /// The error.
-        error: Option<String>,
+        error: Option<Explanation>,
     },
     /// The best combination of a matrix has no error probability left to be confirmed by.
     NothingLeftToConfirm {

@@ -475,7 +475,7 @@ impl Display for Detail<'_> {
                 "the tuning that is continued began without it: another folder (--out) begins a new one",
             ),
             Reason::CannotBuild { error, together } => {
-                f.write_str(error)?;
+                write!(f, "{error}")?;
                 match together.is_empty() {
                     true => Ok(()),
                     false => write!(f, "\n(together with {})", together.join(", ")),
@@ -533,7 +533,7 @@ impl Display for Detail<'_> {
                 )
             ),
             Reason::NotToday { because } => f.write_str(because),
-            Reason::NotAvailable { error } => f.write_str(error),
+            Reason::NotAvailable { error } => write!(f, "{error}"),
             Reason::NoLoad => f.write_str("its load was not set up"),
             Reason::NotAskedFor => f.write_str("not measured yet: in no part that was asked for"),
             Reason::CutShort => f.write_str(
@@ -565,7 +565,7 @@ impl Display for PointFailure {
             Self::NotMeasured {
                 error,
                 by_other: false,
-            } => f.write_str(error),
+            } => write!(f, "{error}"),
             Self::NotMeasured {
                 error,
                 by_other: true,
@@ -962,7 +962,7 @@ impl Display for Finding {
             } => write!(
                 f,
                 "what limits {subject} could not be observed: {}",
-                error.as_deref().unwrap_or("no reason given")
+                error.as_ref().map_or("no reason given".to_owned(), ToString::to_string)
             ),
             Self::NothingLeftToConfirm { title } => write!(
                 f,
@@ -1373,7 +1373,7 @@ impl Display for PartFault {
 impl Display for UndoneCheck {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
-            Self::Error { error } => f.write_str(error),
+            Self::Error { error } => write!(f, "{error}"),
             Self::NotTried => f.write_str("no other build could be checked here"),
             Self::Part { part, reason } => write!(f, "{}: {reason}", part.title()),
         }
@@ -1434,7 +1434,7 @@ impl Display for CheckOutcome {
             Self::Passed { figures } => f.write_str(&counted(figures)),
             Self::Failed { finding } => f.write_str(&finding.in_short()),
             Self::Skipped { reason } => reason.fmt(f),
-            Self::Broken { error } => f.write_str(error),
+            Self::Broken { error } => write!(f, "{error}"),
             Self::NoTransactions { engine } => write!(
                 f,
                 "{engine} has no transactions: ROLLBACK takes nothing back, and what is written when the server or the machine dies \

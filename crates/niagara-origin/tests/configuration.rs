@@ -6,6 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use anyhow::Result;
+use niagara_error::Explain as _;
 use niagara_origin::configuration::{ConfigSource, StartConfiguration};
 use niagara_server::Install;
 
@@ -108,7 +109,7 @@ fn a_study_of_other_content_is_another_study() -> Result<()> {
     assert_eq!(one, source("[mysqld]\nport=1\n")?);
     assert_ne!(one, source("[mysqld]\nport=2\n")?);
     let error = ConfigSource::file(&folder.path().join("none.cnf")).expect_err("not there");
-    assert!(format!("{error:#}").contains("remedy"), "{error:#}");
+    assert!(error.explain().to_string().contains("remedy"), "{error:#}");
     Ok(())
 }
 

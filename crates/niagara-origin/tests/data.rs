@@ -8,6 +8,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use niagara_error::Explain as _;
 use niagara_load::Admin;
 use niagara_origin::configuration::{COMMAND_LINE, SET_GLOBAL, running_config};
 use niagara_origin::data::{DataKind, DataSource, image_of};
@@ -56,7 +57,7 @@ impl Shop {
             &mut |_| {},
         )
         .expect_err("refused");
-        format!("{error:#}")
+        error.explain().to_string()
     }
 
     /// Makes the image of `source`, starts a server on a clone, and looks around.
@@ -93,7 +94,10 @@ impl Shop {
         }
         let outside = self.path("outside.txt");
         let written = server.query(&format!("SELECT 1 INTO OUTFILE '{}'", outside.display()));
-        let told = format!("{:#}", written.expect_err("nothing is written outside"));
+        let told = written
+            .expect_err("nothing is written outside")
+            .explain()
+            .to_string();
         assert!(told.contains("secure"), "{told}");
         assert!(!outside.exists());
         assert_eq!(
@@ -245,7 +249,7 @@ fn what_cannot_be_used_is_refused_with_what_to_do() -> Result<()> {
     let shop = Shop::new()?;
     let told = |path: &Path| {
         let error = DataSource::open(path).expect_err("refused");
-        format!("{error:#}")
+        error.explain().to_string()
     };
     let none = told(&shop.path("none"));
     assert!(

@@ -13,6 +13,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Result;
+use niagara_error::Explain as _;
 use niagara_origin::configuration::{ConfigSource, StartConfiguration};
 use niagara_origin::data::{DataSource, image_of};
 use niagara_server::{Cancel, Config, Image, Install};
@@ -293,7 +294,7 @@ fn suffer(statements: &str, end: &End) -> Result<Option<String>> {
     if began.elapsed() > BOUND {
         return Ok(Some(format!("it took {:?}", began.elapsed())));
     }
-    let told = made.as_ref().err().map(|error| format!("{error:#}"));
+    let told = made.as_ref().err().map(|error| error.explain().to_string());
     let wrong = match (end, &made, &told) {
         (Refused(words), _, Some(told)) => {
             (!told.contains(words)).then(|| format!("no '{words}' in: {told}"))
@@ -337,8 +338,8 @@ fn hostile_dumps_stay_within_the_copy() {
                     if !name.contains(&only) {
                         continue;
                     }
-                    let fault =
-                        suffer(statements, end).unwrap_or_else(|error| Some(format!("{error:#}")));
+                    let fault = suffer(statements, end)
+                        .unwrap_or_else(|error| Some(error.explain().to_string()));
                     if let Some(fault) = fault {
                         faults
                             .lock()
@@ -386,7 +387,7 @@ fn files_that_are_no_dump_end_early() -> Result<()> {
     let at = |name: &str| place.path().join(name);
     let refusal = |name: &str| -> String {
         let error = DataSource::open(&at(name)).expect_err(name);
-        format!("{error:#}")
+        error.explain().to_string()
     };
     let filled = |with: u8| {
         move |out: &mut dyn Write| {
@@ -505,7 +506,7 @@ fn hostile_option_files_end_early() -> Result<()> {
         let read = ConfigSource::file(&at("my.cnf"));
         let told = read
             .err()
-            .map(|error| format!("{error:#}"))
+            .map(|error| error.explain().to_string())
             .unwrap_or_default();
         assert_eq!(told.is_empty(), words.is_empty(), "{name}: {told}");
         assert!(told.contains(words), "{name}: {told}");

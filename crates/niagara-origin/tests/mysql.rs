@@ -10,6 +10,7 @@ use std::process::Command;
 use std::time::Duration;
 
 use anyhow::{Context, Result, ensure};
+use niagara_error::Explain as _;
 use niagara_load::Admin;
 use niagara_origin::configuration::{
     COMMAND_LINE, ConfigSource, SET_GLOBAL, SET_PERSIST, StartConfiguration, running_config,
@@ -121,7 +122,7 @@ impl Shop {
             &mut |_| {},
         )
         .expect_err("another server's data");
-        Ok(format!("{error:#}"))
+        Ok(error.explain().to_string())
     }
 
     /// MySQL's own mysqldump, which is in another package than the server; it runs with the server's libraries.
@@ -308,7 +309,7 @@ fn a_table_outside_of_the_data_directory_is_refused() -> Result<()> {
         &mut |_| {},
     )
     .expect_err("a file outside");
-    let told = format!("{error:#}");
+    let told = error.explain().to_string();
     assert!(
         told.contains("outside of the data directory") && told.contains("far.ibd"),
         "{told}"

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use niagara_error::Explain as _;
 use niagara_load::Admin;
 use niagara_origin::configuration::{
     ConfigSource, DIFFERS, SET_GLOBAL, StartConfiguration, running_config,
@@ -209,7 +210,7 @@ fn settings_of_mysql_before_8_are_those_that_differ() -> Result<()> {
 
         // Another release has other defaults.
         let error = of(&Install::from_path(Path::new(MARIADB))?).expect_err("another");
-        let told = format!("{error:#}");
+        let told = error.explain().to_string();
         for words in [
             "does not say",
             "--config my.cnf",

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use niagara_error::Explain as _;
 use niagara_origin::configuration::{ConfigSource, StartConfiguration};
 use niagara_origin::data::{DataSource, image_of};
 use niagara_server::{Cache, Cancel, Catalog, Config, Install, get};
@@ -65,7 +66,7 @@ fn refusal(shop: &Shop, path: &Path) -> String {
             &mut |_| {},
         )
     });
-    format!("{:#}", made.expect_err("refused"))
+    made.expect_err("refused").explain().to_string()
 }
 
 #[test]

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use anyhow::Result;
 use include_dir::{Dir, include_dir};
+use niagara_error::bail;
 use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -118,9 +119,9 @@ fn parse(name: &str, text: &str) -> Result<Vec<Rule>> {
     let mut found = Vec::new();
     for rule in &parsed.function {
         if rule.callers.is_empty() && rule.callees.is_empty() {
-            anyhow::bail!(
-                "function-names/{name}.toml: {} has neither callers nor callees\nremedy: name one of them",
-                rule.name
+            bail!(
+                "function-names/{name}.toml: {} has neither callers nor callees", rule.name;
+                remedy: "name one of them"
             );
         }
         found.push(Rule {

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use include_dir::{Dir, include_dir};
+use niagara_error::bail;
 use regex::RegexSet;
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -98,7 +99,7 @@ impl Layers {
         let position = |what: &str, is: &dyn Fn(&Layer) -> bool| -> Result<usize> {
             match layers.iter().position(is) {
                 Some(index) => Ok(index),
-                None => bail!("no layer says `{what} = true`\nremedy: one of layers/*.toml must"),
+                None => bail!("no layer says `{what} = true`"; remedy: "one of layers/*.toml must"),
             }
         };
         let kernel = position("kernel", &|layer| layer.kernel)?;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -48,7 +49,7 @@ pub struct Profile {
     /// Statements of a captured load that read far more than they return, by their share.
     pub statements: Vec<HeavyStatement>,
     /// What could not be seen here, and how to see it.
-    pub missing: Vec<String>,
+    pub missing: Vec<Explanation>,
     /// Where the names of functions came from.
     pub symbols: Vec<ModuleSymbols>,
     /// Stacks of what ran; they take more room than all the rest.

@@ -60,6 +60,8 @@ fn whole(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[derive(Debug, serde::Deserialize, JsonSchema)]
@@ -73,6 +75,7 @@ mod tests {
     fn a_mistake_is_told_with_its_file_and_line() {
         let error = read::<Rule>("limits", "mine", "title = \"é\"\n\ncolour = 2\n")
             .unwrap_err()
+            .explain()
             .to_string();
         assert!(
             error.starts_with("limits/mine.toml:3:1: unknown key `colour`"),
@@ -80,6 +83,7 @@ mod tests {
         );
         let error = read::<Rule>("limits", "mine", "title = \"")
             .unwrap_err()
+            .explain()
             .to_string();
         assert!(error.contains("limits/README.md"), "{error}");
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use niagara_capture::fidelity::Shortcoming;
 use niagara_capture::info::{Info, info};
+use niagara_error::Explanation;
 use niagara_server::{Install, RunningServer};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -220,7 +221,7 @@ impl Advice {
     }
 
     /// Notes that no duels could be had.
-    pub fn without_proof(&mut self, error: String) {
+    pub fn without_proof(&mut self, error: Explanation) {
         self.cautions.push(Caution::ProofFailed { error });
     }
 }
@@ -273,7 +274,7 @@ pub enum Caution {
     /// No duels could be had.
     ProofFailed {
         /// Why.
-        error: String,
+        error: Explanation,
     },
     /// The budget ended.
     OutOfTime,

@@ -120,7 +120,7 @@ mod tests {
                 times: 2,
                 last: Box::new(NodeReason::Signal),
             })],
-            losses: vec![trouble(NodeReason::of(&"no disk\nmore"))],
+            losses: vec![trouble(NodeReason::of("no disk\nmore"))],
             on_one_machine: vec![SharedMachine {
                 worker: "w2".into(),
                 node: "n1".into(),

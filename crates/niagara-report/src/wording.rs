@@ -959,7 +959,7 @@ impl From<&SameAnswers> for CheckInWords {
     fn from(answers: &SameAnswers) -> Self {
         let alike = answers.by_content + answers.by_rows;
         let words = match (&answers.failure, answers.differ()) {
-            (Some(failure), _) => failure.clone(),
+            (Some(failure), _) => failure.to_string(),
             (None, true) => {
                 let told: Vec<String> = answers.differences().map(ToString::to_string).collect();
                 told.join("; ")

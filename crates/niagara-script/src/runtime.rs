@@ -6,6 +6,7 @@ use crate::module_path::{lua_cpath, lua_path, shipped_path};
 use crate::place::place;
 use crate::random::{Choice, Feedback, Kind, Random, Unique};
 use crate::thread::{Task, Then, Thread, preamble, quoted};
+use niagara_error::problem;
 use niagara_load::{
     DryRun, Endpoint, IgnoredErrors, LoadError, Program, Reply, ScriptHost, ScriptInfo,
     ScriptOutput, ScriptRun, ScriptRuntime, ScriptSource, ScriptThreads, ScriptValue,
@@ -25,8 +26,9 @@ pub struct LuaRuntime;
 impl ScriptRuntime for LuaRuntime {
     fn read(&self, path: &str) -> Result<(ScriptSource, ScriptInfo), LoadError> {
         if let Err(error) = std::fs::metadata(path) {
-            return Err(LoadError::Invalid(format!(
-                "cannot read the script {path}: {error}\nremedy: name a Lua script for sysbench by its path (docs/scripts.md)"
+            return Err(LoadError::invalid(problem!(
+                "cannot read the script {path}: {error}";
+                remedy: "name a Lua script for sysbench by its path (docs/scripts.md)"
             )));
         }
         let source = source(path)?;

@@ -5,7 +5,8 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 use nix::unistd::syncfs;
@@ -258,13 +259,8 @@ impl WorkFolder {
         DirBuilder::new()
             .mode(0o700)
             .create(&path)
-            .with_context(|| {
-                format!(
-                    "cannot create {}\nremedy: make room there, or name another place: NIAGARA_CACHE for what is kept, NIAGARA_WORK \
-                     for running servers",
-                    path.display()
-                )
-            })?;
+            .with_context(|| format!("cannot create {}", path.display())).remedy("make room there, or name another place: NIAGARA_CACHE for what is kept, NIAGARA_WORK \
+                     for running servers")?;
         Ok(WorkFolder {
             path,
             owner: Some(owner),
@@ -323,13 +319,11 @@ pub fn create_private(folder: &Path) -> Result<()> {
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .with_context(|| {
-            format!(
-                "cannot create the folder {}\nremedy: name a place that you may write: NIAGARA_CACHE for what is kept, \
+        .with_context(|| format!("cannot create the folder {}", folder.display()))
+        .remedy(
+            "name a place that you may write: NIAGARA_CACHE for what is kept, \
                  NIAGARA_WORK for running servers",
-                folder.display()
-            )
-        })
+        )
 }
 
 /// Where folders with short paths are that may take more room than a runtime folder has.
@@ -345,9 +339,8 @@ pub(crate) fn private_place(folder: PathBuf) -> Result<PathBuf> {
     create_private(&folder)?;
     if !is_private(&folder) {
         bail!(
-            "{} is not a private folder of yours\n\
-             remedy: have it removed; for the sockets of servers XDG_RUNTIME_DIR names another place",
-            folder.display()
+            "{} is not a private folder of yours", folder.display();
+            remedy: "have it removed; for the sockets of servers XDG_RUNTIME_DIR names another place"
         );
     }
     Ok(folder)
@@ -378,9 +371,9 @@ fn refuse_planted(folder: &Path) -> Result<()> {
     let me = nix::unistd::geteuid().as_raw();
     if is_planted(look(folder)?.uid(), above.mode(), me) {
         bail!(
-            "{} belongs to another user, who made it where everybody may: programs in it may be anybody's\n\
-             remedy: name a place of your own: NIAGARA_CACHE for what is kept, NIAGARA_WORK for running servers, --node-dir on nodes",
-            folder.display()
+            "{} belongs to another user, who made it where everybody may: programs in it may be anybody's",
+            folder.display();
+            remedy: "name a place of your own: NIAGARA_CACHE for what is kept, NIAGARA_WORK for running servers, --node-dir on nodes"
         );
     }
     Ok(())
@@ -415,6 +408,8 @@ pub fn write_private(path: &Path, content: &[u8]) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -430,7 +425,7 @@ mod tests {
             cancel.cancel();
         });
         let refused = refused.expect_err("somebody else holds it");
-        assert!(refused.is::<Cancelled>(), "{refused:#}");
+        assert!(refused.has::<Cancelled>(), "{refused:#}");
         assert_eq!(waited, 1);
         drop(held);
         // What is free is had all the same.
@@ -443,7 +438,11 @@ mod tests {
         // No file takes the place of a folder.
         fs::create_dir(folder.path().join("account.json")).expect("made");
         let error = write_private(&folder.path().join("account.json"), b"{}");
-        assert!(error.expect_err("there is a folder").is::<std::io::Error>());
+        assert!(
+            error
+                .expect_err("there is a folder")
+                .has::<std::io::Error>()
+        );
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1);
     }
 
@@ -470,7 +469,7 @@ mod tests {
         if nix::unistd::geteuid().is_root() {
             std::os::unix::fs::chown(&cache, Some(65_534), None).expect("root may");
             let error = Cache::at(&cache).expect_err("somebody else's");
-            let told = error.to_string();
+            let told = error.explain().to_string();
             assert!(
                 told.contains("belongs to another user") && told.contains("remedy"),
                 "{told}"

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use anyhow::Result;
+use niagara_error::Explanation;
 
 use crate::cache::Cache;
 
@@ -12,8 +13,7 @@ pub const FULL_BELOW: u64 = 64 << 20;
 /// A disk is full: whatever failed meanwhile says nothing of a server.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "no space left on the disk of {} ({} MB free): what failed says nothing of the server\n\
-     remedy: {free_some}, or name a folder on another disk in {variable}; then give the same command again",
+    "no space left on the disk of {} ({} MB free): what failed says nothing of the server",
     .folder.display(),
     .free >> 20
 )]
@@ -25,6 +25,13 @@ pub struct DiskFull {
     /// What names another folder.
     variable: &'static str,
 }
+
+niagara_error::remedied!(DiskFull, |full| Explanation::new(full.to_string()).remedy(
+    format!(
+        "{}, or name a folder on another disk in {}; then give the same command again",
+        full.free_some, full.variable
+    )
+));
 
 impl Cache {
     /// That the disk of clones and run folders has so many `bytes` free.

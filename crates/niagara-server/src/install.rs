@@ -62,7 +62,7 @@ impl Install {
         // Behind all links: its other files lie around the binary itself.
         let server = found.canonicalize().unwrap_or(found);
         if let Some(other) = Other::of(&server) {
-            bail!("{}", other.instead(&server));
+            bail!(other.instead(&server));
         }
         let folder = server.parent().unwrap_or(Path::new("/"));
         let basedir = match folder.file_name().and_then(|name| name.to_str()) {
@@ -203,7 +203,7 @@ pub(crate) fn binary_in(folder: &Path) -> Result<PathBuf> {
     }
     match only_folder(folder) {
         Some(inside) => binary_in(&inside),
-        None => bail!("{}", folder_instead(folder)),
+        None => bail!(folder_instead(folder)),
     }
 }
 
@@ -219,6 +219,8 @@ fn only_folder(folder: &Path) -> Option<PathBuf> {
 mod tests {
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
+
+    use niagara_error::Explain as _;
 
     use super::*;
 
@@ -238,7 +240,10 @@ mod tests {
             (other, "wrote:\ntool 1.0\nno such option"),
             (folder.path().join("none"), "No such file or directory"),
         ] {
-            let error = format!("{:#}", Install::from_path(&path).expect_err("no server"));
+            let error = Install::from_path(&path)
+                .expect_err("no server")
+                .explain()
+                .to_string();
             let (before, remedy) = error.split_once("\nremedy: ").expect("a remedy");
             assert!(before.contains(&path.display().to_string()), "{error}");
             assert!(before.contains(cause), "{error}");

@@ -8,7 +8,8 @@ use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use nix::errno::Errno;
 use nix::fcntl::{Flock, FlockArg};
 
@@ -38,21 +39,19 @@ impl OwnerLock {
                 .append(true)
                 .mode(0o600)
                 .open(&path)
-                .with_context(|| {
-                    format!(
-                        "cannot create {}\nremedy: make room there, or name another place: NIAGARA_CACHE for what is kept, \
+                .with_context(|| format!("cannot create {}", path.display()))
+                .remedy(
+                    "make room there, or name another place: NIAGARA_CACHE for what is kept, \
                          NIAGARA_WORK for running servers",
-                        path.display()
-                    )
-                })?;
+                )?;
             match Flock::lock(file, FlockArg::LockExclusiveNonblock) {
                 Ok(lock) if is_at(&lock, &path) => return Ok(OwnerLock::holding(path, lock)),
                 // A sweep took it for left behind, before it was locked.
                 Ok(_) | Err((_, Errno::EWOULDBLOCK)) => {}
                 Err((_, error)) => bail!(
-                    "cannot lock {}: {error}\nremedy: name a place on a file system that has locks: NIAGARA_CACHE for what \
-                     is kept, NIAGARA_WORK for running servers",
-                    path.display()
+                    "cannot lock {}: {error}", path.display();
+                    remedy: "name a place on a file system that has locks: NIAGARA_CACHE for what \
+                     is kept, NIAGARA_WORK for running servers"
                 ),
             }
         }

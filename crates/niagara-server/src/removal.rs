@@ -2,7 +2,8 @@
 
 use std::fs::{self, File};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use nix::fcntl::Flock;
 
 use crate::cache::Cache;
@@ -50,8 +51,8 @@ pub fn remove(cache: &Cache, name: &str) -> Result<Removed> {
     let _lock = cache.lock(&format!("server-{}", file_name(name)), &mut || {})?;
     let Some(_alone) = cache.try_lock(&use_name(name))? else {
         bail!(
-            "{name} is in use by another Niagara, which starts it from here and clones its images\n\
-             remedy: wait for the end of that study, or stop it"
+            "{name} is in use by another Niagara, which starts it from here and clones its images";
+            remedy: "wait for the end of that study, or stop it"
         );
     };
     let mut removed = Removed::default();

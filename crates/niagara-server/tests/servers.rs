@@ -330,7 +330,7 @@ fn the_text_is_on_huge_pages_or_an_error_says_why() {
             Err(error) => {
                 let text = format!("{error:#}");
                 assert!(
-                    off && text.contains("cause: transparent huge pages are off"),
+                    off && text.contains(": transparent huge pages are off"),
                     "{text}"
                 );
             }

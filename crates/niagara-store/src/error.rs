@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use niagara_error::Explanation;
 use rusqlite::ffi;
 use thiserror::Error;
 
@@ -27,7 +28,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// A file, but not one of ours.
-    #[error("{path} was not written by Niagara: {found}\nremedy: give the results.db of a study")]
+    #[error("{path} was not written by Niagara: {found}")]
     Foreign {
         /// The file.
         path: PathBuf,
@@ -35,19 +36,13 @@ pub enum StoreError {
         found: String,
     },
     /// The file was begun and never held a study.
-    #[error(
-        "{path} holds no study: the command that made it ended too early\n\
-         remedy: delete the file and start again"
-    )]
+    #[error("{path} holds no study: the command that made it ended too early")]
     Empty {
         /// The file.
         path: PathBuf,
     },
     /// Written by another version of Niagara.
-    #[error(
-        "{path} has results format {found}, this Niagara reads format {known}\n\
-         remedy: use the Niagara that made it (`sqlite3 {path} 'SELECT niagara_version FROM study'`)"
-    )]
+    #[error("{path} has results format {found}, this Niagara reads format {known}")]
     Version {
         /// The file.
         path: PathBuf,
@@ -57,11 +52,7 @@ pub enum StoreError {
         known: i64,
     },
     /// The file is damaged.
-    #[error(
-        "{path} is damaged ({detail})\n\
-         remedy: save what can be saved (`sqlite3 {path} .recover | sqlite3 recovered.db`) and report on the recovered file; \
-         or name another folder with --out"
-    )]
+    #[error("{path} is damaged ({detail})")]
     Corrupt {
         /// The file.
         path: PathBuf,
@@ -71,8 +62,7 @@ pub enum StoreError {
     /// No space left for the results.
     #[error(
         "{path}: the disk is full ({}). Everything stored before is intact; only what was being \
-         added is lost\n\
-         remedy: free some space on that file system, then the same command continues",
+         added is lost",
         free_words(*free_bytes)
     )]
     DiskFull {
@@ -82,17 +72,14 @@ pub enum StoreError {
         free_bytes: Option<u64>,
     },
     /// Another process has held the file for longer than is worth waiting.
-    #[error(
-        "{path} is in use by another process\nremedy: wait for it or end it, then repeat the command"
-    )]
+    #[error("{path} is in use by another process")]
     Busy {
         /// The file.
         path: PathBuf,
     },
     /// Another Niagara runs this study now.
     #[error(
-        "{folder} belongs to {} now, which runs this study\n\
-         remedy: wait for its end or end it (Ctrl-C there; the same command then continues), or name another folder with --out",
+        "{folder} belongs to {} now, which runs this study",
         process_words(*pid)
     )]
     InUse {
@@ -102,9 +89,7 @@ pub enum StoreError {
         pid: Option<u32>,
     },
     /// The study's folder could not be taken.
-    #[error(
-        "{path}: {doing} the study's lock: {source}\nremedy: name a folder on another disk with --out"
-    )]
+    #[error("{path}: {doing} the study's lock: {source}")]
     Lock {
         /// The file.
         path: PathBuf,
@@ -116,8 +101,7 @@ pub enum StoreError {
     /// The last writer was killed, and setting that right needs permission to write.
     #[error(
         "{path}: the study was killed while writing, and undoing the half-written part needs \
-         permission to write there\n\
-         remedy: copy the whole folder to where you may write and use the copy"
+         permission to write there"
     )]
     NeedsRollback {
         /// The file.
@@ -153,7 +137,55 @@ pub enum StoreError {
     },
 }
 
+niagara_error::remedied!(StoreError, StoreError::explanation);
+
 impl StoreError {
+    /// It with what to do about it.
+    pub fn explanation(&self) -> Explanation {
+        let told = Explanation::new(self.to_string());
+        match self.remedy() {
+            Some(remedy) => told.remedy(remedy),
+            None => told,
+        }
+    }
+
+    fn remedy(&self) -> Option<String> {
+        let remedy = match self {
+            StoreError::Foreign { .. } => "give the results.db of a study",
+            StoreError::Empty { .. } => "delete the file and start again",
+            StoreError::Version { path, .. } => {
+                return Some(format!(
+                    "use the Niagara that made it (`sqlite3 {} 'SELECT niagara_version FROM study'`)",
+                    path.display()
+                ));
+            }
+            StoreError::Corrupt { path, .. } => {
+                return Some(format!(
+                    "save what can be saved (`sqlite3 {} .recover | sqlite3 recovered.db`) and report on the recovered file; \
+                     or name another folder with --out",
+                    path.display()
+                ));
+            }
+            StoreError::DiskFull { .. } => {
+                "free some space on that file system, then the same command continues"
+            }
+            StoreError::Busy { .. } => "wait for it or end it, then repeat the command",
+            StoreError::InUse { .. } => {
+                "wait for its end or end it (Ctrl-C there; the same command then continues), or name another folder with --out"
+            }
+            StoreError::Lock { .. } => "name a folder on another disk with --out",
+            StoreError::NeedsRollback { .. } => {
+                "copy the whole folder to where you may write and use the copy"
+            }
+            StoreError::Exists { .. }
+            | StoreError::Missing { .. }
+            | StoreError::DuelExists { .. }
+            | StoreError::Nonsense { .. }
+            | StoreError::Sqlite { .. } => return None,
+        };
+        Some(remedy.to_owned())
+    }
+
     /// From SQLite's error to the one that says what to do.
     pub(crate) fn from_sqlite(path: &Path, doing: &'static str, source: rusqlite::Error) -> Self {
         let path = path.to_owned();

@@ -69,7 +69,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let held = StudyLock::take(folder.path()).expect("free");
         let error = StudyLock::take(folder.path()).expect_err("taken");
-        let text = error.to_string();
+        let text = error.explanation().to_string();
         for word in [
             &format!("process {}", std::process::id()),
             &folder.path().display().to_string(),

@@ -50,7 +50,7 @@ CREATE TABLE duel (
     dropped_b       INTEGER NOT NULL,       -- couples dropped: disturbed during B's slice
     status          TEXT    NOT NULL CHECK (status IN ('scored', 'disturbed', 'failed')),
     failed_side     INTEGER CHECK (failed_side IN (0, 1)),   -- 0 = A, 1 = B
-    reason          TEXT,                   -- why it failed
+    reason          TEXT,                   -- why it failed: JSON with cause, details, remedies
     raw_score       REAL,                   -- score of the couples as measured: not weighted, not adjusted for CPU time taken
     p99_score       REAL                    -- as p95_score, of the 99th percentile
 ) STRICT;

@@ -19,7 +19,7 @@ use crate::error::{Result, StoreError};
 /// The tables of `results.db`, with what each column holds.
 pub const SCHEMA: &str = include_str!("schema.sql");
 /// Counted up with every change of what the file holds: results of another format are neither read nor continued.
-const FORMAT: i64 = 5;
+const FORMAT: i64 = 6;
 /// "Niag" in SQLite's header, by which `file` and we recognise our own.
 const APPLICATION_ID: i64 = 0x4e69_6167;
 const WAIT_FOR_OTHERS: Duration = Duration::from_secs(30);
@@ -247,7 +247,11 @@ impl Store {
         let (status, failed_side, reason) = match &duel.ending {
             Ending::Scored => ("scored", None, None),
             Ending::Disturbed => ("disturbed", None, None),
-            Ending::Failed { side, reason } => ("failed", Some(*side), Some(reason)),
+            Ending::Failed { side, reason } => (
+                "failed",
+                Some(*side),
+                Some(serde_json::json!(reason).to_string()),
+            ),
         };
         let transaction = self
             .connection
@@ -430,7 +434,7 @@ impl Store {
                         "disturbed" => Ending::Disturbed,
                         _ => Ending::Failed {
                             side: row.get::<_, Option<u8>>(17)?.unwrap_or(0),
-                            reason: row.get::<_, Option<String>>(18)?.unwrap_or_default(),
+                            reason: json(row, 18)?,
                         },
                     },
                 })

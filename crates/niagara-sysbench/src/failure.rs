@@ -1,6 +1,7 @@
 //! Why the command ends before its end: what to say, where, and the exit code.
 
 use crate::log::{Level, Log, remark};
+use niagara_load::LoadError;
 use std::fmt;
 
 /// Where sysbench says a thing. It writes what its logger says to standard output, fatal errors too; mistakes on
@@ -11,6 +12,14 @@ pub enum Channel {
     CommandLine,
     /// `FATAL: ` lines on standard output.
     Log,
+}
+
+/// An error of the load generator with the remedy of whoever made it; sysbench tells none of the usual ones.
+pub fn load_words(error: &LoadError) -> String {
+    match error {
+        LoadError::Invalid(_) | LoadError::Prepare(_) => error.explanation().to_string(),
+        _ => error.to_string(),
+    }
 }
 
 /// An end with a reason.
@@ -36,6 +45,11 @@ impl Failure {
             channel: Channel::Log,
             lines: vec![line.into()],
         }
+    }
+
+    /// An error of the load generator that the log calls fatal.
+    pub fn of_load(error: &LoadError) -> Self {
+        Failure::fatal(load_words(error))
     }
 
     /// An option or a test that sysbench has and Niagara has not.

@@ -32,6 +32,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
+use niagara_error::{Explanation, problem, remedy_line};
 use niagara_load::{SysbenchTest, WorkloadBuilder, WorkloadSpec};
 use niagara_script::{SHIPPED_FOLDERS, find_module, is_shipped};
 
@@ -172,10 +173,11 @@ fn test(name: Option<&str>, log: Log) -> Result<Test, Failure> {
         return Ok(Test::Script("-".into()));
     };
     if MACHINE_TESTS.contains(&name) {
-        return Err(Failure::usage(format!(
-            "'{name}' measures the machine, not a database server: niagara has no such test.\n\
-             remedy: run the test of sysbench itself (package sysbench); for files fio is another choice"
-        )));
+        let told = Explanation::from(problem!(
+            "'{name}' measures the machine, not a database server: niagara has no such test.";
+            remedy: "run the test of sysbench itself (package sysbench); for files fio is another choice"
+        ));
+        return Err(Failure::usage(told.to_string()));
     }
     let sysbench = |name: &str| name.parse::<SysbenchTest>().ok();
     if let Some(kind) = sysbench(name) {
@@ -214,7 +216,7 @@ fn refusal_of_old_test(words: &[String]) -> Failure {
     let Some(new) = successor(words) else {
         return failure
             .and("'oltp' is a test of sysbench 0.4, and this mode of it has no successor")
-            .and("remedy: a script with the statements, as oltp_common.lua has them: niagara sysbench ./SCRIPT.lua run");
+            .and(remedy_line("a script with the statements, as oltp_common.lua has them: niagara sysbench ./SCRIPT.lua run"));
     };
     let failure = failure.and(format!(
         "'oltp' is a test of sysbench 0.4: its successor is {}, whose tables are other ones (prepare them first)",
@@ -224,7 +226,7 @@ fn refusal_of_old_test(words: &[String]) -> Failure {
         true => failure,
         false => failure.and(format!("without a successor: {}", new.without.join(" "))),
     };
-    failure.and(format!("remedy: {}", new.command))
+    failure.and(remedy_line(new.command))
 }
 
 /// What sysbench's scripts have in common, which they require.
@@ -248,7 +250,7 @@ fn changed_script(
 
 /// The workload with the numbers that were asked for.
 fn workload(kind: SysbenchTest, line: &CommandLine) -> Result<WorkloadSpec, Failure> {
-    let refused = |error: niagara_load::LoadError| Failure::usage(error.to_string());
+    let refused = |error: niagara_load::LoadError| Failure::usage(failure::load_words(&error));
     let mut builder = WorkloadBuilder::new(kind);
     for name in line.values.given_names() {
         let text = match line.values.kind(name) {

@@ -331,7 +331,7 @@ fn failed(error: &LoadError) -> Failure {
         } => Failure::fatal(format!(
             "mysql_stmt_execute() returned error {code} ({message}) for query '{statement}'"
         )),
-        _ => Failure::fatal(error.to_string()),
+        _ => Failure::of_load(error),
     }
 }
 

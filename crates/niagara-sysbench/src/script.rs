@@ -81,7 +81,7 @@ pub fn dispatch(
 }
 
 fn fatal(error: LoadError) -> Failure {
-    Failure::fatal(error.to_string())
+    Failure::of_load(&error)
 }
 
 fn level_of(number: i32) -> Level {

@@ -2,7 +2,9 @@
 
 use crate::failure::Failure;
 use crate::values::Values;
-use niagara_load::{Endpoint, IgnoredErrors, LoadError, TlsMode, TlsOptions, Transport, refusal};
+use niagara_load::{
+    Endpoint, IgnoredErrors, LoadError, Obstacle, TlsMode, TlsOptions, Transport, refusal,
+};
 use niagara_script::place;
 use std::path::PathBuf;
 
@@ -185,17 +187,20 @@ pub fn ignored_errors(values: &Values) -> Result<IgnoredErrors, Failure> {
 /// Why a command could not begin, in sysbench's words where it has some.
 pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure {
     let LoadError::Connect {
-        cause, endpoint, ..
+        obstacle, endpoint, ..
     } = error
     else {
-        return Failure::fatal(error.to_string());
+        return Failure::of_load(error);
     };
     let failed = endpoints.iter().find(|one| one.to_string() == *endpoint);
     let Some(endpoint) = failed.or(endpoints.first()) else {
-        return Failure::fatal(error.to_string());
+        return Failure::of_load(error);
     };
-    if let Some((refusal, statement)) = cause.split_once(" in: ")
-        && let Some((code, message)) = server_error(refusal)
+    if let Obstacle::Statement {
+        code,
+        message,
+        statement,
+    } = obstacle
     {
         return Failure::fatal("mysql_stmt_prepare() failed")
             .and(format!("MySQL error: {code} \"{message}\""))
@@ -207,12 +212,6 @@ pub(crate) fn not_started(error: &LoadError, endpoints: &[Endpoint]) -> Failure 
         place(&endpoint.transport)
     ))
     .and(format!("error {}: {}", refusal.code, refusal.message))
-}
-
-/// Number and message of what a server answered.
-fn server_error(text: &str) -> Option<(u16, &str)> {
-    let (code, message) = text.strip_prefix("server error ")?.split_once(": ")?;
-    Some((code.parse().ok()?, message))
 }
 
 #[cfg(test)]
@@ -322,23 +321,30 @@ mod tests {
     #[test]
     fn reasons_are_in_sysbenchs_words() {
         let endpoint = &endpoints(&values("--mysql-socket=/s")).unwrap();
-        for (cause, lines) in [
+        for (obstacle, lines) in [
             (
-                "server error 1049: Unknown database 'sbtest'",
+                Obstacle::Login {
+                    code: 1049,
+                    message: "Unknown database 'sbtest'".into(),
+                },
                 [
                     "unable to connect to MySQL server on socket '/s', aborting...",
                     "error 1049: Unknown database 'sbtest'",
                 ],
             ),
             (
-                "No such file or directory (os error 2)",
+                Obstacle::System(2),
                 [
                     "unable to connect to MySQL server on socket '/s', aborting...",
                     "error 2002: Can't connect to local server through socket '/s' (2)",
                 ],
             ),
             (
-                "server error 1146: Table 'sbtest.sbtest1' doesn't exist in: SELECT 1",
+                Obstacle::Statement {
+                    code: 1146,
+                    message: "Table 'sbtest.sbtest1' doesn't exist".into(),
+                    statement: "SELECT 1".into(),
+                },
                 [
                     "mysql_stmt_prepare() failed",
                     "MySQL error: 1146 \"Table 'sbtest.sbtest1' doesn't exist\"",
@@ -347,8 +353,8 @@ mod tests {
         ] {
             let error = LoadError::Connect {
                 endpoint: String::new(),
-                cause: cause.into(),
-                code: None,
+                cause: Box::default(),
+                obstacle,
             };
             assert_eq!(not_started(&error, endpoint).lines[..2], lines);
         }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -20,14 +21,17 @@ pub struct Mistake {
     pub remedy: String,
 }
 
+/// The place and the cause.
 impl fmt::Display for Mistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (line, column) = (self.line, self.column);
-        write!(
-            f,
-            "{}:{line}:{column}: {}\nremedy: {}",
-            self.file, self.cause, self.remedy
-        )
+        write!(f, "{}:{line}:{column}: {}", self.file, self.cause)
+    }
+}
+
+impl From<&Mistake> for Explanation {
+    fn from(mistake: &Mistake) -> Self {
+        Self::new(mistake.to_string()).remedy(&mistake.remedy)
     }
 }
 
@@ -45,6 +49,20 @@ impl fmt::Display for FileError {
 }
 
 impl std::error::Error for FileError {}
+
+impl From<&FileError> for Explanation {
+    fn from(error: &FileError) -> Self {
+        Self::of_several(error.0.iter().map(Self::from))
+    }
+}
+
+impl From<FileError> for Explanation {
+    fn from(error: FileError) -> Self {
+        Self::from(&error)
+    }
+}
+
+niagara_error::remedied!(FileError, Explanation::from);
 
 /// A mistake at a byte of a text whose file is not known yet.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,6 +47,8 @@ mod tests {
     use schemars::JsonSchema;
     use serde::Deserialize;
 
+    use niagara_error::Explanation;
+
     use super::*;
     use crate::schema::schema;
     use crate::{At, Scalar, Text, TextOr};
@@ -95,7 +97,8 @@ mod tests {
 
     fn mistakes(text: &str) -> Vec<String> {
         let FileError(found) = outer(text).expect_err("mistakes");
-        found.iter().map(ToString::to_string).collect()
+        let found = found.iter().map(Explanation::from);
+        found.map(|told| told.to_string()).collect()
     }
 
     #[test]

@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, IsTerminal, stdin};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 
 /// Has somebody agree to what was just told: `yes`, or an answer on the terminal.
 ///
@@ -14,7 +15,8 @@ pub fn agreed(yes: bool) -> Result<()> {
     }
     if !stdin().is_terminal() || !std::io::stderr().is_terminal() {
         bail!(
-            "nothing was done: nobody is there to agree\nremedy: --yes, once you have read what it does"
+            "nothing was done: nobody is there to agree";
+            remedy: "--yes, once you have read what it does"
         );
     }
     crate::say::remark(format_args!("Begin? Type yes: "));

@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::styling::{Ansi256Color, Color, Style, Styles};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use niagara_error::Explanation;
 use niagara_lab::WantedLevel;
 use niagara_lab::quantity::share as percent;
 use niagara_report::ink;
@@ -101,7 +102,7 @@ fn about_address(mistake: clap::Error, words: &[String]) -> clap::Error {
             port.as_deref().unwrap_or("3306")
         ),
     };
-    let text = niagara_server::running_server(&address);
+    let text = Explanation::from(niagara_server::running_server(&address));
     clap::Error::raw(ErrorKind::UnknownArgument, format!("{option}: {text}\n"))
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
+use niagara_error::{anyhow, bail};
 use niagara_lab::{ClientHost, ClientHostOptions, Event, Observer, RemoteShell, SSH_VARIABLE};
 use niagara_server::Cancel;
 
@@ -25,7 +26,8 @@ pub fn open(
         ] {
             if given {
                 bail!(
-                    "{option} requires a client host\nremedy: name it with --client-host, or leave {option} out"
+                    "{option} requires a client host";
+                    remedy: "name it with --client-host, or leave {option} out"
                 );
             }
         }
@@ -53,7 +55,7 @@ fn shell(args: &ClientArgs) -> Result<RemoteShell> {
     }
     match std::env::var(SSH_VARIABLE) {
         Ok(text) => text.parse().map_err(|error| {
-            anyhow!("{SSH_VARIABLE}=`{text}`: {error}\nremedy: set it to one, or unset it")
+            anyhow!("{SSH_VARIABLE}=`{text}`: {error}"; remedy: "set it to one, or unset it")
         }),
         Err(_) => Ok(RemoteShell::default()),
     }

@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use niagara_error::bail;
 use niagara_lab::{Load, Origin, load_of};
 use niagara_load::{
     WorkloadBuilder, WorkloadKind, WorkloadSpec, is_workload_file, with_replay_options,
@@ -149,9 +150,8 @@ impl LoadArgs {
             .collect();
         if let (None, Some((name, _))) = (named.capture(), of_capture.first()) {
             bail!(
-                "--{} is for captures, and {} is none\nremedy: leave it out, or name a capture: --workload shop.capture",
-                name.replace('_', "-"),
-                named.spelling()
+                "--{} is for captures, and {} is none", name.replace('_', "-"), named.spelling();
+                remedy: "leave it out, or name a capture: --workload shop.capture"
             );
         }
         let named = with_replay_options(named, &of_capture)?;
@@ -166,10 +166,9 @@ impl LoadArgs {
 pub fn check_data(workload: &WorkloadSpec, origin: &Origin) -> Result<()> {
     if origin.data.is_none() && workload.needs_data() {
         bail!(
-            "{} is a capture, which has no data of its own\n\
-             remedy: say where the data are with --data; where the capture was taken on the tables of one of Niagara's \
-             workloads, name that with --tables-of",
-            workload.spelling()
+            "{} is a capture, which has no data of its own", workload.spelling();
+            remedy: "say where the data are with --data; where the capture was taken on the tables of one of Niagara's \
+             workloads, name that with --tables-of"
         );
     }
     Ok(())

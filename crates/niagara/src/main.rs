@@ -34,7 +34,7 @@ mod whole_file;
 
 use std::process::ExitCode;
 
-use niagara_load::LoadError;
+use niagara_error::Explain as _;
 
 use crate::args::{Cli, Command};
 
@@ -79,73 +79,14 @@ fn run(command: Command) -> anyhow::Result<ExitCode> {
 fn ended(result: anyhow::Result<ExitCode>) -> ExitCode {
     match result {
         Ok(code) => code,
-        Err(error) if error.is::<niagara_server::Cancelled>() => {
+        Err(error) if error.has::<niagara_server::Cancelled>() => {
             // Whatever was under way then is no failure.
             tell!("niagara: {}", niagara_server::Cancelled);
             interrupt::exit_code(true, false)
         }
         Err(error) => {
-            tell!("niagara: {}", in_words(&error));
+            tell!("niagara: {}", error.explain());
             ExitCode::FAILURE
         }
-    }
-}
-
-/// What went wrong and its causes; the remedy, where it has one, comes last.
-fn in_words(error: &anyhow::Error) -> String {
-    let causes: Vec<String> = error.chain().skip(1).map(ToString::to_string).collect();
-    let all = std::iter::once(error.to_string()).chain(causes);
-    let (mut words, mut remedies) = (Vec::new(), String::new());
-    for part in all {
-        match part.split_once(REMEDY) {
-            Some((cause, remedy)) => {
-                words.push(cause.to_owned());
-                remedies.push_str(REMEDY);
-                remedies.push_str(remedy);
-            }
-            None => words.push(part),
-        }
-    }
-    if remedies.is_empty()
-        && let Some(remedy) = error
-            .chain()
-            .find_map(|cause| cause.downcast_ref::<LoadError>()?.remedy())
-    {
-        remedies = format!("{REMEDY}{remedy}");
-    }
-    words.join(": ") + &remedies
-}
-
-/// How the line begins that says what to do.
-const REMEDY: &str = "\nremedy: ";
-
-#[cfg(test)]
-mod tests {
-    use anyhow::anyhow;
-
-    use super::*;
-
-    #[test]
-    fn the_cause_comes_before_the_remedy() {
-        let error = anyhow!("No such file").context("cannot read x\nremedy: name a file");
-        assert_eq!(
-            in_words(&error),
-            "cannot read x: No such file\nremedy: name a file"
-        );
-        let error = anyhow!("refused\nremedy: start it").context("cannot connect");
-        assert_eq!(
-            in_words(&error),
-            "cannot connect: refused\nremedy: start it"
-        );
-        assert_eq!(in_words(&anyhow!("no")), "no");
-        let lost = LoadError::ServerLost {
-            side: 0,
-            cause: "gone".to_owned(),
-        };
-        let told = in_words(&anyhow!(lost).context("no load"));
-        assert!(
-            told.starts_with("no load: ") && told.contains(REMEDY),
-            "{told}"
-        );
     }
 }

@@ -3,7 +3,8 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use niagara_lab::lever::ProductionMachine;
 use niagara_lab::{Data, Origin};
 use niagara_origin::configuration::{ConfigSource, running_config};
@@ -61,7 +62,8 @@ impl OriginArgs {
         let given = given(self)?;
         if self.schema.is_some() && given.data.is_none() && file.data.is_none() {
             bail!(
-                "--schema names a database of your data, and there are none\nremedy: name them by --data"
+                "--schema names a database of your data, and there are none";
+                remedy: "name them by --data"
             );
         }
         Ok(Origin {
@@ -104,9 +106,10 @@ pub fn at_address(address: &str, mut at: ConnectArgs) -> Result<ConnectArgs> {
         };
         at.host = Some(host.to_owned());
         if let Some(port) = port {
-            at.port = port.parse().with_context(|| {
-                format!("{address}: {port} is no port\nremedy: HOST:PORT with a number up to 65535, or the path of its socket")
-            })?;
+            at.port = port
+                .parse()
+                .with_context(|| format!("{address}: {port} is no port"))
+                .remedy("HOST:PORT with a number up to 65535, or the path of its socket")?;
         }
     }
     Ok(at)

@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_origin::pack::{PackFolder, unpack};
 use niagara_server::{Cache, Catalog};
 
@@ -55,9 +56,8 @@ pub fn adopt_capture(
 fn named(of_load: Option<PathBuf>, origin: &OriginArgs) -> Result<Option<PathBuf>> {
     match (of_load, &origin.pack) {
         (Some(one), Some(other)) if one != *other => bail!(
-            "two packs are named, {} and {}\nremedy: leave one of them out",
-            one.display(),
-            other.display()
+            "two packs are named, {} and {}", one.display(), other.display();
+            remedy: "leave one of them out"
         ),
         (one, other) => Ok(one.or_else(|| other.clone())),
     }
@@ -96,10 +96,8 @@ pub fn server(named: Option<&str>, pack: Option<&PackFolder>) -> Result<String> 
     if catalog.get(&name).is_err() {
         let known: Vec<&str> = catalog.iter().map(|one| one.name.as_str()).collect();
         bail!(
-            "the pack is of {}, and there is no server {name} to fetch\n\
-             remedy: name the path of such a server, or one of {}, and the pack by --pack",
-            pack.manifest.server.version,
-            known.join(", ")
+            "the pack is of {}, and there is no server {name} to fetch", pack.manifest.server.version;
+            remedy: "name the path of such a server, or one of {}, and the pack by --pack", known.join(", ")
         );
     }
     Ok(name)

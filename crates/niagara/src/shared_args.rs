@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::error::ErrorKind;
 use clap::{ArgAction, Args};
+use niagara_error::{Explanation, bail};
 use niagara_lab::quantity::bytes;
 pub use niagara_lab::quantity::duration;
 use niagara_lab::quantity::share as percent;
@@ -260,9 +261,11 @@ impl FleetArgs {
             return Ok(());
         }
         let useless = useless.join(", ");
+        let told = Explanation::new(format!("{useless}: {cause}"))
+            .remedy(format!("{remedy}, or leave out {useless}"));
         Err(clap::Error::raw(
             ErrorKind::ArgumentConflict,
-            format!("{useless}: {cause}\nremedy: {remedy}, or leave out {useless}\n"),
+            format!("{told}\n"),
         ))
     }
 }
@@ -296,17 +299,15 @@ impl JudgeArgs {
     /// A latency of a batch job, a rate of a capture.
     pub fn check_job(&self, load: &Load) -> anyhow::Result<()> {
         if load.workload.capture().is_some() && (self.rate.is_some() || self.goal.is_latency()) {
-            anyhow::bail!(
-                "{} is a capture: its transactions arrive when they had, not at a rate\n\
-                 remedy: --goal throughput or --goal cpu; latencies stand beside it, with --speed from when each was due",
-                load.workload.name()
+            bail!(
+                "{} is a capture: its transactions arrive when they had, not at a rate", load.workload.name();
+                remedy: "--goal throughput or --goal cpu; latencies stand beside it, with --speed from when each was due"
             );
         }
         if load.workload.is_job() && self.goal.is_latency() {
-            anyhow::bail!(
-                "{} is a job: its time is its throughput, and nothing arrives at a rate\n\
-                 remedy: --goal throughput, or --goal cpu",
-                load.workload.name()
+            bail!(
+                "{} is a job: its time is its throughput, and nothing arrives at a rate", load.workload.name();
+                remedy: "--goal throughput, or --goal cpu"
             );
         }
         Ok(())
@@ -320,9 +321,9 @@ impl JudgeArgs {
         match (self.goal.is_latency(), self.rate) {
             (true, rate) => Ok(Some(rate.unwrap_or(RateChoice::USUAL))),
             (false, None) => Ok(None),
-            (false, Some(_)) => anyhow::bail!(
-                "--rate is for latencies, which are compared at equal rates; the goal is {}\nremedy: --goal p99, or leave out --rate",
-                self.goal
+            (false, Some(_)) => bail!(
+                "--rate is for latencies, which are compared at equal rates; the goal is {}", self.goal;
+                remedy: "--goal p99, or leave out --rate"
             ),
         }
     }

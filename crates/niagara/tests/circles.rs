@@ -381,9 +381,10 @@ fn rooms_use_each_other_in_one_direction() {
 }
 
 /// What niagara-model may be compiled with. Of niagara-capture it takes the types of how a replay went.
-const MODEL_USES: [&str; 7] = [
+const MODEL_USES: [&str; 8] = [
     "jiff",
     "niagara-capture",
+    "niagara-error",
     "niagara-settings",
     "niagara-stats",
     "schemars",

@@ -1,5 +1,6 @@
 //! Setting variables, and setting them back.
 
+use niagara_error::{Explanation, problem};
 use serde::{Deserialize, Serialize};
 
 use super::connection::Connection;
@@ -35,12 +36,15 @@ impl Outcome {
 ///
 /// # Errors
 /// What the server, or the way to it, says about the one that failed; the server may carry that one out all the same.
-pub(super) fn apply(connection: &mut dyn Connection, changes: &[Change]) -> Result<(), String> {
+pub(super) fn apply(
+    connection: &mut dyn Connection,
+    changes: &[Change],
+) -> Result<(), Explanation> {
     connection.rows("SET SESSION sql_mode = ''")?;
     for change in changes {
-        connection.rows(&change.set()).map_err(|error| {
-            format!("{} cannot be set: {error}\nremedy: {MAY_SET}", change.name)
-        })?;
+        connection.rows(&change.set()).map_err(
+            |error| problem!("{} cannot be set: {error}", change.name; remedy: "{MAY_SET}"),
+        )?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
+use niagara_error::Explanation;
 use serde::{Deserialize, Serialize};
 
 use super::advise::free_bytes;
@@ -92,7 +93,7 @@ pub fn watch(
     orders: impl BufRead + Send + 'static,
     mut out: impl Write,
     stop: &AtomicBool,
-) -> Result<Watched, String> {
+) -> Result<Watched, Explanation> {
     let mut connection = connect()?;
     guard.state.guardian = Some(Process::this());
     guard.state.status = Status::Running;
@@ -211,10 +212,10 @@ fn wait(guard: &Guard, heard: &Receiver<Heard>, began: Instant, stop: &AtomicBoo
 /// Undoes what was made of the changes until `error`, and what the server may still make of the one that failed. What is on disk goes
 /// once nothing is left of them.
 fn undone(
-    error: String,
+    error: Explanation,
     connect: &mut impl FnMut() -> Result<Box<dyn Connection>, String>,
     guard: &Guard,
-) -> String {
+) -> Explanation {
     restore_surely(None, connect, &guard.state, UNDO_FOR);
     std::thread::sleep(CARRIED_OUT);
     let outcomes = restore_surely(None, connect, &guard.state, UNDO_FOR);
@@ -227,10 +228,12 @@ fn undone(
         let _ = fs::remove_file(&guard.state_file);
         return error;
     }
-    format!(
-        "{error}; and these could not be set back: {}: `niagara capture stop` does it once the server answers",
-        left.join(", ")
-    )
+    error.with_cause(|cause| {
+        format!(
+            "{cause}; and these could not be set back: {}: `niagara capture stop` does it once the server answers",
+            left.join(", ")
+        )
+    })
 }
 
 /// Undoes the changes, on a new connection where the old one is lost, for as long as is given.
@@ -355,7 +358,7 @@ mod tests {
         let stop = AtomicBool::new(false);
         let error = watch(guard, connect, io::empty(), io::sink(), &stop);
         let error = error.expect_err("no answer");
-        assert!(error.contains("b cannot be set"), "{error}");
+        assert!(error.cause.contains("b cannot be set"), "{error}");
         let values: Vec<String> = variables.borrow().values().cloned().collect();
         assert_eq!(values, ["1", "2"]);
         assert!(!state_file.exists());

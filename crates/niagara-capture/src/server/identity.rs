@@ -1,12 +1,14 @@
 //! Which server it is, whatever address it is reached at: two captures of one server would undo each other's settings.
 
+use niagara_error::{Explanation, problem};
+
 use super::connection::Connection;
 
 /// What the server says of itself: its machine, its data directory, and the number that it has given itself, where it has one.
 ///
 /// # Errors
 /// What the server says.
-pub fn identity(connection: &mut dyn Connection) -> Result<String, String> {
+pub fn identity(connection: &mut dyn Connection) -> Result<String, Explanation> {
     let rows = connection.rows(
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('hostname', 'datadir', 'server_uuid', 'server_uid')",
     )?;
@@ -18,7 +20,11 @@ pub fn identity(connection: &mut dyn Connection) -> Result<String, String> {
         })
         .collect();
     if said.is_empty() {
-        return Err("the server does not say its data directory\nremedy: check that it is a server of the MySQL family".to_owned());
+        return Err(problem!(
+            "the server does not say its data directory";
+            remedy: "check that it is a server of the MySQL family"
+        )
+        .into());
     }
     said.sort();
     Ok(said.join("\n"))

@@ -3,7 +3,8 @@
 
 use std::time::Instant;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_load::{Admin, LoadError};
 use niagara_server::{Cancel, Install, RunningServer};
 use rand::{RngExt, SeedableRng};
@@ -55,10 +56,10 @@ pub fn exercise(
     }
     if exercise.accepted * 2 < exercise.executed {
         bail!(
-            "the server refused {} of {} statements of the check\n\
-             remedy: niagara server check --part answers tells which",
+            "the server refused {} of {} statements of the check",
             exercise.executed - exercise.accepted,
-            exercise.executed
+            exercise.executed;
+            remedy: "niagara server check --part answers tells which"
         );
     }
     Ok(exercise.executed)

@@ -11,7 +11,8 @@ use std::collections::BTreeMap;
 use std::thread;
 use std::time::Instant;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Explain as _, anyhow, bail};
 use niagara_load::{Admin, LoadError};
 use niagara_server::{Around, Cache, Config, Install, RunningServer};
 use rand::{RngExt, SeedableRng};
@@ -122,9 +123,9 @@ pub fn compare_answers(
                 crashing.insert(line, crash);
             }
             Attempt::Crashed { line, crash } => bail!(
-                "{} crashes on more than {MAX_CRASHES} statements, on that of checks/answers.sql:{line} too ({crash}): nothing can be held against it\n\
-                 remedy: take a later release of it",
-                theirs.name
+                "{} crashes on more than {MAX_CRASHES} statements, on that of checks/answers.sql:{line} too ({crash}): nothing can be held against it",
+                theirs.name;
+                remedy: "take a later release of it"
             ),
         }
     }
@@ -222,7 +223,7 @@ fn attempt(
             None => {
                 let finding = CheckFinding::BadShutdown {
                     part: Part::Answers,
-                    error: format!("{error:#}"),
+                    error: error.explain(),
                 };
                 room.fault(&mut report, finding)?;
             }
@@ -339,8 +340,8 @@ impl Comparison<'_> {
         }
         if both.is_empty() {
             return Err(anyhow!(
-                "the servers share none of the engines {}\nremedy: compare with another server (--against)",
-                ANSWERED_ENGINES.join(", ")
+                "the servers share none of the engines {}", ANSWERED_ENGINES.join(", ");
+                remedy: "compare with another server (--against)"
             ));
         }
         Ok(both)
@@ -633,7 +634,7 @@ impl Comparison<'_> {
             None => {
                 let finding = CheckFinding::ServerLost {
                     ended: server.how_it_ended(),
-                    error: format!("{error:#}"),
+                    error: error.explain(),
                     log: server.log_tail(20),
                 };
                 self.room.fault(&mut self.report, finding)
@@ -691,8 +692,8 @@ fn is_changes(section: &Section) -> bool {
 
 fn wrong(statement: &Statement, cause: &str) -> anyhow::Error {
     anyhow!(
-        "data/checks/answers.sql:{}: {cause}\nremedy: data/checks/README.md describes the file",
-        statement.line
+        "data/checks/answers.sql:{}: {cause}", statement.line;
+        remedy: "data/checks/README.md describes the file"
     )
 }
 

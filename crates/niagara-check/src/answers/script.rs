@@ -1,6 +1,7 @@
 //! The statements that servers are compared by: a file of SQL with directives in comments (`data/checks/README.md`).
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 
 /// A file of statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,14 +62,15 @@ impl Script {
             if let Some(directive) = line.strip_prefix("--@") {
                 if let Some(statement) = open {
                     bail!(
-                        "{file}:{}: this statement has no `;` at the end of a line\nremedy: add it",
-                        statement.line
+                        "{file}:{}: this statement has no `;` at the end of a line", statement.line;
+                        remedy: "add it"
                     );
                 }
                 match section(directive) {
                     Ok(section) => sections.push(section),
                     Err(cause) => bail!(
-                        "{file}:{number}: {cause}\nremedy: see data/checks/README.md for what a directive looks like"
+                        "{file}:{number}: {cause}";
+                        remedy: "see data/checks/README.md for what a directive looks like"
                     ),
                 }
                 continue;
@@ -88,7 +90,8 @@ impl Script {
                 statement.text.pop();
                 let Some(section) = sections.last_mut() else {
                     bail!(
-                        "{file}:{number}: a statement before the first section\nremedy: begin with a line such as `--@ queries NAME`"
+                        "{file}:{number}: a statement before the first section";
+                        remedy: "begin with a line such as `--@ queries NAME`"
                     );
                 };
                 section.statements.extend(open.take());
@@ -96,8 +99,8 @@ impl Script {
         }
         if let Some(statement) = open {
             bail!(
-                "{file}:{}: this statement has no `;` at the end of a line\nremedy: add it",
-                statement.line
+                "{file}:{}: this statement has no `;` at the end of a line", statement.line;
+                remedy: "add it"
             );
         }
         Ok(Script { sections })
@@ -179,6 +182,8 @@ pub(crate) fn is_ordered(statement: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -223,7 +228,10 @@ mod tests {
                 "a.sql:2: this statement has no `;`",
             ),
         ] {
-            let error = Script::parse("a.sql", text).expect_err(text).to_string();
+            let error = Script::parse("a.sql", text)
+                .expect_err(text)
+                .explain()
+                .to_string();
             assert!(error.contains(told) && error.contains("remedy"), "{error}");
         }
     }

@@ -15,6 +15,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, anyhow};
+use niagara_error::Explain as _;
 use niagara_model::CommitOutcome;
 use niagara_server::{Around, Cache, Config, Install, ProcessSettings, RunningServer};
 use rand::{RngExt, SeedableRng};
@@ -187,7 +188,7 @@ impl Course<'_> {
                 Err(error) => {
                     return self.fault(CheckFinding::DidNotRestart {
                         kill: self.kills,
-                        error: format!("{error:#}"),
+                        error: error.explain(),
                     });
                 }
             };
@@ -199,7 +200,7 @@ impl Course<'_> {
                         fault,
                     })
                 })?,
-                Err(error) if error.is::<Timeout>() => {
+                Err(error) if error.has::<Timeout>() => {
                     return Err(error.context(format!("after kill {}", self.kills)));
                 }
                 Err(error) => {
@@ -208,7 +209,7 @@ impl Course<'_> {
                     }
                     return self.fault(CheckFinding::UnreadableTables {
                         kill: self.kills,
-                        error: format!("{error:#}"),
+                        error: error.explain(),
                         log: server.log_tail(20),
                     });
                 }
@@ -219,7 +220,7 @@ impl Course<'_> {
             Err(error) if Around::of(&error).is_some() => Err(error),
             Err(error) => self.fault(CheckFinding::BadShutdown {
                 part: Part::Crash,
-                error: format!("{error:#}"),
+                error: error.explain(),
             }),
             Ok(()) => Ok(()),
         }
@@ -238,7 +239,7 @@ impl Course<'_> {
         match starting.ended()? {
             Some(error) => self.fault(CheckFinding::EndedInRecovery {
                 kill: self.kills,
-                error: format!("{error:#}"),
+                error: error.explain(),
             }),
             None => {
                 self.kills += 1;
@@ -453,7 +454,7 @@ mod tests {
             told: vec![Told {
                 fates: fates.to_vec(),
                 refused: refused.map(|error| ClientFault::Refused {
-                    error: error.to_owned(),
+                    error: error.into(),
                 }),
             }],
             died: None,
@@ -489,7 +490,10 @@ mod tests {
         assert_eq!(report.outcome, Outcome::Failed);
         for (fates, refused) in [(&committed, refused), (&undone, None)] {
             let error = noted(fates, refused, &full).expect_err("the disk is full");
-            assert!(error.to_string().contains("no space left"), "{error}");
+            assert!(
+                error.explain().to_string().contains("no space left"),
+                "{error}"
+            );
         }
     }
 
@@ -499,8 +503,8 @@ mod tests {
         let room = Room::of(&Cache::at(folder.path()).expect("a cache"));
         let starved = || Some(Timeout::for_test("of 100 s the machine left it 2 s"));
         let error = noted_beside(&[], None, starved(), &room).expect_err("nothing was decided");
-        assert!(error.is::<Timeout>());
-        let told = error.to_string();
+        assert!(error.has::<Timeout>());
+        let told = error.explain().to_string();
         assert!(
             told.starts_with(
                 "in round 2 no commit was acknowledged, which decides nothing: of 100 s"

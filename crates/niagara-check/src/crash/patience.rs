@@ -5,6 +5,7 @@ use std::fmt;
 use std::time::Duration;
 
 use anyhow::Result;
+use niagara_error::{Explanation, problem};
 use niagara_server::RunningServer;
 use niagara_server::machine::{DisturbanceMeter, Interval, Sample};
 
@@ -39,30 +40,32 @@ pub(super) enum Wait {
 
 /// What cannot be said of a server, for the machine kept it from its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Timeout(String);
+pub(crate) struct Timeout(Explanation);
 
 impl fmt::Display for Timeout {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.0.cause)
     }
 }
 
 impl std::error::Error for Timeout {}
 
+niagara_error::remedied!(Timeout, |timeout| timeout.0.clone());
+
 impl Timeout {
     /// For this reason.
     #[cfg(test)]
     pub fn for_test(why: &str) -> Timeout {
-        Timeout(why.to_owned())
+        Timeout(why.into())
     }
 
     /// That this has not come.
     pub fn about(self, what: &str) -> Timeout {
-        Timeout(format!(
-            "{what}, which decides nothing: {}\nremedy: check again while nothing else uses the machine, or name a folder on a \
-             faster disk in NIAGARA_WORK",
-            self.0
-        ))
+        let told = problem!(
+            "{what}, which decides nothing: {}", self.0.cause;
+            remedy: "check again while nothing else uses the machine, or name a folder on a faster disk in NIAGARA_WORK"
+        );
+        Timeout(told.into())
     }
 }
 
@@ -130,13 +133,13 @@ impl Spent {
         if self.all < LONGEST.as_secs_f64() {
             return Wait::Goes;
         }
-        Wait::Timeout(Timeout(format!(
+        Wait::Timeout(Timeout(problem!(
             "of {:.0} s the machine left it {:.0} s (others had the CPUs for {:.0} s, it waited for the disk for {:.0} s)",
             self.all,
             self.own(),
             self.taken,
             self.on_disk
-        )))
+        ).into()))
     }
 }
 

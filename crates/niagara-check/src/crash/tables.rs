@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
+use niagara_error::Explain as _;
 use niagara_load::Admin;
 use niagara_model::RecoveryFault;
 use niagara_server::RunningServer;
@@ -56,7 +57,7 @@ pub(super) fn inspect(server: &RunningServer, ledger: &mut Ledger) -> Result<Vec
     let mut patience = Patience::with(server)?;
     match wait_for_rollbacks(&mut admin, &mut || patience.look()) {
         // What is wrong stands, whatever else may be.
-        Err(error) if error.is::<Timeout>() && !wrong.is_empty() => return Ok(wrong),
+        Err(error) if error.has::<Timeout>() && !wrong.is_empty() => return Ok(wrong),
         left => wrong.extend(left?),
     }
     for table in ["deeds", "accounts", "last"] {
@@ -241,7 +242,7 @@ mod tests {
         );
         let starved = Timeout::for_test("of 100 s the machine left it 2 s");
         let error = wait_for_rollbacks(&mut admin, &mut || Ok(Wait::Timeout(starved.clone())));
-        assert!(error.expect_err("undecided").is::<Timeout>());
+        assert!(error.expect_err("undecided").has::<Timeout>());
         server.query("XA ROLLBACK 'left'").expect("rolled back");
         let mut patience = Patience::with(&server).expect("it runs");
         let told = wait_for_rollbacks(&mut admin, &mut || patience.look()).expect("asked");

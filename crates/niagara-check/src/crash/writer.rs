@@ -50,7 +50,7 @@ impl Writer {
             // The server was killed before this client came.
             Err(_) if self.is_dying() => return told,
             Err(error) => {
-                let error = format!("{error:#}");
+                let error = error.explanation();
                 told.refused = Some(ClientFault::NoConnection { error });
                 return told;
             }
@@ -67,13 +67,17 @@ impl Writer {
                 Step::Lost(fate, error) => {
                     told.fates.push(fate);
                     if !self.is_dying() {
-                        told.refused = Some(ClientFault::LostConnection { error });
+                        told.refused = Some(ClientFault::LostConnection {
+                            error: error.into(),
+                        });
                     }
                     break;
                 }
                 Step::Refused(error) => {
                     told.fates.push(CommitOutcome::Undone);
-                    told.refused = Some(ClientFault::Refused { error });
+                    told.refused = Some(ClientFault::Refused {
+                        error: error.into(),
+                    });
                     break;
                 }
             }

@@ -1,6 +1,7 @@
 //! Which tests of a server's own suite are run: `data/checks/NAME.tests`.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 
 use crate::outcome::{CheckItem, LeftOut, SkipReason};
 
@@ -29,8 +30,8 @@ impl TestList {
                 Some(rest) => match rest.split_once(": ") {
                     Some((name, why)) => (name.trim(), Some(why.trim())),
                     None => bail!(
-                        "{file}:{}: a test that is left out wants a reason\nremedy: write as in `- main.grant: needs a user who is not root`",
-                        index + 1
+                        "{file}:{}: a test that is left out wants a reason", index + 1;
+                        remedy: "write as in `- main.grant: needs a user who is not root`"
                     ),
                 },
                 None => (line, None),
@@ -38,8 +39,8 @@ impl TestList {
             let plain = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
             if !name.contains('.') || !name.chars().all(plain) {
                 bail!(
-                    "{file}:{}: `{name}` is not a test\nremedy: write suite.test, as in main.select",
-                    index + 1
+                    "{file}:{}: `{name}` is not a test", index + 1;
+                    remedy: "write suite.test, as in main.select"
                 );
             }
             match why {
@@ -60,7 +61,7 @@ impl TestList {
         };
         list.tests.retain(|test| !is_out(test));
         if list.tests.is_empty() {
-            bail!("{file}: no test is listed\nremedy: list some, one a line, as in main.select");
+            bail!("{file}: no test is listed"; remedy: "list some, one a line, as in main.select");
         }
         Ok(list)
     }
@@ -68,6 +69,8 @@ impl TestList {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -85,6 +88,7 @@ mod tests {
         ] {
             let error = TestList::parse("a.tests", text)
                 .expect_err(text)
+                .explain()
                 .to_string();
             assert!(error.contains(told) && error.contains("remedy"), "{error}");
         }

@@ -19,7 +19,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_server::{Cache, Cancel, Install, Suite};
 
 pub use self::list::TestList;
@@ -222,9 +223,8 @@ fn tests_to_run(
         .partition(|test| is_there(suite, test));
     if tests.is_empty() {
         bail!(
-            "none of the tests {} is among those of version {}\nremedy: name others with --test",
-            missing.join(", "),
-            suite.version
+            "none of the tests {} is among those of version {}", missing.join(", "), suite.version;
+            remedy: "name others with --test"
         );
     }
     report
@@ -349,7 +349,8 @@ fn chosen(list: &TestList, options: &SuiteOptions) -> Result<Vec<String>> {
     }
     if let Some(unknown) = options.only.iter().find(|name| !list.tests.contains(name)) {
         bail!(
-            "the test {unknown} is not listed\nremedy: name listed ones; checks/ holds the lists"
+            "the test {unknown} is not listed";
+            remedy: "name listed ones; checks/ holds the lists"
         );
     }
     Ok(options.only.clone())
@@ -403,11 +404,8 @@ fn judge_run(
     if unheard.len() > MOST_UNHEARD {
         bail!(
             "the runner came to no verdict about {} of {} tests ({}): its time of an hour was over, or the disk is full\n\
-             its output: {}\nremedy: a quieter machine, or fewer tests at a time with --test",
-            unheard.len(),
-            tests.len(),
-            run.status,
-            run.output.display()
+             its output: {}", unheard.len(), tests.len(), run.status, run.output.display();
+            remedy: "a quieter machine, or fewer tests at a time with --test"
         );
     }
     explained(run, tests)?;
@@ -421,15 +419,15 @@ fn judge_run(
 fn explained(run: &Run, tests: &[String]) -> Result<()> {
     if run.is_unexplained(tests) {
         bail!(
-            "no test failed, but the runner ended with {}{}\nits last lines:\n{}\nits output: {}\n\
-             remedy: its output tells why; then check again",
+            "no test failed, but the runner ended with {}{}\nits last lines:\n{}\nits output: {}",
             run.status,
             match run.shutdown_failed {
                 true => ", and a server did not shut down as it should",
                 false => "",
             },
             run.tail.join("\n"),
-            run.output.display()
+            run.output.display();
+            remedy: "its output tells why; then check again"
         );
     }
     Ok(())

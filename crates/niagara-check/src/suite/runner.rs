@@ -10,7 +10,8 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
+use niagara_error::anyhow;
 use niagara_server::{
     Cache, EndServersNaming, Helper, Install, Suite, WorkFolder, processes_naming, share_folder,
 };
@@ -164,7 +165,10 @@ impl Runner<'_> {
         // Behind the runner, in the order of their ends: a server that it leaves behind would continue without its files.
         let _servers = EndServersNaming(work.path());
         let mut runner = Helper::spawn(command).map_err(|error| {
-            anyhow!("cannot start the test runner: {error}\ncommand: {shown}\nremedy: it is a Perl script; install perl")
+            anyhow!(
+                "cannot start the test runner: {error}\ncommand: {shown}";
+                remedy: "it is a Perl script; install perl"
+            )
         })?;
         let lines = lines_of(runner.child());
         let mut seen = BTreeSet::new();

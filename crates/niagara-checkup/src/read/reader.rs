@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use niagara_error::anyhow;
 use niagara_load::{Admin, LoadError, Row};
 
 /// Longest time of a statement.
@@ -41,9 +42,9 @@ impl From<Refusal> for anyhow::Error {
     fn from(refusal: Refusal) -> anyhow::Error {
         match refusal {
             Refusal::Privilege => anyhow::anyhow!("the account lacks a privilege"),
-            Refusal::NoTime => anyhow::anyhow!(
-                "the server takes longer than 2 s for a question that reads no table\n\
-                 remedy: try again when it is less busy"
+            Refusal::NoTime => anyhow!(
+                "the server takes longer than 2 s for a question that reads no table";
+                remedy: "try again when it is less busy"
             ),
             Refusal::Other { error, message } => anyhow::anyhow!("server error {error}: {message}"),
             Refusal::Lost(error) => error.into(),

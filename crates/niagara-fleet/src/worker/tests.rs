@@ -231,7 +231,7 @@ fn what_a_head_took_away_when_it_ended_is_no_fault_of_the_node() {
         run: |_: &str| done(false),
     };
     let (why, said) = AssignmentState::run(&path, &mut work, &Signals::default());
-    assert_eq!(why, NodeReason::of(&"no d2.tar"));
+    assert_eq!(why, NodeReason::of("no d2.tar"));
     let expected = [
         "d0.1 lost: no d0.tar, false, false",
         "d1.1 lost: no d1.tar, false, false",

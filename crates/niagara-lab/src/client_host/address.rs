@@ -4,7 +4,8 @@ use std::io::{self, Read};
 use std::net::{IpAddr, SocketAddr, TcpListener, ToSocketAddrs, UdpSocket};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
+use niagara_error::{anyhow, bail};
 use niagara_load::LoadError;
 use niagara_load::remote::RemoteAgent;
 
@@ -25,20 +26,21 @@ pub(super) fn meet(
         Some(address) => address,
         None => found(options, agent).ok_or_else(|| {
             anyhow!(
-                "it cannot be told by which address {host} reaches this host\n\
-                 remedy: name that address with --server-address (`ip address` lists this host's)"
+                "it cannot be told by which address {host} reaches this host";
+                remedy: "name that address with --server-address (`ip address` lists this host's)"
             )
         })?,
     };
     if listen.is_unspecified() || listen.is_multicast() {
         bail!(
-            "--server-address {listen}: servers listen on one address, not on all\nremedy: name the one that {host} reaches"
+            "--server-address {listen}: servers listen on one address, not on all";
+            remedy: "name the one that {host} reaches"
         );
     }
     let listener = TcpListener::bind((listen, 0)).map_err(|error| {
         anyhow!(
-            "servers cannot listen on {listen}: {error}\n\
-             remedy: name an address that this host has with --server-address (`ip address` lists them)"
+            "servers cannot listen on {listen}: {error}";
+            remedy: "name an address that this host has with --server-address (`ip address` lists them)"
         )
     })?;
     let address = listener.local_addr()?;
@@ -48,8 +50,8 @@ pub(super) fn meet(
         Err(LoadError::Cancelled) => return Err(Cancelled.into()),
         Err(error @ LoadError::AgentLost { .. }) => return Err(error.into()),
         Err(error) => bail!(
-            "{host} does not reach this host at {address}: {error}\n\
-             remedy: let {host} through to the ports that this system gives out (sysctl net.ipv4.ip_local_port_range), or name \
+            "{host} does not reach this host at {address}: {error}";
+            remedy: "let {host} through to the ports that this system gives out (sysctl net.ipv4.ip_local_port_range), or name \
              another of this host's addresses with --server-address"
         ),
     }

@@ -13,7 +13,8 @@ mod start;
 
 use std::net::IpAddr;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_load::remote::{Greeting, RemoteAgent};
 use niagara_model::Finding;
 use niagara_server::RemoteAccess;
@@ -123,16 +124,14 @@ impl ClientHost {
     pub(crate) fn check(&self, variant: &Variant) -> Result<()> {
         if variant.runtime.is_on_socket() {
             bail!(
-                "a Unix socket cannot be reached from {}\n\
-                 remedy: leave out transport=unix, or --client-host",
-                self.name
+                "a Unix socket cannot be reached from {}", self.name;
+                remedy: "leave out transport=unix, or --client-host"
             );
         }
         if variant.runtime.client_cpus.is_some() {
             bail!(
-                "the load generator is on {}: its CPUs are not this host's\n\
-                 remedy: leave out what places it (client_cpus, the placement levers), or --client-host",
-                self.name
+                "the load generator is on {}: its CPUs are not this host's", self.name;
+                remedy: "leave out what places it (client_cpus, the placement levers), or --client-host"
             );
         }
         Ok(())

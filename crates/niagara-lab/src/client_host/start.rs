@@ -6,7 +6,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Stdio};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Problem, anyhow, bail, problem};
 use niagara_load::LoadError;
 use niagara_load::remote::RemoteAgent;
 
@@ -75,7 +76,7 @@ pub(super) fn start(
     observer: &mut dyn FnMut(&str),
 ) -> Result<AgentProcess> {
     let host = options.host.as_str();
-    check_host(host).map_err(|error| anyhow!("{error}\nremedy: {}", error.remedy()))?;
+    check_host(host).map_err(|error| anyhow!("{error}"; remedy: "{}", error.remedy()))?;
     let hash = own_hash()?;
     let mut delivered = false;
     let started = loop {
@@ -85,8 +86,8 @@ pub(super) fn start(
             FirstWord::Missing(_) if delivered => {
                 end(&mut started.shell);
                 bail!(
-                    "{host} does not keep what is copied to {FOLDER}\n\
-                     remedy: make sure that the folder can be written and programs there can be run (no noexec)"
+                    "{host} does not keep what is copied to {FOLDER}";
+                    remedy: "make sure that the folder can be written and programs there can be run (no noexec)"
                 );
             }
             FirstWord::Missing(kind) => {
@@ -117,8 +118,8 @@ pub(super) fn start(
             return Err(match error {
                 LoadError::Cancelled => Cancelled.into(),
                 error => anyhow!(
-                    "{error}\n\
-                     remedy: see whether `{FOLDER}/niagara-{hash} --version` runs on {host} (its C library must not be \
+                    "{error}";
+                    remedy: "see whether `{FOLDER}/niagara-{hash} --version` runs on {host} (its C library must not be \
                      older than this host's)"
                 ),
             });
@@ -128,10 +129,10 @@ pub(super) fn start(
     let greeting = process.agent.greeting();
     if greeting.binary != hash {
         bail!(
-            "the agent on {host} is not this binary (it is Niagara {}, SHA-256 {})\n\
-             remedy: remove {FOLDER}/niagara-{hash} there; the same command copies it again",
+            "the agent on {host} is not this binary (it is Niagara {}, SHA-256 {})",
             greeting.version,
-            greeting.binary
+            greeting.binary;
+            remedy: "remove {FOLDER}/niagara-{hash} there; the same command copies it again"
         );
     }
     Ok(process)
@@ -188,20 +189,18 @@ fn first_word(
                 (None, _) => "it ended without a word".to_owned(),
             };
             bail!(
-                "no command can be run on {host} by `{}`:{}\n\
-                 remedy: `{0} {host} true` must work without asking for anything (a key, the host's own key known)",
-                options.shell,
-                indented(&cause),
+                "no command can be run on {host} by `{}`:{}", options.shell, indented(&cause);
+                remedy: "`{} {host} true` must work without asking for anything (a key, the host's own key known)",
+                options.shell
             );
         }
     }
 }
 
-fn cannot_run(options: &ClientHostOptions) -> String {
-    format!(
-        "cannot run `{}`\nremedy: install ssh, or name another command with --ssh or in {}",
-        options.shell,
-        super::SSH_VARIABLE
+fn cannot_run(options: &ClientHostOptions) -> Problem {
+    problem!(
+        "cannot run `{}`", options.shell;
+        remedy: "install ssh, or name another command with --ssh or in {}", super::SSH_VARIABLE
     )
 }
 
@@ -265,8 +264,8 @@ fn check_kind(host: &str, kind: &str) -> Result<()> {
     let kind = kind.replace("ppc64le", "powerpc64");
     if kind != own {
         bail!(
-            "{host} is a {kind}, this host a {own}: one binary does not run on both\n\
-             remedy: take a client host of the same architecture"
+            "{host} is a {kind}, this host a {own}: one binary does not run on both";
+            remedy: "take a client host of the same architecture"
         );
     }
     Ok(())
@@ -295,11 +294,10 @@ fn deliver(options: &ClientHostOptions, hash: &str, observer: &mut dyn FnMut(&st
         .with_context(|| cannot_run(options))?;
     if !output.status.success() {
         bail!(
-            "niagara cannot be copied to {host} ({}){}\n\
-             remedy: {FOLDER} there must be a folder that you may write, on a disk with {} MB free",
+            "niagara cannot be copied to {host} ({}){}",
             output.status,
-            indented(&String::from_utf8_lossy(&output.stderr)),
-            (size >> 20) + 1
+            indented(&String::from_utf8_lossy(&output.stderr));
+            remedy: "{FOLDER} there must be a folder that you may write, on a disk with {} MB free", (size >> 20) + 1
         );
     }
     Ok(())
@@ -320,6 +318,8 @@ fn end(child: &mut Child) {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -347,6 +347,6 @@ mod tests {
         let own = format!("Linux {}", std::env::consts::ARCH);
         check_kind("db-client", &own).expect("the same");
         let error = check_kind("db-client", "Linux riscv128").expect_err("another");
-        assert!(error.to_string().contains("remedy"), "{error}");
+        assert!(error.explain().to_string().contains("remedy"), "{error}");
     }
 }

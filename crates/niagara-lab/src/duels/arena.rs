@@ -356,7 +356,8 @@ impl<'a> Arena<'a> {
                     reason: format!(
                         "its data are no longer consistent: condition {} of TPC-C ({}) is broken {} times",
                         broken.condition, broken.says, broken.violations
-                    ),
+                    )
+                    .into(),
                 });
             }
             self.freeze(place)?;

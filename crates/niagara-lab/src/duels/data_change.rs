@@ -5,7 +5,8 @@ use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
+use niagara_error::anyhow;
 use niagara_load::{Admin, LoadError};
 use niagara_origin::data::{ChangeStatement, tables_named};
 use niagara_server::{
@@ -197,26 +198,26 @@ fn warn_of_errors(admin: &mut Admin, statement: &ChangeStatement) -> Result<()> 
     });
     match failed {
         None => Ok(()),
-        Some(failed) => Err(anyhow!("{}", refused(statement, &failed))),
+        Some(failed) => Err(refused(statement, &failed)),
     }
 }
 
 fn explained(statement: &ChangeStatement, error: &LoadError) -> anyhow::Error {
     match error.server_code() {
-        Some(_) => anyhow!("{}", refused(statement, &error.to_string())),
+        Some(_) => refused(statement, &error.to_string()),
         None => anyhow!("{}: the server was lost: {error}", statement.place),
     }
 }
 
-fn refused(statement: &ChangeStatement, error: &str) -> String {
-    format!(
-        "{}: the server refuses {}\ncause: {error}\n\
-         remedy: correct the statement; the data without it are as they were",
+fn refused(statement: &ChangeStatement, error: &str) -> anyhow::Error {
+    anyhow!(
+        "{}: the server refuses {}\ncause: {error}",
         match statement.place.as_str() {
             "" => "a statement of the variant",
             place => place,
         },
-        statement.one_line()
+        statement.one_line();
+        remedy: "correct the statement; the data without it are as they were"
     )
 }
 

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_load::replay_before;
 use niagara_origin::data::{database_of, databases_in_words};
 use niagara_server::{
@@ -26,8 +27,8 @@ pub(crate) fn load_database(data: &Data, image: &Image) -> Result<String> {
         Some(database) => Ok(database.to_owned()),
         None if there.iter().any(|name| name == LOAD_DATABASE) => Ok(LOAD_DATABASE.to_owned()),
         None => bail!(
-            "the data have several databases: {}\nremedy: name the one that the load is in by --schema",
-            databases_in_words(&there)
+            "the data have several databases: {}", databases_in_words(&there);
+            remedy: "name the one that the load is in by --schema"
         ),
     }
 }
@@ -128,11 +129,11 @@ pub(crate) fn check_tables(load: &Load, image: &Image, database: &str) -> Result
         return Ok(());
     }
     bail!(
-        "database {database} of the data has no table {}, which {} asks for\n\
-         remedy: your captured traffic (--capture shop.capture, docs/capture.md) or a workload of your own tables \
-         (docs/custom-workload.md; it needs no [[table]] here), another --schema, or leave out --data",
+        "database {database} of the data has no table {}, which {} asks for",
         missing.join(", "),
-        load.workload.name()
+        load.workload.name();
+        remedy: "your captured traffic (--capture shop.capture, docs/capture.md) or a workload of your own tables \
+         (docs/custom-workload.md; it needs no [[table]] here), another --schema, or leave out --data"
     )
 }
 

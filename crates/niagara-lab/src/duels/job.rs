@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::SystemTime;
 
+use niagara_error::{Explain as _, Explanation};
 use niagara_load::{Histogram, LoadError, StepTime, run_job};
 use niagara_model::SliceRecord;
 
@@ -32,14 +33,14 @@ pub(crate) fn run(
 ) -> Result<Done, Trouble> {
     bench.cancel().check()?;
     let variant = &spec.variants[side];
-    let failed = |reason: String| Trouble::Side { side, reason };
+    let failed = |reason: Explanation| Trouble::Side { side, reason };
     bench.read_programs_anew(&[variant])?;
     let (server, _clone) = match bench.start_cold(variant) {
         Ok(started) => started,
         Err(error) => {
             bench.cancel().check()?;
             bench.check_disk()?;
-            return Err(failed(format!("{error:#}")));
+            return Err(failed(error.explain()));
         }
     };
     let endpoint = bench.endpoint(&server, variant);
@@ -73,7 +74,7 @@ pub(crate) fn run(
         }
         Err(error) => {
             bench.check_disk()?;
-            return Err(failed(format!("{error}\n{}", server.log_tail(20))));
+            return Err(failed(error.explanation().detail(server.log_tail(20))));
         }
     };
     let seconds: f64 = steps.iter().map(|step| step.seconds).sum();

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use niagara_error::{Explain as _, Explanation, anyhow};
 use niagara_load::LoadError;
 use niagara_server::{Cancelled, RunningServer, WorkFolder};
 
@@ -11,7 +12,7 @@ use crate::duels::workbench::Workbench;
 #[derive(Debug)]
 pub(crate) enum Trouble {
     /// One side did not start or did not survive: a result about that side.
-    Side { side: usize, reason: String },
+    Side { side: usize, reason: Explanation },
     /// The duel cannot be run here, or was stopped: no result.
     Fatal(anyhow::Error),
 }
@@ -66,14 +67,14 @@ impl Seat {
     }
 
     /// What there is to say where the server has ended.
-    fn end(&self) -> Option<String> {
+    fn end(&self) -> Option<Explanation> {
         self.server.end_in_words()
     }
 }
 
 /// A failure of one side; called while its clone is still there, for a full disk is nobody's failure, nor is a stop.
 pub(crate) fn side_trouble(bench: &Workbench, side: usize, error: &anyhow::Error) -> Trouble {
-    if error.is::<Cancelled>() {
+    if error.has::<Cancelled>() {
         return Cancelled.into();
     }
     // What runs is noted in the cache, which may be on another disk.
@@ -82,7 +83,7 @@ pub(crate) fn side_trouble(bench: &Workbench, side: usize, error: &anyhow::Error
     }
     Trouble::Side {
         side,
-        reason: format!("{error:#}"),
+        reason: error.explain(),
     }
 }
 
@@ -98,10 +99,13 @@ pub(crate) fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) 
                 Trouble::Fatal(way_failed(bench, &error))
             }
             Some(seat) => {
-                let end = seat.end().map(|end| format!("\n{end}"));
+                let reason = match seat.end() {
+                    Some(end) => Explanation::new(error.to_string()).with(end),
+                    None => error.explanation(),
+                };
                 Trouble::Side {
                     side: seat.side,
-                    reason: format!("{error}{}", end.unwrap_or_default()),
+                    reason,
                 }
             }
             None => Trouble::Fatal(error.into()),
@@ -112,10 +116,10 @@ pub(crate) fn load_trouble(bench: &Workbench, error: LoadError, seats: &[Seat]) 
 /// Whether a connection from the client host failed though the server answers on its own: a way that is closed, or that leads
 /// elsewhere, says nothing of a server. The account is for the client's address (1045, 1130, 1698).
 pub(crate) fn is_the_ways(bench: &Workbench, error: &LoadError, server: &RunningServer) -> bool {
-    let LoadError::Connect { code, .. } = error else {
+    if !matches!(error, LoadError::Connect { .. }) {
         return false;
-    };
-    let is_the_ways = matches!(code, None | Some(1045 | 1130 | 1698));
+    }
+    let is_the_ways = matches!(error.server_code(), None | Some(1045 | 1130 | 1698));
     bench.client().is_some() && is_the_ways && server.query("SELECT 1").is_ok()
 }
 
@@ -124,9 +128,9 @@ pub(crate) fn way_failed(bench: &Workbench, error: &LoadError) -> anyhow::Error 
     let client = bench
         .client()
         .map_or("the client host", |client| client.name());
-    anyhow::anyhow!(
-        "{error}\ncause: the server answers on this host, so that the way from {client} to it is at fault\n\
-         remedy: let {client} through to all ports that this host gives out (sysctl net.ipv4.ip_local_port_range), from an \
+    anyhow!(
+        "{error}\ncause: the server answers on this host, so that the way from {client} to it is at fault";
+        remedy: "let {client} through to all ports that this host gives out (sysctl net.ipv4.ip_local_port_range), from an \
          address that stays the same"
     )
 }

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_build::{BuildStore, Forecast, InUse, Recipe, kept_as};
 use niagara_capture::rewrite::RewrittenTexts;
+use niagara_error::{Explain as _, anyhow, bail};
 use niagara_load::{Admin, Endpoint, TableEvent, TableOptions};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::image_of;
@@ -247,10 +248,10 @@ impl Workbench {
         if !install.server.is_file() {
             bail!(
                 "there is no {} on this machine, where the study has its server\n\
-                 cause: servers lie at the same path on all machines; here they are kept in {}\n\
-                 remedy: start the worker with the study's --node-dir",
+                 cause: servers lie at the same path on all machines; here they are kept in {}",
                 install.server.display(),
-                self.cache.root().display()
+                self.cache.root().display();
+                remedy: "start the worker with the study's --node-dir"
             );
         }
         let mut install = install;
@@ -415,7 +416,8 @@ impl Workbench {
             Ok(None) => {}
             Ok(Some(removed)) => observer.see(Event::Note(&removed.to_string())),
             Err(error) => {
-                observer.see(Event::Note(&format!("images stay in the cache: {error:#}")));
+                let told = error.explain();
+                observer.see(Event::Note(&format!("images stay in the cache: {told}")));
             }
         }
     }
@@ -427,13 +429,13 @@ impl Workbench {
         }
         let Some(capture) = self.load.workload.capture() else {
             bail!(
-                "a rewrite takes the place of captured statements, and the load is {}\n\
-                 remedy: name a capture as the workload, or leave out rewrite=",
-                self.load.workload.name()
+                "a rewrite takes the place of captured statements, and the load is {}",
+                self.load.workload.name();
+                remedy: "name a capture as the workload, or leave out rewrite="
             );
         };
         let texts = RewrittenTexts::of(&*capture.trace()?, &variant.rewrite)
-            .map_err(|mistake| anyhow::anyhow!("{mistake}\nremedy: {}", mistake.remedy()))?;
+            .map_err(|mistake| anyhow!("{mistake}"; remedy: "{}", mistake.remedy()))?;
         self.rewritten.insert(variant.id(), Arc::new(texts));
         Ok(())
     }
@@ -468,8 +470,8 @@ impl Workbench {
     ) -> Result<PreparedServer> {
         if variant.engine.is_some() {
             bail!(
-                "the tables of your data are in the engines that they are in\n\
-                 remedy: leave out engine=, or --data"
+                "the tables of your data are in the engines that they are in";
+                remedy: "leave out engine=, or --data"
             );
         }
         let mut tell = |text: &str| observer.see(Event::SettingUp(text));
@@ -601,7 +603,8 @@ impl Workbench {
         match mallocs_of_this_release(&self.cache, &self.catalog, &mut tell) {
             Ok(found) => install.add_mallocs(found),
             Err(error) => observer.see(Event::Note(&format!(
-                "memory allocators that are not installed here are not tried: {error:#}"
+                "memory allocators that are not installed here are not tried: {}",
+                error.explain()
             ))),
         }
     }
@@ -872,10 +875,10 @@ mod tests {
         assert!(frozen.expect("kill").success());
         cancel.cancel();
         let error = starting.wait_ready().expect_err("stopped");
-        assert!(error.is::<Cancelled>(), "{error:#}");
+        assert!(error.has::<Cancelled>(), "{error:#}");
         assert!(!Path::new("/proc").join(&pid).exists(), "it still runs");
         // Nor is anything copied any more.
         let error = bench.clone_for(&variant).expect_err("stopped");
-        assert!(error.is::<Cancelled>(), "{error:#}");
+        assert!(error.has::<Cancelled>(), "{error:#}");
     }
 }

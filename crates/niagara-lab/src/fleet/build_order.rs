@@ -4,6 +4,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use niagara_build::{BuildStore, Recipe};
+use niagara_error::{Explain as _, Explanation};
 use niagara_fleet::content::{Content, Packer, publish};
 use niagara_fleet::{Done, NoRoom, Waiting};
 use niagara_server::{Cancel, Cancelled};
@@ -50,7 +51,7 @@ pub(crate) enum BuildResult {
     /// It cannot be built there.
     Failed {
         /// Why.
-        why: String,
+        why: Explanation,
     },
 }
 
@@ -103,15 +104,15 @@ impl BuildDocument {
                         seconds: if built.was_there { 0.0 } else { seconds },
                         key,
                     },
-                    Err(error) if error.is::<NoRoom>() => BuildResult::Failed {
-                        why: error.to_string(),
+                    Err(error) if error.has::<NoRoom>() => BuildResult::Failed {
+                        why: error.explain(),
                     },
                     Err(error) => return Err(error),
                 }
             }
-            Err(error) if error.is::<Cancelled>() || cancel.is_cancelled() => return Err(error),
+            Err(error) if error.has::<Cancelled>() || cancel.is_cancelled() => return Err(error),
             Err(error) => BuildResult::Failed {
-                why: format!("{error:#}"),
+                why: error.explain(),
             },
         };
         Ok(Done {

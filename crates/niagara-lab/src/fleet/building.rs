@@ -4,8 +4,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_build::{BuildStore, Forecast, Wanted, kept_as};
+use niagara_error::{Explain as _, Explanation, bail};
 use niagara_fleet::content::stage;
 use niagara_fleet::{DuelResult, Head, Order};
 use niagara_server::{Cache, Cancel, Cancelled};
@@ -29,7 +30,7 @@ pub struct BuiltOnNodes {
     /// What was built, in words, each with its node and its seconds.
     pub built: Vec<String>,
     /// What could not be built on its node: the recipe and why.
-    pub failed: Vec<(String, String)>,
+    pub failed: Vec<(String, Explanation)>,
 }
 
 /// Has those of `recipes` built by nodes that are not in this host's store. What cannot be ordered here (a compiler or a source that is
@@ -63,11 +64,13 @@ pub fn build_on_nodes(
             Ok(wanted) => {
                 asked.insert(wanted.key.clone(), (recipe, wanted));
             }
-            Err(error) if error.is::<Cancelled>() || cancel.is_cancelled() => return Err(error),
+            Err(error) if error.has::<Cancelled>() || cancel.is_cancelled() => return Err(error),
             Err(error) => {
-                let line = format!("it cannot be built: {error:#}");
-                observer.see(Event::Note(&format!("{}: {line}", in_words(recipe))));
-                refused.push((in_words(recipe), line));
+                let told = error
+                    .explain()
+                    .with_cause(|cause| format!("it cannot be built: {cause}"));
+                observer.see(Event::Note(&format!("{}: {told}", in_words(recipe))));
+                refused.push((in_words(recipe), told));
             }
         }
     }
@@ -183,9 +186,11 @@ impl Yard<'_> {
                     done.built.push(line);
                 }
                 Err(why) => {
-                    let line = format!("it cannot be built on {}: {why}", result.node);
-                    observer.see(Event::Note(&format!("{}: {line}", in_words(recipe))));
-                    done.failed.push((in_words(recipe), line));
+                    let node = &result.node;
+                    let told =
+                        why.with_cause(|cause| format!("it cannot be built on {node}: {cause}"));
+                    observer.see(Event::Note(&format!("{}: {told}", in_words(recipe))));
+                    done.failed.push((in_words(recipe), told));
                 }
             }
         }
@@ -252,13 +257,15 @@ impl Yard<'_> {
         result: &DuelResult,
         cancel: &Cancel,
         observer: &mut dyn Observer,
-    ) -> Result<Result<f64, String>> {
+    ) -> Result<Result<f64, Explanation>> {
         let document: BuildResult = serde_json::from_slice(&result.document)
             .context("the result of a build cannot be understood")?;
         match document {
-            BuildResult::Built { key: there, .. } if there != key => Ok(Err(format!(
-                "what was built there has another key, {there} rather than {key}: its compiler or its CPUs are not those of this host"
-            ))),
+            BuildResult::Built { key: there, .. } if there != key => {
+                Ok(Err(Explanation::new(format!(
+                    "what was built there has another key, {there} rather than {key}: its compiler or its CPUs are not those of this host"
+                ))))
+            }
             BuildResult::Built {
                 content, seconds, ..
             } => {
@@ -278,8 +285,8 @@ impl Yard<'_> {
                 drop(making);
                 let Some(build) = store.find(key) else {
                     bail!(
-                        "the build {key} came from {} without its record\nremedy: the same command again",
-                        result.node
+                        "the build {key} came from {} without its record", result.node;
+                        remedy: "the same command again"
                     );
                 };
                 // An archive keeps no times, and nobody holds the build until all of them are here and the study sets it up: a `gc` by
@@ -381,7 +388,7 @@ mod tests {
         // Waits until it is stopped.
         let second = alone_in("builds-1", &cache, &cancel, &mut told);
         let error = second.err().expect("somebody has it");
-        assert!(error.is::<Cancelled>(), "{error:#}");
+        assert!(error.has::<Cancelled>(), "{error:#}");
         assert_eq!(told.0.len(), 1, "{:?}", told.0);
         drop(first);
         let again = alone_in("builds-1", &cache, &Cancel::default(), &mut told);

@@ -151,7 +151,7 @@ impl Fleet {
         score_in_place(&mut outcome, spec, protocol);
         // A server that died did so somewhere: whoever looks into it has to know where.
         if let Ending::Failed { reason, .. } = &mut outcome.record.ending {
-            *reason = format!("on {}: {reason}", result.node);
+            reason.cause = format!("on {}: {}", result.node, reason.cause);
         }
         if let Some(trial) = trial {
             self.fitness.add_trial(&result.node, trial);

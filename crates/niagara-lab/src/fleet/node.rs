@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 use niagara_build::{BuildStore, InUse};
+use niagara_error::Explain as _;
 use niagara_fleet::content::{Content, stage};
 use niagara_fleet::{Done, Sharing, Signals, Waiting, Work, WorkerOptions, run_worker};
 use niagara_model::{Ending, NodeReason};
@@ -169,7 +170,7 @@ impl<'a> Node<'a> {
         match tried() {
             Ok(outcome) => self.trial = trial_of(&outcome.slices),
             // The worker ends; its node has not failed.
-            Err(error) if error.is::<Cancelled>() => return Ok(()),
+            Err(error) if error.has::<Cancelled>() => return Ok(()),
             Err(error) => return Err(error),
         }
         self.was_tried = true;

@@ -4,9 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context as _, Result, anyhow, bail};
+use anyhow::{Context as _, Result};
 use include_dir::{Dir, include_dir};
 use niagara_build::settings_with;
+use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_toml::{Mistakes, did_you_mean};
 
 use super::definition::Lever;
@@ -33,9 +34,9 @@ pub fn load(extra_dirs: &[PathBuf]) -> Result<Vec<Lever>> {
         levers.insert(id.clone(), (parse(&id, &name, &text)?, text));
     }
     for folder in extra_dirs {
-        let entries = fs::read_dir(folder).with_context(|| {
-            format!("cannot read the levers folder {}\nremedy: give a folder with one TOML file per lever", folder.display())
-        })?;
+        let entries = fs::read_dir(folder)
+            .with_context(|| format!("cannot read the levers folder {}", folder.display()))
+            .remedy("give a folder with one TOML file per lever")?;
         for entry in entries {
             let path = entry?.path();
             if let Some(id) = lever_id(&path) {
@@ -94,8 +95,8 @@ fn no_lever(name: &str, levers: &[Lever]) -> anyhow::Error {
     let variables = levers.iter().flat_map(Lever::variables);
     let variables: BTreeSet<&str> = variables.map(String::as_str).collect();
     anyhow!(
-        "there is no lever {name}\nremedy: {}`niagara levers` lists them",
-        did_you_mean(name, ids.chain(variables))
+        "there is no lever {name}";
+        remedy: "{}`niagara levers` lists them", did_you_mean(name, ids.chain(variables))
     )
 }
 
@@ -114,21 +115,23 @@ fn with_bases(levers: &BTreeMap<String, Lever>) -> Result<Vec<Lever>> {
                 let adding = chain[chain.len() - 1].file();
                 let Some(base) = levers.get(id) else {
                     bail!(
-                        "{adding}: `extends` names {id}, which is no lever\nremedy: {}name one of factor {}",
+                        "{adding}: `extends` names {id}, which is no lever";
+                        remedy: "{}name one of factor {}",
                         did_you_mean(id, levers.keys().map(String::as_str)),
                         lever.factor()
                     );
                 };
                 if base.factor() != lever.factor() || base.template.build.is_empty() {
                     bail!(
-                        "{adding}: `extends` names {id}, which is not a level of {} that builds\n\
-                         remedy: name one that has the same `factor` and [change.build]",
-                        lever.factor()
+                        "{adding}: `extends` names {id}, which is not a level of {} that builds",
+                        lever.factor();
+                        remedy: "name one that has the same `factor` and [change.build]"
                     );
                 }
                 if chain.iter().any(|known| known.id() == id) {
                     bail!(
-                        "{adding}: `extends` comes back to {id}\nremedy: end with a lever that has the whole build"
+                        "{adding}: `extends` comes back to {id}";
+                        remedy: "end with a lever that has the whole build"
                     );
                 }
                 whole.template.build = settings_with(&base.template.build, &whole.template.build);
@@ -145,9 +148,8 @@ fn refuse_twins(levers: &[Lever]) -> Result<()> {
     for lever in levers {
         if let Some(other) = seen.insert(lever.spelling(), lever.file()) {
             bail!(
-                "{}: another lever is written `{}` too: {other}\nremedy: give it another level, or the same file name to replace the other",
-                lever.file(),
-                lever.spelling()
+                "{}: another lever is written `{}` too: {other}", lever.file(), lever.spelling();
+                remedy: "give it another level, or the same file name to replace the other"
             );
         }
     }
@@ -196,6 +198,7 @@ fn check_exclusions(levers: &[Lever], texts: &[String]) -> Result<()> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use niagara_error::Explain as _;
     use niagara_server::Family;
     use niagara_server::machine::Fingerprint;
 
@@ -251,7 +254,7 @@ net_buffer_length = "= 16K * cpus"
         assert!(!pools.is_empty());
         assert_eq!(pools, ids("innodb_buffer_pool_size"));
         let error = meant("innodb_bufer_pool_size", &levers).expect_err("a mistake");
-        let error = error.to_string();
+        let error = error.explain().to_string();
         assert!(
             error.contains("did you mean `innodb_buffer_pool_size`?"),
             "{error}"
@@ -278,6 +281,7 @@ net_buffer_length = "= 16K * cpus"
             fs::write(folder.path().join("mine.toml"), text).expect("written");
             load(&[folder.path().to_owned()]).map_err(|error| {
                 error
+                    .explain()
                     .to_string()
                     .replace(&folder.path().display().to_string(), "DIR")
             })
@@ -317,6 +321,7 @@ net_buffer_length = "= 16K * cpus"
         fs::write(&path, LEVER.replace("risk", "rsik")).expect("written");
         let error = load(&[folder.path().to_owned()])
             .expect_err("a mistake")
+            .explain()
             .to_string();
         assert!(
             error.starts_with(&format!("{}:4:1: unknown key `rsik`", path.display())),
@@ -325,6 +330,7 @@ net_buffer_length = "= 16K * cpus"
         assert!(error.contains("did you mean `risk`?"), "{error}");
         let error = load(&[folder.path().join("absent")])
             .expect_err("no folder")
+            .explain()
             .to_string();
         assert!(error.contains("remedy"), "{error}");
     }
@@ -359,7 +365,10 @@ net_buffer_length = "= 16K * cpus"
             ("mine-too", "comes back to mine"),
         ] {
             level(own, "mine", Some(base), "flags = \"-O3\"");
-            let error = load(&[own.to_owned()]).expect_err("a mistake").to_string();
+            let error = load(&[own.to_owned()])
+                .expect_err("a mistake")
+                .explain()
+                .to_string();
             assert!(
                 error.contains(told) && error.contains("\nremedy: "),
                 "{error}"

@@ -349,6 +349,8 @@ pub(crate) fn scheduling(text: At<Text>) -> Found<Scheduling> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explanation;
+
     use super::*;
 
     const GOOD: &str = "\
@@ -366,9 +368,8 @@ malloc = \"jemalloc\"
     fn mistake(from: &str, to: &str) -> String {
         let text = GOOD.replace(from, to);
         assert_ne!(text, GOOD, "the test changes something");
-        parse("x", "levers/x.toml", &text)
-            .expect_err("a mistake")
-            .to_string()
+        let error = parse("x", "levers/x.toml", &text).expect_err("a mistake");
+        Explanation::from(&error).to_string()
     }
 
     #[test]

@@ -76,15 +76,16 @@ pub(super) fn measured(table: At<MeasuredTable>, extends: Option<&str>) -> Found
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explanation;
+
     use crate::lever::parse::parse;
 
     fn mistake(figures: &str) -> String {
         let head = "title = \"T\"\ntheme = \"t\"\nrisk = \"none\"\nwhy = \"w\"\nsource = \"s\"\n\
                     [change.config]\na = 1\n[[measured]]\nserver = \"mariadb-10.11\"\nworkload = \"w\"\n\
                     source = \"docs/results/x.md\"\n";
-        parse("x", "levers/x.toml", &format!("{head}{figures}"))
-            .expect_err("a mistake")
-            .to_string()
+        let error = parse("x", "levers/x.toml", &format!("{head}{figures}"));
+        Explanation::from(&error.expect_err("a mistake")).to_string()
     }
 
     #[test]

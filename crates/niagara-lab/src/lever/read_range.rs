@@ -145,6 +145,7 @@ fn step(text: &At<Scalar>) -> Found<u64> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explanation;
     use niagara_server::Family;
     use niagara_server::machine::Fingerprint;
 
@@ -201,7 +202,8 @@ mod tests {
 
     #[test]
     fn mistakes_have_place_cause_and_remedy() {
-        let mistake = |range: &str| lever(range).expect_err("a mistake").to_string();
+        let mistake =
+            |range: &str| Explanation::from(lever(range).expect_err("a mistake")).to_string();
         let error = mistake("[range]\nvariable = \"v\"\nfrom = 0\nto = 8\nscale = \"log\"\n");
         assert!(
             error.starts_with(

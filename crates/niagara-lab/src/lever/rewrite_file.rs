@@ -104,6 +104,8 @@ fn parse(file: &str, text: &str) -> Result<Vec<Rewrite>, FileError> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explanation;
+
     use super::*;
 
     #[test]
@@ -116,7 +118,9 @@ mod tests {
                 statement: "SELECT ?1".to_owned()
             }]
         );
-        let error = |text: &str| parse("r.toml", text).expect_err("a mistake").to_string();
+        let error = |text: &str| {
+            Explanation::from(parse("r.toml", text).expect_err("a mistake")).to_string()
+        };
         assert!(error("").contains("`rewrite` is missing"));
         let said = error(&text.replace("SELECT ?1", "SELECT 1 INTO OUTFILE 'x'"));
         assert!(

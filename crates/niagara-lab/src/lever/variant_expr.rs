@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use niagara_capture::rewrite::Rewrite;
+use niagara_error::Explanation;
 use niagara_origin::data::{ChangeStatement, change_statements};
 use niagara_server::{normalise_variable, of_same_version};
 use serde::Serialize;
@@ -36,17 +37,19 @@ impl std::fmt::Display for VariantError {
         let length = self.text[self.start..self.end].chars().count().max(1);
         write!(
             f,
-            "in the variant\n  {}\n  {}{} {}\nremedy: {}",
+            "in the variant\n  {}\n  {}{} {}",
             self.text,
             " ".repeat(before),
             "^".repeat(length),
-            self.cause,
-            self.remedy
+            self.cause
         )
     }
 }
 
 impl std::error::Error for VariantError {}
+
+niagara_error::remedied!(VariantError, |error| Explanation::new(error.to_string())
+    .remedy(&error.remedy));
 
 /// Storage engines whose tables the workloads can be in, as servers write them.
 pub(crate) const ENGINES: [&str; 4] = ["InnoDB", "Aria", "MyISAM", "ROCKSDB"];
@@ -417,6 +420,7 @@ impl<'a> Reader<'a> {
 
 #[cfg(test)]
 mod tests {
+
     use super::*;
     use crate::lever::load;
 
@@ -485,7 +489,7 @@ mod tests {
 
     #[test]
     fn mistakes_are_pointed_at() {
-        let mistake = |text: &str| read(text).expect_err("a mistake").to_string();
+        let mistake = |text: &str| Explanation::of(&read(text).expect_err("a mistake")).to_string();
         assert_eq!(
             mistake("base+malloc=jemaloc")
                 .lines()

@@ -1,6 +1,7 @@
 //! The allocations view: a second server with the library that counts, beside one without it.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_load::SliceStats;
 use niagara_profile::process::Unwinder;
 use niagara_profile::symbols::Symbolizer;
@@ -46,8 +47,8 @@ pub(super) fn allocations(
     let place = std::fs::canonicalize(folder.path())?;
     if !mapped.contains(&*place.to_string_lossy()) {
         bail!(
-            "the library that counts allocations was not loaded into the server\n\
-             remedy: name a work folder on a file system that programs can be run from, whose path has neither blanks nor \
+            "the library that counts allocations was not loaded into the server";
+            remedy: "name a work folder on a file system that programs can be run from, whose path has neither blanks nor \
              colons (NIAGARA_WORK)"
         );
     }
@@ -60,7 +61,7 @@ pub(super) fn allocations(
     if lost > 0 {
         profile.missing.push(format!(
             "{lost} sampled allocations did not fit into their buffer and are not counted among the call sites"
-        ));
+        ).into());
     }
     profile.costs.extend(seen.cost(View::Allocations));
     stage.close();

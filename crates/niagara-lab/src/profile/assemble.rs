@@ -1,6 +1,7 @@
 //! From what the views saw to what the profile says.
 
 use anyhow::Result;
+use niagara_error::Explanation;
 use niagara_load::counted;
 use niagara_profile::result::{
     Cpu, FunctionShare, LayerShare, Profile, Site, Syscall, ThreadTime, Waiting,
@@ -66,15 +67,16 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
         user_only: samples.user_only,
     });
     if samples.user_only {
-        profile.missing.push(
-            "what the kernel does for the server: shares and times by layer and function are of its own code alone".to_owned(),
-        );
+        profile.missing.push("what the kernel does for the server: shares and times by layer and function are of its own code alone".into());
     }
     if samples.lost > 0 {
-        profile.missing.push(format!(
-            "{} of the CPU did not fit into the buffers and did not count",
-            counted(samples.lost, "sample")
-        ));
+        profile.missing.push(
+            format!(
+                "{} of the CPU did not fit into the buffers and did not count",
+                counted(samples.lost, "sample")
+            )
+            .into(),
+        );
     }
     profile.cpu_stacks = samples.folded;
     Ok(())
@@ -117,17 +119,17 @@ pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched
         truncated_share: ratio(seen.truncated as f64, seen.stacks as f64),
     });
     if seen.untold {
-        profile.missing.push(
-            "which threads serve connections: no stack has a function's name that tells, so the server's own threads are \
-             counted with them; debug symbols give names (docs/profile.md)"
-                .to_owned(),
-        );
+        profile.missing.push("which threads serve connections: no stack has a function's name that tells, so the server's own threads are \
+             counted with them; debug symbols give names (docs/profile.md)".into());
     }
     if seen.lost > 0 {
-        profile.missing.push(format!(
-            "{} context switches did not fit into their buffers and are not counted",
-            seen.lost
-        ));
+        profile.missing.push(
+            format!(
+                "{} context switches did not fit into their buffers and are not counted",
+                seen.lost
+            )
+            .into(),
+        );
     }
     profile.off_cpu_stacks = seen.waiting;
     Ok(())
@@ -152,10 +154,13 @@ pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched
     found.sort_by(|a, b| b.us_per_query.total_cmp(&a.us_per_query));
     profile.syscalls = Some(found);
     if seen.lost > 0 {
-        profile.missing.push(format!(
-            "{} system calls did not fit into their buffers and are not counted",
-            seen.lost
-        ));
+        profile.missing.push(
+            format!(
+                "{} system calls did not fit into their buffers and are not counted",
+                seen.lost
+            )
+            .into(),
+        );
     }
 }
 
@@ -172,7 +177,7 @@ pub(super) fn limits(profile: &mut Profile, here: &Context, applied: &[String]) 
         }
         (None, None) => Some("what limits: the views cpu and off-cpu together tell"),
     };
-    profile.missing.extend(unknown.map(str::to_owned));
+    profile.missing.extend(unknown.map(Explanation::from));
     if profile.cpu.is_none() && profile.time.is_none() {
         return Ok(());
     }

@@ -1,6 +1,7 @@
 //! Couples of slices with a view and without it: what it shows, and what it costs.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_load::SliceStats;
 use niagara_profile::result::Cost;
 use niagara_stats::{Couple, Estimate, Weighing, duel_score, student};
@@ -128,8 +129,8 @@ pub(super) fn watch_couples(
     let all = stage.couples_of_next_view(wanted);
     if all == 0 {
         bail!(
-            "the capture was over before: what it writes cannot be written twice\n\
-             remedy: a longer capture, or fewer views at a time (--views)"
+            "the capture was over before: what it writes cannot be written twice";
+            remedy: "a longer capture, or fewer views at a time (--views)"
         );
     }
     let mut seen = Watched {

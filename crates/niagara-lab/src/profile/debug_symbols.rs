@@ -1,6 +1,7 @@
 //! Where the functions of servers that are profiled have their names from.
 
 use anyhow::Result;
+use niagara_error::{Explanation, problem};
 
 use crate::duels::inventory::Inventory;
 use crate::duels::workbench::Workbench;
@@ -35,10 +36,10 @@ pub fn debug_symbols<'v>(
             known.symbols.0.insert(0, found.folder);
         }
         for package in found.missing {
-            let missing = format!(
-                "symbols of {package}: functions that are not exported have no name\n\
-                 remedy: name an archive of debug packages in NIAGARA_DEBIAN_DEBUG_MIRROR (a URL that ends in /debian-debug)"
-            );
+            let missing = Explanation::from(problem!(
+                "symbols of {package}: functions that are not exported have no name";
+                remedy: "name an archive of debug packages in NIAGARA_DEBIAN_DEBUG_MIRROR (a URL that ends in /debian-debug)"
+            ));
             if !known.missing.contains(&missing) {
                 known.missing.push(missing);
             }

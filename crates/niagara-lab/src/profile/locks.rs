@@ -97,7 +97,7 @@ pub(super) fn locks(
     let part = rotation.at_once() as f64 / rotation.len() as f64;
     let are_renewed = some_ended(&connections, &listed(&stage)?);
     if are_renewed {
-        profile.missing.push(RENEWED.to_owned());
+        profile.missing.push(RENEWED.into());
     }
     let (named, at_once) = match are_renewed {
         true => (Vec::new(), 0),

@@ -17,6 +17,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use niagara_error::{Explain as _, Explanation};
 use niagara_load::SliceStats;
 use niagara_profile::kernel::Access;
 use niagara_profile::process::{Unwinder, busy, schedule, turns};
@@ -112,7 +113,7 @@ pub struct ProfileOptions {
     /// Folders with symbols in files of their own.
     pub symbols: DebugFolders,
     /// What is known beforehand to be missing, and how to get it.
-    pub missing: Vec<String>,
+    pub missing: Vec<Explanation>,
     /// Seed of the order within couples and of the load.
     pub seed: u64,
 }
@@ -244,7 +245,12 @@ fn nothing_yet(
         variant: variant.label(),
         workload: bench.load().on(variant).one_line(),
         cpus: online_cpus().len(),
-        missing: [access.missing(), options.missing.clone()].concat(),
+        missing: access
+            .missing()
+            .into_iter()
+            .map(Explanation::from)
+            .chain(options.missing.iter().cloned())
+            .collect(),
         ..Profile::default()
     }
 }
@@ -262,7 +268,7 @@ fn symbols_of(
     if !symbolizer.names_kernel() {
         profile.missing.push(
             "no names of the kernel's functions: run as root, or with kernel.kptr_restrict=0"
-                .to_owned(),
+                .into(),
         );
     }
     Ok(symbolizer)
@@ -297,7 +303,11 @@ fn or_missing(
         && !left_by_a_stop(bench, view, profile)
     {
         bench.cancel().check()?;
-        profile.missing.push(format!("{}: {error:#}", view.name()));
+        let told = error.explain();
+        let name = view.name();
+        profile
+            .missing
+            .push(told.with_cause(|cause| format!("{name}: {cause}")));
     }
     Ok(())
 }
@@ -306,10 +316,13 @@ fn or_missing(
 fn left_by_a_stop(bench: &Workbench, view: View, profile: &mut Profile) -> bool {
     let left = bench.cancel().is_cancelled() && View::ALL.iter().any(|view| view.is_in(profile));
     if left {
-        profile.missing.push(format!(
-            "{}: the profile was stopped before this view had ended",
-            view.name()
-        ));
+        profile.missing.push(
+            format!(
+                "{}: the profile was stopped before this view had ended",
+                view.name()
+            )
+            .into(),
+        );
     }
     left
 }
@@ -337,7 +350,7 @@ impl Plain {
             profile.missing.push(format!(
                 "{}: the capture had segments for {had} of {wanted} couples of slices: what it writes cannot be written twice",
                 view.name()
-            ));
+            ).into());
         }
         self.answered += seen.queries_off;
         self.server_cpu += seen.server_cpu_off;

@@ -4,6 +4,7 @@
 //! observed once is kept in the results and not observed again.
 
 use anyhow::{Context, Result};
+use niagara_error::{Explain as _, Explanation};
 use niagara_model::{Finding, ProfileRecord};
 use niagara_profile::StoredProfile;
 use niagara_profile::symbols::DebugFolders;
@@ -36,7 +37,7 @@ pub struct ShortProfile {
     /// Folders with symbols in files of their own.
     pub symbols: DebugFolders,
     /// What is known beforehand to be missing, and how to get it.
-    pub missing: Vec<String>,
+    pub missing: Vec<Explanation>,
 }
 
 /// Seconds of each of this many profiles within a budget; `None` when it is too short for them.
@@ -97,7 +98,7 @@ pub(crate) fn look(
             bench.cancel().check()?;
             Ok(Some(Finding::NoProfile {
                 subject: Some(subject.to_owned()),
-                error: Some(format!("{error:#}")),
+                error: Some(error.explain()),
             }))
         }
     }

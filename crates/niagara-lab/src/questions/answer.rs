@@ -1,7 +1,8 @@
 //! A question and its way to an answer, the same for every kind of question and whoever asks it: the results folder is
 //! chosen, servers are set up, the study is opened, measured and summed up.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Explain as _, bail};
 use niagara_server::Cancelled;
 
 use crate::asking::question::{Question, StudyDescription};
@@ -151,8 +152,8 @@ fn begin(
 ) -> Result<Study> {
     if session.fleet.is_some() && set_up.study.origin.data.is_some() {
         bail!(
-            "your data are on this machine, and are not carried to others\n\
-             remedy: leave out --on, or --data"
+            "your data are on this machine, and are not carried to others";
+            remedy: "leave out --on, or --data"
         );
     }
     let announcement = opening
@@ -208,7 +209,7 @@ pub(crate) fn conduct(
     study.end_sitting()?;
     let complete = match ended {
         Ok(()) => true,
-        Err(error) if error.is::<Cancelled>() => {
+        Err(error) if error.has::<Cancelled>() => {
             measuring.warn(Finding::Stopped);
             false
         }

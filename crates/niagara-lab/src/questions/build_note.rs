@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use anyhow::Result;
 use niagara_build::BuildStore;
+use niagara_error::{Explain as _, Explanation};
 use niagara_model::{BuildCheck, BuildNote, Finding, PartFigures, Reason, Releases, UndoneCheck};
 
 use crate::duels::workbench::Workbench;
@@ -129,13 +130,13 @@ fn complete_check(
     bench: &Workbench,
     variant: &Variant,
     observer: &mut dyn Observer,
-) -> Result<Option<String>> {
+) -> Result<Option<Explanation>> {
     match look(bench, variant, observer) {
         Ok(()) => Ok(None),
         Err(_) if bench.cancel().is_cancelled() => Err(Cancelled.into()),
         // It says nothing of the build: once there is room, the same command continues.
-        Err(error) if error.is::<DiskFull>() => Err(error),
-        Err(error) => Ok(Some(format!("{error:#}"))),
+        Err(error) if error.has::<DiskFull>() => Err(error),
+        Err(error) => Ok(Some(error.explain())),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `compare`: is B faster than A?
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_model::{
     About, ChangedPlan, CompareSummary, Comparison, Deployment, Finding, Goal, IdenticalDuels,
     Phase, Reason, SameAnswers, SeriesOfRuns, StudyHeader, Summary, Upgrade, Warning, number,
@@ -23,7 +24,7 @@ use crate::questions::changed_plans::changed_plans;
 use crate::questions::comparison::comparison;
 use crate::questions::couples::recalled_couples;
 use crate::questions::deployment::{Part, deployment, of_transport, rewrites};
-use crate::questions::failure_summary::{shortened, why_unmeasured};
+use crate::questions::failure_summary::why_unmeasured;
 use crate::questions::identical_first::identical_duels;
 use crate::questions::measuring::{Found, Measuring};
 use crate::questions::rate::find_rate;
@@ -180,7 +181,7 @@ impl<'a> CompareRun<'a> {
     fn warnings(&self, outcome: &TestOutcome, caution: Option<&Finding>) -> Vec<Warning> {
         let options = &self.options;
         let mut findings = outcome.findings.clone();
-        let failure = outcome.failure.as_ref().map(shortened);
+        let failure = outcome.failure.clone();
         findings.extend(failure.map(Finding::CouldNotMeasure));
         findings.extend(caution.cloned());
         findings.extend(self.bench.client().map(ClientHost::remark));
@@ -312,8 +313,8 @@ impl Measuring for CompareRun<'_> {
         if !is_measured && !outcome.interrupted {
             let reason = why_unmeasured(&outcome).unwrap_or(Reason::TimeEnded);
             bail!(
-                "no duel was measured, so there is no verdict: {reason}\n\
-                 remedy: a longer --budget, or shorter duels (--couples, --slice)"
+                "no duel was measured, so there is no verdict: {reason}";
+                remedy: "a longer --budget, or shorter duels (--couples, --slice)"
             );
         }
         // The history is of duels whose load came from this host.
@@ -361,9 +362,8 @@ pub(crate) fn check_trimmed(question: &StudyDescription) -> Result<()> {
     }
     if question.goal != Goal::Throughput {
         bail!(
-            "goal {}: the protocol `trimmed` compares throughput alone\n\
-             remedy: leave out the goal, or the protocol: duels judge any",
-            question.goal
+            "goal {}: the protocol `trimmed` compares throughput alone", question.goal;
+            remedy: "leave out the goal, or the protocol: duels judge any"
         );
     }
     let settings = question.duel_settings();
@@ -371,10 +371,10 @@ pub(crate) fn check_trimmed(question: &StudyDescription) -> Result<()> {
     let budget = question.budget.as_secs_f64();
     if budget < needed {
         bail!(
-            "a budget of {} is too short for the protocol `trimmed`: its ten runs take about {}\n\
-             remedy: --budget {}m (`budget` in a study file), or shorter runs (--slice, --warm-up)",
+            "a budget of {} is too short for the protocol `trimmed`: its ten runs take about {}",
             number::duration(budget),
-            number::duration(needed),
+            number::duration(needed);
+            remedy: "--budget {}m (`budget` in a study file), or shorter runs (--slice, --warm-up)",
             (needed / 60.0).ceil()
         );
     }

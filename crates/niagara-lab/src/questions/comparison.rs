@@ -13,7 +13,6 @@ use niagara_stats::{
 use crate::duels::score::{mean_difference, throughput};
 use crate::plans::spec::Protocol;
 use crate::questions::by_digest::replay_summary;
-use crate::questions::failure_summary::shortened;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
@@ -90,7 +89,7 @@ pub(crate) fn comparison(
                     variant: [test.a, test.b][side.min(1)].label(),
                     error: String::new(),
                 },
-                shortened,
+                Failure::clone,
             ),
         }),
         as_measured: outcome.as_measured,

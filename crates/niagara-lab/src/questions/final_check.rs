@@ -8,6 +8,7 @@ use niagara_check::{
     ANSWERED_ENGINES, AnswersOptions, CRASH_SIZES, CrashOptions, Outcome, PartReport, Progress,
     Setting, compare_answers, crash_recovery,
 };
+use niagara_error::Explain as _;
 use niagara_model::{CheckLimit, CheckOutcome, CheckPart, CheckedSize, FinalCheck, Finding};
 use niagara_server::{Cancelled, DiskFull};
 
@@ -256,9 +257,9 @@ fn outcome(
         bench.check_cache_disk()?;
     }
     let outcome = match report {
-        Err(error) if error.is::<Cancelled>() || error.is::<DiskFull>() => return Err(error),
+        Err(error) if error.has::<Cancelled>() || error.has::<DiskFull>() => return Err(error),
         Err(error) => CheckOutcome::Broken {
-            error: format!("{error:#}"),
+            error: error.explain(),
         },
         Ok(report) => of_report(report),
     };
@@ -291,7 +292,7 @@ fn of_report(report: PartReport) -> CheckOutcome {
         }
     };
     outcome.unwrap_or_else(|| CheckOutcome::Broken {
-        error: "the check does not say what it found".to_owned(),
+        error: "the check does not say what it found".into(),
     })
 }
 

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_build::Recipe;
+use niagara_error::bail;
 use niagara_model::StudyRecord;
 use niagara_store::Store;
 use serde::de::DeserializeOwned;
@@ -140,9 +141,9 @@ impl<'a> Opening<'a> {
             return Ok(());
         }
         bail!(
-            "{}: another command measured a part of this matrix while this one set up its servers\n\
-             remedy: give the same command again: it measures what is left, and what was built is kept",
-            self.folder().display()
+            "{}: another command measured a part of this matrix while this one set up its servers",
+            self.folder().display();
+            remedy: "give the same command again: it measures what is left, and what was built is kept"
         )
     }
 }

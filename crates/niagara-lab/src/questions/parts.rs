@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::{Problem, bail, problem};
 use niagara_model::{
     BuildCheck, BuildNote, Cell, CellOutcome, Confirmed, Deployment, EventRecord, FinalCheck,
     MatrixSummary, MatrixWorkload, MeasuredPart, MethodControl, NextPart, Phase, Reason, Summary,
@@ -360,10 +361,9 @@ impl PartOpening {
         }
         bail!(
             "{} holds parts of this matrix that were measured elsewhere ({}): their cells and those measured now do not go into one \
-             report\nremedy: measure where those were measured, or name another folder with --out; `niagara report DIR DIR` \
-             puts the two side by side",
-            folder.display(),
-            differences.join("; ")
+             report", folder.display(), differences.join("; ");
+            remedy: "measure where those were measured, or name another folder with --out; `niagara report DIR DIR` \
+             puts the two side by side"
         )
     }
 
@@ -390,9 +390,9 @@ impl PartOpening {
         };
         bail!(
             "{} holds parts of this matrix that were measured with another binary of {server} than the one that is here now: \
-             their cells and those measured now do not go into one report\nremedy: name another folder with --out; \
-             `niagara report DIR DIR` puts the two side by side",
-            folder.display()
+             their cells and those measured now do not go into one report", folder.display();
+            remedy: "name another folder with --out; \
+             `niagara report DIR DIR` puts the two side by side"
         )
     }
 
@@ -403,7 +403,7 @@ impl PartOpening {
         study: &StudyDescription,
         folder: &Path,
         command: fn(&[WantedLevel]) -> String,
-    ) -> String {
+    ) -> Problem {
         let cells = &self.earlier.cells;
         let measured = cells.iter().filter_map(Cell::comparison).count();
         let what = match matrix.levels_in_words() {
@@ -418,15 +418,13 @@ impl PartOpening {
         let there = format!("{results} has {asked} of {what}");
         let anew = "to measure again, name another folder with --out";
         match next_part(matrix, cells, fewest_duels(study), command) {
-            Some(next) => format!(
-                "{there}; {measured} of the {} cells of the matrix are measured, {} left\nremedy: `{}` measures {} of them; \
-                 `niagara report {results}` shows what is there; {anew}",
-                cells.len(),
-                next.left,
+            Some(next) => problem!(
+                "{there}; {measured} of the {} cells of the matrix are measured, {} left", cells.len(), next.left;
+                remedy: "`{}` measures {} of them; `niagara report {results}` shows what is there; {anew}",
                 next.command,
                 next.cells
             ),
-            None => format!("{there}\nremedy: `niagara report {results}` shows them; {anew}"),
+            None => problem!("{there}"; remedy: "`niagara report {results}` shows them; {anew}"),
         }
     }
 

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Instant;
 
-use anyhow::{Error, Result, anyhow};
+use anyhow::{Error, Result};
 use niagara_build::{BuildStore, Forecast, Recipe, check_packages, check_tools, kept_as};
 use niagara_check::{Standing, standing};
+use niagara_error::{Explain as _, Explanation, anyhow};
 use niagara_model::{NotTried, Reason};
 use niagara_server::Catalog;
 
@@ -33,7 +34,7 @@ pub(crate) fn without_tools(
     store: &BuildStore,
     server: &str,
     recipes: &[(&str, Recipe)],
-) -> Vec<(String, String)> {
+) -> Vec<(String, Explanation)> {
     let beside = kept_as(catalog, server);
     let refusal = |recipe: &Recipe| {
         check_tools(catalog, server, recipe).and_then(|()| {
@@ -47,17 +48,17 @@ pub(crate) fn without_tools(
         .iter()
         .filter_map(|(name, recipe)| {
             let error = refusal(recipe).err()?;
-            Some(((*name).to_owned(), format!("{error:#}")))
+            Some(((*name).to_owned(), error.explain()))
         })
         .collect()
 }
 
-/// One line for each reason, with those that it is about.
-pub(crate) fn by_reason(refused: &[(String, String)]) -> Vec<String> {
-    let mut reasons: Vec<&str> = refused.iter().map(|(_, reason)| reason.as_str()).collect();
+/// Each reason once, with those that it is about.
+pub(crate) fn by_reason(refused: &[(String, Explanation)]) -> Vec<Explanation> {
+    let mut reasons: Vec<&Explanation> = refused.iter().map(|(_, reason)| reason).collect();
     let mut seen = BTreeSet::new();
     reasons.retain(|reason| seen.insert(*reason));
-    let of = |reason: &str| {
+    let of = |reason: &Explanation| {
         let mut names = refused.iter().filter(|(_, other)| other == reason);
         let first = names.next().map_or("", |(name, _)| name.as_str());
         match names.count() {
@@ -67,26 +68,26 @@ pub(crate) fn by_reason(refused: &[(String, String)]) -> Vec<String> {
     };
     reasons
         .into_iter()
-        .map(|reason| format!("{}: {reason}", of(reason)))
+        .map(|reason| {
+            let of = of(reason);
+            reason.clone().with_cause(|cause| format!("{of}: {cause}"))
+        })
         .collect()
 }
 
 /// What a tuning says that is to try builds and can make none: the causes, each once, and what to do.
-pub(crate) fn nothing_can_be_built(refused: &[(String, String)]) -> Error {
+pub(crate) fn nothing_can_be_built(refused: &[(String, Explanation)]) -> Error {
     let (mut causes, mut remedies) = (Vec::new(), Vec::new());
-    for line in by_reason(refused) {
-        let (cause, remedy) = line.split_once("\nremedy: ").unwrap_or((line.as_str(), ""));
-        causes.push(cause.to_owned());
-        remedies.push(remedy.to_owned());
+    for reason in by_reason(refused) {
+        causes.push(reason.cause);
+        remedies.extend(reason.remedies);
     }
-    remedies.retain(|remedy| !remedy.is_empty());
     let mut seen = BTreeSet::new();
     remedies.retain(|remedy| seen.insert(remedy.clone()));
     remedies.push("leave out --with-builds".to_owned());
     anyhow!(
-        "--with-builds is asked for, and no server can be built here: {}\nremedy: {}",
-        causes.join("; "),
-        remedies.join("; or ")
+        "--with-builds is asked for, and no server can be built here: {}", causes.join("; ");
+        remedy: "{}", remedies.join("; or ")
     )
 }
 
@@ -177,7 +178,7 @@ pub(crate) fn build_in_turn(
                 for &other in &adding {
                     let because = Reason::BaseBuildMissing {
                         lever: lever(next).id().to_owned(),
-                        error: first_line.to_owned(),
+                        error: Box::new(first_line.into()),
                     };
                     prepared.left_out.insert(other, because);
                 }
@@ -301,7 +302,7 @@ fn refusal(
         bench.check_disk()?;
         bench.check_cache_disk()?;
         return Ok(Some(Reason::CannotBuild {
-            error: format!("{error:#}"),
+            error: error.explain().into(),
             together: Vec::new(),
         }));
     }

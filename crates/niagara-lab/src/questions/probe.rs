@@ -2,6 +2,7 @@
 //! with all levers at once where that works: k levers cost about as many starts as misfits.
 
 use anyhow::{Context, Result};
+use niagara_error::Explain as _;
 use niagara_model::{NotTried, Reason, Setting};
 use niagara_origin::configuration::{StartConfiguration, number, shown};
 
@@ -254,13 +255,12 @@ fn try_group(
 
 /// The line of a failed start that says why; the log's end belongs elsewhere.
 fn cause(error: &anyhow::Error) -> String {
-    let text = format!("{error:#}");
-    let cause = text
-        .lines()
-        .find_map(|line| line.trim().strip_prefix("cause: "));
+    let logged = error
+        .find::<niagara_server::StartFailed>()
+        .and_then(|failed| failed.cause.clone());
     let root = error.root_cause().to_string();
-    let line = cause.or_else(|| root.lines().next());
-    line.unwrap_or("no reason given").to_owned()
+    let line = logged.or_else(|| root.lines().next().map(str::to_owned));
+    line.unwrap_or_else(|| "no reason given".to_owned())
 }
 
 /// The reason why a lever has nothing to act on: the server runs with another setting than its `[when]` asks for.

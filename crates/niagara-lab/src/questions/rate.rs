@@ -1,6 +1,7 @@
 //! The rate of arrivals at which latencies are compared: given, or a share of what the start can do.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_model::{Ending, Finding, Goal, Phase};
 
 use crate::asking::rate_choice::RateChoice;
@@ -63,8 +64,8 @@ fn few_in_a_slice(goal: Goal, rate: f64, slice_seconds: f64) -> Result<Option<Fi
     let enough = (least / rate).ceil();
     if count < FEWEST {
         bail!(
-            "at a rate of {rate} a second a slice of {slice_seconds} s has {count:.1} transactions: {goal} of so few says nothing\n\
-             remedy: --slice {enough:.0}s, or a higher --rate"
+            "at a rate of {rate} a second a slice of {slice_seconds} s has {count:.1} transactions: {goal} of so few says nothing";
+            remedy: "--slice {enough:.0}s, or a higher --rate"
         );
     }
     Ok((count < least).then_some(Finding::FewInSlice {
@@ -118,9 +119,9 @@ fn share_of_start(
     let rate = (capacity * share).round();
     if rate < 1.0 {
         bail!(
-            "the start does {capacity:.1} transactions per second: too few to compare latencies at {:.0} % of it\n\
-             remedy: give a rate (--rate 5) or a lighter workload",
-            share * 100.0
+            "the start does {capacity:.1} transactions per second: too few to compare latencies at {:.0} % of it",
+            share * 100.0;
+            remedy: "give a rate (--rate 5) or a lighter workload"
         );
     }
     observer.see(Event::Note(&format!(
@@ -132,6 +133,8 @@ fn share_of_start(
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -149,6 +152,9 @@ mod tests {
             "{few}"
         );
         let none = few_in_a_slice(Goal::P95, 1.0, 1.0).expect_err("hardly any");
-        assert!(none.to_string().contains("remedy: --slice 20s"), "{none}");
+        assert!(
+            none.explain().remedies[0].starts_with("--slice 20s"),
+            "{none}"
+        );
     }
 }

@@ -4,6 +4,7 @@
 use std::time::Duration;
 
 use anyhow::Result;
+use niagara_error::Explain as _;
 use niagara_load::{
     Answers, AnswersCompared, DifferingIn, LoadError, collect_answers, compare_answers,
 };
@@ -79,11 +80,11 @@ impl AnswersBeside {
         });
         let answers = match compared {
             Ok(answers) => answers,
-            Err(error) if error.is::<Cancelled>() => return Err(error),
+            Err(error) if error.has::<Cancelled>() => return Err(error),
             Err(error) => {
                 bench.check_disk()?;
                 SameAnswers {
-                    failure: Some(format!("{error:#}")),
+                    failure: Some(error.explain()),
                     ..SameAnswers::default()
                 }
             }
@@ -320,7 +321,7 @@ mod tests {
         );
         answers.differing[0].what = Difference::Open;
         assert_eq!(other_answers(Some(&answers)), None);
-        answers.failure = Some("the server ended".to_owned());
+        answers.failure = Some("the server ended".into());
         let said = other_answers(Some(&answers))
             .expect("nobody knows")
             .to_string();

@@ -1,7 +1,8 @@
 //! Screening: every fold-over duel sets every lever at once, least squares tells them apart. Which duel comes next, and what
 //! those so far say of the levers.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::{Explanation, Problem, problem};
 use niagara_load::counted;
 use niagara_model::{
     DuelRecord, Ending, Goal, NotTried, Phase, Reason, Screened, TailEffect, Together, duel_totals,
@@ -148,7 +149,7 @@ pub(crate) struct RunningScreening<'a> {
     /// Those before any duel was scored for which no lever is to blame.
     failed_at_first: u32,
     /// Why the last of all did.
-    last_failure: String,
+    last_failure: Explanation,
     /// Levers that may have done it, where every start is one.
     suspects: Suspects,
     /// The start was set against itself, for nothing else had lasted.
@@ -178,13 +179,19 @@ impl Series for RunningScreening<'_> {
             self.rows.insert(self.place.min(self.rows.len()), row);
         } else if self.failed_at_first >= MAX_FAILURES {
             if !study.tries_again()? {
-                bail!(
-                    "no duel of the screening came to its end, whatever levers were in force; {} failed, the last one so:\n{}\n\
-                     remedy: see whether the load runs on one such server (niagara bench), and whether two of them have the memory that \
-                     they need; the same command then tries again",
+                let told = problem!(
+                    "no duel of the screening came to its end, whatever levers were in force; {} failed, the last one so:\n{}",
                     counted(u64::from(self.failed), "duel"),
-                    self.last_failure
+                    self.last_failure.cause;
+                    remedy: "see whether the load runs on one such server (niagara bench), and whether two of them have the memory that \
+                     they need; the same command then tries again"
                 );
+                return Err(self
+                    .last_failure
+                    .details
+                    .iter()
+                    .fold(told, Problem::detail)
+                    .into());
             }
             self.failed_at_first = 0;
             self.start_tried = false;
@@ -342,7 +349,7 @@ impl<'a> RunningScreening<'a> {
             totals: Vec::new(),
             failed: 0,
             failed_at_first: 0,
-            last_failure: String::new(),
+            last_failure: Explanation::default(),
             suspects: Suspects::default(),
             start_tried: false,
             set_aside: Vec::new(),
@@ -519,7 +526,7 @@ impl<'a> RunningScreening<'a> {
         let blamed = blamed.into_iter().filter(|&index| {
             self.candidates[index].lever.role() == Role::Lever && !self.is_aside(index)
         });
-        let cause = self.last_failure.lines().next().unwrap_or_default();
+        let cause = self.last_failure.headline();
         let aside: Vec<(usize, NotTried)> = blamed
             .map(|index| {
                 let reason = Reason::DidNotLast {
@@ -535,7 +542,12 @@ impl<'a> RunningScreening<'a> {
     }
 
     /// A side failed: finds the lever that keeps it from starting, where there is one.
-    fn set_aside_failing(&mut self, study: &Study, levels: &[usize], reason: &str) -> Result<()> {
+    fn set_aside_failing(
+        &mut self,
+        study: &Study,
+        levels: &[usize],
+        reason: &Explanation,
+    ) -> Result<()> {
         let candidates = self.candidates;
         // Its time is the budget's: what is left for the total is not spent on finding the one to blame.
         let until = self.options.time.ends(study)[1];
@@ -543,7 +555,7 @@ impl<'a> RunningScreening<'a> {
         let found = study.recall_or(&checkpoint::blame(self.duels), || {
             let levers = self.in_force(levels);
             let found = failing_levers(self.bench, self.base, candidates, &levers, &may_go_on)?;
-            study.note("side failed", reason)?;
+            study.note("side failed", &reason.to_string())?;
             Ok(found)
         })?;
         self.set_aside.extend(found.into_iter().filter_map(|lever| {

@@ -2,6 +2,7 @@
 //! what those so far mean.
 
 use anyhow::Result;
+use niagara_error::Explanation;
 use niagara_load::counted;
 use niagara_model::{DuelRecord, Ending, Failure, Finding, Goal, Phase, duel_totals};
 use niagara_stats::{
@@ -200,7 +201,7 @@ pub(crate) struct RunningTest<'a> {
     /// By side: how often it failed since the last duel that both survived.
     failures_in_a_row: [u32; 2],
     /// By side: how often it failed, and its last reason.
-    failures: [(u32, String); 2],
+    failures: [(u32, Explanation); 2],
     /// The side that failed last.
     last_failed: Option<usize>,
     /// Duels for which the budget was exceeded.
@@ -455,7 +456,7 @@ impl<'a> RunningTest<'a> {
                 count: *count as usize,
                 failure: Failure {
                     variant: variant.label(),
-                    error: error.lines().next().unwrap_or_default().to_owned(),
+                    error: error.headline().to_owned(),
                 },
             })
             .collect();
@@ -546,7 +547,7 @@ impl<'a> RunningTest<'a> {
         let (_, error) = &self.failures[side];
         Failure {
             variant: [self.test.a, self.test.b][side].label(),
-            error: error.clone(),
+            error: error.headline().to_owned(),
         }
     }
 }

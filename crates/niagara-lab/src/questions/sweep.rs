@@ -5,7 +5,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_load::counted;
 use niagara_model::{
     About, BuildNote, DuelRecord, Ending, Finding, Goal, Knee, Law, Phase, PointFailure, RatioAt,
@@ -26,7 +27,6 @@ use crate::profile::{NO_TIME_FOR_A_PROFILE, ShortProfile, look, seconds_each};
 use crate::questions::breakdown::{breakdown, together};
 use crate::questions::build_note::{Noted, build_notes};
 use crate::questions::by_round::round_ratios;
-use crate::questions::failure_summary::in_short;
 use crate::questions::measuring::{Found, Measuring};
 use crate::questions::sweep_failures::{failed_now_and_then, given_up};
 use crate::questions::unevenness::unevenness;
@@ -155,13 +155,15 @@ impl<'a> Run<'a> {
         let reasons: BTreeSet<&str> = reasons.collect();
         match reasons.first() {
             Some(reason) => bail!(
-                "nothing could be measured: {reason}\nremedy: once its cause is gone, the same command with another --out"
+                "nothing could be measured: {reason}";
+                remedy: "once its cause is gone, the same command with another --out"
             ),
             None => bail!(
-                "nothing was measured: {}\nremedy: a longer --budget, or fewer thread counts",
+                "nothing was measured: {}",
                 self.uncounted(study, &summary.curves)
                     .first()
-                    .map_or("the time ended before it".to_owned(), Finding::to_string)
+                    .map_or("the time ended before it".to_owned(), Finding::to_string);
+                remedy: "a longer --budget, or fewer thread counts"
             ),
         }
     }
@@ -282,7 +284,8 @@ impl<'a> Run<'a> {
                 let failures = self.failures.entry(point).or_default();
                 *failures += 1;
                 if *failures >= MAX_FAILURES {
-                    self.failed.insert(point, (side, in_short(&reason)));
+                    self.failed
+                        .insert(point, (side, reason.headline().to_owned()));
                 }
             }
             Ending::Scored | Ending::Disturbed => {
@@ -541,7 +544,7 @@ impl<'a> Run<'a> {
                 let subject = Point { threads, variant }.subject();
                 let starts = || study.done().iter().filter(|duel| duel.subject == subject);
                 let failure = starts().find_map(|duel| match &duel.ending {
-                    Ending::Failed { reason, .. } => Some(in_short(reason)),
+                    Ending::Failed { reason, .. } => Some(reason.headline().to_owned()),
                     Ending::Scored | Ending::Disturbed => None,
                 });
                 let failure = match (starts().count(), failure) {

@@ -3,8 +3,6 @@
 
 use niagara_model::{DuelRecord, Ending, PointFailure};
 
-use crate::questions::failure_summary::in_short;
-
 /// Why a point of which `starts` count was given up; `by_other`: it was the other side of its duels that failed.
 pub(crate) fn given_up(error: &str, starts: usize, by_other: bool) -> PointFailure {
     let error = error.to_owned();
@@ -36,7 +34,7 @@ pub(crate) fn failed_now_and_then<'d>(
     Some(PointFailure::Sometimes {
         failed,
         starts: all,
-        error: in_short(last?),
+        error: last?.headline().to_owned(),
     })
 }
 

@@ -1,6 +1,7 @@
 //! What a tuning does with its time: how long its duels are, how many levers are screened.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_model::Goal;
 use niagara_stats::{
     COUPLES, Components, ErrorBudget, design_order, detectable, detectable_by, optimal_couples,
@@ -145,10 +146,8 @@ impl TuneTime<'_> {
             let least = (total_seconds + screening_seconds).max(screening_seconds / MIN_SCREENING);
             bail!(
                 "a budget of {:.0} s is too short: a duel that judges takes about {judging:.0} s here, and the total wants \
-                 {total_duels} of them behind the screening\n\
-                 remedy: --budget {:.0}m, or shorter duels (--slice, --couples)",
-                self.budget_seconds,
-                (least / 60.0).ceil()
+                 {total_duels} of them behind the screening", self.budget_seconds;
+                remedy: "--budget {:.0}m, or shorter duels (--slice, --couples)", (least / 60.0).ceil()
             );
         }
         Ok(Screening {
@@ -227,6 +226,7 @@ impl TuneTime<'_> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
     use niagara_server::Family;
     use niagara_server::machine::Fingerprint;
 
@@ -396,7 +396,7 @@ mod tests {
     fn a_budget_that_is_too_short_says_what_would_do() {
         let candidates = candidates();
         let error = time(&candidates, 1.0, 1.0).plan().expect_err("too short");
-        let text = error.to_string();
+        let text = error.explain().to_string();
         let minutes = text
             .split("--budget ")
             .nth(1)

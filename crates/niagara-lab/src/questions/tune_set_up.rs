@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
+use niagara_error::{Explain as _, Explanation, bail};
 use niagara_model::{NextStep, NotTried, Reason, TargetSize};
 use niagara_server::{Cancelled, Install};
 use niagara_stats::Components;
@@ -113,11 +114,11 @@ impl TuneSetUp {
         let mut reasons = self.not_applicable.iter();
         let reason = reasons.find(|known| known.lever == *missing);
         bail!(
-            "the tuning that is continued was begun with {missing}, which is not to be had now: {}\n\
-             remedy: see to that and give the same command, or begin a new one with another --out",
+            "the tuning that is continued was begun with {missing}, which is not to be had now: {}",
             reason.map_or("there is no such lever".to_owned(), |known| known
                 .reason
-                .to_string())
+                .to_string());
+            remedy: "see to that and give the same command, or begin a new one with another --out"
         );
     }
 
@@ -231,10 +232,10 @@ impl TuneSetUp {
             observer.see(Event::Note(&format!("cannot be built here: {line}")));
         }
         self.leave_out(|candidate| {
-            let is_it = |(id, _): &&(String, String)| id == candidate.lever.id();
+            let is_it = |(id, _): &&(String, Explanation)| id == candidate.lever.id();
             let (_, error) = refused.iter().find(is_it)?;
             Some(Reason::CannotBuild {
-                error: error.clone(),
+                error: error.clone().into(),
                 together: Vec::new(),
             })
         });
@@ -270,12 +271,12 @@ impl TuneSetUp {
                 .try_for_each(|variant| bench.set_up_variant(variant, observer));
             match made {
                 Ok(()) => starts.extend(changed),
-                Err(error) if error.is::<Cancelled>() || bench.cancel().is_cancelled() => {
+                Err(error) if error.has::<Cancelled>() || bench.cancel().is_cancelled() => {
                     return Err(Cancelled.into());
                 }
                 Err(error) => self.leave_out(|one| {
                     (one.lever.id() == id).then(|| Reason::NotAvailable {
-                        error: format!("{error:#}"),
+                        error: error.explain().into(),
                     })
                 }),
             }
@@ -434,7 +435,7 @@ fn recipe(set_up: &SetUp<'_>, change: &Change) -> Recipe {
 }
 
 /// Those of `recipes` that this machine cannot build, with the reasons.
-fn refused(set_up: &SetUp<'_>, recipes: &[(&str, Recipe)]) -> Vec<(String, String)> {
+fn refused(set_up: &SetUp<'_>, recipes: &[(&str, Recipe)]) -> Vec<(String, Explanation)> {
     let inventory = set_up.inventory;
     let store = BuildStore::new(&inventory.cache);
     without_tools(&inventory.catalog, &store, &set_up.base.server, recipes)

@@ -14,7 +14,7 @@ use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::questions::comparison::comparison;
 use crate::questions::deployment::{Part, deployment, of_transport};
-use crate::questions::failure_summary::{shortened, warnings};
+use crate::questions::failure_summary::warnings;
 use crate::questions::same_answers::take_answers;
 use crate::questions::screen::Screening;
 use crate::questions::search::Outcome as SearchOutcome;
@@ -287,7 +287,7 @@ impl TuneResult {
                 .extend(total.caution.clone().map(Warning::from));
             self.total = Some(total);
         } else {
-            self.total_failure = outcome.failure.as_ref().map(shortened);
+            self.total_failure = outcome.failure.clone();
         }
         Ok(())
     }
@@ -799,7 +799,7 @@ mod tests {
         tuned.checks = vec![FinalCheck {
             part: CheckPart::Answers,
             outcome: CheckOutcome::Broken {
-                error: "no room".to_owned(),
+                error: "no room".into(),
             },
             limits: Vec::new(),
         }];

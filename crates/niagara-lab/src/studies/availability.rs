@@ -1,7 +1,8 @@
 //! What was not to be had in a sitting: a rung or a cell without a server, a lever that does not apply, a build that failed. A sitting
 //! that continues the study goes the same way, as long as it recalls duels of the one before.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_model::Reason;
 
 use crate::studies::checkpoint;
@@ -31,9 +32,9 @@ impl Study {
             && self.was_measured(subject)
         {
             bail!(
-                "{}: {subject} was measured by this study, and is not to be had here any more: {reason}\n\
-                 remedy: see to it that it is there again and give the same command; or begin again with another --out",
-                self.folder().display()
+                "{}: {subject} was measured by this study, and is not to be had here any more: {reason}",
+                self.folder().display();
+                remedy: "see to it that it is there again and give the same command; or begin again with another --out"
             );
         }
         // What an earlier sitting had without measuring it may be left out now, and is from here on.

@@ -6,6 +6,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use niagara_error::Explain as _;
 use niagara_model::{DuelRecord, SliceRecord};
 use niagara_server::Cache;
 use niagara_stats::{Components, DuelScore, components, optimal_couples};
@@ -78,7 +79,8 @@ impl History {
     ) -> Result<()> {
         let slices = study.store().slices(None)?;
         if let Err(error) = self.add(load, &study.duel_settings(), duels, &slices) {
-            observer.see(Event::Note(&format!("not kept for later plans: {error:#}")));
+            let told = error.explain();
+            observer.see(Event::Note(&format!("not kept for later plans: {told}")));
         }
         Ok(())
     }

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Error, Result, bail};
+use anyhow::{Error, Result};
+use niagara_error::{Explain as _, bail};
 use niagara_model::Summary;
 use niagara_store::{Store, StoreError};
 
@@ -130,8 +131,8 @@ pub(crate) fn can_be_written(folder: &Path) -> Result<()> {
     match tried {
         Ok(_) => Ok(()),
         Err(error) => bail!(
-            "no results can be written to {}: {error}\nremedy: name a folder that you may write to with --out",
-            folder.display()
+            "no results can be written to {}: {error}", folder.display();
+            remedy: "name a folder that you may write to with --out"
         ),
     }
 }
@@ -139,7 +140,7 @@ pub(crate) fn can_be_written(folder: &Path) -> Result<()> {
 /// Whether results are damaged, of another version or not Niagara's: they stay as they are, in nobody's way.
 fn cannot_be_continued(error: &Error) -> bool {
     matches!(
-        error.downcast_ref(),
+        error.find(),
         Some(
             StoreError::Version { .. }
                 | StoreError::Foreign { .. }

@@ -1,6 +1,7 @@
 //! The duels of a study, one after the other: a question asks for them, [`Study::run`] has them fought or recalls them.
 
 use anyhow::Result;
+use niagara_error::Explain as _;
 use niagara_model::{DuelRecord, Ending, Phase, Summary};
 use niagara_server::Cancelled;
 
@@ -141,7 +142,7 @@ impl Study {
                 .and_then(|record| series.take(self, record, observer));
             match taken {
                 Ok(()) => {}
-                Err(error) if error.is::<Cancelled>() => break SeriesEnd::Stopped,
+                Err(error) if error.has::<Cancelled>() => break SeriesEnd::Stopped,
                 Err(error) => return Err(error),
             }
             if let Some(tell) = tell {

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{anyhow, bail};
 use niagara_load::StepTime;
 use niagara_model::{
     DuelRecord, FOUGHT_ON, Finding, NODES_HELD, SliceRecord, StudyRecord, Summary, VariantRecord,
@@ -108,9 +109,9 @@ impl Study {
         check: impl FnOnce(Option<&Store>) -> Result<()>,
     ) -> Result<Self> {
         std::fs::create_dir_all(&options.folder).map_err(|error| {
-            anyhow::anyhow!(
-                "cannot make the folder {} for the results: {error}\nremedy: name another with --out",
-                options.folder.display()
+            anyhow!(
+                "cannot make the folder {} for the results: {error}", options.folder.display();
+                remedy: "name another with --out"
             )
         })?;
         let lock = StudyLock::take(&options.folder)?;
@@ -553,10 +554,10 @@ impl Study {
             return Ok(());
         }
         bail!(
-            "{} was begun elsewhere ({}): duels from there and from here do not go into one result\n\
-             remedy: continue it where it was begun, or name another folder with --out",
+            "{} was begun elsewhere ({}): duels from there and from here do not go into one result",
             self.folder.display(),
-            differences.join("; ")
+            differences.join("; ");
+            remedy: "continue it where it was begun, or name another folder with --out"
         )
     }
 
@@ -575,10 +576,10 @@ impl Study {
             let then = self.recall_or(&checkpoint::binary(&server), || Ok(now.clone()))?;
             if then != now {
                 bail!(
-                    "{} is another binary of {server} than the one that {} was begun with: their duels do not go into one result\n\
-                     remedy: begin again with another --out",
+                    "{} is another binary of {server} than the one that {} was begun with: their duels do not go into one result",
                     path.display(),
-                    self.folder.display()
+                    self.folder.display();
+                    remedy: "begin again with another --out"
                 );
             }
             self.same_binaries.insert(server);

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use anyhow::{Context, Result, bail};
+use niagara_error::Explain as _;
 use niagara_model::Reason;
 use niagara_server::Cancelled;
 
@@ -66,12 +67,12 @@ pub(crate) fn resolve_or_reason(
 ) -> Result<Result<Variant, Reason>> {
     match resolve(recipe, on, inventory, bench, observer) {
         Ok(variant) => Ok(Ok(variant)),
-        Err(error) if error.is::<Cancelled>() || bench.cancel().is_cancelled() => {
+        Err(error) if error.has::<Cancelled>() || bench.cancel().is_cancelled() => {
             Err(Cancelled.into())
         }
         Err(error) => Ok(Err(error.downcast::<Reason>().unwrap_or_else(|error| {
             Reason::NotAvailable {
-                error: format!("{error:#}"),
+                error: error.explain().into(),
             }
         }))),
     }

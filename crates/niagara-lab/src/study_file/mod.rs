@@ -3,6 +3,7 @@
 //! The way of a file: `document` is its format, by which `niagara-toml` checks its structure; `read` checks what it means
 //! against the levers, servers and workloads known, and gives a [`StudyDescription`](crate::StudyDescription) for each size.
 
+mod blame;
 mod build_table;
 mod document;
 mod known;

@@ -4,12 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::str::FromStr;
 use std::time::Duration;
 
+use niagara_error::Explain as _;
 use niagara_load::{WorkloadKind, WorkloadSpec, is_workload_file, workload_of_file};
 use niagara_model::About;
 use niagara_origin::configuration::ConfigSource;
 use niagara_origin::data::DataSource;
 use niagara_toml::{At, FileError, Mistakes, Text, did_you_mean};
 
+use super::blame::blame;
 use super::document::{Document, Meeting, Rung, SizeEntry, Workload};
 use super::known::Known;
 use super::matrix::{keep_part, matrix};
@@ -621,7 +623,7 @@ impl Reader<'_> {
         for (name, (value, at)) in &options {
             let alone = [(name.as_str(), value.as_str())];
             if let Err(error) = load_of(base.clone(), alone, engine, threads) {
-                blame(*at, &error, mistakes);
+                blame(*at, error.explain(), OPTIONS, mistakes);
                 return None;
             }
         }
@@ -638,7 +640,7 @@ impl Reader<'_> {
                 load,
             }),
             Err(error) => {
-                blame(at_name, &error, mistakes);
+                blame(at_name, error.explain(), OPTIONS, mistakes);
                 None
             }
         }
@@ -660,10 +662,13 @@ impl Reader<'_> {
         if let Some(text) = &document.config_file {
             match ConfigSource::file(&self.known.folder.join(text.trim())) {
                 Ok(source) => origin.config = Some(source),
-                Err(error) => mistakes.add(
+                Err(error) => blame(
                     text.at,
-                    format!("config_file: {error:#}"),
+                    error
+                        .explain()
+                        .with_cause(|cause| format!("config_file: {cause}")),
                     "name an option file by its path from this file's folder",
+                    mistakes,
                 ),
             }
         }
@@ -676,10 +681,11 @@ impl Reader<'_> {
                         database: database.map(|name| name.trim().to_owned()),
                     });
                 }
-                Err(error) => mistakes.add(
+                Err(error) => blame(
                     text.at,
-                    format!("data: {error:#}"),
+                    error.explain().with_cause(|cause| format!("data: {cause}")),
                     "name a data directory, a prepared backup or a dump by its path from this file's folder",
+                    mistakes,
                 ),
             }
         } else if let Some(name) = &document.schema {
@@ -708,7 +714,7 @@ impl Reader<'_> {
         if is_workload_file(text) {
             let path = text.strip_prefix("./").unwrap_or(text);
             return workload_of_file(&self.known.folder.join(path))
-                .map_err(|mistake| blame(at, &mistake, mistakes))
+                .map_err(|mistake| blame(at, mistake.explanation(), OPTIONS, mistakes))
                 .ok();
         }
         match WorkloadKind::from_str(text) {
@@ -735,14 +741,8 @@ fn place<T>(value: &Option<At<T>>) -> Option<usize> {
     value.as_ref().map(|value| value.at)
 }
 
-/// Notes a workload's error. A mistake in the workload's own file comes with its place and its remedy.
-fn blame(at: usize, error: &dyn std::fmt::Display, mistakes: &mut Mistakes<'_>) {
-    let text = error.to_string();
-    match text.split_once("\nremedy: ") {
-        Some((cause, remedy)) => mistakes.add(at, cause, remedy),
-        None => mistakes.add(at, text, "docs/workloads.md tells the options"),
-    }
-}
+/// What to do about a workload's option.
+const OPTIONS: &str = "docs/workloads.md tells the options";
 
 /// Why `found` does not fit in here: where, what, what to do.
 fn misfit(

@@ -3,6 +3,7 @@ use std::sync::atomic::AtomicBool;
 
 use niagara_capture::log::ReadOptions;
 use niagara_capture::{Import, import};
+use niagara_error::Explanation;
 use niagara_load::Workload;
 use niagara_server::Catalog;
 use niagara_toml::{FileError, Mistake};
@@ -82,7 +83,8 @@ fn mistakes(from: &str, to: &str) -> Vec<String> {
     let text = LADDER.replacen(from, to, 1);
     assert_ne!(text, LADDER, "the test changes something");
     let found = read(&text).expect_err("a mistake");
-    found.iter().map(ToString::to_string).collect()
+    let found = found.iter().map(Explanation::from);
+    found.map(|told| told.to_string()).collect()
 }
 
 fn mistake(from: &str, to: &str, begins: &str, remedy: &str) {
@@ -401,7 +403,7 @@ fn a_build_is_written_in_words_or_as_a_table() {
     ] {
         let found = build(lines).expect_err("a mistake");
         assert_eq!(found.len(), 1, "{lines}: {found:#?}");
-        let found = found[0].to_string();
+        let found = Explanation::from(&found[0]).to_string();
         assert!(found.starts_with("x.toml:15:"), "{lines}: {found}");
         assert!(found.contains(told), "{lines}: {found}");
     }
@@ -417,7 +419,7 @@ fn a_build_is_written_in_words_or_as_a_table() {
 fn only(text: &str) -> String {
     let found = read(text).expect_err("a mistake");
     assert_eq!(found.len(), 1, "{found:#?}");
-    found[0].to_string()
+    Explanation::from(&found[0]).to_string()
 }
 
 #[test]
@@ -574,7 +576,7 @@ fn a_workload_of_ones_own_stands_beside_the_study() {
     let found = |text: &str| {
         let found = read(text).expect_err("a mistake");
         assert_eq!(found.len(), 1, "{found:#?}");
-        found[0].to_string()
+        Explanation::from(&found[0]).to_string()
     };
     let absent = found(&own.replace("shop.toml", "absent.toml"));
     let place = format!(
@@ -883,7 +885,11 @@ fn builds_are_trained_on_files_beside_the_study() {
     ] {
         let found = build(lines).expect_err("a mistake");
         assert_eq!(found.len(), 1, "{lines}: {found:#?}");
-        assert!(found[0].to_string().contains(told), "{lines}: {}", found[0]);
+        assert!(
+            Explanation::from(&found[0]).to_string().contains(told),
+            "{lines}: {}",
+            found[0]
+        );
     }
 }
 
@@ -928,7 +934,7 @@ fn a_capture_has_the_connections_that_were_captured() {
     let only = |text: &str| {
         let found = read(text).expect_err("a mistake");
         assert_eq!(found.len(), 1, "{found:#?}");
-        found[0].to_string()
+        Explanation::from(&found[0]).to_string()
     };
     let file = read(&text).expect("valid");
     let study = file.in_size(StudySize::Small);

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use std::convert::Infallible;
 
 use niagara_capture::rewrite::Rewrite;
+use niagara_error::Explain as _;
 use niagara_origin::data::{ChangeStatement, change_statements};
 use niagara_server::machine::parse_cpu_list;
 use niagara_server::{ProcessSettings, Scheduling, normalise_variable, of_same_version};
 use niagara_toml::{At, Mistakes, Text, did_you_mean};
 
+use super::blame::blame;
 use super::build_table::settings;
 use super::document::{NamedVariant, Parts, Runtime};
 use super::known::Known;
@@ -222,10 +224,12 @@ fn server_at(path: &str, at: usize, known: &Known<'_>, mistakes: &mut Mistakes<'
     match server_name(&known.folder.join(path).display().to_string()) {
         Ok(absolute) => absolute,
         Err(error) => {
-            mistakes.add(
+            let told = error.explain();
+            blame(
                 at,
-                format!("the server {path}: {error:#}"),
+                told.with_cause(|cause| format!("the server {path}: {cause}")),
                 "write its path from the root, as in /usr/sbin/mariadbd",
+                mistakes,
             );
             path.to_owned()
         }

@@ -1,7 +1,8 @@
 //! Source changes: `data/patches/NAME.patch` with `data/patches/NAME.toml`, each a lever that changes the build.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_build::{Patch, Source, patch_text};
+use niagara_error::bail;
 use niagara_server::Family;
 
 use crate::lever;
@@ -25,13 +26,13 @@ pub(crate) fn patch(name: &str, source: &Source) -> Result<Patch> {
             .filter_map(|family| Some(format!("{family} {}", when.range(*family)?)))
             .collect();
         bail!(
-            "the patch {name} is not for {} {} ({}): it is written for {}\n\
-             remedy: leave it out, build a version that it is written for, or write it again for this one \
-             (data/patches/README.md)",
+            "the patch {name} is not for {} {} ({}): it is written for {}",
             source.family,
             source.version,
             source.name,
-            fits.join(" and ")
+            fits.join(" and ");
+            remedy: "leave it out, build a version that it is written for, or write it again for this one \
+             (data/patches/README.md)"
         );
     }
     Ok(Patch {
@@ -43,6 +44,7 @@ pub(crate) fn patch(name: &str, source: &Source) -> Result<Patch> {
 #[cfg(test)]
 mod tests {
     use niagara_build::{lever_texts, patch_names};
+    use niagara_error::Explain as _;
 
     use super::*;
 
@@ -59,7 +61,10 @@ mod tests {
         let fits = of(Family::Mariadb, "10.11.18").expect("fits");
         assert!(fits.text.contains("\n--- a/sql/mdl.cc"));
         for (family, version) in [(Family::Mariadb, "12.0.2"), (Family::Mysql, "9.7.4")] {
-            let error = of(family, version).expect_err("another").to_string();
+            let error = of(family, version)
+                .expect_err("another")
+                .explain()
+                .to_string();
             for part in [
                 "metadata-tickets-kept",
                 version,
@@ -106,7 +111,10 @@ mod tests {
                 "{name} in data/patches/README.md"
             );
         }
-        let error = patch_text("nothing").expect_err("unknown").to_string();
+        let error = patch_text("nothing")
+            .expect_err("unknown")
+            .explain()
+            .to_string();
         assert!(error.contains("socket-reads-buffered"), "{error}");
     }
 }

@@ -3,6 +3,7 @@
 use anyhow::Result;
 use niagara_build::{BuildStopped, Builder, Built, LoadTrainer, Recipe, Wanted, check_names};
 use niagara_check::exercise;
+use niagara_error::Explain as _;
 use niagara_server::{Cache, Cancel, Cancelled, Catalog, Install, RunningServer};
 use serde::Serialize;
 
@@ -96,7 +97,7 @@ fn with_builder<T>(
 
 /// A builder's error; where it was told to stop one of [`Cancelled`], that says what becomes of the build.
 fn stopped(error: anyhow::Error) -> anyhow::Error {
-    match error.is::<BuildStopped>() || error.is::<Cancelled>() {
+    match error.has::<BuildStopped>() || error.has::<Cancelled>() {
         true => anyhow::Error::new(Cancelled).context(BuildStopped),
         false => error,
     }
@@ -123,12 +124,12 @@ mod tests {
     #[test]
     fn a_stopped_build_says_that_it_can_be_continued() {
         let error = stopped(anyhow::Error::new(BuildStopped).context("cannot build it"));
-        assert!(error.is::<Cancelled>());
+        assert!(error.has::<Cancelled>());
         assert!(
             error.to_string().contains("continues with the build"),
             "{error}"
         );
         let other = stopped(anyhow::anyhow!("disk full"));
-        assert!(!other.is::<Cancelled>() && other.to_string() == "disk full");
+        assert!(!other.has::<Cancelled>() && other.to_string() == "disk full");
     }
 }

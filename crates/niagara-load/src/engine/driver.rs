@@ -22,6 +22,7 @@ use crate::script::runtime::{ScriptThreads, runtime};
 use crate::script::wires::Wires;
 use crate::workload::plan::Plan;
 use crate::workload::{CaptureWorkload, Workload, WorkloadSpec};
+use niagara_error::problem;
 use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
@@ -259,7 +260,7 @@ impl Driver {
                 });
             }
             None => {
-                return Err(LoadError::Invalid(format!(
+                return Err(LoadError::invalid(format!(
                     "there is no side {side}: {} are connected",
                     self.broken.len()
                 )));
@@ -554,7 +555,7 @@ fn loops_for(
     spec: &WorkloadSpec,
     options: &DriverOptions,
 ) -> Result<usize, LoadError> {
-    let invalid = |message: String| Err(LoadError::Invalid(message));
+    let invalid = |message: String| Err(LoadError::invalid(message));
     spec.validate()?;
     if spec.is_job() {
         return invalid(format!(
@@ -628,9 +629,9 @@ fn allow_open_files(connections: u64) -> Result<(), LoadError> {
         return Ok(());
     }
     if hard < needed {
-        return Err(LoadError::Invalid(format!(
-            "{connections} connections need {needed} open files, and this process may have {hard}\n\
-             remedy: raise the limit (ulimit -Hn, or LimitNOFILE of a service), or take fewer threads"
+        return Err(LoadError::invalid(problem!(
+            "{connections} connections need {needed} open files, and this process may have {hard}";
+            remedy: "raise the limit (ulimit -Hn, or LimitNOFILE of a service), or take fewer threads"
         )));
     }
     setrlimit(Resource::RLIMIT_NOFILE, needed, hard).map_err(failed)

@@ -1,7 +1,7 @@
 //! The way to the server: a non-blocking socket, a buffer for commands, prepared statements. Nothing here allocates once
 //! it is connected.
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Obstacle};
 use crate::net::endpoint::Endpoint;
 use crate::net::io::Io;
 use crate::net::session::{CANNOT_BE_PREPARED, Session, SessionError, describe_io};
@@ -88,8 +88,8 @@ impl Link {
     ) -> Result<Self, LoadError> {
         let failed = |cause: String| LoadError::Connect {
             endpoint: endpoint.to_string(),
-            cause,
-            code: None,
+            cause: Box::new(cause.into()),
+            obstacle: Obstacle::Other,
         };
         let session = match plan.is_of_script() {
             true => Session::connect_for_script(endpoint, Some(&endpoint.database), timeout),
@@ -123,11 +123,25 @@ impl Link {
                     Handle::Text
                 }
                 Err(SessionError::Server(error)) if error.code == TOO_MANY_PREPARED => {
-                    return Err(failed(format!(
-                        "{error} (every connection prepares {} statements: raise the server's \
+                    let message = format!(
+                        "{} (every connection prepares {} statements: raise the server's \
                          max_prepared_stmt_count, or take fewer tables or threads)",
+                        error.message,
                         plan.templates.len()
-                    )));
+                    );
+                    let error = ServerError { message, ..error };
+                    return Err(SessionError::Server(error).at(endpoint));
+                }
+                Err(SessionError::Server(error)) => {
+                    return Err(LoadError::Connect {
+                        endpoint: endpoint.to_string(),
+                        cause: Box::new(format!("{error} in: {sql}").into()),
+                        obstacle: Obstacle::Statement {
+                            code: error.code,
+                            message: error.message,
+                            statement: sql.to_string(),
+                        },
+                    });
                 }
                 Err(error) => return Err(failed(format!("{error} in: {sql}"))),
             };

@@ -276,7 +276,7 @@ pub(crate) const MAX_RUN: Duration = Duration::from_secs(10 * 366 * 86_400);
 
 impl RunOptions {
     pub(crate) fn validate(&self) -> Result<(), LoadError> {
-        let invalid = |message: &str| Err(LoadError::Invalid(message.into()));
+        let invalid = |message: &str| Err(LoadError::invalid(message));
         if self.duration == Some(Duration::ZERO) {
             return invalid("a run must have a duration");
         }
@@ -296,7 +296,7 @@ impl RunOptions {
             return invalid("an interval must have at least 1 ms");
         }
         if let Pacing::Open(schedule) = &self.pacing {
-            schedule.validate().map_err(LoadError::Invalid)?;
+            schedule.validate().map_err(LoadError::invalid)?;
         }
         Ok(())
     }

@@ -29,13 +29,13 @@ impl Placement {
             Some(cpus) => {
                 for &cpu in cpus {
                     set.set(cpu)
-                        .map_err(|_| LoadError::Invalid(format!("there is no CPU {cpu}")))?;
+                        .map_err(|_| LoadError::invalid(format!("there is no CPU {cpu}")))?;
                 }
             }
             None => set = self.home,
         }
         sched_setaffinity(Pid::from_raw(0), &set).map_err(|error| {
-            LoadError::Invalid(format!(
+            LoadError::invalid(format!(
                 "the load generator cannot run on CPUs {cpus:?}: {error}"
             ))
         })?;

@@ -532,7 +532,7 @@ impl<'a> ScriptRunning<'a> {
                     Reply::Linked(number)
                 }
                 Ok(_) => {
-                    return Err(LoadError::Invalid(format!(
+                    return Err(LoadError::invalid(format!(
                         "the script has opened {} connections under load and closed none of them: let it close those \
                          that it does not need, or open them in thread_init()",
                         self.wires.len()

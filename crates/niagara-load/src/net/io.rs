@@ -29,9 +29,8 @@ impl Io {
     ) -> Result<Self, LoadError> {
         let encrypted = servers.iter().any(is_encrypted);
         if choice == IoChoice::Uring && encrypted {
-            return Err(LoadError::Invalid(
-                "encrypted connections do without io_uring: take epoll or auto, or disable TLS"
-                    .into(),
+            return Err(LoadError::invalid(
+                "encrypted connections do without io_uring: take epoll or auto, or disable TLS",
             ));
         }
         if choice != IoChoice::Epoll && !encrypted {

@@ -1,8 +1,9 @@
 //! A connection during set-up: log in, prepare statements, run statements one at a time. Blocking, every step
 //! bounded. Under load it becomes a [`Connection`](crate::engine::connection::Connection).
 
-use crate::error::LoadError;
+use crate::error::{LoadError, Obstacle};
 use crate::net::endpoint::{Endpoint, TlsMode};
+use crate::net::socket::HostError;
 use crate::net::stream::{Hangup, Stream};
 use crate::net::tls::{TlsClient, TlsError};
 use crate::protocol::answer_digest::{AnswerDigest, AnswerDigestReader};
@@ -16,6 +17,7 @@ use crate::protocol::response::{Progress, ResponseReader};
 use crate::protocol::rows::{MAX_MEMORY, Row, RowReader};
 use crate::protocol::{ExchangeError, ProtocolError, capability};
 use niagara_capture::client::ClientSettings;
+use niagara_error::Explanation;
 use std::io::{self, Write};
 use std::time::{Duration, Instant};
 
@@ -46,10 +48,19 @@ impl SessionError {
     pub(crate) fn at(&self, endpoint: &impl std::fmt::Display) -> LoadError {
         LoadError::Connect {
             endpoint: endpoint.to_string(),
-            cause: self.to_string(),
-            code: match self {
-                SessionError::Server(error) => Some(error.code),
-                _ => None,
+            cause: Box::new(match self {
+                SessionError::Handshake(error) => {
+                    Explanation::of(error).with_cause(|_| self.to_string())
+                }
+                _ => self.to_string().into(),
+            }),
+            obstacle: match self {
+                SessionError::Server(error) => Obstacle::Login {
+                    code: error.code,
+                    message: error.message.clone(),
+                },
+                SessionError::Io(error) | SessionError::Handshake(error) => obstacle(error),
+                SessionError::Protocol(_) | SessionError::Tls(_) => Obstacle::Other,
             },
         }
     }
@@ -62,6 +73,22 @@ impl From<ExchangeError> for SessionError {
             ExchangeError::Server(error) => SessionError::Server(error),
         }
     }
+}
+
+fn obstacle(error: &io::Error) -> Obstacle {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => return Obstacle::NoAnswer,
+        io::ErrorKind::UnexpectedEof
+        | io::ErrorKind::BrokenPipe
+        | io::ErrorKind::ConnectionReset => return Obstacle::Other,
+        _ => {}
+    }
+    let refused = match error.get_ref().and_then(|inner| inner.downcast_ref()) {
+        Some(HostError::NoAddress(_) | HostError::Unresolved(..)) => return Obstacle::UnknownHost,
+        Some(HostError::At(_, error)) => error.raw_os_error(),
+        None => error.raw_os_error(),
+    };
+    refused.map_or(Obstacle::Other, Obstacle::System)
 }
 
 /// An I/O error in words for somebody whose server does not answer.

@@ -20,6 +20,17 @@ pub(crate) struct Socket {
     is_unix: bool,
 }
 
+/// Why a host cannot be reached by its name, within an I/O error of its kind.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HostError {
+    #[error("cannot resolve '{0}': {1}")]
+    Unresolved(String, io::Error),
+    #[error("the name '{0}' has no address")]
+    NoAddress(String),
+    #[error("{0}: {1}")]
+    At(SocketAddr, io::Error),
+}
+
 impl Socket {
     /// Connects before `deadline`. Names are resolved again; the resolver has bounds of its own.
     pub(crate) fn connect(transport: &Transport, deadline: Instant) -> io::Result<Self> {
@@ -28,20 +39,18 @@ impl Socket {
             Transport::Tcp(address) => Self::tcp(*address, time_left(deadline)?),
             Transport::Host { name, port } => {
                 let resolved = (name.as_str(), *port).to_socket_addrs().map_err(|error| {
-                    io::Error::new(error.kind(), format!("cannot resolve '{name}': {error}"))
+                    io::Error::new(error.kind(), HostError::Unresolved(name.clone(), error))
                 })?;
                 let addresses: Vec<SocketAddr> = resolved.collect();
-                let mut last = io::Error::new(
-                    io::ErrorKind::NotFound,
-                    format!("the name '{name}' has no address"),
-                );
+                let no_address = HostError::NoAddress(name.clone());
+                let mut last = io::Error::new(io::ErrorKind::NotFound, no_address);
                 for (index, address) in addresses.iter().enumerate() {
                     // One address that never answers must not take the time of the others.
                     let share = (addresses.len() - index) as u32;
                     match Self::tcp(*address, time_left(deadline)? / share) {
                         Ok(socket) => return Ok(socket),
                         Err(error) => {
-                            last = io::Error::new(error.kind(), format!("{address}: {error}"))
+                            last = io::Error::new(error.kind(), HostError::At(*address, error))
                         }
                     }
                 }

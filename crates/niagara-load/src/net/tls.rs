@@ -5,6 +5,7 @@
 
 use crate::net::endpoint::{TlsMode, TlsOptions, Transport};
 use crate::net::socket::Socket;
+use niagara_error::{Problem, problem};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
 use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor};
 use rustls::crypto::{
@@ -97,16 +98,16 @@ impl TlsClient {
         })
     }
 
-    /// A failed handshake in words.
-    fn describe(&self, error: &Error) -> String {
+    /// Why a handshake failed.
+    fn describe(&self, error: &Error) -> Problem {
         match error {
-            Error::InvalidCertificate(CertificateError::UnknownIssuer) => format!(
+            Error::InvalidCertificate(CertificateError::UnknownIssuer) => problem!(
                 "the server's certificate is not signed by a CA in {}",
                 self.ca.as_deref().unwrap_or(Path::new("")).display()
             ),
             Error::InvalidCertificate(
                 CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-            ) => format!(
+            ) => problem!(
                 "the server's certificate does not name '{}' (it must stand in its subject alternative names)",
                 self.name.to_str()
             ),
@@ -115,11 +116,11 @@ impl TlsClient {
                 | AlertDescription::ProtocolVersion
                 | AlertDescription::InsufficientSecurity,
             )
-            | Error::PeerIncompatible(_) => format!(
-                "TLS: {error}: the server has none of what is spoken here ({SPOKEN})\n\
-                 remedy: --tls disabled where the way to it is safe, or its --socket, or a release of the server that has them"
+            | Error::PeerIncompatible(_) => problem!(
+                "TLS: {error}: the server has none of what is spoken here ({SPOKEN})";
+                remedy: "--tls disabled where the way to it is safe, or its --socket, or a release of the server that has them"
             ),
-            error => format!("TLS: {error}"),
+            error => problem!("TLS: {error}"),
         }
     }
 }

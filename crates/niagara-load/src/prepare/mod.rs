@@ -300,16 +300,16 @@ mod tests {
             let failed = &failed;
             move || -> Result<(), LoadError> {
                 if is_cause {
-                    return Err(LoadError::Prepare("the table is full".into()));
+                    return Err(LoadError::prepare("the table is full"));
                 }
                 while !failed.load(Ordering::Relaxed) {
                     std::thread::yield_now();
                 }
-                Err(LoadError::Prepare("deadlock".into()))
+                Err(LoadError::prepare("deadlock"))
             }
         };
         let ended = at_once(vec![run(false), run(true), run(false)], &failed, || {});
-        assert_eq!(ended, Err(LoadError::Prepare("the table is full".into())));
+        assert_eq!(ended, Err(LoadError::prepare("the table is full")));
     }
 
     #[test]

@@ -98,7 +98,7 @@ fn answer(
                     frame::write(output, &Answer::Interval(Box::new(interval.clone()))).is_ok()
                 })
                 .map(|stats| Answer::Ran(Box::new(stats))),
-            None => Err(LoadError::Invalid("there is no server to load".into())),
+            None => Err(LoadError::invalid("there is no server to load")),
         },
         Request::Job { endpoint, spec } => {
             run_job(&endpoint, &spec, cancel, &mut |name, number, of| {

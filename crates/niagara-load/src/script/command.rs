@@ -33,7 +33,7 @@ pub(crate) fn script_run(
     seed: u64,
 ) -> Result<ScriptRun, LoadError> {
     let (Workload::Script(script), Some(endpoint)) = (&spec.workload, servers.first()) else {
-        return Err(LoadError::Invalid("no server, or no script".into()));
+        return Err(LoadError::invalid("no server, or no script"));
     };
     let mut options = general_options(&spec.common, endpoint, threads);
     options.extend(own_options(script.info(), script.options())?);

@@ -74,7 +74,7 @@ pub(crate) fn own_options(
     for option in info.options.iter().flatten() {
         let text = given.get(&option.name).or(option.default.as_ref());
         let value = value(option.kind, text.map(String::as_str)).ok_or_else(|| {
-            LoadError::Invalid(format!(
+            LoadError::invalid(format!(
                 "{} = {}: no value for this option of the script, which is {}",
                 option.name,
                 text.map_or("", String::as_str),

@@ -116,8 +116,8 @@ pub fn install(runtime: Box<dyn ScriptRuntime>) {
 pub(crate) fn runtime() -> Result<&'static dyn ScriptRuntime, LoadError> {
     match RUNTIME.get() {
         Some(runtime) => Ok(runtime.as_ref()),
-        None => Err(LoadError::Invalid(
-            "scripts cannot be run here: this program was built without them".into(),
+        None => Err(LoadError::invalid(
+            "scripts cannot be run here: this program was built without them",
         )),
     }
 }

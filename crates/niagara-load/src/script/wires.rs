@@ -3,7 +3,7 @@
 use super::program::{CommandKind, Counts, Program, Refusal, Reply, Server, Want};
 use crate::engine::link::{Awaited, Link, Lost};
 use crate::engine::options::IgnoredErrors;
-use crate::error::LoadError;
+use crate::error::{LoadError, Obstacle};
 use crate::net::endpoint::{Endpoint, Transport};
 use crate::protocol::answer::{Answer, Format};
 use crate::protocol::response::Progress;
@@ -213,24 +213,20 @@ pub(crate) fn awaited(kind: CommandKind) -> Awaited {
 
 /// Why there is no connection, with the number that the client library has for it, and in its words where it has some.
 pub fn refusal(error: &LoadError, place: &Transport) -> Refusal {
-    let cause = match error {
-        LoadError::Connect { cause, .. } => cause.as_str(),
-        _ => return general(UNREACHABLE, &error.to_string()),
+    let LoadError::Connect {
+        cause, obstacle, ..
+    } = error
+    else {
+        return general(UNREACHABLE, &error.to_string());
     };
-    if let Some(answer) = cause.strip_prefix("server error ")
-        && let Some((code, message)) = answer.split_once(": ")
-        && let Ok(code) = code.parse()
-    {
-        return general(code, message);
-    }
-    if let Transport::Host { name, .. } = place
-        && cause.contains("lookup")
-    {
+    let number = match (obstacle, place) {
+        (Obstacle::Login { code, message }, _) => return general(*code, message),
         // The number is that of getaddrinfo's EAI_NONAME.
-        return general(UNKNOWN_HOST, &format!("Unknown server host '{name}' (-2)"));
-    }
-    let Some(number) = system_error(cause) else {
-        return general(UNREACHABLE, cause);
+        (Obstacle::UnknownHost, Transport::Host { name, .. }) => {
+            return general(UNKNOWN_HOST, &format!("Unknown server host '{name}' (-2)"));
+        }
+        (Obstacle::System(number), _) => number,
+        _ => return general(UNREACHABLE, &cause.cause),
     };
     let words = match place {
         Transport::Unix(path) => {
@@ -243,12 +239,6 @@ pub fn refusal(error: &LoadError, place: &Transport) -> Refusal {
         Transport::Host { name, .. } => format!("Can't connect to server on '{name}'"),
     };
     general(UNREACHABLE, &format!("{words} ({number})"))
-}
-
-/// The system's number for an error that ends with it, as Rust writes it.
-fn system_error(cause: &str) -> Option<i32> {
-    let (_, number) = cause.rsplit_once("(os error ")?;
-    number.strip_suffix(')')?.parse().ok()
 }
 
 fn general(code: u16, message: &str) -> Refusal {
@@ -343,48 +333,57 @@ mod tests {
             name: name.into(),
             port: 3306,
         };
-        for (place, cause, number, message) in [
+        for (place, cause, obstacle, number, message) in [
             (
                 Transport::Unix("/run/s".into()),
                 "No such file or directory (os error 2)",
+                Obstacle::System(2),
                 2002,
                 "Can't connect to local server through socket '/run/s' (2)",
             ),
             (
                 Transport::Tcp(([127, 0, 0, 1], 3306).into()),
                 "127.0.0.1:3306: Connection refused (os error 111)",
+                Obstacle::System(111),
                 2002,
                 "Can't connect to server on '127.0.0.1' (111)",
             ),
             (
                 host("db"),
                 "db:3306: No route to host (os error 113)",
+                Obstacle::System(113),
                 2002,
                 "Can't connect to server on 'db' (113)",
             ),
             (
                 host("no.such"),
                 "cannot resolve 'no.such': failed to lookup address information",
+                Obstacle::UnknownHost,
                 2005,
                 "Unknown server host 'no.such' (-2)",
             ),
             (
                 host("db"),
                 "server error 1045: Access denied",
+                Obstacle::Login {
+                    code: 1045,
+                    message: "Access denied".into(),
+                },
                 1045,
                 "Access denied",
             ),
             (
                 host("db"),
                 "no answer for 30.0 s",
+                Obstacle::NoAnswer,
                 2002,
                 "no answer for 30.0 s",
             ),
         ] {
             let error = LoadError::Connect {
                 endpoint: String::new(),
-                cause: cause.into(),
-                code: None,
+                cause: Box::new(cause.into()),
+                obstacle,
             };
             let refusal = refusal(&error, &place);
             assert_eq!(

@@ -25,7 +25,7 @@ impl WorkloadBuilder {
     /// A flag without a value is `on`, as in `set("skip-trx", "on")`.
     ///
     /// # Errors
-    /// [`LoadError::Invalid`] names the option and the values it takes.
+    /// [`LoadError::invalid`] names the option and the values it takes.
     pub fn set(&mut self, name: &str, value: &str) -> Result<bool, LoadError> {
         let Some(option) = WorkloadOption::find(name) else {
             return Ok(false);
@@ -39,20 +39,20 @@ impl WorkloadBuilder {
     /// Sets a number of the workload's file, or an option of its script.
     ///
     /// # Errors
-    /// [`LoadError::Invalid`]: no whole number, or it is no workload from a file. Whether the file has such a number is
+    /// [`LoadError::invalid`]: no whole number, or it is no workload from a file. Whether the file has such a number is
     /// known to [`build`](Self::build).
     pub fn set_scale(&mut self, name: &str, value: &str) -> Result<(), LoadError> {
         if let Some(result) = self.spec.workload.family_mut().set_text(name, value) {
             return result;
         }
         if self.spec.workload.family().numbers().is_none() {
-            return Err(LoadError::Invalid(format!(
+            return Err(LoadError::invalid(format!(
                 "{name}: {} has no such option",
                 self.spec.name()
             )));
         }
         let number = value.replace('_', "").parse().map_err(|_| {
-            LoadError::Invalid(format!(
+            LoadError::invalid(format!(
                 "{name} = {value}: must be a whole number, 0 or more"
             ))
         })?;

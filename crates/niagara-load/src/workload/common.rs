@@ -84,13 +84,13 @@ impl CommonOptions {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
         {
-            return Err(LoadError::Invalid(format!(
+            return Err(LoadError::invalid(format!(
                 "mysql_storage_engine = '{engine}': cannot be the name of a storage engine"
             )));
         }
         if self.create_table_options.contains('\0') {
-            return Err(LoadError::Invalid(
-                "create_table_options: must not contain a zero byte".into(),
+            return Err(LoadError::invalid(
+                "create_table_options: must not contain a zero byte",
             ));
         }
         Ok(())

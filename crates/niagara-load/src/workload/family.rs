@@ -105,7 +105,7 @@ pub(crate) trait Family {
     fn set_numbers(&mut self, numbers: &BTreeMap<String, u64>) -> Result<(), LoadError> {
         match numbers.keys().next() {
             None => Ok(()),
-            Some(number) => Err(LoadError::Invalid(format!(
+            Some(number) => Err(LoadError::invalid(format!(
                 "{number}: {} has no such number",
                 self.name()
             ))),

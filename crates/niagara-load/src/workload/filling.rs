@@ -129,5 +129,5 @@ pub(crate) type JobWork<'f> = dyn Fn(&mut Work<'_>, u32) -> Result<(), LoadError
 /// The error of a statement, with the statement's beginning.
 pub(crate) fn failed(error: &SessionError, sql: &[u8]) -> LoadError {
     let start = String::from_utf8_lossy(&sql[..sql.len().min(80)]);
-    LoadError::Prepare(format!("{error} in: {start}"))
+    LoadError::prepare(format!("{error} in: {start}"))
 }

@@ -67,7 +67,7 @@ pub(super) const fn option(
 }
 
 fn invalid(option: &WorkloadOption, value: &str, expected: &str) -> LoadError {
-    LoadError::Invalid(format!("{} = {value}: must be {expected}", option.name))
+    LoadError::invalid(format!("{} = {value}: must be {expected}", option.name))
 }
 
 pub(super) fn flag(option: &WorkloadOption, value: &str) -> Result<bool, LoadError> {

@@ -221,7 +221,7 @@ impl Display for ClientFault {
                 f,
                 "the connection was lost while the server was alive: {error}"
             ),
-            Self::Refused { error } => f.write_str(error),
+            Self::Refused { error } => write!(f, "{error}"),
         }
     }
 }

@@ -8,7 +8,7 @@ impl Display for NodeReason {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::NotWanted => f.write_str("not wanted any more"),
-            Self::Error { error } => f.write_str(error),
+            Self::Error { error } => write!(f, "{error}"),
             Self::Silent { seconds } => write!(f, "silent for {seconds:.0} s"),
             Self::NodeSetAside => f.write_str("its node was set aside"),
             Self::StartedElsewhere => f.write_str("it was started again elsewhere"),

@@ -7,7 +7,8 @@ use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_load::{Admin, Transport};
 use niagara_server::{Cache, Install, plugin_folder_of, server_behind};
 
@@ -114,12 +115,12 @@ impl RunningConfig {
         let of_its_release = series(&self.version);
         if install.family.is_mariadb() || release != of_its_release {
             bail!(
-                "the server at {}, {}, does not say which of its settings somebody gave it, and {} has other defaults than its release\n\
-                 remedy: name its option file, --config my.cnf; on another machine, a copy of that file and of all that it includes; \
-                 or give a MySQL {}.{} by its binary's path as the server: its defaults show what differs",
+                "the server at {}, {}, does not say which of its settings somebody gave it, and {} has other defaults than its release",
                 self.address,
                 self.version,
-                install.name,
+                install.name;
+                remedy: "name its option file, --config my.cnf; on another machine, a copy of that file and of all that it includes; \
+                 or give a MySQL {}.{} by its binary's path as the server: its defaults show what differs",
                 of_its_release.0,
                 of_its_release.1
             );
@@ -138,9 +139,8 @@ impl RunningConfig {
         let known = KnownOptions::of(install, &help);
         if known.defaults.is_empty() {
             bail!(
-                "{} lists no options when asked for them (--verbose --help)\n\
-                 remedy: name the server's option file, --config my.cnf",
-                install.server.display()
+                "{} lists no options when asked for them (--verbose --help)", install.server.display();
+                remedy: "name the server's option file, --config my.cnf"
             );
         }
         let there: BTreeSet<&str> = self

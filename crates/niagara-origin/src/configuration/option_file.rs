@@ -6,7 +6,8 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use serde::{Deserialize, Serialize};
 
 /// Includes within includes that the servers follow.
@@ -81,24 +82,20 @@ impl OptionFiles {
     /// A file that cannot be read, or a line that is no option, each with its place.
     pub(crate) fn read(file: &Path) -> Result<Self> {
         let file = std::path::absolute(file)?;
-        let metadata = fs::metadata(&file).with_context(|| {
-            format!(
-                "cannot read the option file {}\nremedy: check the path",
-                file.display()
-            )
-        })?;
+        let metadata = fs::metadata(&file)
+            .with_context(|| format!("cannot read the option file {}", file.display()))
+            .remedy("check the path")?;
         if metadata.is_dir() {
             bail!(
-                "{} is a folder\nremedy: name the option file that the server is started with; it includes the others",
-                file.display()
+                "{} is a folder", file.display();
+                remedy: "name the option file that the server is started with; it includes the others"
             );
         }
         if file.file_name().is_some_and(|name| name == PERSISTED) {
             bail!(
-                "{} has what was SET PERSIST, and is no option file\n\
-                 remedy: name the server's option file by --config; what was SET PERSIST is read with the data (--data) that it lies \
-                 with, or from the running server (--config-from)",
-                file.display()
+                "{} has what was SET PERSIST, and is no option file", file.display();
+                remedy: "name the server's option file by --config; what was SET PERSIST is read with the data (--data) that it lies \
+                 with, or from the running server (--config-from)"
             );
         }
         let mut all = Self::default();
@@ -110,9 +107,8 @@ impl OptionFiles {
     fn include(&mut self, path: &Path, including: &Place, depth: usize) -> Result<()> {
         if !path.exists() {
             bail!(
-                "{including}: {} is not here\n\
-                 remedy: bring it along; where the original has none either (servers pass over that), take the line out of a copy",
-                path.display()
+                "{including}: {} is not here", path.display();
+                remedy: "bring it along; where the original has none either (servers pass over that), take the line out of a copy"
             );
         }
         // A group of the included file ends with it; the including file continues in its own.
@@ -131,28 +127,25 @@ impl OptionFiles {
         }
         if !metadata.is_file() || metadata.len() > MAX_BYTES {
             bail!(
-                "{} is no option file: {}\n\
-                 remedy: name the file that the server is started with, or take out the line that includes this one",
+                "{} is no option file: {}",
                 path.display(),
                 match metadata.is_file() {
                     true => "it has more than 16 MiB",
                     false => "it is a device, a pipe, a socket or a folder",
-                }
+                };
+                remedy: "name the file that the server is started with, or take out the line that includes this one"
             );
         }
         if self.files.len() == MAX_FILES {
             bail!(
-                "{}: option files include more than {MAX_FILES} others: they may include each other\n\
-                 remedy: take out the lines !include and !includedir that go in circles",
-                path.display()
+                "{}: option files include more than {MAX_FILES} others: they may include each other",
+                path.display();
+                remedy: "take out the lines !include and !includedir that go in circles"
             );
         }
-        let bytes = read_bounded(path).with_context(|| {
-            format!(
-                "cannot read the option file {}\nremedy: run as a user who may read it, or name a copy that you may read",
-                path.display()
-            )
-        })?;
+        let bytes = read_bounded(path)
+            .with_context(|| format!("cannot read the option file {}", path.display()))
+            .remedy("run as a user who may read it, or name a copy that you may read")?;
         self.files.push(path.to_owned());
         self.add_text(path, &String::from_utf8_lossy(&bytes), group, depth)
     }
@@ -189,8 +182,8 @@ impl OptionFiles {
                 Line::Option(name, value) => {
                     let Some(group) = group.as_ref() else {
                         bail!(
-                            "{}: `{name}` stands in no group\nremedy: put [mysqld] above it",
-                            place()
+                            "{}: `{name}` stands in no group", place();
+                            remedy: "put [mysqld] above it"
                         );
                     };
                     self.options.push(FileOption {
@@ -202,8 +195,8 @@ impl OptionFiles {
                 }
                 // Not what stands there: it may be part of a password.
                 Line::Wrong => bail!(
-                    "{}: this is no option\nremedy: correct the line; the server would not start with it either",
-                    place()
+                    "{}: this is no option", place();
+                    remedy: "correct the line; the server would not start with it either"
                 ),
             }
         }
@@ -238,12 +231,9 @@ fn read_bounded(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// The option files of a folder, in the servers' order.
 fn option_files_in(folder: &Path, place: &Place) -> Result<Vec<PathBuf>> {
-    let entries = fs::read_dir(folder).with_context(|| {
-        format!(
-            "{place}: cannot read the folder {}\nremedy: bring the included files along, or leave out the line",
-            folder.display()
-        )
-    })?;
+    let entries = fs::read_dir(folder)
+        .with_context(|| format!("{place}: cannot read the folder {}", folder.display()))
+        .remedy("bring the included files along, or leave out the line")?;
     let mut files: Vec<PathBuf> = entries
         .flatten()
         .filter(|entry| is_option_file(&entry.file_name().to_string_lossy()))
@@ -350,6 +340,8 @@ fn unquoted(value: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -400,7 +392,7 @@ mod tests {
         let folder = tempfile::tempdir()?;
         let told = |path: &Path| {
             let error = OptionFiles::read(path).expect_err("refused");
-            format!("{error:#}")
+            error.explain().to_string()
         };
         assert!(told(folder.path()).contains("is a folder"));
         let persisted = folder.path().join(PERSISTED);
@@ -421,8 +413,11 @@ mod tests {
         let path = folder.path().join("my.cnf");
         fs::write(&path, "# mine\nport=1\n")?;
         let error = OptionFiles::read(&path).expect_err("in no group");
-        assert!(error.to_string().contains("my.cnf line 2"), "{error}");
-        assert!(error.to_string().contains("remedy"), "{error}");
+        assert!(
+            error.explain().to_string().contains("my.cnf line 2"),
+            "{error}"
+        );
+        assert!(error.explain().to_string().contains("remedy"), "{error}");
         Ok(())
     }
 }

@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use niagara_error::Remedy as _;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -35,12 +36,11 @@ impl Persisted {
         if text.trim().is_empty() {
             return Ok(None);
         }
-        let document: Value = serde_json::from_str(&text).with_context(|| {
-            format!(
-                "{} is not what MySQL keeps of SET PERSIST\nremedy: where the original does not need it either, take it out of a copy of the data",
-                file.display()
-            )
-        })?;
+        let document: Value = serde_json::from_str(&text)
+            .with_context(|| format!("{} is not what MySQL keeps of SET PERSIST", file.display()))
+            .remedy(
+                "where the original does not need it either, take it out of a copy of the data",
+            )?;
         let mut settings = BTreeMap::new();
         collect(&document, &mut settings);
         Ok((!settings.is_empty()).then_some(Self { file, settings }))
@@ -65,6 +65,8 @@ fn collect(group: &Value, settings: &mut BTreeMap<String, String>) {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -101,7 +103,7 @@ mod tests {
             );
         }
         assert_eq!(read(r#"{"Version": 2}"#)?, None);
-        let told = format!("{:#}", read("[mysqld]").expect_err("no JSON"));
+        let told = read("[mysqld]").expect_err("no JSON").explain().to_string();
         assert!(
             told.contains("SET PERSIST") && told.contains("remedy"),
             "{told}"

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
+use niagara_error::{anyhow, bail};
 use niagara_load::{Admin, LoadError, Transport};
 
 use super::differing::all_variables;
@@ -81,9 +82,9 @@ pub fn running_config(
         .chain(&variables);
     if let Some((name, _)) = all.find(|(name, value)| name.contains('\0') || value.contains('\0')) {
         bail!(
-            "the server at {address} has a zero byte in its setting {}, which no option can have\n\
-             remedy: check that it is a server of the MySQL family, or name its option file by --config",
-            name.replace('\0', "?")
+            "the server at {address} has a zero byte in its setting {}, which no option can have",
+            name.replace('\0', "?");
+            remedy: "check that it is a server of the MySQL family, or name its option file by --config"
         );
     }
     let config = RunningConfig {
@@ -120,8 +121,8 @@ fn told(
                 other => other.to_string(),
             };
             bail!(
-                "the server at {address}, {version}, does not say where its settings come from ({said})\n\
-                 remedy: MariaDB says it from 10.1 on, MySQL from 8.0 on with the performance schema; else name its option file by --config"
+                "the server at {address}, {version}, does not say where its settings come from ({said})";
+                remedy: "MariaDB says it from 10.1 on, MySQL from 8.0 on with the performance schema; else name its option file by --config"
             )
         }
     };
@@ -156,8 +157,8 @@ fn plugins(admin: &mut Admin) -> Result<(Vec<String>, Vec<String>)> {
         .rows("SELECT DISTINCT dl FROM mysql.plugin ORDER BY 1")
         .map_err(|error| {
             anyhow!(
-                "which plugins were installed by a statement cannot be asked: {error}\n\
-                 remedy: GRANT SELECT ON mysql.plugin to the account, or name its option file by --config"
+                "which plugins were installed by a statement cannot be asked: {error}";
+                remedy: "GRANT SELECT ON mysql.plugin to the account, or name its option file by --config"
             )
         })?
         .into_iter()

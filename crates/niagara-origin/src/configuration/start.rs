@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use niagara_error::Explain as _;
 use niagara_load::counted;
 use niagara_model::{LostSetting, SettingReason};
 use niagara_server::{
@@ -304,7 +305,7 @@ impl StartConfiguration {
                     variables = found;
                     Ok(None)
                 }
-                Err(error) => match error.downcast_ref::<StartFailed>() {
+                Err(error) => match error.find::<StartFailed>() {
                     Some(failed) => Ok(Some(failed.cause.clone().unwrap_or_else(|| {
                         "it ends while it is starting, and does not say why".to_owned()
                     }))),

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_server::{Config, Family, layout_of};
 
 use super::made_by::MadeBy;
@@ -41,8 +42,8 @@ pub(crate) fn check(folder: &Path) -> Result<()> {
     };
     if let Some(packed) = packed(folder)? {
         bail!(
-            "{} has files as the tool packed them ({packed})\nremedy: {tool} --decompress --target-dir={1} (and --decrypt), then {tool} --prepare --target-dir={1}",
-            folder.display(),
+            "{} has files as the tool packed them ({packed})", folder.display();
+            remedy: "{tool} --decompress --target-dir={0} (and --decrypt), then {tool} --prepare --target-dir={0}",
             folder.display()
         );
     }
@@ -56,14 +57,12 @@ pub(crate) fn check(folder: &Path) -> Result<()> {
         // mariadb-backup's word for it; xtrabackup's for one that waits for increments.
         "log-applied" if is_mariadb => check_whole(folder),
         "incremental" => bail!(
-            "{} is an incremental backup: alone it is nothing\nremedy: {tool} --prepare --target-dir=FULL --incremental-dir={}, and name FULL",
-            folder.display(),
-            folder.display()
+            "{} is an incremental backup: alone it is nothing", folder.display();
+            remedy: "{tool} --prepare --target-dir=FULL --incremental-dir={}, and name FULL", folder.display()
         ),
         kind => bail!(
-            "{} is a backup that is not prepared ({kind}): no server can start on it\nremedy: {tool} --prepare --target-dir={}",
-            folder.display(),
-            folder.display()
+            "{} is a backup that is not prepared ({kind}): no server can start on it", folder.display();
+            remedy: "{tool} --prepare --target-dir={}", folder.display()
         ),
     }
 }
@@ -74,9 +73,9 @@ fn check_whole(folder: &Path) -> Result<()> {
         return Ok(());
     }
     bail!(
-        "{} is a partial backup, without the server's own database `mysql`: no server starts on it\n\
-         remedy: a backup of all, or one that has mysql too (--databases=\"mysql sys DATABASE\"), or a dump of the database",
-        folder.display()
+        "{} is a partial backup, without the server's own database `mysql`: no server starts on it",
+        folder.display();
+        remedy: "a backup of all, or one that has mysql too (--databases=\"mysql sys DATABASE\"), or a dump of the database"
     )
 }
 
@@ -140,6 +139,8 @@ fn value<'t>(text: &'t str, name: &str) -> Option<&'t str> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -155,7 +156,7 @@ mod tests {
             }
             Ok::<_, anyhow::Error>(match check(&folder) {
                 Ok(()) => "taken".to_owned(),
-                Err(error) => error.to_string(),
+                Err(error) => error.explain().to_string(),
             })
         };
         let prepared = ("xtrabackup_checkpoints", "backup_type = full-prepared\n");

@@ -4,6 +4,7 @@
 use std::fmt;
 use std::path::Path;
 
+use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -285,11 +286,14 @@ impl ChangeMistake {
 
 impl fmt::Display for ChangeMistake {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}\nremedy: {}", self.cause(), self.remedy())
+        f.write_str(&self.cause())
     }
 }
 
 impl std::error::Error for ChangeMistake {}
+
+niagara_error::remedied!(ChangeMistake, |mistake| Explanation::new(mistake.cause())
+    .remedy(mistake.remedy()));
 
 impl ChangeStatement {
     /// Its beginning on one line, for messages.

@@ -1,6 +1,7 @@
 //! Which database of the data a load is in.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 
 /// Names that are shown of a longer list.
 const SHOWN: usize = 8;
@@ -13,8 +14,8 @@ pub fn database_of<'a>(asked: Option<&'a str>, there: &'a [String]) -> Result<Op
     match (asked, there) {
         (Some(asked), _) if there.iter().any(|name| name == asked) => Ok(Some(asked)),
         (Some(asked), _) => bail!(
-            "the data have no database {asked}; there are: {}\nremedy: name one of these by --schema",
-            databases_in_words(there)
+            "the data have no database {asked}; there are: {}", databases_in_words(there);
+            remedy: "name one of these by --schema"
         ),
         (None, [only]) => Ok(Some(only.as_str())),
         (None, _) => Ok(None),

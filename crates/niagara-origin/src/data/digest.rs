@@ -13,6 +13,7 @@ use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use niagara_error::Remedy as _;
 use sha2::{Digest, Sha256};
 
 /// Bytes of a sample.
@@ -48,12 +49,9 @@ pub(crate) fn files_below(folder: &Path) -> Result<Vec<(PathBuf, Metadata)>> {
     let mut files = Vec::new();
     let mut folders = vec![folder.to_owned()];
     while let Some(folder) = folders.pop() {
-        let entries = fs::read_dir(&folder).with_context(|| {
-            format!(
-                "cannot read the folder {}\nremedy: run this as a user who may, or on a copy that belongs to you",
-                folder.display()
-            )
-        })?;
+        let entries = fs::read_dir(&folder)
+            .with_context(|| format!("cannot read the folder {}", folder.display()))
+            .remedy("run this as a user who may, or on a copy that belongs to you")?;
         for entry in entries {
             let entry = entry?;
             let metadata = entry.metadata()?;
@@ -93,12 +91,9 @@ fn sample(digest: &mut Sha256, path: &Path, at: impl Iterator<Item = u64>) -> Re
         }
         Ok(())
     };
-    read().with_context(|| {
-        format!(
-            "cannot read {}\nremedy: run this as a user who may, or on a copy that belongs to you",
-            path.display()
-        )
-    })
+    read()
+        .with_context(|| format!("cannot read {}", path.display()))
+        .remedy("run this as a user who may, or on a copy that belongs to you")
 }
 
 #[cfg(test)]

@@ -5,7 +5,8 @@ use std::fs::{self, File};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_server::{Config, Family};
 use nix::fcntl::{FcntlArg, fcntl};
 
@@ -44,35 +45,38 @@ pub(crate) fn check(folder: &Path) -> Result<()> {
             false => "xtrabackup",
         };
         bail!(
-            "a server runs on {} (process {pid}): its files change while they are copied\n\
-             remedy: stop it, name a snapshot of the file system, or take a backup: {tool} --backup --target-dir=DIR, \
-             then {tool} --prepare --target-dir=DIR",
-            folder.display()
+            "a server runs on {} (process {pid}): its files change while they are copied", folder.display();
+            remedy: "stop it, name a snapshot of the file system, or take a backup: {tool} --backup --target-dir=DIR, \
+             then {tool} --prepare --target-dir=DIR"
         );
     }
     for (path, metadata) in files_below(folder)? {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         if metadata.is_symlink() || name.ends_with(".isl") {
             bail!(
-                "{} leads out of the data directory: a server on a copy would write to the original\n\
-                 remedy: take a physical backup (mariadb-backup, xtrabackup) or a dump, which have all in one place",
-                path.display()
+                "{} leads out of the data directory: a server on a copy would write to the original",
+                path.display();
+                remedy: "take a physical backup (mariadb-backup, xtrabackup) or a dump, which have all in one place"
             );
         }
         let is_table = name.ends_with(".ibd") || name.starts_with("ibdata");
         if is_table && Tablespace::read(&path, is_mariadb)?.is_some_and(|space| space.encrypted) {
-            bail!("{} is encrypted{NO_KEYS}", path.display());
+            return Err(encrypted(&path));
         }
     }
     let log = folder.join("ib_logfile0");
     if is_mariadb && first_byte(&log).is_some_and(|byte| byte & ENCRYPTED_LOG != 0) {
-        bail!("{} is encrypted{NO_KEYS}", log.display());
+        return Err(encrypted(&log));
     }
     Ok(())
 }
 
-const NO_KEYS: &str = ", and the keys are not here\n\
-    remedy: a dump (mariadb-dump, mysqldump, mydumper) has the data in clear; what encryption costs is then not measured";
+fn encrypted(file: &Path) -> anyhow::Error {
+    anyhow!(
+        "{} is encrypted, and the keys are not here", file.display();
+        remedy: "a dump (mariadb-dump, mysqldump, mydumper) has the data in clear; what encryption costs is then not measured"
+    )
+}
 
 /// The process that has a lock on the file, where one has.
 fn locked_by(path: &Path) -> Option<i32> {
@@ -131,9 +135,9 @@ pub(crate) fn check_whole(folder: &Path) -> Result<()> {
     for (is_there, part, variables) in parts {
         if !is_there {
             bail!(
-                "{0} is without {part}: it is elsewhere ({variables} of the original), and a server on a copy would begin a new one\n\
-                 remedy: take a physical backup or a dump, which have all in one place; or stop the server, copy the folder, and put the missing files into the copy",
-                folder.display()
+                "{} is without {part}: it is elsewhere ({variables} of the original), and a server on a copy would begin a new one",
+                folder.display();
+                remedy: "take a physical backup or a dump, which have all in one place; or stop the server, copy the folder, and put the missing files into the copy"
             );
         }
     }
@@ -165,12 +169,16 @@ pub(crate) fn made_by(folder: &Path) -> Result<MadeBy> {
         .map(|entry| entry.path())
         .filter(|path| path.extension().is_some_and(|ending| ending == "frm"))
         .filter_map(|path| frm_version(&path));
-    let version = definitions.chain(upgraded).max().with_context(|| {
-        format!(
-            "nothing in {} tells which server it is of\nremedy: name the data directory itself, with mysql/ and ibdata1 in it",
-            folder.display()
-        )
-    })?;
+    let version = definitions
+        .chain(upgraded)
+        .max()
+        .with_context(|| {
+            format!(
+                "nothing in {} tells which server it is of",
+                folder.display()
+            )
+        })
+        .remedy("name the data directory itself, with mysql/ and ibdata1 in it")?;
     Ok(MadeBy {
         family: if is_mariadb(folder) {
             Family::Mariadb
@@ -241,6 +249,8 @@ fn system_files(folder: &Path) -> Result<Vec<(String, u64)>> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -276,14 +286,17 @@ mod tests {
                 .filter(|file| *file != missing)
                 .collect();
             let error = check_whole(&folder(name, &rest)?).expect_err(missing);
-            let told = error.to_string();
+            let told = error.explain().to_string();
             assert!(
                 told.contains(missing) && told.contains(variable) && told.contains("remedy"),
                 "{told}"
             );
         }
         let folder = folder("e", &["ibdata1", "ib_logfile0", "mysql/global_priv.frm"])?;
-        let told = check_whole(&folder).expect_err("no log").to_string();
+        let told = check_whole(&folder)
+            .expect_err("no log")
+            .explain()
+            .to_string();
         assert!(told.contains("aria_log_dir_path"), "{told}");
         Ok(())
     }

@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 
 use super::first_lines::DumpText;
 
@@ -41,38 +42,37 @@ const TAR: (usize, &[u8]) = (257, b"ustar");
 pub(crate) fn head(path: &Path) -> Result<String> {
     let text = DumpText::open(path)?;
     let head = text.head();
+    let shown = path.display();
     if head.starts_with(STREAM) {
         bail!(
-            "{0} is a stream of a backup tool\nremedy: mbstream -x < {0} -C DIR (xbstream, for MySQL), then mariadb-backup --prepare \
-             --target-dir=DIR, and name DIR",
-            path.display()
+            "{shown} is a stream of a backup tool";
+            remedy: "mbstream -x < {shown} -C DIR (xbstream, for MySQL), then mariadb-backup --prepare \
+             --target-dir=DIR, and name DIR"
         );
     }
     if head.get(TAR.0..TAR.0 + TAR.1.len()) == Some(TAR.1) {
         bail!(
-            "{0} is an archive of files\nremedy: tar -xf {0} -C DIR, and name the data directory or backup in DIR",
-            path.display()
+            "{shown} is an archive of files";
+            remedy: "tar -xf {shown} -C DIR, and name the data directory or backup in DIR"
         );
     }
     let other = OTHERS.iter().find(|(magic, ..)| head.starts_with(magic));
     if let Some((_, what, how)) = other {
         bail!(
-            "{0} is {what}, which is not read here\n\
-             remedy: {how}, and name what comes of it; gzip, zstd and xz are read as they are",
-            path.display()
+            "{shown} is {what}, which is not read here";
+            remedy: "{how}, and name what comes of it; gzip, zstd and xz are read as they are"
         );
     }
     if head.trim_ascii().is_empty() {
         bail!(
-            "{} is empty: the dump failed, or was not copied\nremedy: dump again, and look at the tool's exit code",
-            path.display()
+            "{} is empty: the dump failed, or was not copied", path.display();
+            remedy: "dump again, and look at the tool's exit code"
         );
     }
     if head.contains(&0) {
         bail!(
-            "{} is not text: a dump is a file of SQL statements\n\
-             remedy: name a data directory, a prepared backup, a dump (mariadb-dump, mysqldump) or a folder of mydumper",
-            path.display()
+            "{} is not text: a dump is a file of SQL statements", path.display();
+            remedy: "name a data directory, a prepared backup, a dump (mariadb-dump, mysqldump) or a folder of mydumper"
         );
     }
     Ok(String::from_utf8_lossy(head).into_owned())
@@ -97,14 +97,15 @@ pub(crate) fn refuse_other_folders(folder: &Path) -> Result<()> {
         return Ok(());
     };
     bail!(
-        "{} is {what}, which is not read here\n\
-         remedy: a dump in one file (mariadb-dump, mysqldump without --tab), a folder of mydumper, or a physical backup",
-        folder.display()
+        "{} is {what}, which is not read here", folder.display();
+        remedy: "a dump in one file (mariadb-dump, mysqldump without --tab), a folder of mydumper, or a physical backup"
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::super::mydumper::DumperFolder;
     use super::*;
 
@@ -115,7 +116,7 @@ mod tests {
             let path = place.path().join(name);
             std::fs::write(&path, bytes)?;
             let error = head(&path).expect_err(name);
-            Ok::<_, std::io::Error>(format!("{error:#}"))
+            Ok::<_, std::io::Error>(error.explain().to_string())
         };
         for (name, bytes, words) in [
             ("shop.sql.bz2", &b"BZh91AY"[..], "bunzip2"),
@@ -140,17 +141,26 @@ mod tests {
             Ok::<_, std::io::Error>(folder)
         };
         let shell = folder("shell", &["@.json", "@.sql", "shop@orders@@0.tsv.zst"])?;
-        let told = format!("{:#}", refuse_other_folders(&shell).expect_err("Shell"));
+        let told = refuse_other_folders(&shell)
+            .expect_err("Shell")
+            .explain()
+            .to_string();
         assert!(
             told.contains("MySQL Shell") && told.contains("remedy"),
             "{told}"
         );
         let tab = folder("tab", &["orders.sql", "orders.txt"])?;
-        let told = format!("{:#}", refuse_other_folders(&tab).expect_err("--tab"));
+        let told = refuse_other_folders(&tab)
+            .expect_err("--tab")
+            .explain()
+            .to_string();
         assert!(told.contains("--tab"), "{told}");
         refuse_other_folders(&folder("none", &["notes.md"])?)?;
         let rows = folder("rows", &["metadata", "shop.orders.00000.dat.zst"])?;
-        let told = format!("{:#}", DumperFolder::open(&rows).expect_err("rows alone"));
+        let told = DumperFolder::open(&rows)
+            .expect_err("rows alone")
+            .explain()
+            .to_string();
         assert!(told.contains("--load-data"), "{told}");
         Ok(())
     }

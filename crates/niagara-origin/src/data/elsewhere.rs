@@ -1,7 +1,8 @@
 //! Tables whose rows are on other servers or in files outside of the data: a private copy that had them would read and write
 //! what is the user's.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_load::counted;
 use niagara_server::{Config, Install, RunningServer};
 
@@ -100,12 +101,12 @@ pub(crate) fn refuse_files_outside(server: &RunningServer, install: &Install) ->
     let paths: Vec<String> = rows.into_iter().flatten().collect();
     if let [first, ..] = &paths[..] {
         bail!(
-            "{} outside of the data directory, {first} first: a server on a copy would write to the original\n\
-             remedy: take a dump (mysqldump, mydumper), which has all in one place",
+            "{} outside of the data directory, {first} first: a server on a copy would write to the original",
             match paths.len() {
                 1 => "a file of the data lies".to_owned(),
                 count => format!("{count} files of the data lie"),
-            }
+            };
+            remedy: "take a dump (mysqldump, mydumper), which has all in one place"
         );
     }
     Ok(())
@@ -132,8 +133,8 @@ pub(crate) fn refuse(statement: &[u8]) -> Result<()> {
     };
     bail!(
         "the table {table} is of the engine {engine}: its rows are on another server or in files outside of the dump, which a \
-         private copy must not reach\n\
-         remedy: dump without it: mariadb-dump or mysqldump --ignore-table=DATABASE.{table} (with the views on it), mydumper \
+         private copy must not reach";
+        remedy: "dump without it: mariadb-dump or mysqldump --ignore-table=DATABASE.{table} (with the views on it), mydumper \
          --omit-from-file"
     )
 }
@@ -238,6 +239,8 @@ fn name_of(statement: &[u8], upper: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -271,7 +274,7 @@ mod tests {
             assert_eq!(of(text), expected, "{text}");
         }
         let refused = refuse(b"CREATE TABLE a (b INT) ENGINE=FEDERATED").expect_err("elsewhere");
-        let refused = refused.to_string();
+        let refused = refused.explain().to_string();
         assert!(
             refused.contains("the table a is of the engine FEDERATED")
                 && refused.contains("--ignore-table=DATABASE.a"),

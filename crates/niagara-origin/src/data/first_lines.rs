@@ -3,8 +3,9 @@
 use std::io::{Cursor, Read};
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_capture::log::Input;
+use niagara_error::bail;
 
 /// Bytes in which the first statement begins.
 const HEAD: usize = 64 << 10;
@@ -84,10 +85,10 @@ impl DumpText {
             .read_to_end(&mut front)
             .with_context(|| format!("cannot read {}", path.display()))?;
         if is_utf16(&front) {
+            let shown = path.display();
             bail!(
-                "{0} is UTF-16, as PowerShell's > writes it: no client reads it, and bytes of rows may be lost in it\n\
-                 remedy: dump again with --result-file=FILE; or, where all rows are text, iconv -f UTF-16 -t UTF-8 {0} > FILE",
-                path.display()
+                "{shown} is UTF-16, as PowerShell's > writes it: no client reads it, and bytes of rows may be lost in it";
+                remedy: "dump again with --result-file=FILE; or, where all rows are text, iconv -f UTF-16 -t UTF-8 {shown} > FILE"
             );
         }
         let begin = if front.starts_with(UTF8) {
@@ -188,6 +189,8 @@ pub(crate) fn said_by_tool(code: &[u8]) -> Option<(String, &[u8], bool)> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     fn open(bytes: &[u8]) -> Result<(String, Vec<String>)> {
@@ -246,7 +249,7 @@ mod tests {
             wide(true, b""),
             wide(false, b""),
         ] {
-            let told = open(&bytes).expect_err("UTF-16").to_string();
+            let told = open(&bytes).expect_err("UTF-16").explain().to_string();
             assert!(told.contains("UTF-16") && told.contains("remedy"), "{told}");
         }
     }

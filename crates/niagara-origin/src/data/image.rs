@@ -6,7 +6,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use niagara_server::{
     Cache, Cancel, Config, Copying, Image, ImageContent, ImageStore, Install, Making,
     RunningServer, copy_tree, keep_options, settle,
@@ -139,9 +140,9 @@ fn check_page_size(source: &DataSource, config: &Config) -> Result<()> {
     let there = there.map_or(USUAL_PAGE_SIZE, String::as_str);
     if !same_value(said, there) {
         bail!(
-            "the {} has pages of {there} bytes, and the configuration says {PAGE_SIZE} = {said}: they are not of the same server\n\
-             remedy: the option file of the server that the data are of; a dump is loaded into pages of any size",
-            source.title()
+            "the {} has pages of {there} bytes, and the configuration says {PAGE_SIZE} = {said}: they are not of the same server",
+            source.title();
+            remedy: "the option file of the server that the data are of; a dump is loaded into pages of any size"
         );
     }
     Ok(())
@@ -194,13 +195,12 @@ fn bring(
     });
     // What fails after a stop is no damage of the data.
     cancel.check()?;
-    let server = started.with_context(|| {
-        format!(
-            "no server started on a copy of the {}\nremedy: where its log speaks of another version, take that version; \
+    let server = started
+        .with_context(|| format!("no server started on a copy of the {}", source.title()))
+        .remedy(
+            "where its log speaks of another version, take that version; \
              where it speaks of damage, take a backup or a dump",
-            source.title()
-        )
-    })?;
+        )?;
     if !source.is_older_mariadb(making.install) {
         return Ok(server);
     }
@@ -275,11 +275,11 @@ fn check_room(work: &Path, needed: u64) -> Result<()> {
     // A duel has two clones besides; where the file system shares extents they take next to nothing.
     if free < needed + SPARE {
         bail!(
-            "the data are {} MB, and {} MB are free where images are kept ({})\n\
-             remedy: make room, or name a folder on another disk in NIAGARA_CACHE",
+            "the data are {} MB, and {} MB are free where images are kept ({})",
             needed >> 20,
             free >> 20,
-            work.display()
+            work.display();
+            remedy: "make room, or name a folder on another disk in NIAGARA_CACHE"
         );
     }
     Ok(())
@@ -360,6 +360,8 @@ fn make_writable(folder: &Path) -> Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::super::source::DataKind;
     use super::*;
 
@@ -382,7 +384,7 @@ mod tests {
                 &source,
                 &Config::from([(PAGE_SIZE.to_owned(), said.to_owned())]),
             )
-            .map_err(|error| error.to_string())
+            .map_err(|error| error.explain().to_string())
         };
         let backup = |size| source(DataKind::Backup, size);
         assert_eq!(check("16k", backup(None)), Ok(()));

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Explain as _, Problem, anyhow, bail};
 use niagara_load::{Admin, LoadError, counted, sql_text};
 use niagara_server::{Cancel, Install, RunningServer};
 
@@ -206,8 +207,8 @@ fn check_tables(server: &RunningServer, tables: &BTreeSet<(String, String)>) -> 
         ))?;
         if rows.is_empty() {
             bail!(
-                "the table {table} of the dump is not in the database {database} that it came from\n\
-                 remedy: dump again into an empty folder; where that does not help, report the names of the folder's files"
+                "the table {table} of the dump is not in the database {database} that it came from";
+                remedy: "dump again into an empty folder; where that does not help, report the names of the folder's files"
             );
         }
     }
@@ -220,21 +221,16 @@ fn explained(error: anyhow::Error, source: &DataSource, install: &Install) -> an
         made_by.family.is_mariadb() != install.family.is_mariadb()
             || made_by.version.series() != install.version.series()
     });
-    match (other, error.downcast_ref::<LoadError>()) {
+    match (other, error.find::<LoadError>()) {
         (Some(made_by), Some(LoadError::Query { code, message, .. })) => {
             let names = nearest::for_statements(made_by, install, *code, message);
             anyhow!(
-                "{error:#}\nthe dump is of {made_by}, and this is {} {}\n{}",
-                install.family,
-                install.version,
-                nearest::take(made_by, &names)
+                "{error:#}\nthe dump is of {made_by}, and this is {} {}", install.family, install.version;
+                remedy: "{}", nearest::take(made_by, &names)
             )
         }
-        (None, Some(LoadError::Query { .. })) => error.context(
-            "the dump does not load\n\
-             remedy: dump again with the client of the server that the data are of, and look at the tool's exit code; or correct \
-             the statement in a copy of the dump",
-        ),
+        (None, Some(LoadError::Query { .. })) => Problem::new("the dump does not load").because(error).remedy("dump again with the client of the server that the data are of, and look at the tool's exit code; or correct \
+             the statement in a copy of the dump").into(),
         _ => error,
     }
 }
@@ -315,9 +311,8 @@ impl Loading {
             else {
                 if let Some(cut) = ending.cut() {
                     bail!(
-                        "{}: the dump is cut off: {cut}\n\
-                         remedy: dump again, to a disk with room, and look at the tool's exit code; or copy the file again",
-                        file.path.display()
+                        "{}: the dump is cut off: {cut}", file.path.display();
+                        remedy: "dump again, to a disk with room, and look at the tool's exit code; or copy the file again"
                     );
                 }
                 // A dump may have switched autocommit off.
@@ -562,9 +557,8 @@ fn without_tools_words<'s>(
     while let Some((line, rest, is_warning)) = said_by_tool(without_comments(statement)) {
         if !is_warning {
             bail!(
-                "{}: the dump failed, for its tool says in it: {line}\n\
-                 remedy: dump again, with the tool's errors in another file (2> errors), and look at its exit code",
-                file.path.display()
+                "{}: the dump failed, for its tool says in it: {line}", file.path.display();
+                remedy: "dump again, with the tool's errors in another file (2> errors), and look at its exit code"
             );
         }
         counts.said.push(line);

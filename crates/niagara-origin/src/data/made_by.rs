@@ -96,6 +96,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use anyhow::Result;
+    use niagara_error::Explain as _;
     use niagara_server::Install;
 
     use super::super::nearest::check;
@@ -149,8 +150,8 @@ mod tests {
             (Mariadb, "10.3.2", Mariadb, "10.11.19", "a dump"),
         ] {
             let error = fits(family, data, of, server).expect_err("does not fit");
-            assert!(error.to_string().contains(word), "{error}");
-            assert!(error.to_string().contains("remedy"), "{error}");
+            assert!(error.explain().to_string().contains(word), "{error}");
+            assert!(error.explain().to_string().contains("remedy"), "{error}");
         }
     }
 }

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_capture::log::Input;
+use niagara_error::bail;
 
 use super::code::Code;
 use super::digest::files_below;
@@ -136,15 +137,15 @@ impl DumperFolder {
     pub(crate) fn open(folder: &Path) -> Result<Self> {
         if folder.join("metadata.partial").is_file() {
             bail!(
-                "{} is not whole: mydumper has not finished\nremedy: wait for it, or dump again",
-                folder.display()
+                "{} is not whole: mydumper has not finished", folder.display();
+                remedy: "wait for it, or dump again"
             );
         }
         let all = files_below(folder)?;
         if let Some((path, _)) = all.iter().find(|(path, _)| is_rows_alone(path)) {
             bail!(
-                "{} has rows for LOAD DATA, which is not read here\nremedy: dump without --load-data and --csv",
-                path.display()
+                "{} has rows for LOAD DATA, which is not read here", path.display();
+                remedy: "dump without --load-data and --csv"
             );
         }
         let named = all.iter().filter_map(|(path, _)| {

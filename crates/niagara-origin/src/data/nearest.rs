@@ -1,6 +1,7 @@
 //! Whether a server takes data; where it does not, the servers of the catalogue that do, nearest first.
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_server::{Catalog, Family, Install, Version};
 
 use super::made_by::MadeBy;
@@ -24,8 +25,8 @@ pub(crate) fn check(made_by: MadeBy, install: &Install) -> Result<()> {
     };
     let here = format!("{} {}", install.family, install.version);
     bail!(
-        "the data are {made_by}'s: {}\n{}; a dump (mariadb-dump, mysqldump, mydumper) is taken by more servers",
-        reason.words(&here),
+        "the data are {made_by}'s: {}", reason.words(&here);
+        remedy: "{}; a dump (mariadb-dump, mysqldump, mydumper) is taken by more servers",
         take(made_by, &for_files(made_by))
     );
 }
@@ -39,8 +40,8 @@ pub(crate) fn take(made_by: MadeBy, names: &[String]) -> String {
     };
     let path = format!("the path of the binary of {family} {series}");
     match names {
-        [] => format!("remedy: take {path}"),
-        names => format!("remedy: take {}, or {path}", names.join(" or ")),
+        [] => format!("take {path}"),
+        names => format!("take {}, or {path}", names.join(" or ")),
     }
 }
 
@@ -179,14 +180,11 @@ mod tests {
     fn the_remedy_names_servers_and_a_path() {
         let data = made_by(Family::Percona, "8.0.36");
         assert_eq!(for_files(data), [] as [&str; 0]);
-        assert_eq!(
-            take(data, &[]),
-            "remedy: take the path of the binary of MySQL 8.0"
-        );
+        assert_eq!(take(data, &[]), "take the path of the binary of MySQL 8.0");
         let data = made_by(Family::Mariadb, "10.6.3");
         assert_eq!(
             take(data, &for_files(data)),
-            "remedy: take mariadb-10.11 or mariadb-11.8, or the path of the binary of MariaDB 10.6"
+            "take mariadb-10.11 or mariadb-11.8, or the path of the binary of MariaDB 10.6"
         );
     }
 }

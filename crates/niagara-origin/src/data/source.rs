@@ -2,7 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use niagara_server::{Config, Install, Version};
 use serde::{Deserialize, Serialize};
 
@@ -68,17 +69,13 @@ impl DataSource {
     /// It cannot be used, with what to do instead: a server runs on it, a backup is not prepared, it is encrypted.
     pub fn open(path: &Path) -> Result<Self> {
         let path = std::path::absolute(path)?;
-        let metadata = std::fs::metadata(&path).with_context(|| {
-            format!(
-                "there are no data at {}\nremedy: name a data directory, a prepared backup, a dump or a folder of mydumper",
-                path.display()
-            )
-        })?;
+        let metadata = std::fs::metadata(&path)
+            .with_context(|| format!("there are no data at {}", path.display()))
+            .remedy("name a data directory, a prepared backup, a dump or a folder of mydumper")?;
         if !metadata.is_file() && !metadata.is_dir() {
             bail!(
-                "{} is a pipe, a socket or a device, and data are read more than once\n\
-                 remedy: write the dump to a file, and name that",
-                path.display()
+                "{} is a pipe, a socket or a device, and data are read more than once", path.display();
+                remedy: "write the dump to a file, and name that"
             );
         }
         let mut written_by = None;
@@ -111,9 +108,9 @@ impl DataSource {
         } else {
             dump_files::refuse_other_folders(&path)?;
             bail!(
-                "{} is neither a data directory (no ibdata1, no mysql/), nor a backup (no xtrabackup_checkpoints), nor a dump of mydumper (no metadata)\n\
-                 remedy: name one of these, or the file of a dump",
-                path.display()
+                "{} is neither a data directory (no ibdata1, no mysql/), nor a backup (no xtrabackup_checkpoints), nor a dump of mydumper (no metadata)",
+                path.display();
+                remedy: "name one of these, or the file of a dump"
             );
         };
         let persisted = match kind {
@@ -159,9 +156,9 @@ impl DataSource {
         }
         if digest::content_digest(&self.path)? != self.digest {
             bail!(
-                "the {} has changed since it was looked at: what was read of it may not fit together\n\
-                 remedy: stop what writes to it (a server, a backup, a dump that is not finished), then the same command again",
-                self.title()
+                "the {} has changed since it was looked at: what was read of it may not fit together",
+                self.title();
+                remedy: "stop what writes to it (a server, a backup, a dump that is not finished), then the same command again"
             );
         }
         Ok(())
@@ -189,6 +186,8 @@ impl DataSource {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -202,7 +201,11 @@ mod tests {
             &path,
             "-- MariaDB dump 10.19\nCREATE TABLE t (a INT);\nINSERT INTO t VALUES (1);\n",
         )?;
-        let told = source.check_unchanged().expect_err("changed").to_string();
+        let told = source
+            .check_unchanged()
+            .expect_err("changed")
+            .explain()
+            .to_string();
         assert!(
             told.contains("shop.sql has changed since") && told.contains("remedy:"),
             "{told}"

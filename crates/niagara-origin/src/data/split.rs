@@ -3,6 +3,8 @@
 
 use std::io::{self, Read};
 
+use niagara_error::Explanation;
+
 /// Bytes read at a time.
 const PART: usize = 1 << 20;
 /// The longest statement: no server takes more at once (`max_allowed_packet`).
@@ -14,15 +16,22 @@ const DELIMITER_LINE: usize = 4096;
 #[derive(Debug, thiserror::Error)]
 enum TooLong {
     #[error(
-        "a statement of more than {LONGEST} bytes, which no server takes: a quote or a comment may have no end\n\
-         remedy: dump again; with a tool that ends statements earlier (--skip-extended-insert) where rows are that long"
+        "a statement of more than {LONGEST} bytes, which no server takes: a quote or a comment may have no end"
     )]
     Statement,
-    #[error(
-        "a line that begins with DELIMITER has more than {DELIMITER_LINE} bytes\nremedy: correct the line, or dump again"
-    )]
+    #[error("a line that begins with DELIMITER has more than {DELIMITER_LINE} bytes")]
     Delimiter,
 }
+
+niagara_error::remedied!(TooLong, |error| {
+    Explanation::new(error.to_string()).remedy(
+    match error {
+        TooLong::Statement =>
+            "dump again; with a tool that ends statements earlier (--skip-extended-insert) where rows are that long",
+        TooLong::Delimiter => "correct the line, or dump again",
+    }
+)
+});
 
 impl From<TooLong> for io::Error {
     fn from(error: TooLong) -> Self {

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_capture::StoredCode;
+use niagara_error::bail;
 
 use super::dump_files::{head, refuse_other_folders};
 use super::first_lines::DumpText;
@@ -27,9 +28,9 @@ fn read_folder(path: &Path, stored: &mut StoredCode) -> Result<()> {
     if !is_mydumper(path) {
         refuse_other_folders(path)?;
         bail!(
-            "{} is no dump\nremedy: name a dump of the databases with their functions and triggers: mariadb-dump --no-data --routines \
-             --triggers --databases SHOP > routines.sql",
-            path.display()
+            "{} is no dump", path.display();
+            remedy: "name a dump of the databases with their functions and triggers: mariadb-dump --no-data --routines \
+             --triggers --databases SHOP > routines.sql"
         );
     }
     let files = DumperFolder::open(path)?.files;

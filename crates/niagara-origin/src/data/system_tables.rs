@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
+use niagara_error::Remedy as _;
 use niagara_load::{Admin, counted};
 use niagara_server::{Install, RunningServer, share_folder};
 
@@ -113,24 +114,26 @@ fn definitions(install: &Install) -> Result<Vec<(String, String)>> {
 }
 
 fn script(install: &Install) -> Result<PathBuf> {
-    let share = share_folder(&install.basedir).with_context(|| {
-        format!(
-            "no share folder with english/errmsg.sys under {}\nremedy: name a server that has its share folder",
-            install.basedir.display()
-        )
-    })?;
+    let share = share_folder(&install.basedir)
+        .with_context(|| {
+            format!(
+                "no share folder with english/errmsg.sys under {}",
+                install.basedir.display()
+            )
+        })
+        .remedy("name a server that has its share folder")?;
     SCRIPTS
         .iter()
         .map(|name| share.join(name))
         .find(|path| path.is_file())
         .with_context(|| {
             format!(
-                "{} holds no {}: the system tables of an older series cannot be upgraded\n\
-                 remedy: run mariadb-upgrade on the original's server first, or take a dump",
+                "{} holds no {}: the system tables of an older series cannot be upgraded",
                 share.display(),
                 SCRIPTS.join(" or ")
             )
         })
+        .remedy("run mariadb-upgrade on the original's server first, or take a dump")
 }
 
 fn tables_of(text: &[u8]) -> Result<Vec<(String, String)>> {

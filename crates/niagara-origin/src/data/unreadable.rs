@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_load::{Admin, LoadError, counted};
 use niagara_server::{Cancel, RunningServer};
 
@@ -74,11 +75,11 @@ fn told(all: &[Opened]) -> Result<Vec<String>> {
             && tables.iter().all(|table| table.failed.is_some())
         {
             bail!(
-                "none of the {} of the database {database} can be opened, {} first: {message}\n\
-                 remedy: where files are missing or damaged, take another physical backup or a dump; where their engine is \
-                 not here, name a server that has it by its path",
+                "none of the {} of the database {database} can be opened, {} first: {message}",
                 counted(tables.len() as u64, "table"),
-                first.table
+                first.table;
+                remedy: "where files are missing or damaged, take another physical backup or a dump; where their engine is \
+                 not here, name a server that has it by its path"
             );
         }
     }
@@ -127,6 +128,8 @@ fn named(tables: &[&Opened]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -149,7 +152,10 @@ mod tests {
         assert!(some[0].contains("1 table whose engine") && some[0].contains("shop.c"));
         assert!(some[1].contains("shop.b") && some[1].contains("error 1932"));
         let lost = [of("shop.a", None), of("old.b", Some(1932))];
-        let refused = told(&lost).expect_err("a lost database").to_string();
+        let refused = told(&lost)
+            .expect_err("a lost database")
+            .explain()
+            .to_string();
         assert!(
             refused.contains("database old") && refused.contains("remedy"),
             "{refused}"

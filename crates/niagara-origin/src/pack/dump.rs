@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU64, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use memchr::memmem;
+use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_load::{Endpoint, Transport};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::statvfs::statvfs;
@@ -101,13 +102,7 @@ pub fn dump_program(is_mariadb: bool, path: &std::ffi::OsStr) -> Result<PathBuf>
     let mut places = names
         .iter()
         .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
-    places.find(|place| place.is_file()).with_context(|| {
-        format!(
-            "{} is not here, which dumps the data\n\
-             remedy: install the server's client programs, name it by --dump-program, or name a backup by --data",
-            names[0]
-        )
-    })
+    places.find(|place| place.is_file()).with_context(|| format!("{} is not here, which dumps the data", names[0])).remedy("install the server's client programs, name it by --dump-program, or name a backup by --data")
 }
 
 impl Dump {
@@ -118,12 +113,11 @@ impl Dump {
     pub fn write(&self, pack: &mut PackWriter, state: &DumpState) -> Result<()> {
         let options = self.folder.join("client.cnf");
         niagara_server::write_private(&options, option_file(&self.endpoint).as_bytes())?;
-        let mut child = self.command(&options).spawn().with_context(|| {
-            format!(
-                "cannot start {}\nremedy: name the program by --dump-program",
-                self.program.display()
-            )
-        })?;
+        let mut child = self
+            .command(&options)
+            .spawn()
+            .with_context(|| format!("cannot start {}", self.program.display()))
+            .remedy("name the program by --dump-program")?;
         state
             .process
             .store(i32::try_from(child.id()).unwrap_or(0), Ordering::SeqCst);
@@ -160,10 +154,8 @@ impl Dump {
         let ended = ended.context("the dump's program is lost")?;
         if !ended.success() {
             bail!(
-                "{} failed ({ended}): {}\n\
-                 remedy: the account needs SELECT, SHOW VIEW, TRIGGER and EVENT on what is dumped; or name a backup by --data",
-                self.program.display(),
-                said.trim()
+                "{} failed ({ended}): {}", self.program.display(), said.trim();
+                remedy: "the account needs SELECT, SHOW VIEW, TRIGGER and EVENT on what is dumped; or name a backup by --data"
             );
         }
         Ok(())
@@ -247,10 +239,10 @@ impl Dump {
 
     fn too_late(&self) -> anyhow::Error {
         anyhow!(
-            "the dump takes longer than {} s, and its transaction keeps old rows from being purged\n\
-             remedy: see in SHOW PROCESSLIST whether it waits for a lock; --max-time for more, --rate for a faster dump, or --data for \
-             a backup",
-            self.limits.time.as_secs()
+            "the dump takes longer than {} s, and its transaction keeps old rows from being purged",
+            self.limits.time.as_secs();
+            remedy: "see in SHOW PROCESSLIST whether it waits for a lock; --max-time for more, --rate for a faster dump, or --data for \
+             a backup"
         )
     }
 
@@ -258,8 +250,8 @@ impl Dump {
     fn check(&self, bytes: u64, time: Duration) -> Result<()> {
         if bytes > self.limits.bytes {
             bail!(
-                "the dump is longer than {} MB\nremedy: --max-data for more, --schema for fewer databases, or --data for a backup",
-                self.limits.bytes >> 20
+                "the dump is longer than {} MB", self.limits.bytes >> 20;
+                remedy: "--max-data for more, --schema for fewer databases, or --data for a backup"
             );
         }
         if time > self.limits.time {
@@ -269,8 +261,8 @@ impl Dump {
         let free = disk.blocks_available() * disk.fragment_size();
         if free < self.limits.free {
             bail!(
-                "the disk of the pack has {} MB left\nremedy: name a file on another disk by --output, or --min-free for less",
-                free >> 20
+                "the disk of the pack has {} MB left", free >> 20;
+                remedy: "name a file on another disk by --output, or --min-free for less"
             );
         }
         Ok(())
@@ -316,6 +308,8 @@ fn option_file(endpoint: &Endpoint) -> String {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -334,7 +328,7 @@ mod tests {
     #[test]
     fn missing_program_has_a_remedy() {
         let none = dump_program(true, std::ffi::OsStr::new("/nonexistent"));
-        let told = none.expect_err("none").to_string();
+        let told = none.expect_err("none").explain().to_string();
         assert!(
             told.contains("mariadb-dump") && told.contains("remedy:"),
             "{told}"

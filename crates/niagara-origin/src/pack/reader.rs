@@ -5,7 +5,8 @@ use std::io::{self, BufReader, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_server::{Cache, WorkFolder, write_private};
 use sha2::{Digest, Sha256};
 use tar::{Archive, Entry};
@@ -80,16 +81,13 @@ pub fn manifest_of(path: &Path) -> Result<Manifest> {
 
 /// The manifest, and its digest.
 fn read_manifest(path: &Path) -> Result<(Manifest, String)> {
-    let file = File::open(path).with_context(|| {
-        format!(
-            "cannot read the pack {}\nremedy: name a file that `niagara pack` made",
-            path.display()
-        )
-    })?;
+    let file = File::open(path)
+        .with_context(|| format!("cannot read the pack {}", path.display()))
+        .remedy("name a file that `niagara pack` made")?;
     let no_pack = || {
         anyhow!(
-            "{} is no whole pack\nremedy: copy it again, or make it again by `niagara pack`",
-            path.display()
+            "{} is no whole pack", path.display();
+            remedy: "copy it again, or make it again by `niagara pack`"
         )
     };
     let mut archive = Archive::new(BufReader::new(file));
@@ -108,9 +106,8 @@ fn read_manifest(path: &Path) -> Result<(Manifest, String)> {
     let value: serde_json::Value = serde_json::from_slice(&text).map_err(|_| no_pack())?;
     if value["format"] != MANIFEST_FORMAT {
         bail!(
-            "{} has format {}, and this Niagara reads {MANIFEST_FORMAT}\nremedy: pack and tune with the same version of Niagara",
-            path.display(),
-            value["format"]
+            "{} has format {}, and this Niagara reads {MANIFEST_FORMAT}", path.display(), value["format"];
+            remedy: "pack and tune with the same version of Niagara"
         );
     }
     let manifest = serde_json::from_value(value).map_err(|_| no_pack())?;
@@ -134,13 +131,9 @@ pub fn unpack(path: &Path, cache: &Cache, tell: &mut dyn FnMut(&str)) -> Result<
         let file = File::open(path)?;
         let mut archive = Archive::new(BufReader::new(file));
         let unpacked = take_members(&mut archive, &manifest, place.path());
-        unpacked.with_context(|| {
-            format!(
-                "cannot unpack {} to {}\nremedy: make room there, or copy the pack again",
-                path.display(),
-                packs.display()
-            )
-        })?;
+        unpacked
+            .with_context(|| format!("cannot unpack {} to {}", path.display(), packs.display()))
+            .remedy("make room there, or copy the pack again")?;
         write_private(
             &place.path().join(MANIFEST),
             &serde_json::to_vec_pretty(&manifest)?,

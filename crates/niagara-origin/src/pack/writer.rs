@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+use niagara_error::Remedy as _;
 use sha2::{Digest, Sha256};
 use tar::{EntryType, Header};
 
@@ -35,12 +36,8 @@ impl PackWriter {
             .create_new(true)
             .mode(0o600)
             .open(path)
-            .with_context(|| {
-                format!(
-                    "cannot make {}\nremedy: name a new file by --output in a folder that you may write",
-                    path.display()
-                )
-            })?;
+            .with_context(|| format!("cannot make {}", path.display()))
+            .remedy("name a new file by --output in a folder that you may write")?;
         Ok(Self {
             path: path.to_owned(),
             file,

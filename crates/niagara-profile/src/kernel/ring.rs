@@ -5,6 +5,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use anyhow::{Context, Result, anyhow};
+use niagara_error::{Remedy as _, problem};
 use perf_event::data::Record;
 use perf_event::events::{Software, Tracepoint};
 use perf_event::{Builder, Clock, SampleFlag, Sampler};
@@ -278,17 +279,19 @@ fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<(usize, Sampler)
             Err(error) if error.raw_os_error() == Some(libc::ESRCH) => continue,
             Err(error) => {
                 let is_invalid = error.raw_os_error() == Some(libc::EINVAL);
-                return Err(anyhow!(error)).with_context(|| {
-                    let most = max_sample_rate().filter(|_| is_invalid);
-                    let remedy = match event.too_often(most) {
-                        Some(most) => format!(
-                            "kernel.perf_event_max_sample_rate is {most}, which the kernel lowers by itself where samples \
-                             took it too long: set it to 1000 or more (`sysctl`)"
-                        ),
-                        None => "see kernel.perf_event_paranoid and the limit of open files (ulimit -n)".to_owned(),
-                    };
-                    format!("the kernel refuses a perf event ({event:?})\nremedy: {remedy}")
-                });
+                let most = max_sample_rate().filter(|_| is_invalid);
+                let remedy = match event.too_often(most) {
+                    Some(most) => format!(
+                        "kernel.perf_event_max_sample_rate is {most}, which the kernel lowers by itself where samples \
+                         took it too long: set it to 1000 or more (`sysctl`)"
+                    ),
+                    None => {
+                        "see kernel.perf_event_paranoid and the limit of open files (ulimit -n)"
+                            .to_owned()
+                    }
+                };
+                let told = problem!("the kernel refuses a perf event ({event:?})");
+                return Err(told.because(error).remedy(remedy).into());
             }
         };
         match counter.sampled(event.buffer().min(size)) {
@@ -297,13 +300,16 @@ fn samplers(events: &[Event], size: usize) -> Result<Option<Vec<(usize, Sampler)
                 return Ok(None);
             }
             Err(error) => {
-                return Err(anyhow!(error)).with_context(|| {
-                    format!(
-                        "the kernel refuses buffers for {} perf events\n\
-                         remedy: see kernel.perf_event_mlock_kb and the limit of locked memory (ulimit -l)",
-                        events.len()
-                    )
-                });
+                return Err(anyhow!(error))
+                    .with_context(|| {
+                        format!(
+                            "the kernel refuses buffers for {} perf events",
+                            events.len()
+                        )
+                    })
+                    .remedy(
+                        "see kernel.perf_event_mlock_kb and the limit of locked memory (ulimit -l)",
+                    );
             }
         }
     }

@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::path::PathBuf;
 
 use anyhow::{Context, Result};
+use niagara_error::Remedy as _;
 use rustix::fs::{Mode, OFlags};
 use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, fsmount, fsopen};
 
@@ -38,10 +39,7 @@ impl TraceFs {
                 MountAttrFlags::MOUNT_ATTR_RDONLY,
             )
         };
-        let mounted = mount().map_err(std::io::Error::from).context(
-            "tracepoints cannot be reached: tracefs is not mounted, and a private mount of it needs root\n\
-             remedy: run as root, or have an administrator `mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing`",
-        )?;
+        let mounted = mount().map_err(std::io::Error::from).context("tracepoints cannot be reached: tracefs is not mounted, and a private mount of it needs root").remedy("run as root, or have an administrator `mount -t tracefs -o mode=755 tracefs /sys/kernel/tracing`")?;
         Ok(TraceFs::Detached(mounted))
     }
 

@@ -704,8 +704,9 @@ fn with_interval([ratio, low, high]: [f64; 3]) -> String {
 pub(super) fn missing(profiles: &[Profile]) -> Content {
     let mut notes: Vec<String> = Vec::new();
     for missing in profiles.iter().flat_map(|profile| &profile.missing) {
-        if !notes.contains(missing) {
-            notes.push(missing.clone());
+        let note = missing.to_string();
+        if !notes.contains(&note) {
+            notes.push(note);
         }
     }
     Content {

@@ -417,7 +417,7 @@ mod tests {
             let mut seen = seen(vec![limit("cpu", true, 0.8, &[])]);
             seen.subject = subject.to_owned();
             seen.profile.cpu = None;
-            seen.profile.missing = vec!["the CPU view".to_owned()];
+            seen.profile.missing = vec!["the CPU view".into()];
             for section in sections_in_short(&seen) {
                 assert!(titles.insert(section.title.clone()), "{}", section.title);
             }
@@ -463,10 +463,7 @@ mod tests {
     fn views_that_were_not_taken_are_not_called_healthy() {
         let mut blind = seen(Vec::new());
         blind.profile.time = None;
-        blind
-            .profile
-            .missing
-            .push("no waiting: run as root".to_owned());
+        blind.profile.missing.push("no waiting: run as root".into());
         assert!(
             limits_in_short(std::slice::from_ref(&blind), true)[0].contains("could not be seen")
         );

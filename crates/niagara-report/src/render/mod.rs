@@ -10,6 +10,8 @@ mod terminal;
 
 use std::fmt::{Display, Formatter};
 
+use niagara_error::Explanation;
+
 pub use csv::HEADER as CSV_HEADER;
 pub use html::html_page;
 pub use openmetrics::{Label, OpenMetrics};
@@ -98,14 +100,16 @@ impl Display for Unwritable {
             Format::Openmetrics => "one comparison of two variants",
         };
         let name = self.0.name();
-        write!(
-            f,
-            "--format {name} is made of {needed}, which is not here\nremedy: --format text, markdown, html or json"
-        )
+        write!(f, "--format {name} is made of {needed}, which is not here")
     }
 }
 
 impl std::error::Error for Unwritable {}
+
+niagara_error::remedied!(Unwritable, |unwritable| Explanation::new(
+    unwritable.to_string()
+)
+.remedy("--format text, markdown, html or json"));
 
 /// A source written down in a format; `view` says how a terminal shows it.
 ///

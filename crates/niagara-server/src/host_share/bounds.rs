@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use nix::sched::{CpuSet, sched_setaffinity};
 use nix::unistd::Pid;
 
@@ -34,9 +35,9 @@ impl HostBounds {
         let share = &bounds.share;
         if share.cpu_time < share.cpus.len() as f64 && !bounds.group_holds_cpus() {
             bail!(
-                "the share is {:.2} of a CPU, and only a control group could hold that, which cannot be made here\n\
-                 remedy: run it as root, or tune on another machine",
-                share.cpu_time
+                "the share is {:.2} of a CPU, and only a control group could hold that, which cannot be made here",
+                share.cpu_time;
+                remedy: "run it as root, or tune on another machine"
             );
         }
         let mut set = CpuSet::new();

@@ -1,6 +1,7 @@
 //! What a run may take of its host: the arithmetic.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 
 use crate::machine::{Fingerprint, memory_available_bytes};
 
@@ -32,11 +33,11 @@ impl HostShare {
         let share = Self::of(part, host, available);
         if share.memory < MIN_MEMORY {
             bail!(
-                "{} MB of memory are available, and a run that shares this host would have {} MB: two servers need {} MB\n\
-                 remedy: tune on another machine",
+                "{} MB of memory are available, and a run that shares this host would have {} MB: two servers need {} MB",
                 available >> 20,
                 share.memory >> 20,
-                MIN_MEMORY >> 20
+                MIN_MEMORY >> 20;
+                remedy: "tune on another machine"
             );
         }
         Ok(share)

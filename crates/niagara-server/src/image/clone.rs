@@ -6,7 +6,8 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt};
 use std::path::Path;
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
+use niagara_error::anyhow;
 use nix::errno::Errno;
 use nix::fcntl::{FallocateFlags, fallocate};
 use nix::unistd::{Whence, lseek};
@@ -87,9 +88,8 @@ pub fn copy_tree(from: &Path, to: &Path, copying: &mut dyn Copying) -> Result<Cl
         let _ = fs::remove_dir_all(to);
         match error.kind() {
             io::ErrorKind::PermissionDenied => anyhow!(
-                "not all of {} can be read: {error}\n\
-                 remedy: run this as a user who may, or copy the folder first: sudo cp -a FOLDER COPY, sudo chown -R $USER COPY",
-                from.display()
+                "not all of {} can be read: {error}", from.display();
+                remedy: "run this as a user who may, or copy the folder first: sudo cp -a FOLDER COPY, sudo chown -R $USER COPY"
             ),
             _ => explained(error, from, to),
         }
@@ -107,9 +107,9 @@ fn explained(error: io::Error, from: &Path, to: &Path) -> anyhow::Error {
         let parent = to.parent().unwrap_or(to);
         let free = free_bytes(parent).unwrap_or(0) as f64;
         return anyhow!(
-            "no room to clone {from_name} to {to_name}: the clone takes {needed:.0} MB, {:.0} MB are free ({error})\n\
-             remedy: make room, or name a folder on another disk in NIAGARA_WORK",
-            free / 1e6
+            "no room to clone {from_name} to {to_name}: the clone takes {needed:.0} MB, {:.0} MB are free ({error})",
+            free / 1e6;
+            remedy: "make room, or name a folder on another disk in NIAGARA_WORK"
         );
     }
     anyhow!("cannot clone {from_name} to {to_name}: {error}")
@@ -259,6 +259,8 @@ fn dig_holes_of(file: &File) -> io::Result<()> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -286,7 +288,7 @@ mod tests {
         let cancel = Cancel::default();
         cancel.cancel();
         let error = clone_until(&from, &to, &cancel).expect_err("stopped");
-        assert!(error.is::<crate::Cancelled>(), "{error:#}");
+        assert!(error.has::<crate::Cancelled>(), "{error:#}");
         assert!(!to.exists());
         clone_until(&from, &to, &Cancel::default()).expect("copied");
         assert_eq!(

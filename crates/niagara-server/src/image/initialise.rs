@@ -6,7 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Problem, Remedy as _, bail, problem};
 use niagara_settings::ProcessSettings;
 
 use crate::cache::{create_private, write_private};
@@ -139,28 +140,28 @@ pub(crate) fn initialise(
             break status;
         }
         if begun.elapsed() >= LONGEST {
-            bail!(
-                "{} has not made a data directory within {} minutes; a server that finds the disk full waits for room without end\n\
-                 remedy: make room under {}, or name a cache on another disk in XDG_CACHE_HOME\n{}",
+            let told = problem!(
+                "{} has not made a data directory within {} minutes; a server that finds the disk full waits for room without end",
                 install.name,
-                LONGEST.as_secs() / 60,
-                datadir.display(),
-                error_log::tail(&log, 20)
+                LONGEST.as_secs() / 60;
+                remedy: "make room under {}, or name a cache on another disk in XDG_CACHE_HOME", datadir.display()
             );
+            return Err(told.detail(error_log::tail(&log, 20)).into());
         }
         std::thread::sleep(POLL);
     };
     let text = error_log::tail(&log, 400);
     if !status.success() || (bootstraps && error_log::cause(&text).is_some()) {
-        let cause = error_log::cause(&text)
-            .map(|cause| format!("\ncause: {cause}"))
-            .unwrap_or_default();
-        bail!(
-            "{} could not make a data directory ({}){cause}\n{}",
+        let told = Problem::new(format!(
+            "{} could not make a data directory ({})",
             install.name,
-            how_it_ended(status, child.memory_ran_out()),
-            error_log::tail(&log, 20)
-        );
+            how_it_ended(status, child.memory_ran_out())
+        ))
+        .detail(error_log::tail(&log, 20));
+        return Err(match error_log::cause(&text) {
+            Some(cause) => told.because(anyhow::Error::msg(cause)).into(),
+            None => told.into(),
+        });
     }
     fs::remove_file(&input)?;
     fs::remove_dir_all(&tmp)?;
@@ -176,9 +177,14 @@ fn initialises_itself(install: &Install, scratch: &Path) -> Result<bool> {
 
 /// What a server is fed that makes its system tables so: its own files, then the account.
 fn bootstrap_sql(install: &Install, files: &[SqlFile], account: &Account) -> Result<String> {
-    let share = share_folder(&install.basedir).with_context(|| {
-        format!("no share folder with english/errmsg.sys under {}\nremedy: install the server, or use a packaged one's share", install.basedir.display())
-    })?;
+    let share = share_folder(&install.basedir)
+        .with_context(|| {
+            format!(
+                "no share folder with english/errmsg.sys under {}",
+                install.basedir.display()
+            )
+        })
+        .remedy("install the server, or use a packaged one's share")?;
     let mut sql = String::from(
         "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n",
     );
@@ -196,10 +202,8 @@ fn bootstrap_sql(install: &Install, files: &[SqlFile], account: &Account) -> Res
         let Some(path) = path else {
             if file.is_needed {
                 bail!(
-                    "{} holds no {}\n\
-                     remedy: install the whole server (its package or tarball has the file), and give the path of that",
-                    share.display(),
-                    candidates.join(" or ")
+                    "{} holds no {}", share.display(), candidates.join(" or ");
+                    remedy: "install the whole server (its package or tarball has the file), and give the path of that"
                 );
             }
             continue;

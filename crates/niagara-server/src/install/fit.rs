@@ -8,7 +8,8 @@ use std::io;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Problem, bail, problem};
 use sha2::{Digest, Sha256};
 
 use super::elf;
@@ -113,7 +114,7 @@ impl Fit {
                 && linked.len() < MOST_LIBRARIES
                 && linked.insert(library.to_owned())
             {
-                let found = around(server, library).with_context(|| lacks(server, library))?;
+                let found = around(server, library).ok_or_else(|| lacks(server, library))?;
                 let folder = match libraries.take() {
                     Some(folder) => folder,
                     None => links_of(&open()?, server)?,
@@ -141,19 +142,14 @@ fn check_file(server: &Path) -> Result<()> {
         && machine != std::env::consts::ARCH
     {
         bail!(
-            "{} is a program for {machine}, and this machine is {}\n\
-             remedy: give a server for {}; another architecture's cannot be measured here",
-            server.display(),
-            std::env::consts::ARCH,
-            std::env::consts::ARCH
+            "{} is a program for {machine}, and this machine is {}", server.display(), std::env::consts::ARCH;
+            remedy: "give a server for {}; another architecture's cannot be measured here", std::env::consts::ARCH
         );
     }
     if server.is_file() && !crate::named::kind::is_program(server) {
         bail!(
-            "{} may not be executed: its permissions say so\n\
-             remedy: chmod +x {}",
-            server.display(),
-            server.display()
+            "{} may not be executed: its permissions say so", server.display();
+            remedy: "chmod +x {}", server.display()
         );
     }
     Ok(())
@@ -313,7 +309,7 @@ fn root_of(server: &Path) -> Option<PathBuf> {
 }
 
 /// That the host lacks a library, with its package.
-fn lacks(server: &Path, library: &str) -> String {
+fn lacks(server: &Path, library: &str) -> Problem {
     let known = PACKAGES.iter().find(|(name, _, _)| *name == library);
     let package = match known {
         Some((_, debian, red_hat)) => {
@@ -324,10 +320,9 @@ fn lacks(server: &Path, library: &str) -> String {
         None => "install the package that has it (`apt-file search` or `dnf provides` tells which)"
             .to_owned(),
     };
-    format!(
-        "{} needs the library {library}, which this host has not\n\
-         remedy: {package}; or put the file into a folder `libs` beside the server",
-        server.display()
+    problem!(
+        "{} needs the library {library}, which this host has not", server.display();
+        remedy: "{package}; or put the file into a folder `libs` beside the server"
     )
 }
 
@@ -339,13 +334,14 @@ fn by_own_loader(server: &Path, wanted: &str, open: &dyn Fn() -> Result<Cache>) 
     );
     let Some(root) = root_of(server) else {
         bail!(
-            "{newer}\nremedy: take a build of that release for this host's (its file name says glibc2.17 or glibc2.28), or the root folder of an image"
+            "{newer}";
+            remedy: "take a build of that release for this host's (its file name says glibc2.17 or glibc2.28), or the root folder of an image"
         );
     };
     let Some(patchelf) = Patchelf::of_host() else {
         bail!(
-            "{newer}\nremedy: install the package patchelf: by it a copy of the server uses the libraries in {}",
-            root.display()
+            "{newer}";
+            remedy: "install the package patchelf: by it a copy of the server uses the libraries in {}", root.display()
         );
     };
     let cache = open()?;
@@ -374,6 +370,8 @@ fn by_own_loader(server: &Path, wanted: &str, open: &dyn Fn() -> Result<Cache>) 
 mod tests {
     use std::process::Command;
 
+    use niagara_error::{Explain as _, Explanation};
+
     use super::*;
     use crate::disk_use::tests::NoExecMount;
 
@@ -397,12 +395,14 @@ mod tests {
 
     #[test]
     fn a_missing_library_is_told_with_its_package() {
-        let told = lacks(Path::new("/opt/mysql/bin/mysqld"), "libnuma.so.1");
+        let lacks =
+            |server, library| Explanation::from(lacks(Path::new(server), library)).to_string();
+        let told = lacks("/opt/mysql/bin/mysqld", "libnuma.so.1");
         assert!(
             told.contains("libnuma1") && told.contains("numactl-libs"),
             "{told}"
         );
-        assert!(lacks(Path::new("/m"), "libodd.so.3").contains("apt-file"));
+        assert!(lacks("/m", "libodd.so.3").contains("apt-file"));
     }
 
     #[test]
@@ -553,10 +553,13 @@ mod tests {
         // EM_S390, big machines that no test runs on.
         header[18] = 22;
         fs::write(&server, &header).expect("written");
-        let told = Fit::of(&server).expect_err("another").to_string();
+        let told = Fit::of(&server).expect_err("another").explain().to_string();
         assert!(told.contains("is a program for s390x"), "{told}");
         fs::write(&server, "#!/bin/sh\n").expect("written");
-        let told = Fit::of(&server).expect_err("no permission").to_string();
+        let told = Fit::of(&server)
+            .expect_err("no permission")
+            .explain()
+            .to_string();
         assert!(told.contains("chmod +x"), "{told}");
     }
 
@@ -588,7 +591,7 @@ mod tests {
         };
         let cache = mount.path().join("cache");
         let error = Fit::with(&server_on(&mount), &|| Cache::at(&cache)).expect_err("not run");
-        let told = format!("{error:#}");
+        let told = error.explain().to_string();
         assert!(told.contains("mounted noexec"), "{told}");
         assert!(
             told.contains("\nremedy: ") && told.contains("NIAGARA_CACHE"),
@@ -614,7 +617,10 @@ mod tests {
             "patchelf (scripts/setup test installs what the tests need)"
         );
         let fit = || Fit::with(&server, &|| Cache::at(&at("cache")));
-        let told = format!("{:#}", fit().expect_err("a library is missing"));
+        let told = fit()
+            .expect_err("a library is missing")
+            .explain()
+            .to_string();
         assert!(
             told.contains(&format!(
                 "needs the library {library}, which this host has not"

@@ -5,14 +5,15 @@ use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 
 use crate::disk_use::is_noexec;
 use crate::family::{Family, Version};
 
 /// The remedy where a path is none of a server.
 const GIVE_THE_PATH: &str =
-    "remedy: give the path of mariadbd or mysqld, or of the folder it was installed in";
+    "give the path of mariadbd or mysqld, or of the folder it was installed in";
 /// Lines of what a program wrote instead of its version that an error shows.
 const SHOWN_LINES: usize = 5;
 /// Longest wait for other processes to close a program that was just written: they do within the milliseconds that it
@@ -57,28 +58,34 @@ pub(super) fn ask(server: &Path, libraries: Option<&Path>) -> Result<Output> {
     match output_once_closed(&mut asked) {
         Ok(output) => Ok(output),
         Err(error) => bail!(
-            "cannot run {}: {error}{}",
-            server.display(),
-            remedy(&error, server)
+            "cannot run {}: {error}{}", server.display(), cause(&error, server);
+            remedy: "{}", remedy(&error, server)
         ),
     }
 }
 
-/// What to do about a program that the kernel does not run, behind what else is known of the cause.
-fn remedy(error: &io::Error, server: &Path) -> String {
+/// What else is known of why the kernel does not run a program.
+fn cause(error: &io::Error, server: &Path) -> &'static str {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied if is_noexec(server) => {
+            "; its file system is mounted noexec"
+        }
+        _ => "",
+    }
+}
+
+/// What to do about it.
+fn remedy(error: &io::Error, server: &Path) -> &'static str {
     match error.kind() {
         // A server of the user's on such a file system is copied into the cache before.
         io::ErrorKind::PermissionDenied if is_noexec(server) => {
-            "; its file system is mounted noexec\n\
-             remedy: set NIAGARA_CACHE to a folder of a file system that programs may be run from"
-                .to_owned()
+            "set NIAGARA_CACHE to a folder of a file system that programs may be run from"
         }
         io::ErrorKind::PermissionDenied => {
-            "\nremedy: look at the permissions of the folders above it; where they allow it, a policy denies it \
+            "look at the permissions of the folders above it; where they allow it, a policy denies it \
              (SELinux: `ausearch -m avc -ts recent`; AppArmor: `dmesg`)"
-                .to_owned()
         }
-        _ => format!("\n{GIVE_THE_PATH}"),
+        _ => GIVE_THE_PATH,
     }
 }
 
@@ -93,16 +100,17 @@ pub(super) fn read_version(server: &Path, output: &Output) -> Result<Printed> {
         text.and_then(|text| text.parse().ok().map(|version| (text, version)))
     else {
         bail!(
-            "{} is not a server of the MySQL family that runs here: asked for its version, it {}\n{GIVE_THE_PATH}",
+            "{} is not a server of the MySQL family that runs here: asked for its version, it {}",
             server.display(),
-            instead_of_a_version(output)
+            instead_of_a_version(output);
+            remedy: "{GIVE_THE_PATH}"
         );
     };
     // `mysql  Ver 15.1 Distrib 10.11.5-MariaDB`, `mariadb from 11.4.5-MariaDB, client 15.2`.
     if line.contains(" Distrib ") || line.contains(", client ") {
         bail!(
-            "{} is a client, not a server: asked for its version, it wrote: {line}\n{GIVE_THE_PATH}",
-            server.display()
+            "{} is a client, not a server: asked for its version, it wrote: {line}", server.display();
+            remedy: "{GIVE_THE_PATH}"
         );
     }
     Ok(Printed {

@@ -3,7 +3,8 @@
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_settings::ProcessSettings;
 
 use super::arguments::{base_arguments, number_argument, variable_arguments};
@@ -76,10 +77,11 @@ impl Install {
         match line {
             Some(line) if output.status.success() => Ok(line),
             _ => bail!(
-                "{} does not take the option file {}: {}\nremedy: correct the file; the server would not start with it",
+                "{} does not take the option file {}: {}",
                 self.name,
                 file.display(),
-                String::from_utf8_lossy(&output.stderr).trim()
+                String::from_utf8_lossy(&output.stderr).trim();
+                remedy: "correct the file; the server would not start with it"
             ),
         }
     }

@@ -6,6 +6,7 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::process::Command;
 
 use anyhow::Result;
+use niagara_error::Explanation;
 
 use super::child::Guard;
 use super::registry::Registration;
@@ -80,15 +81,9 @@ impl StartCommand {
             .stderr(log);
         let killed_before = OomKills::now();
         let child = spawn(command, &self.placement).map_err(|error| {
-            let hint = self
-                .placement
-                .hint(&error)
-                .map(|hint| format!("\n{hint}"))
-                .unwrap_or_default();
-            let told = format!(
-                "cannot start the server: {error}{hint}\ncommand: {}",
-                self.command_line()
-            );
+            let mut told = Explanation::new(format!("cannot start the server: {error}"))
+                .detail(format!("command: {}", self.command_line()));
+            told.remedies.extend(self.placement.remedy(&error));
             AroundServer::new(Around::met(&error), told)
         })?;
         // From here on a failure must not leave it running.

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_settings::ProcessSettings;
 
 use crate::install::Install;
@@ -61,9 +62,8 @@ pub(crate) fn preload<'a>(
         None => {
             let known: Vec<&str> = install.mallocs.keys().map(String::as_str).collect();
             bail!(
-                "no malloc `{malloc}` for {}; there are: {}\nremedy: choose one of these, or install its library on this host",
-                install.name,
-                known.join(", ")
+                "no malloc `{malloc}` for {}; there are: {}", install.name, known.join(", ");
+                remedy: "choose one of these, or install its library on this host"
             )
         }
     }
@@ -72,8 +72,8 @@ pub(crate) fn preload<'a>(
 fn huge_pages(malloc: &str, setting: &str, variables: &mut BTreeMap<String, String>) -> Result<()> {
     if !matches!(setting, "always" | "madvise") {
         bail!(
-            "huge pages for the heap need transparent huge pages, which are off on this machine ({THP}: {setting})\n\
-             remedy: echo madvise > {THP} (as root)"
+            "huge pages for the heap need transparent huge pages, which are off on this machine ({THP}: {setting})";
+            remedy: "echo madvise > {THP} (as root)"
         );
     }
     match malloc {
@@ -87,8 +87,8 @@ fn huge_pages(malloc: &str, setting: &str, variables: &mut BTreeMap<String, Stri
         // It never asks the kernel for huge pages; with `always` it gets them unasked.
         "tcmalloc" if setting == "always" => {}
         "tcmalloc" => bail!(
-            "tcmalloc does not ask for huge pages, and this machine gives them only to who asks ({THP}: {setting})\n\
-             remedy: echo always > {THP} (as root), or another malloc"
+            "tcmalloc does not ask for huge pages, and this machine gives them only to who asks ({THP}: {setting})";
+            remedy: "echo always > {THP} (as root), or another malloc"
         ),
         other => bail!("how to get huge pages with the malloc `{other}` is not known"),
     }
@@ -120,6 +120,8 @@ pub(super) fn join(
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -135,6 +137,7 @@ mod tests {
         assert!(
             ask("glibc", "never")
                 .expect_err("off")
+                .explain()
                 .to_string()
                 .contains("remedy")
         );

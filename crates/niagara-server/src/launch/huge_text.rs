@@ -4,7 +4,8 @@ use std::fs;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Problem, problem};
 use nix::unistd::Pid;
 
 use super::start_obstacle::{Around, AroundServer};
@@ -26,10 +27,9 @@ const HUGE: u64 = 2 << 20;
 /// It cannot be written there, or nothing is loaded from there.
 pub(super) fn put(folder: &Path) -> Result<PathBuf> {
     if is_noexec(folder) {
-        let told = format!(
-            "{TEXT_LIBRARY_NAME} cannot be loaded from {}: its file system is mounted noexec\n\
-             remedy: set NIAGARA_WORK to a folder of another file system, or leave huge_pages_text out",
-            folder.display()
+        let told = problem!(
+            "{TEXT_LIBRARY_NAME} cannot be loaded from {}: its file system is mounted noexec", folder.display();
+            remedy: "set NIAGARA_WORK to a folder of another file system, or leave huge_pages_text out"
         );
         return Err(AroundServer::new(Around::Setting, told).into());
     }
@@ -57,10 +57,10 @@ pub(super) fn check(pid: Pid, log: &str) -> Result<()> {
         0 => "its text is smaller than a huge page".to_owned(),
         _ => format!("{TEXT_LIBRARY_NAME} was not loaded, or the kernel had no huge pages left"),
     });
-    bail!(
-        "none of the program's text is on huge pages\ncause: {cause}\n\
-         remedy: leave huge_pages_text out, or do what the cause asks for"
-    );
+    let told = Problem::new("none of the program's text is on huge pages")
+        .because(anyhow::Error::msg(cause))
+        .remedy("leave huge_pages_text out, or do what the cause asks for");
+    Err(told.into())
 }
 
 /// The text of a program in a process.
@@ -152,6 +152,8 @@ fn huge(line: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
     use crate::disk_use::tests::NoExecMount;
 
@@ -162,7 +164,7 @@ mod tests {
         };
         let error = put(mount.path()).expect_err("nothing is loaded from there");
         assert_eq!(Around::of(&error), Some(Around::Setting));
-        let told = error.to_string();
+        let told = error.explain().to_string();
         assert!(
             told.contains("mounted noexec") && told.contains("NIAGARA_WORK"),
             "{told}"

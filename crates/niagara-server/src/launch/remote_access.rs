@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, TcpListener};
 
 use anyhow::Result;
+use niagara_error::problem;
 
 use super::start_obstacle::{Around, AroundServer};
 
@@ -27,10 +28,11 @@ pub(crate) fn listen_address(remote: Option<&RemoteAccess>) -> IpAddr {
 pub(crate) fn free_port(address: IpAddr) -> Result<u16> {
     let listener = TcpListener::bind((address, 0)).map_err(|error| {
         let told = match error.kind() {
-            std::io::ErrorKind::AddrNotAvailable => format!(
-                "{address} is not an address of this host\nremedy: name one that it has (`ip address` lists them)"
+            std::io::ErrorKind::AddrNotAvailable => problem!(
+                "{address} is not an address of this host";
+                remedy: "name one that it has (`ip address` lists them)"
             ),
-            _ => format!("no free TCP port on {address}: {error}"),
+            _ => problem!("no free TCP port on {address}: {error}"),
         };
         AroundServer::new(Around::Port, told)
     })?;
@@ -39,6 +41,8 @@ pub(crate) fn free_port(address: IpAddr) -> Result<u16> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -46,7 +50,7 @@ mod tests {
         assert!(free_port(listen_address(None))? > 0);
         // TEST-NET-3: nobody's.
         let error = free_port("203.0.113.7".parse()?).expect_err("not of this host");
-        assert!(error.to_string().contains("remedy"), "{error}");
+        assert!(error.explain().to_string().contains("remedy"), "{error}");
         assert_eq!(Around::of(&error), Some(Around::Port));
         Ok(())
     }

@@ -8,6 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
+use niagara_error::{Explain as _, Explanation};
 use niagara_load::{Admin, Endpoint, LoadError, Transport};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
@@ -93,16 +94,17 @@ impl RunningServer {
         })
         .map_err(|error| {
             let told = |what: &str| {
-                format!(
-                    "the server {what}\ncommand: {}\nend of its log:\n{}",
-                    self.command_line(),
-                    self.log_tail(5)
-                )
+                Explanation::new(format!("the server {what}"))
+                    .detail(format!("command: {}", self.command_line()))
+                    .detail(format!("end of its log:\n{}", self.log_tail(5)))
             };
             // Of a process that is gone nothing can be read, whatever was asked of it; one that is going has lost that before it has ended.
             if self.has_ended_within(GOING) {
-                let by_itself =
-                    || anyhow!("{}\n{error:#}", told("answered and then ended by itself"));
+                let by_itself = || {
+                    told("answered and then ended by itself")
+                        .with(error.explain())
+                        .into()
+                };
                 return self.ended_from_around().unwrap_or_else(by_itself);
             }
             AroundServer::new(Around::Setting, told("started, but not as asked"))
@@ -324,19 +326,17 @@ impl RunningServer {
 
     /// What there is to say of a server that failed to answer, where it has ended: how, the end of its log, what helps. One that is
     /// ending is waited for.
-    pub fn end_in_words(&self) -> Option<String> {
+    pub fn end_in_words(&self) -> Option<Explanation> {
         if !self.has_ended_within(GOING) {
             return None;
         }
         let (how, around) = self.end()?;
-        let remedy = around
-            .and_then(Around::remedy)
-            .map(|remedy| format!("\nremedy: {remedy}"));
-        Some(format!(
-            "the server has ended ({how}); last lines of its log:\n{}{}",
-            self.log_tail(20),
-            remedy.unwrap_or_default()
-        ))
+        let told = Explanation::new(format!("the server has ended ({how})"))
+            .detail(format!("last lines of its log:\n{}", self.log_tail(20)));
+        Some(match around {
+            Some(around) => around.helped(told),
+            None => told,
+        })
     }
 
     /// The error of a server that was ended by something around it, as [`Around::of`] knows it; none of one that lives, and where it
@@ -346,10 +346,8 @@ impl RunningServer {
             return None;
         }
         let (how, around) = self.end()?;
-        let told = format!(
-            "the server has ended ({how})\nend of its log:\n{}",
-            self.log_tail(15)
-        );
+        let told = Explanation::new(format!("the server has ended ({how})"))
+            .detail(format!("end of its log:\n{}", self.log_tail(15)));
         Some(AroundServer::new(around?, told).into())
     }
 

@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_settings::ProcessSettings;
 
 use crate::config::Config;
@@ -53,7 +54,7 @@ impl LaunchSpec<'_> {
             .keys()
             .find(|name| RESERVED.contains(&name.as_str()))
         {
-            bail!("the variable `{name}` is set by Niagara itself\nremedy: leave it out");
+            bail!("the variable `{name}` is set by Niagara itself"; remedy: "leave it out");
         }
         if !self.datadir.is_dir() {
             bail!("there is no data directory {}", self.datadir.display());

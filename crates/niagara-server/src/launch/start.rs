@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::process::ExitStatus;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, anyhow};
+use anyhow::Result;
+use niagara_error::{Explanation, Problem};
 use niagara_load::{Admin, Transport};
 
 use super::account::Account;
@@ -137,12 +138,14 @@ fn spawn_on(
 
 /// A server that ended by itself while it was starting.
 #[derive(Debug, thiserror::Error)]
-#[error("{told}")]
+#[error("{}", told.cause)]
 pub struct StartFailed {
     /// The error of its log that names the cause best; none where it has logged none.
     pub cause: Option<String>,
-    told: String,
+    told: Explanation,
 }
+
+niagara_error::remedied!(StartFailed, |failed| failed.told.clone());
 
 /// A server that was started and may not answer yet. Dropped, it is killed.
 #[derive(Debug)]
@@ -226,10 +229,9 @@ impl StartingServer {
                 return Err(error);
             }
             if Instant::now() > deadline {
-                return Err(anyhow!(self.failure(&format!(
-                    "did not answer within {} s{refused}",
-                    self.timeout.as_secs()
-                ))));
+                let seconds = self.timeout.as_secs();
+                let told = self.failure(&format!("did not answer within {seconds} s{refused}"));
+                return Err(told.into());
             }
             self.cache.stop().check()?;
             std::thread::sleep(READY_POLL);
@@ -247,10 +249,11 @@ impl StartingServer {
             Ok(connection) => Ok(Some(connection)),
             Err(error) if error.is_access_denied() => {
                 let datadir = self.files.datadir.display();
-                Err(anyhow!(self.failure(&format!(
-                    "refuses the account recorded in {datadir}: {error}\n\
-                     remedy: remove niagara-account.json there, and the account is made again"
-                ))))
+                let told = self.failure(&format!(
+                    "refuses the account recorded in {datadir}: {error}"
+                ));
+                let remedy = "remove niagara-account.json there, and the account is made again";
+                Err(told.remedy(remedy).into())
             }
             Err(error) => {
                 *refused = format!(", last: {error}");
@@ -266,30 +269,25 @@ impl StartingServer {
         let told = self.failure(&format!("ended while starting ({how})"));
         let log = error_log::tail(&self.files.log(), 400);
         match Around::behind(status, &log, memory_ran_out) {
-            Some(around) => {
-                let remedy = around.remedy().map(|remedy| format!("\nremedy: {remedy}"));
-                AroundServer::new(around, told + &remedy.unwrap_or_default()).into()
-            }
+            Some(around) => AroundServer::new(around, around.helped(told.into())).into(),
             None => StartFailed {
                 cause: error_log::cause(&log),
-                told,
+                told: told.into(),
             }
             .into(),
         }
     }
 
-    /// What happened, in words, with the command line and the end of the log.
-    fn failure(&self, what: &str) -> String {
-        let log = error_log::tail(&self.files.log(), 400);
-        let cause = error_log::cause(&log)
-            .map(|cause| format!("\ncause: {cause}"))
-            .unwrap_or_default();
-        format!(
-            "{} {what}{cause}\ncommand: {}\nend of its log:\n{}",
-            self.command.install.name,
-            self.command.command_line(),
-            error_log::tail(&self.files.log(), 15)
-        )
+    /// What happened, with the command line and the end of the log.
+    fn failure(&self, what: &str) -> Problem {
+        let log = self.files.log();
+        let told = Problem::new(format!("{} {what}", self.command.install.name))
+            .detail(format!("command: {}", self.command.command_line()))
+            .detail(format!("end of its log:\n{}", error_log::tail(&log, 15)));
+        match error_log::cause(&error_log::tail(&log, 400)) {
+            Some(cause) => told.because(anyhow::Error::msg(cause)),
+            None => told,
+        }
     }
 }
 

@@ -4,6 +4,7 @@ use std::io;
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use niagara_error::{Explain as _, Explanation};
 use nix::sys::signal::Signal;
 
 use super::error_log;
@@ -45,20 +46,22 @@ pub enum Around {
 
 /// A start that something around the server kept from being one: it says nothing of the server itself.
 #[derive(Debug, thiserror::Error)]
-#[error("{told}")]
+#[error("{}", told.cause)]
 pub(crate) struct AroundServer {
     /// What it was.
     pub what: Around,
-    told: String,
+    told: Explanation,
     #[source]
     cause: Option<anyhow::Error>,
 }
 
+niagara_error::remedied!(AroundServer, |error| error.told.clone());
+
 impl AroundServer {
-    pub(super) fn new(what: Around, told: String) -> AroundServer {
+    pub(super) fn new(what: Around, told: impl Into<Explanation>) -> AroundServer {
         AroundServer {
             what,
-            told,
+            told: told.into(),
             cause: None,
         }
     }
@@ -75,17 +78,17 @@ impl AroundServer {
 impl Around {
     /// What around a server this error of its start is about; none where the server itself failed.
     pub fn of(error: &anyhow::Error) -> Option<Around> {
-        if let Some(around) = error.downcast_ref::<AroundServer>() {
+        if let Some(around) = error.find::<AroundServer>() {
             return Some(around.what);
         }
-        if error.is::<DiskFull>() {
+        if error.has::<DiskFull>() {
             return Some(Around::Disk);
         }
-        if error.is::<Cancelled>() {
+        if error.has::<Cancelled>() {
             return Some(Around::Stopped);
         }
         // A server fails by its end, its log or its answers, never by an error of the system here: Niagara itself met that one.
-        error.downcast_ref::<io::Error>().map(Around::met)
+        error.find::<io::Error>().map(Around::met)
     }
 
     /// What Niagara met when it did its own part of a start.
@@ -114,7 +117,7 @@ impl Around {
     }
 
     /// What helps against it, where the same command may do better afterwards.
-    pub(super) fn remedy(self) -> Option<&'static str> {
+    fn remedy(self) -> Option<&'static str> {
         match self {
             Around::Memory => Some(
                 "free memory or raise the control group's limit (memory.max, memory.limit_in_bytes), or give the server a smaller buffer pool",
@@ -124,6 +127,14 @@ impl Around {
                 "find what killed it (dmesg, an out-of-memory daemon), then run the same command again",
             ),
             Around::Port | Around::Setting | Around::Niagara | Around::Stopped => None,
+        }
+    }
+
+    /// What happened, with what helps.
+    pub(super) fn helped(self, told: Explanation) -> Explanation {
+        match self.remedy() {
+            Some(remedy) => told.remedy(remedy),
+            None => told,
         }
     }
 
@@ -184,7 +195,7 @@ mod tests {
             .because(anyhow!("its memory is not locked"));
         let error = anyhow::Error::new(error);
         assert_eq!(
-            format!("{error:#}"),
+            error.explain().to_string(),
             "not as asked: its memory is not locked"
         );
         assert_eq!(error.root_cause().to_string(), "its memory is not locked");

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_settings::ProcessSettings;
 use nix::unistd::Pid;
 
@@ -48,9 +49,8 @@ pub(crate) fn process(
             .any(|flag| flag == "hg")
         {
             bail!(
-                "this {} did not ask the kernel for huge pages\n\
-                 remedy: another malloc, or echo always > /sys/kernel/mm/transparent_hugepage/enabled (as root)",
-                malloc_name(install, runtime)
+                "this {} did not ask the kernel for huge pages", malloc_name(install, runtime);
+                remedy: "another malloc, or echo always > /sys/kernel/mm/transparent_hugepage/enabled (as root)"
             );
         }
     }
@@ -60,14 +60,15 @@ pub(crate) fn process(
     };
     if runtime.locks_memory() && has_none(&read(pid, "status")?, "VmLck:") {
         bail!(
-            "its memory is not locked\nremedy: raise the limit on locked memory (ulimit -l unlimited)"
+            "its memory is not locked";
+            remedy: "raise the limit on locked memory (ulimit -l unlimited)"
         );
     }
     // A server that finds none goes on with small pages, and its variable says that they are large.
     if reserved_pages && has_none(&read(pid, "status")?, "HugetlbPages:") {
         bail!(
-            "none of its memory is on reserved huge pages\n\
-             remedy: reserve enough for two servers and their buffer pools (sysctl vm.nr_hugepages=N, as root), or leave large_pages out"
+            "none of its memory is on reserved huge pages";
+            remedy: "reserve enough for two servers and their buffer pools (sysctl vm.nr_hugepages=N, as root), or leave large_pages out"
         );
     }
     if let Some(asked) = server_cpus {

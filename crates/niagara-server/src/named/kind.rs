@@ -5,6 +5,8 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
+use niagara_error::{Problem, problem};
+
 /// Beginnings of files by which archives are known.
 const MAGIC: [(&[u8], Archive); 7] = [
     (b"\x1f\x8b", Archive::Tarball),
@@ -86,23 +88,23 @@ impl Archive {
     }
 
     /// What it is and what to give in its place.
-    pub fn instead(self, path: &Path) -> String {
+    pub fn instead(self, path: &Path) -> Problem {
         let path = path.display();
         match self {
-            Archive::Tarball => format!("{path} is a tarball\nremedy: give its path"),
-            Archive::Deb => format!(
-                "{path} is a package, not a server\n\
-                 remedy: unpack it (and those it depends on) into one folder, `dpkg-deb -x FILE FOLDER`, and give the folder; or install it, \
+            Archive::Tarball => problem!("{path} is a tarball"; remedy: "give its path"),
+            Archive::Deb => problem!(
+                "{path} is a package, not a server";
+                remedy: "unpack it (and those it depends on) into one folder, `dpkg-deb -x FILE FOLDER`, and give the folder; or install it, \
                  and give /usr/sbin/mysqld or /usr/sbin/mariadbd"
             ),
-            Archive::Rpm => format!(
-                "{path} is a package, not a server\n\
-                 remedy: unpack it (and those it depends on) into one folder, `rpm2cpio FILE | cpio -idm`, and give the folder; or install it, \
+            Archive::Rpm => problem!(
+                "{path} is a package, not a server";
+                remedy: "unpack it (and those it depends on) into one folder, `rpm2cpio FILE | cpio -idm`, and give the folder; or install it, \
                  and give /usr/sbin/mysqld or /usr/sbin/mariadbd"
             ),
-            Archive::Zip => format!(
-                "{path} is a zip file, which servers for Linux do not come in\n\
-                 remedy: unpack it, and give the folder with bin/mysqld or bin/mariadbd"
+            Archive::Zip => problem!(
+                "{path} is a zip file, which servers for Linux do not come in";
+                remedy: "unpack it, and give the folder with bin/mysqld or bin/mariadbd"
             ),
         }
     }
@@ -117,7 +119,7 @@ impl Other {
     }
 
     /// What it is and what to give in its place.
-    pub fn instead(self, path: &Path) -> String {
+    pub fn instead(self, path: &Path) -> Problem {
         let what = match self {
             Other::Client => "is a client, not a server",
             Other::Starter => "is a script that starts a server, and is not run",
@@ -131,42 +133,43 @@ impl Other {
         });
         let server = beside.filter_map(|path| path.canonicalize().ok()).next();
         match server {
-            Some(server) => format!(
-                "{} {what}\nremedy: give {}",
-                path.display(),
-                server.display()
+            Some(server) => problem!(
+                "{} {what}", path.display();
+                remedy: "give {}", server.display()
             ),
-            None => format!(
-                "{} {what}\nremedy: give the path of mariadbd or mysqld, as `ps -C mariadbd,mysqld -o args=` tells of one that runs",
-                path.display()
+            None => problem!(
+                "{} {what}", path.display();
+                remedy: "give the path of mariadbd or mysqld, as `ps -C mariadbd,mysqld -o args=` tells of one that runs"
             ),
         }
     }
 }
 
 /// What a folder is that has no server, and what to give in its place.
-pub(crate) fn folder_instead(folder: &Path) -> String {
+pub(crate) fn folder_instead(folder: &Path) -> Problem {
     let has = |name: &str| folder.join(name).exists();
     let shown = folder.display();
     if has("CMakeLists.txt") && has("sql") {
-        return format!(
-            "{shown} has the sources of a server, and none that is built\n\
-             remedy: build it, and give the folder that it was built in; or name one that is built here (niagara server list)"
+        return problem!(
+            "{shown} has the sources of a server, and none that is built";
+            remedy: "build it, and give the folder that it was built in; or name one that is built here (niagara server list)"
         );
     }
     if has("ibdata1") || has("mysql/user.frm") || has("mysql.ibd") {
-        return format!(
-            "{shown} is a data directory, not a server\nremedy: give it with --data, and the server's binary as the server"
+        return problem!(
+            "{shown} is a data directory, not a server";
+            remedy: "give it with --data, and the server's binary as the server"
         );
     }
     if has("oci-layout") || has("manifest.json") || has("blobs") {
-        return format!(
-            "{shown} is an image in layers, as `docker save` writes it\n\
-             remedy: `docker export $(docker create IMAGE)` unpacked into a folder, or `podman mount` of a container; give that folder"
+        return problem!(
+            "{shown} is an image in layers, as `docker save` writes it";
+            remedy: "`docker export $(docker create IMAGE)` unpacked into a folder, or `podman mount` of a container; give that folder"
         );
     }
-    format!(
-        "no mariadbd or mysqld in bin, sbin, libexec, sql or usr/sbin of {shown}\nremedy: give the path of the binary itself"
+    problem!(
+        "no mariadbd or mysqld in bin, sbin, libexec, sql or usr/sbin of {shown}";
+        remedy: "give the path of the binary itself"
     )
 }
 
@@ -187,6 +190,8 @@ fn head(path: &Path) -> Option<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use std::fs;
+
+    use niagara_error::Explanation;
 
     use super::*;
 
@@ -216,10 +221,11 @@ mod tests {
         }
         let client = folder.join("bin/mariadb");
         let other = Other::of(&client).expect("a client");
-        assert!(other.instead(&client).contains("ps -C"));
+        let told = || Explanation::from(other.instead(&client)).to_string();
+        assert!(told().contains("ps -C"));
         let server = folder.join("sbin/mariadbd");
         fs::write(&server, "").expect("written");
-        let told = other.instead(&client);
+        let told = told();
         assert!(
             told.ends_with(&format!("give {}", server.display())),
             "{told}"

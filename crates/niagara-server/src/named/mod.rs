@@ -8,7 +8,8 @@ mod tarball;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::{Problem, bail, problem};
 
 use self::kind::Archive;
 use crate::cache::Cache;
@@ -23,7 +24,7 @@ use crate::obtain::catalog::is_shipped;
 pub fn server_named(text: &str) -> Result<String> {
     let path = Path::new(text);
     if is_address(text) {
-        bail!("{}", running_server(text));
+        bail!(running_server(text));
     }
     let is_path = text.contains('/') || !is_shipped(text) && is_server_here(path);
     if is_path {
@@ -46,11 +47,11 @@ fn server_at(path: &Path) -> Result<PathBuf> {
     };
     let kind = direct.metadata()?.file_type();
     if kind.is_socket() {
-        bail!("{}", running_server(&path.display().to_string()));
+        bail!(running_server(&path.display().to_string()));
     }
     match Archive::of(&direct) {
         Some(Archive::Tarball) => tarball::unpacked(&Cache::open()?, &direct),
-        Some(package) => bail!("{}", package.instead(&path)),
+        Some(package) => bail!(package.instead(&path)),
         None => Ok(direct),
     }
 }
@@ -78,7 +79,7 @@ fn is_address(text: &str) -> bool {
 }
 
 /// What to do with a server that runs: Niagara starts servers of its own, and takes traffic and settings from that one.
-pub fn running_server(address: &str) -> String {
+pub fn running_server(address: &str) -> Problem {
     let is_socket = address.contains('/') && !address.contains("://");
     let bare = address.rsplit_once("://").map_or(address, |(_, rest)| rest);
     let bare = bare
@@ -103,9 +104,9 @@ pub fn running_server(address: &str) -> String {
     } else {
         "the address"
     };
-    format!(
-        "{place} is {what} of a server that runs; Niagara starts private servers of its own and leaves that one alone\n\
-         remedy: take its settings: `niagara tune SERVER --config-from {place}{account}`, and its traffic: `niagara capture start {reached}`; \
+    problem!(
+        "{place} is {what} of a server that runs; Niagara starts private servers of its own and leaves that one alone";
+        remedy: "take its settings: `niagara tune SERVER --config-from {place}{account}`, and its traffic: `niagara capture start {reached}`; \
          SERVER is the same release by its name (niagara server list) or its binary's path"
     )
 }
@@ -115,6 +116,8 @@ mod tests {
     use std::fs;
     use std::os::unix::fs::{PermissionsExt, symlink};
     use std::os::unix::net::UnixListener;
+
+    use niagara_error::Explain as _;
 
     use super::*;
 
@@ -145,6 +148,7 @@ mod tests {
     fn a_running_server_is_answered_with_two_commands() {
         let error = server_named("db1:3307")
             .expect_err("an address")
+            .explain()
             .to_string();
         assert!(error.contains("--config-from db1:3307"), "{error}");
         assert!(
@@ -153,6 +157,7 @@ mod tests {
         );
         let error = server_named("mysql://app:x@db1/shop")
             .expect_err("an address")
+            .explain()
             .to_string();
         assert!(
             error.contains("--config-from db1 --config-user app") && !error.contains(":x"),
@@ -163,6 +168,7 @@ mod tests {
         let _listening = UnixListener::bind(&socket).expect("a socket");
         let error = server_named(&socket.display().to_string())
             .expect_err("a socket")
+            .explain()
             .to_string();
         assert!(
             error.contains(&format!("capture start --socket {}", socket.display())),
@@ -193,6 +199,7 @@ mod tests {
         fs::write(&deb, "!<arch>\ndebian-binary   ").expect("written");
         let error = server_named(&deb.display().to_string())
             .expect_err("a package")
+            .explain()
             .to_string();
         assert!(error.contains("dpkg-deb -x"), "{error}");
     }

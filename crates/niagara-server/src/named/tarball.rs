@@ -5,7 +5,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Explain as _, Remedy as _, bail};
 use sha2::{Digest, Sha256};
 
 use crate::cache::{Cache, WorkFolder};
@@ -72,21 +73,21 @@ fn unpack(tarball: &Path, parent: &Path, folder: &Path) -> Result<()> {
         .args(LEFT_OUT.map(|pattern| format!("--exclude={pattern}")))
         .env("LC_ALL", "C")
         .output()
-        .context(
-            "cannot run tar\nremedy: install the package tar, or unpack it and give the folder",
-        )?;
+        .context("cannot run tar")
+        .remedy("install the package tar, or unpack it and give the folder")?;
     if !output.status.success() {
         let said = String::from_utf8_lossy(&output.stderr);
         bail!(
-            "cannot unpack {}: {}\nremedy: tar takes xz-utils for .tar.xz and zstd for .tar.zst; or unpack it yourself, and give the folder",
-            tarball.display(),
-            said.lines().next().unwrap_or_default()
+            "cannot unpack {}: {}", tarball.display(), said.lines().next().unwrap_or_default();
+            remedy: "tar takes xz-utils for .tar.xz and zstd for .tar.zst; or unpack it yourself, and give the folder"
         );
     }
     // What has no server is not kept.
     binary_in(&inside).map_err(|error| {
-        let told = format!("{error:#}").replace(&inside.display().to_string(), "it");
-        anyhow!("{} has no server: {told}", tarball.display())
+        error.explain().with_cause(|cause| {
+            let told = cause.replace(&inside.display().to_string(), "it");
+            format!("{} has no server: {told}", tarball.display())
+        })
     })?;
     work.rename(folder)
 }
@@ -147,6 +148,7 @@ mod tests {
         let tarball = tarball(folder.path(), &["CMakeLists.txt", "sql/mysqld.cc"]);
         let error = unpacked(&cache, &tarball)
             .expect_err("no server")
+            .explain()
             .to_string();
         assert!(error.contains("sources"), "{error}");
         assert!(!error.contains("cache"), "{error}");

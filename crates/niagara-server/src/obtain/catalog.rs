@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use include_dir::{Dir, include_dir};
+use niagara_error::anyhow;
 use niagara_toml::{Mistakes, nearest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -235,9 +236,9 @@ impl Catalog {
                 .map(|candidate| format!("; did you mean {candidate}?"))
                 .unwrap_or_default();
             anyhow!(
-                "no server is called `{name}`{hint}\nknown: {}\nremedy: name one of these; or give the path of a server's binary \
-                 (/usr/sbin/mariadbd, /usr/sbin/mysqld), of its tarball, or of the root folder of an image; or the name of a package that is installed",
-                known.join(", ")
+                "no server is called `{name}`{hint}\nknown: {}", known.join(", ");
+                remedy: "name one of these; or give the path of a server's binary \
+                 (/usr/sbin/mariadbd, /usr/sbin/mysqld), of its tarball, or of the root folder of an image; or the name of a package that is installed"
             )
         })
     }
@@ -331,6 +332,8 @@ fn parse(name: &str, file: &str, text: &str) -> Result<ServerDescription> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -345,7 +348,13 @@ mod tests {
     #[test]
     fn an_unknown_name_lists_the_known_and_the_nearest() {
         let catalog = Catalog::load(&[]).expect("valid files");
-        let error = |name: &str| catalog.get(name).expect_err("unknown").to_string();
+        let error = |name: &str| {
+            catalog
+                .get(name)
+                .expect_err("unknown")
+                .explain()
+                .to_string()
+        };
         let told = error("maria-10.11");
         assert!(told.contains("did you mean mariadb-10.11?"), "{told}");
         assert!(told.contains("mysql-9.7"), "{told}");
@@ -381,7 +390,10 @@ mod tests {
         );
         fs::write(folder.path().join("mine.toml"), wrong).expect("written");
         let error = Catalog::load(&[folder.path().to_path_buf()]).expect_err("a mistake");
-        assert!(error.to_string().contains("a word each"), "{error}");
+        assert!(
+            error.explain().to_string().contains("a word each"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -396,6 +408,7 @@ mod tests {
             fs::write(&path, text).expect("written");
             Catalog::load(&[folder.path().to_path_buf()])
                 .expect_err("a mistake")
+                .explain()
                 .to_string()
         };
         let error = told(good.replace("family = \"mariadb\"", "family = \"oracle\""));

@@ -3,7 +3,8 @@
 
 use std::fs;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 
 use crate::cache::{Cache, WorkFolder};
 use crate::install::Install;
@@ -49,10 +50,8 @@ pub fn with_engine(
             .map(|(server, ..)| server.name.as_str())
             .collect();
         bail!(
-            "{} has no storage engine {engine}: no package of its archive holds it\n\
-             remedy: take {}, or another engine",
-            install.name,
-            names.join(" or ")
+            "{} has no storage engine {engine}: no package of its archive holds it", install.name;
+            remedy: "take {}, or another engine", names.join(" or ")
         );
     };
     let plugin = install
@@ -64,14 +63,8 @@ pub fn with_engine(
             progress(&format!("waiting: somebody else fetches {}", install.name));
         })?;
         if !plugin.is_file() {
-            fetch(cache, description, &install, packages, progress).with_context(|| {
-                format!(
-                    "cannot fetch the storage engine {engine} for {} {}\n\
-                     remedy: where the archive has moved on to a newer version, `niagara server remove {}` lets both be \
-                     fetched again",
-                    install.name, install.version_string, install.name
-                )
-            })?;
+            fetch(cache, description, &install, packages, progress).with_context(|| format!("cannot fetch the storage engine {engine} for {} {}", install.name, install.version_string)).remedy_with(|| format!("where the archive has moved on to a newer version, `niagara server remove {}` lets both be \
+                     fetched again", install.name))?;
         }
     }
     if !plugin.is_file() {

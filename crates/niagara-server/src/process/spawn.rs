@@ -30,8 +30,8 @@ pub(crate) struct Placement {
 }
 
 impl Placement {
-    /// What may be wrong with the placement when the process could not be started for this reason.
-    pub fn hint(&self, error: &io::Error) -> Option<String> {
+    /// What to do about the placement when the process could not be started for this reason.
+    pub fn remedy(&self, error: &io::Error) -> Option<String> {
         let ProcessSettings {
             server_cpus,
             scheduling,
@@ -39,10 +39,10 @@ impl Placement {
         } = &self.settings;
         match (error.raw_os_error()?, server_cpus, scheduling) {
             (libc::EINVAL, Some(cpus), _) => Some(format!(
-                "remedy: name CPUs this process may use; asked for {cpus:?}"
+                "name CPUs this process may use; asked for {cpus:?}"
             )),
             (libc::EACCES | libc::EPERM, _, Some(Scheduling::Nice(value))) => Some(format!(
-                "remedy: nice {value} takes a right (ulimit -e, or root); use 0 or above"
+                "nice {value} takes a right (ulimit -e, or root); use 0 or above"
             )),
             _ => None,
         }

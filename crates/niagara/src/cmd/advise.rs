@@ -6,9 +6,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use niagara_capture::file::CaptureReader;
+use niagara_error::{Explain as _, Remedy as _, bail};
 use niagara_lab::quantity::bytes;
 use niagara_lab::{Data, Origin};
 use niagara_queries::{Advice, Limits, report, schema};
@@ -94,7 +95,8 @@ pub fn run(mut args: AdviseArgs) -> Result<ExitCode> {
     let origin = origin(&args.origin)?;
     let Some(data) = &origin.data else {
         bail!(
-            "statements are counted on a copy of the data, and none are named\nremedy: --data with a dump, a prepared backup or a cold data directory"
+            "statements are counted on a copy of the data, and none are named";
+            remedy: "--data with a dump, a prepared backup or a cold data directory"
         );
     };
     CaptureReader::open(capture(&args)?)?;
@@ -160,8 +162,8 @@ fn counted_and_proven(
         .saturating_sub(Duration::from_secs_f64(advice.seconds));
     match proving.prove(&advice, left, terminal) {
         Ok(proof) => advice.take_proof(proof),
-        Err(error) if error.is::<Cancelled>() || cancel.is_cancelled() => return Err(error),
-        Err(error) => advice.without_proof(format!("{error:#}")),
+        Err(error) if error.has::<Cancelled>() || cancel.is_cancelled() => return Err(error),
+        Err(error) => advice.without_proof(error.explain()),
     }
     Ok(advice)
 }
@@ -173,7 +175,8 @@ fn counted_and_proven(
 fn capture(args: &AdviseArgs) -> Result<&Path> {
     args.capture
         .as_deref()
-        .context("no capture is named\nremedy: name one by --capture, or a pack by --pack")
+        .context("no capture is named")
+        .remedy("name one by --capture, or a pack by --pack")
 }
 
 /// Where the files are.

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_capture::{DigestPair, before_after};
+use niagara_error::bail;
 use niagara_report::number;
 use niagara_stats::{Estimate, IntervalEstimate};
 use schemars::JsonSchema;
@@ -66,11 +67,11 @@ pub(crate) fn run(before: &Path, after: &Path, alpha: f64, as_json: bool) -> Res
         .collect();
     if rows.is_empty() {
         bail!(
-            "{} and {} have {} in common, and none with durations in {FEWEST} stretches of time or more\n\
-             remedy: capture longer, at the same time of day, from a source that has durations (a slow log, recorded traffic)",
+            "{} and {} have {} in common, and none with durations in {FEWEST} stretches of time or more",
             before.display(),
             after.display(),
-            number::count(common, "digest")
+            number::count(common, "digest");
+            remedy: "capture longer, at the same time of day, from a source that has durations (a slow log, recorded traffic)"
         );
     }
     if as_json {

@@ -4,10 +4,11 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_build::{
     BuildKind, BuildRecord, BuildStore, Built, Recipe, StoredBuild, Unreadable, check_build_setting,
 };
+use niagara_error::{bail, remedy_line};
 use niagara_lab::{
     BuildOptions, BuiltOnNodes, Event, FleetOptions, Inventory, Observer, ServerRecipe, build,
     build_on_nodes,
@@ -161,8 +162,8 @@ fn training_settings(args: &BuildArgs) -> Vec<(String, String)> {
 fn make(inventory: &Inventory, args: &BuildArgs, fleet: Option<&FleetOptions>) -> Result<ExitCode> {
     if args.keep && fleet.is_some() {
         bail!(
-            "--keep keeps the folders of builds that are made here, and --on has nodes build\n\
-             remedy: leave one of them out"
+            "--keep keeps the folders of builds that are made here, and --on has nodes build";
+            remedy: "leave one of them out"
         );
     }
     let recipe = recipe(args)?;
@@ -244,7 +245,8 @@ fn made(
         None => BuiltOnNodes::default(),
     };
     if let Some((what, why)) = on_nodes.failed.first() {
-        bail!("{what}: {why}");
+        let told = why.clone().with_cause(|cause| format!("{what}: {cause}"));
+        return Err(told.into());
     }
     let mut show = |text: &str| terminal.see(Event::SettingUp(text));
     let built = build(
@@ -364,11 +366,11 @@ fn list(store: &BuildStore, json: bool) -> Result<()> {
     }
     for it in &broken {
         say!(
-            "{}  {}, unreadable: {}\n                  remedy: niagara server build remove {}",
+            "{}  {}, unreadable: {}\n                  {}",
             it.key,
             megabytes(it.bytes),
             it.unreadable,
-            it.key
+            remedy_line(format_args!("niagara server build remove {}", it.key))
         );
     }
     let builds = lines.iter().map(|line| line.bytes);

@@ -14,6 +14,7 @@ use niagara_check::{
     AnswersOptions, CheckOptions, CheckRecord, CrashOptions, Outcome, Part, PartReport, Progress,
     Subject, SuiteOptions, check,
 };
+use niagara_error::bail;
 use niagara_lab::{Inventory, looks_like_path, server_name};
 use niagara_report::ink;
 use niagara_server::Install;
@@ -136,9 +137,9 @@ fn built(inventory: &Inventory, name: &str) -> Result<Option<Install>> {
     match &builds[..] {
         [] => Ok(None),
         [build] => Install::from_path(&build.folder.join("prefix/usr")).map(Some),
-        several => anyhow::bail!(
-            "{} builds have a key that begins with {name}\nremedy: give more of it; `niagara server build list` shows them",
-            several.len()
+        several => bail!(
+            "{} builds have a key that begins with {name}", several.len();
+            remedy: "give more of it; `niagara server build list` shows them"
         ),
     }
 }

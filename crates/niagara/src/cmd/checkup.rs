@@ -4,11 +4,12 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use jiff::Zoned;
 use jiff::civil::Date;
 use niagara_checkup::{Checkup, Look, Request, checkup, html, read, screen};
+use niagara_error::bail;
 use niagara_lab::lever;
 use niagara_load::Transport;
 use niagara_server::{Catalog, ServerDescription, listening_servers};
@@ -150,7 +151,8 @@ fn found(running: Vec<(i32, PathBuf)>) -> Result<PathBuf> {
             match usual.find(|path| path.exists()) {
                 Some(path) => Ok(path.to_path_buf()),
                 None => bail!(
-                    "no server was found on this machine\nremedy: name its socket or HOST:PORT, as in niagara checkup db1:3306"
+                    "no server was found on this machine";
+                    remedy: "name its socket or HOST:PORT, as in niagara checkup db1:3306"
                 ),
             }
         }
@@ -160,9 +162,8 @@ fn found(running: Vec<(i32, PathBuf)>) -> Result<PathBuf> {
                 .map(|(pid, path)| format!("{} (process {pid})", path.display()))
                 .collect();
             bail!(
-                "several servers run on this machine: {}\nremedy: name one, as in niagara checkup {}",
-                sockets.join(", "),
-                several[0].1.display()
+                "several servers run on this machine: {}", sockets.join(", ");
+                remedy: "name one, as in niagara checkup {}", several[0].1.display()
             )
         }
     }
@@ -170,6 +171,8 @@ fn found(running: Vec<(i32, PathBuf)>) -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -178,7 +181,7 @@ mod tests {
         let one = found(vec![server(7, "/a.sock")]).expect("one");
         assert_eq!(one, PathBuf::from("/a.sock"));
         let several = found(vec![server(7, "/a.sock"), server(8, "/b.sock")]);
-        let text = several.expect_err("two").to_string();
+        let text = several.expect_err("two").explain().to_string();
         assert!(
             text.contains("/b.sock (process 8)") && text.contains("remedy"),
             "{text}"

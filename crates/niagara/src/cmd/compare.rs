@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
+use niagara_error::{Remedy as _, bail};
 use niagara_lab::lever::Lever;
 use niagara_lab::{
     Found, Protocol, Question, StudyDescription, VariantRecipe, answer, server_name,
@@ -184,7 +185,8 @@ pub fn run(mut args: CompareArgs) -> Result<ExitCode> {
 fn side(given: &Option<String>) -> Result<&str> {
     given
         .as_deref()
-        .context("A and B are wanted\nremedy: niagara compare A B")
+        .context("A and B are wanted")
+        .remedy("niagara compare A B")
 }
 
 /// What the arguments ask.
@@ -198,12 +200,12 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
     let protocol = match Protocol::from(args.protocol) {
         Protocol::Duel if is_job => Protocol::Pair,
         Protocol::Trimmed if is_job => bail!(
-            "{} is a job, and jobs are compared by pairs\nremedy: leave out --protocol",
-            load.workload.name()
+            "{} is a job, and jobs are compared by pairs", load.workload.name();
+            remedy: "leave out --protocol"
         ),
         Protocol::Trimmed if !args.fail_if.is_empty() => bail!(
-            "--fail-if goes by an interval, and --protocol trimmed has none\n\
-             remedy: leave out one of them"
+            "--fail-if goes by an interval, and --protocol trimmed has none";
+            remedy: "leave out one of them"
         ),
         protocol => protocol,
     };

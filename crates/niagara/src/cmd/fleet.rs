@@ -4,8 +4,9 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
+use niagara_error::bail;
 use niagara_fleet::{Cluster, Plan, Program, SlurmOptions, WorkerOptions};
 use niagara_lab::{
     FleetOptions, NodeOptions, Question, RateChoice, StudyDescription, duel_seconds, own_hash,
@@ -127,15 +128,15 @@ pub fn fleet_options(
     }
     if question.client_host.is_some() {
         bail!(
-            "--on {} and --client-host exclude each other: on a node the load comes from the node itself\n\
-             remedy: leave one of them out",
-            fleet.on
+            "--on {} and --client-host exclude each other: on a node the load comes from the node itself",
+            fleet.on;
+            remedy: "leave one of them out"
         );
     }
     if matches!(question.rate, Some(RateChoice::Share(_))) {
         bail!(
-            "on nodes latencies are compared at a given rate: what the start does under closed load would be measured on this host\n\
-             remedy: say --rate as transactions per second, such as --rate 2000"
+            "on nodes latencies are compared at a given rate: what the start does under closed load would be measured on this host";
+            remedy: "say --rate as transactions per second, such as --rate 2000"
         );
     }
     nodes_of(fleet, &args.servers)

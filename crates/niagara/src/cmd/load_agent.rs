@@ -4,15 +4,16 @@ use std::io::{IsTerminal, stdin, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::bail;
 use niagara_load::remote::{Greeting, serve};
 use niagara_server::machine::Fingerprint;
 
 pub fn run() -> Result<ExitCode> {
     if stdin().is_terminal() {
         bail!(
-            "the load agent is started over ssh, by a study on another host\n\
-             remedy: there, say `niagara compare … --client-host` with this host's name"
+            "the load agent is started over ssh, by a study on another host";
+            remedy: "there, say `niagara compare … --client-host` with this host's name"
         );
     }
     let greeting = Greeting {

@@ -6,10 +6,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use clap::Args;
 use niagara_capture::Filter;
 use niagara_capture::file::CaptureReader;
+use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_lab::quantity::bytes;
 use niagara_load::{Admin, counted};
 use niagara_origin::configuration::{RunningConfig, running_config};
@@ -116,8 +117,8 @@ pub fn run(mut args: PackArgs) -> Result<ExitCode> {
     }
     if args.output.exists() {
         bail!(
-            "{} is there already\nremedy: name another file with --output",
-            args.output.display()
+            "{} is there already", args.output.display();
+            remedy: "name another file with --output"
         );
     }
     if let Some(data) = &args.data {
@@ -155,25 +156,23 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
     {
         let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
         bail!(
-            "the server has no database {missing} that this account sees\nremedy: --schema with one of: {}",
-            names.join(", ")
+            "the server has no database {missing} that this account sees";
+            remedy: "--schema with one of: {}", names.join(", ")
         );
     }
     let is_wanted = |one: &DatabaseSize| args.schema.is_empty() || args.schema.contains(&one.name);
     let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(is_wanted);
     if taken.is_empty() {
         bail!(
-            "the server has no database that this account sees\n\
-             remedy: an account with SELECT on the data, by --user; or wait until there are data"
+            "the server has no database that this account sees";
+            remedy: "an account with SELECT on the data, by --user; or wait until there are data"
         );
     }
     let bytes: u64 = taken.iter().map(|one| one.bytes).sum();
     if args.data.is_none() && bytes > args.max_data {
         bail!(
-            "the databases have {} MB, more than --max-data allows ({} MB)\n\
-             remedy: --schema for fewer, --max-data for more, or --data for a backup",
-            bytes >> 20,
-            args.max_data >> 20
+            "the databases have {} MB, more than --max-data allows ({} MB)", bytes >> 20, args.max_data >> 20;
+            remedy: "--schema for fewer, --max-data for more, or --data for a backup"
         );
     }
     Ok(Plan {
@@ -267,9 +266,9 @@ impl PartFolder {
         let output = std::path::absolute(output)?;
         let name = output.file_name().unwrap_or_default().to_string_lossy();
         let folder = output.with_file_name(format!(".{name}.part-{}", std::process::id()));
-        niagara_server::create_private(&folder).with_context(|| {
-            "the pack is made there\nremedy: name a file in another folder by --output".to_owned()
-        })?;
+        niagara_server::create_private(&folder)
+            .context("the pack is made there")
+            .remedy("name a file in another folder by --output")?;
         Ok(Self(folder))
     }
 
@@ -359,8 +358,8 @@ fn with_data_and_traffic(
             if job.is_finished() && !state.has_begun() {
                 ended(job)?;
                 bail!(
-                    "the dump has no database\nremedy: look at what the program writes: {}",
-                    dump.program.display()
+                    "the dump has no database";
+                    remedy: "look at what the program writes: {}", dump.program.display()
                 );
             }
             let code = match stop.load(Ordering::Relaxed) {
@@ -479,8 +478,8 @@ fn capture_traffic(args: PackArgs, target: Target, to: &Path) -> Result<ExitCode
     let code = capture_on(&start, target)?;
     if code != interrupted() && CaptureReader::open(to)?.summary().statements == 0 {
         bail!(
-            "no statement was captured, and nothing is packed: connections from before a capture are not in it\n\
-             remedy: restart the application's pool while `niagara pack` captures, or pack at a busier time, or for longer"
+            "no statement was captured, and nothing is packed: connections from before a capture are not in it";
+            remedy: "restart the application's pool while `niagara pack` captures, or pack at a busier time, or for longer"
         );
     }
     Ok(code)

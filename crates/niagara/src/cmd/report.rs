@@ -4,9 +4,10 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use niagara_check::fault_of;
+use niagara_error::bail;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{RESULTS, RESULTS_FILE};
 use niagara_model::{DeployBuild, NodeAccount, Summary, TargetMachine, Warning};
@@ -113,8 +114,8 @@ impl ReportArgs {
         };
         if target != Target::default() && self.output() != Output::Files {
             bail!(
-                "--cpus, --memory and --for are for deploy/, which is not written\n\
-                 remedy: add --format files"
+                "--cpus, --memory and --for are for deploy/, which is not written";
+                remedy: "add --format files"
             );
         }
         Ok(target)
@@ -139,8 +140,8 @@ pub fn run(args: ReportArgs) -> Result<ExitCode> {
         }
         let Output::Printed(format) = output else {
             bail!(
-                "--format files is for one study\n\
-                 remedy: of two there are text, markdown, html and json, as in\n  \
+                "--format files is for one study";
+                remedy: "of two there are text, markdown, html and json, as in\n  \
                  niagara report {} {} --format html > both.html",
                 first.display(),
                 second.display()
@@ -223,10 +224,10 @@ pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> 
             {
                 write_deploy(&deploy, &[], None)?;
                 bail!(
-                    "the built server failed a check since it was handed over ({finding}), so {} was taken away\n\
-                     remedy: leave that build out (--without), or build and check it anew; where it was already put to use, go back as \
-                     its README.md said",
-                    deploy.display()
+                    "the built server failed a check since it was handed over ({finding}), so {} was taken away",
+                    deploy.display();
+                    remedy: "leave that build out (--without), or build and check it anew; where it was already put to use, go back as \
+                     its README.md said"
                 );
             }
             // What was packed before stays until it is packed anew, if it is of the same build: that may not be here any more.
@@ -258,8 +259,8 @@ pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> 
 fn nothing_for(place: Option<DeployPlace>) -> Result<()> {
     if place.is_some() {
         bail!(
-            "--for: nothing that was proven here can be set there\n\
-             remedy: leave out --for; `niagara report` shows what was found"
+            "--for: nothing that was proven here can be set there";
+            remedy: "leave out --for; `niagara report` shows what was found"
         );
     }
     Ok(())
@@ -287,9 +288,8 @@ fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
             return Ok(());
         }
         bail!(
-            "{why}, so it cannot be packed into {}\n\
-             remedy: niagara server build makes it again from {}; measure and check that one",
-            archive.display(),
+            "{why}, so it cannot be packed into {}", archive.display();
+            remedy: "niagara server build makes it again from {}; measure and check that one",
             deploy.join("recipe.json").display()
         );
     }
@@ -308,10 +308,10 @@ fn write_archive(deploy: &Path, input: &DeployInput) -> Result<()> {
     if !output.status.success() {
         let _ = std::fs::remove_file(&unfinished);
         bail!(
-            "cannot pack the built server into {}: {}\n\
-             remedy: mend that (make room, say), then: niagara report {} --format files",
+            "cannot pack the built server into {}: {}",
             archive.display(),
-            String::from_utf8_lossy(&output.stderr).trim(),
+            String::from_utf8_lossy(&output.stderr).trim();
+            remedy: "mend that (make room, say), then: niagara report {} --format files",
             deploy.parent().unwrap_or(deploy).display()
         );
     }
@@ -520,6 +520,8 @@ pub fn newest() -> Result<PathBuf> {
 mod tests {
     use niagara_model::Deployment;
 
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -552,7 +554,10 @@ mod tests {
         assert_eq!(std::fs::read(&archive)?, packed);
         std::fs::remove_file(&archive)?;
         let another = write_archive(&deploy, &input).expect_err("another binary");
-        assert!(another.to_string().contains("remedy: "), "{another}");
+        assert!(
+            another.explain().to_string().contains("remedy: "),
+            "{another}"
+        );
         std::fs::write(&archive, &packed)?;
         std::fs::remove_dir_all(&prefix)?;
         write_deploy(
@@ -567,7 +572,7 @@ mod tests {
         assert!(!archive.exists());
         std::fs::create_dir_all(&deploy)?;
         let gone = write_archive(&deploy, &input).expect_err("no build and no archive");
-        assert!(gone.to_string().contains("remedy: "), "{gone}");
+        assert!(gone.explain().to_string().contains("remedy: "), "{gone}");
         Ok(())
     }
 }

@@ -3,7 +3,8 @@
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::{Answer, FleetOptions, Found, Inventory, Question, Session, StudyDescription};
 use niagara_server::{Cancel, Catalog};
@@ -50,7 +51,8 @@ impl OpenSession {
     ) -> Result<Self> {
         if question.replays_a_capture() && question.client_host.is_some() {
             bail!(
-                "a capture is replayed from the machine that it lies on\nremedy: leave out --client-host"
+                "a capture is replayed from the machine that it lies on";
+                remedy: "leave out --client-host"
             );
         }
         for workload in &question.workloads {
@@ -135,13 +137,12 @@ impl OpenSession {
         if is_job && matches!(question.question, Question::Compare { .. }) {
             steps = steps::hand_over(study, question.alpha, args.json);
         }
-        written.with_context(|| {
-            let folder = study.folder().display();
-            format!(
-                "the results are kept, but not all files were made of them\n\
-                 remedy: mend that (make room, say), then: niagara report {folder} --format files"
-            )
-        })?;
+        written
+            .context("the results are kept, but not all files were made of them")
+            .remedy_with(|| {
+                let folder = study.folder().display();
+                format!("mend that (make room, say), then: niagara report {folder} --format files")
+            })?;
         steps?;
         Ok(exit_code(
             self.cancel.is_cancelled(),

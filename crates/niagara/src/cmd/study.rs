@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::{Context, Error, Result};
 use clap::{Args, Subcommand};
+use niagara_error::{Explanation, Remedy as _};
 use niagara_lab::StudySize;
 use niagara_lab::lever::{self, Lever};
 use niagara_lab::study_file::{Known, StudyFile, read_study, schema};
@@ -94,7 +95,7 @@ fn check(
         json::print_list(&mistakes)?;
     } else {
         for mistake in &mistakes {
-            tell!("{mistake}");
+            tell!("{}", Explanation::from(mistake));
         }
     }
     Ok(if mistakes.is_empty() {
@@ -126,7 +127,8 @@ pub fn read(
 ) -> Result<Result<StudyFile, FileError>> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path)
-        .with_context(|| format!("cannot read the study {name}\nremedy: {READABLE}"))?;
+        .with_context(|| format!("cannot read the study {name}"))
+        .remedy(READABLE)?;
     let known = Known {
         levers,
         servers,

@@ -2,7 +2,8 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_lab::{
     MAX_SWEPT, Question, StudyDescription, VariantRecipe, answer, quantity, server_name,
     sweep_protocol,
@@ -85,9 +86,9 @@ fn check_has_threads(workload: &WorkloadSpec) -> Result<()> {
     } else {
         return Ok(());
     };
+    let spelling = workload.spelling();
     bail!(
-        "{} is {what}: there is nothing to sweep\n\
-         remedy: `niagara compare A B --workload {0}` compares two servers by it",
-        workload.spelling()
+        "{spelling} is {what}: there is nothing to sweep";
+        remedy: "`niagara compare A B --workload {spelling}` compares two servers by it"
     )
 }

@@ -3,9 +3,10 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 use niagara_capture::file::CaptureReader;
+use niagara_error::{Explain as _, Problem, bail, problem};
 use niagara_lab::lever::{self, Lever, Risk};
 use niagara_lab::{
     Application, Keep, Question, StudyDescription, TuneQuestion, answer, holdout_load, server_name,
@@ -242,16 +243,16 @@ fn levers_but_indexes(names: &[String]) -> Vec<String> {
 }
 
 /// Why there is no lever of indexes, though it was named, and what to do.
-fn no_indexes(args: &TuneArgs) -> &'static str {
+fn no_indexes(args: &TuneArgs) -> Problem {
     match args.allow.contains(&Risk::Schema) {
-        true => {
-            "counting has chosen no index for this capture, so there is no capture-indexes to try\n\
-             remedy: niagara advise tells what the statements do; leave capture-indexes out"
-        }
-        false => {
-            "capture-indexes are the indexes that counting chooses, and nothing was counted\n\
-             remedy: give --allow schema, with --capture and --data"
-        }
+        true => problem!(
+            "counting has chosen no index for this capture, so there is no capture-indexes to try";
+            remedy: "niagara advise tells what the statements do; leave capture-indexes out"
+        ),
+        false => problem!(
+            "capture-indexes are the indexes that counting chooses, and nothing was counted";
+            remedy: "give --allow schema, with --capture and --data"
+        ),
     }
 }
 
@@ -296,9 +297,8 @@ fn queries(
         Err(_) if cancel.is_cancelled() => return Err(Cancelled.into()),
         // Levers are tried all the same.
         Err(error) => {
-            terminal.line(&format!(
-                "the capture's statements are not counted: {error:#}"
-            ));
+            let told = error.explain();
+            terminal.line(&format!("the capture's statements are not counted: {told}"));
             return Ok(Queries::default());
         }
     };
@@ -373,9 +373,8 @@ fn refuse_greedy(tune: &TuneQuestion, levers: &[Lever]) -> Result<()> {
     let mut greedy = levers.iter().filter(|lever| lever.takes_from_others());
     if let Some(lever) = greedy.find(is_named) {
         bail!(
-            "{} takes priority or memory from the live server of this host\n\
-             remedy: leave it out, or tune on another machine",
-            lever.spelling()
+            "{} takes priority or memory from the live server of this host", lever.spelling();
+            remedy: "leave it out, or tune on another machine"
         );
     }
     Ok(())
@@ -389,8 +388,8 @@ fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result
     let levers = lever::load(&args.study.levers)?;
     if matches!(args.keep, KeepArg::Screened) && args.guard.is_some_and(|of| of != TailGuard::Off) {
         bail!(
-            "--guard leaves out the lever that makes a tail worse, and --keep screened leaves none out\n\
-             remedy: give one of them"
+            "--guard leaves out the lever that makes a tail worse, and --keep screened leaves none out";
+            remedy: "give one of them"
         );
     }
     let tune = TuneQuestion {
@@ -416,8 +415,8 @@ fn question(args: &TuneArgs, named: &dyn Fn(&[String]) -> Vec<String>) -> Result
     .with_ids(&levers)?;
     if args.app == Some(App::Socket) && args.client.client_host.is_some() {
         bail!(
-            "--app socket: with --client-host the load comes from another machine, where the server's socket is not\n\
-             remedy: leave out one of them"
+            "--app socket: with --client-host the load comes from another machine, where the server's socket is not";
+            remedy: "leave out one of them"
         );
     }
     if tune.shares_host {

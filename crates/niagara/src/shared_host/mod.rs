@@ -6,8 +6,9 @@ mod watch;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
+use niagara_error::{Explain as _, bail};
 use niagara_lab::quantity::share as percent;
 use niagara_load::counted;
 use niagara_model::Finding;
@@ -93,8 +94,8 @@ impl SharedHost {
         };
         if *place != Where::Local {
             bail!(
-                "--share-host-with is for a run on the live server's own host, and --on {place} has it elsewhere\n\
-                 remedy: leave out one of them"
+                "--share-host-with is for a run on the live server's own host, and --on {place} has it elsewhere";
+                remedy: "leave out one of them"
             );
         }
         let mut at = connect_args();
@@ -151,7 +152,7 @@ impl SharedHost {
         match ended {
             // It was at its end already.
             Ok(code) if code == ExitCode::SUCCESS => Ok(code),
-            Err(error) if !error.is::<Cancelled>() => Err(error),
+            Err(error) if !error.has::<Cancelled>() => Err(error),
             _ => {
                 tell!("stopped: {reason}. The same command continues, at a quieter hour");
                 Ok(ExitCode::FAILURE)

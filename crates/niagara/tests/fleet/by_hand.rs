@@ -158,7 +158,7 @@ fn a_server_that_dies_on_a_node_is_the_outcome_of_its_side_and_no_loss() {
     let [reason] = &failed[..] else {
         panic!("{failed:?}\n{stderr}");
     };
-    assert!(reason.starts_with("on w"), "where: {reason}");
+    assert!(reason.cause.starts_with("on w"), "where: {reason}");
     let scored = place.duels();
     let scored = scored.iter().filter(|duel| duel.score.is_some());
     assert_eq!(scored.count(), 8);

@@ -1,5 +1,6 @@
 use super::*;
 
+use niagara_error::{Explain as _, Explanation};
 use niagara_load::WorkloadSpec;
 use niagara_model::{
     CheckOutcome, CheckPart, Comparison, DuelRecord, FailedSide, Failure, Finding, Goal, Reason,
@@ -202,8 +203,9 @@ fn whoever_asks_for_what_is_there_is_told_so_with_what_is_left() {
     );
     assert!(there.is_there());
     let (study, matrix) = study(&["O3"]);
+    let told = there.nothing_to_do(&matrix, &study, Path::new("there"), command);
     assert_eq!(
-        there.nothing_to_do(&matrix, &study, Path::new("there"), command),
+        Explanation::from(told).to_string(),
         "there has the one cell of this part of the matrix (options O2, O3); 2 of the 3 cells of the matrix are measured, 1 left\n\
          remedy: `run options=PGO` measures 1 of them; `niagara report there` shows what is there; to measure again, name \
          another folder with --out"
@@ -441,7 +443,7 @@ fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
     let error = other
         .check_place(folder, &here("6.2"))
         .expect_err("another kernel");
-    let error = error.to_string();
+    let error = error.explain().to_string();
     assert!(
         error.contains("kernel 6.1 then, 6.2 now") && error.contains("--out"),
         "{error}"
@@ -450,7 +452,10 @@ fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
         .check_place(folder, &HostIdentity::Nodes)
         .expect_err("nodes");
     assert!(
-        error.to_string().contains("on one machine then, on nodes"),
+        error
+            .explain()
+            .to_string()
+            .contains("on one machine then, on nodes"),
         "{error}"
     );
 }
@@ -472,7 +477,7 @@ fn parts_by_different_binaries_of_a_server_are_kept_apart() {
             .is_ok()
     );
     let error = opening.check_binaries(Path::new("there"), &of("2", "s (LTO)"));
-    let error = error.expect_err("rebuilt").to_string();
+    let error = error.expect_err("rebuilt").explain().to_string();
     assert!(
         error.contains("another binary of s than") && error.contains("--out"),
         "{error}"

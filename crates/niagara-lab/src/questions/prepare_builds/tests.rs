@@ -1,5 +1,6 @@
 //! Building in turn, with a clock and builds that are none.
 
+use niagara_error::{Explain as _, Explanation};
 use niagara_model::Reason;
 use std::cell::{Cell, RefCell};
 
@@ -86,7 +87,7 @@ fn in_an_hour(nothing_else: bool, actual: &dyn Fn(usize) -> (f64, Option<&'stati
                 made.borrow_mut().push(recipe_of(&base, &candidates, set));
             }
             Ok(refused.map(|error| Reason::CannotBuild {
-                error: error.to_owned(),
+                error: Box::new(Explanation::new(error).remedy("apt install lld-19")),
                 together: Vec::new(),
             }))
         },
@@ -126,10 +127,7 @@ fn a_build_that_takes_longer_costs_the_next_its_place() {
 #[test]
 fn the_time_of_a_build_that_fails_early_goes_to_others() {
     let ended = in_an_hour(false, &|index| match index {
-        0 => (
-            1.0,
-            Some("the linker is missing\nremedy: apt install lld-19"),
-        ),
+        0 => (1.0, Some("the linker is missing")),
         index => ([0.0, 2.0, 50.0, 20.0][index], None),
     });
     // Neither it nor what adds to it is tried again; the build by the other compiler has its time.
@@ -188,19 +186,19 @@ fn levels_of_a_choice_stand_by_their_worth_where_they_stood() {
 #[test]
 fn without_any_tool_the_remedies_are_told_once_each() {
     let refused = [
-        ("a", "clang is not here\nremedy: apt install clang-19"),
-        ("b", "clang is not here\nremedy: apt install clang-19"),
-        ("c", "cmake is not here\nremedy: apt install cmake"),
+        ("a", "clang is not here", "apt install clang-19"),
+        ("b", "clang is not here", "apt install clang-19"),
+        ("c", "cmake is not here", "apt install cmake"),
     ]
-    .map(|(name, reason)| (name.to_owned(), reason.to_owned()));
+    .map(|(name, cause, remedy)| (name.to_owned(), Explanation::new(cause).remedy(remedy)));
     assert_eq!(
         by_reason(&refused),
         [
-            "a and 1 more: clang is not here\nremedy: apt install clang-19",
-            "c: cmake is not here\nremedy: apt install cmake"
+            Explanation::new("a and 1 more: clang is not here").remedy("apt install clang-19"),
+            Explanation::new("c: cmake is not here").remedy("apt install cmake")
         ]
     );
-    let error = nothing_can_be_built(&refused).to_string();
+    let error = nothing_can_be_built(&refused).explain().to_string();
     assert_eq!(
         error,
         "--with-builds is asked for, and no server can be built here: a and 1 more: clang is not here; \

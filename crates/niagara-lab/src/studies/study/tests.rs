@@ -1,5 +1,6 @@
 use super::*;
 
+use niagara_error::Explain as _;
 use niagara_model::{
     CompareSummary, Ending, Finding, Goal, Phase, Reason, SliceRecord, StudyHeader, Warning,
 };
@@ -206,7 +207,8 @@ fn a_study_is_run_by_one_at_a_time_and_keeps_its_seed() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let study = open(folder.path()).expect("new");
     let error = open(folder.path()).err().expect("taken");
-    assert!(format!("{error:#}").contains("--out"), "{error:#}");
+    let told = error.explain().to_string();
+    assert!(told.contains("--out"), "{told}");
     assert_eq!(study.seed(), 5);
     drop(study);
     open(folder.path()).expect("free again");
@@ -221,7 +223,7 @@ fn what_was_not_to_be_had_stays_so_while_duels_behind_it_are_recalled() {
         made.expect("as it was")
     };
     let no_compiler = || Reason::NotAvailable {
-        error: "no compiler".to_owned(),
+        error: Box::new("no compiler".into()),
     };
     let lacking = |study: &mut Study, subject: &str| {
         study.made_or_missing(subject, |_| Ok(Err::<u32, Reason>(no_compiler())))
@@ -242,7 +244,7 @@ fn what_was_not_to_be_had_stays_so_while_duels_behind_it_are_recalled() {
     assert_eq!(lacking(&mut study, "second").expect("kept"), no_compiler);
     assert_eq!(had(&mut study, "second"), no_compiler);
     let error = lacking(&mut study, "").expect_err("it was measured");
-    let error = error.to_string();
+    let error = error.explain().to_string();
     assert!(
         error.contains("no compiler") && error.contains("--out"),
         "{error}"

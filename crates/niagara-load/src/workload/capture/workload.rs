@@ -8,6 +8,7 @@ use crate::workload::family::{Each, Family};
 use crate::workload::kind::WorkloadKind;
 use crate::workload::option::WorkloadOption;
 use niagara_capture::trace::{CommitOrder, CompileOptions, Trace, TracePart, compile};
+use niagara_error::{Explanation, problem};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::fs::File;
@@ -122,10 +123,9 @@ impl CaptureWorkload {
         }
         let path = Path::new(&self.capture.path);
         if content_of(path)? != self.capture.content {
-            return Err(LoadError::Invalid(format!(
-                "{} is not the capture that it was when this was planned\n\
-                 remedy: put the file back, or start over in another folder of results",
-                path.display()
+            return Err(LoadError::invalid(problem!(
+                "{} is not the capture that it was when this was planned", path.display();
+                remedy: "put the file back, or start over in another folder of results"
             )));
         }
         let options = CompileOptions {
@@ -133,7 +133,7 @@ impl CaptureWorkload {
             part: self.capture.part,
         };
         let trace =
-            compile(path, options).map_err(|error| LoadError::Invalid(error.to_string()))?;
+            compile(path, options).map_err(|error| LoadError::invalid(Explanation::of(&error)))?;
         // Whoever was faster has the same.
         Ok(Arc::clone(self.trace.get_or_init(|| Arc::new(trace))))
     }
@@ -208,7 +208,7 @@ impl CaptureWorkload {
     /// A capture, which has no tables of its own.
     pub(crate) fn set_tables_of(&mut self, spec: WorkloadSpec) -> Result<(), LoadError> {
         if spec.capture().is_some() {
-            return Err(LoadError::Invalid(format!(
+            return Err(LoadError::invalid(format!(
                 "tables_of = {}: a capture has no tables; name a workload of Niagara's or a file that describes one",
                 spec.spelling()
             )));
@@ -226,14 +226,14 @@ impl CaptureWorkload {
             "commit_order" => {
                 let order = value.parse();
                 self.capture.commit_order =
-                    order.map_err(|error| LoadError::Invalid(format!("{name}: {error}")))?;
+                    order.map_err(|error| LoadError::invalid(format!("{name}: {error}")))?;
                 // Gates are part of the trace.
                 self.trace = Arc::default();
             }
             "speed" => {
                 let speed = value.strip_suffix('x').unwrap_or(value).parse::<f64>().ok();
                 let speed = speed.filter(|speed| SPEEDS.contains(speed)).ok_or_else(|| {
-                    LoadError::Invalid(format!(
+                    LoadError::invalid(format!(
                         "speed = {value}: must be a multiple of the captured pace from {} to {}, such as 1 or 2.5",
                         SPEEDS.start(),
                         SPEEDS.end()
@@ -244,7 +244,7 @@ impl CaptureWorkload {
             "part" => {
                 let part = value.parse();
                 self.set_part(
-                    part.map_err(|error| LoadError::Invalid(format!("{name}: {error}")))?,
+                    part.map_err(|error| LoadError::invalid(format!("{name}: {error}")))?,
                 )?;
             }
             _ => return Ok(false),
@@ -265,9 +265,9 @@ impl CaptureWorkload {
 /// xxh3 (128 bits) of a file, in hexadecimal digits.
 pub(crate) fn content_of(path: &Path) -> Result<String, LoadError> {
     let failed = |error| {
-        LoadError::Invalid(format!(
-            "cannot read {}: {error}\nremedy: name a file that is there and that you may read",
-            path.display()
+        LoadError::invalid(problem!(
+            "cannot read {}: {error}", path.display();
+            remedy: "name a file that is there and that you may read"
         ))
     };
     let mut file = File::open(path).map_err(failed)?;
@@ -393,11 +393,10 @@ impl Family for CaptureWorkload {
     ) -> Result<(), LoadError> {
         match self.tables() {
             Some(tables) => tables.fill(common, threads, each),
-            None => Err(LoadError::Prepare(format!(
-                "{} is a capture, which has no data of its own\n\
-                 remedy: say where the data are with --data; where the capture was taken on the tables of one of Niagara's \
-                 workloads, name that with --tables-of",
-                self.capture.path
+            None => Err(LoadError::prepare(problem!(
+                "{} is a capture, which has no data of its own", self.capture.path;
+                remedy: "say where the data are with --data; where the capture was taken on the tables of one of Niagara's \
+                 workloads, name that with --tables-of"
             ))),
         }
     }

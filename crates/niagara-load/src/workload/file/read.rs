@@ -5,7 +5,7 @@ use super::format::{TableFormat, TransactionFormat, Way, WorkloadFormat};
 use super::numbers::{Numbers, number};
 use super::read_generator::{generator, no_way};
 use super::read_statement::{Names, begins_transaction, name, statement};
-use niagara_toml::{At, Found, Mistakes, Text, TextOr, finding};
+use niagara_toml::{At, FileError, Found, Mistakes, Text, TextOr, finding};
 use std::collections::BTreeMap;
 
 /// Rows of a table; more is surely a mistake.
@@ -19,19 +19,17 @@ pub fn schema() -> serde_json::Value {
 /// Reads a workload's file; `set` are numbers that are set otherwise than its `[scale]` says.
 ///
 /// # Errors
-/// Its mistakes: `path:line:column: cause`, then `remedy: …`.
+/// Its mistakes.
 pub(super) fn read(
     path: &str,
     text: &str,
     set: &BTreeMap<String, u64>,
-) -> Result<Definition, String> {
+) -> Result<Definition, FileError> {
     let help = "docs/custom-workload.md shows the format";
-    let format = niagara_toml::read(path, text, help, &[]).map_err(|error| error.to_string())?;
+    let format = niagara_toml::read(path, text, help, &[])?;
     let mut mistakes = Mistakes::of(path, text);
     let definition = mistakes.take(definition(format, set));
-    mistakes
-        .unless_any(definition)
-        .map_err(|error| error.to_string())
+    mistakes.unless_any(definition)
 }
 
 fn definition(file: WorkloadFormat, set: &BTreeMap<String, u64>) -> Found<Definition> {
@@ -174,6 +172,8 @@ fn transaction(file: &TransactionFormat, is_job: bool, numbers: &Numbers) -> Fou
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explanation;
+
     use super::*;
 
     const SHOP: &str = include_str!("../../../../../docs/examples/shop.toml");
@@ -193,10 +193,14 @@ mod tests {
         assert_eq!(shop.tables[0].rows, 77);
     }
 
+    fn refusal(read: Result<Definition, FileError>) -> String {
+        Explanation::from(&read.unwrap_err()).to_string()
+    }
+
     fn refused(from: &str, to: &str, words: &[&str]) {
         let text = SHOP.replacen(from, to, 1);
         assert_ne!(text, SHOP, "the test changes something: {from}");
-        let error = read("shop.toml", &text, &none()).unwrap_err();
+        let error = refusal(read("shop.toml", &text, &none()));
         let line = text[..text.find(to).unwrap()].matches('\n').count() + 1;
         assert!(
             error.starts_with(&format!("shop.toml:{line}:")),
@@ -236,7 +240,7 @@ mod tests {
     #[test]
     fn a_statement_on_several_lines_is_found_where_it_begins() {
         let text = SHOP.replacen("CREATE TABLE customer", "CREATE VIEW customer", 1);
-        let error = read("shop.toml", &text, &none()).unwrap_err();
+        let error = refusal(read("shop.toml", &text, &none()));
         let line = text[..text.find("create = ").unwrap()]
             .matches('\n')
             .count()
@@ -248,7 +252,7 @@ mod tests {
     #[test]
     fn what_is_set_must_be_there() {
         let set = BTreeMap::from([("clients".to_owned(), 1)]);
-        let error = read("shop.toml", SHOP, &set).unwrap_err();
+        let error = refusal(read("shop.toml", SHOP, &set));
         assert!(
             error.contains("clients") && error.contains("customers"),
             "{error}"
@@ -264,7 +268,7 @@ mod tests {
             "title = \"x\"",
             "title = \"x\"\n[[transaction]]\nname = \"a\"\nstatements = []",
         ] {
-            let error = read("x.toml", text, &none()).unwrap_err();
+            let error = refusal(read("x.toml", text, &none()));
             assert!(error.starts_with("x.toml:"), "{error}");
         }
     }
@@ -279,9 +283,9 @@ mod tests {
             read("x.toml", &text, &none())
         };
         assert!(job("{ name = \"one\", sql = \"SELECT 1\" }").unwrap().job);
-        let error = job("\"SELECT 1\"").unwrap_err();
+        let error = refusal(job("\"SELECT 1\""));
         assert!(error.starts_with("x.toml:2:7: "), "{error}");
-        let error = job("{ name = \"one\", sql = \"SELECT :v\" }").unwrap_err();
+        let error = refusal(job("{ name = \"one\", sql = \"SELECT :v\" }"));
         assert!(
             error.starts_with("x.toml:5:15: ") && error.contains("drawn"),
             "{error}"
@@ -296,14 +300,14 @@ mod tests {
         assert_eq!(shop.tables[0].rows, 150);
         assert_eq!(shop.scale, ["customers", "products", "size"]);
         let text = text.replace("of = \"customers\"", "of = \"clients\"");
-        let error = read("shop.toml", &text, &none()).unwrap_err();
+        let error = refusal(read("shop.toml", &text, &none()));
         assert!(error.contains("no number `clients`"), "{error}");
     }
 
     #[test]
     fn error_positions_point_at_the_value() {
         let place = |from: &str, to: &str| {
-            let error = read("shop.toml", &SHOP.replacen(from, to, 1), &none()).unwrap_err();
+            let error = refusal(read("shop.toml", &SHOP.replacen(from, to, 1), &none()));
             let place: Vec<usize> = error
                 .split(':')
                 .skip(1)

@@ -13,6 +13,8 @@ use crate::workload::kind::WorkloadKind;
 use crate::workload::option::WorkloadOption;
 use crate::workload::template::Templates;
 use include_dir::{Dir, include_dir};
+use niagara_error::Explanation;
+use niagara_toml::FileError;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -86,21 +88,21 @@ impl From<FileWorkload> for Stored {
 }
 
 impl TryFrom<Stored> for FileWorkload {
-    type Error = String;
+    type Error = Explanation;
 
-    fn try_from(stored: Stored) -> Result<Self, String> {
+    fn try_from(stored: Stored) -> Result<Self, Explanation> {
         match (FileWorkload::named(&stored.kind), stored.own) {
             (Some(mut workload), _) => {
                 workload
                     .set_numbers(&stored.scale)
-                    .map_err(|error| error.to_string())?;
+                    .map_err(|error| error.explanation())?;
                 Ok(workload)
             }
             (None, Some(source)) if stored.kind == OWN => {
-                FileWorkload::new(None, source, stored.scale)
+                Ok(FileWorkload::new(None, source, stored.scale)?)
             }
             (None, _) if stored.kind == OWN => Err("a custom workload without its file".into()),
-            (None, _) => Err(format!("no workload '{}'", stored.kind)),
+            (None, _) => Err(format!("no workload '{}'", stored.kind).into()),
         }
     }
 }
@@ -111,14 +113,14 @@ impl FileWorkload {
     /// # Errors
     /// A mistake in the file, with its place and what to do.
     pub fn read(source: WorkloadFile) -> Result<Self, LoadError> {
-        FileWorkload::new(None, source, BTreeMap::new()).map_err(LoadError::Invalid)
+        FileWorkload::new(None, source, BTreeMap::new()).map_err(LoadError::invalid)
     }
 
     fn new(
         built_in: Option<WorkloadKind>,
         source: WorkloadFile,
         scale: BTreeMap<String, u64>,
-    ) -> Result<Self, String> {
+    ) -> Result<Self, FileError> {
         let definition = read(&source.path, &source.text, &scale)?;
         Ok(FileWorkload {
             built_in,
@@ -198,7 +200,7 @@ impl Family for FileWorkload {
         let mut scale = self.scale.clone();
         scale.extend(numbers.iter().map(|(name, number)| (name.clone(), *number)));
         *self = FileWorkload::new(self.built_in, self.source.clone(), scale)
-            .map_err(LoadError::Invalid)?;
+            .map_err(LoadError::invalid)?;
         Ok(())
     }
 

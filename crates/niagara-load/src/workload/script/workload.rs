@@ -172,7 +172,7 @@ impl Family for ScriptWorkload {
                 "on" | "true" | "1" => true,
                 "off" | "false" | "0" => false,
                 _ => {
-                    return Some(Err(LoadError::Invalid(format!(
+                    return Some(Err(LoadError::invalid(format!(
                         "{name} = {value}: must be on or off"
                     ))));
                 }
@@ -184,7 +184,7 @@ impl Family for ScriptWorkload {
             self.give(name, value);
             Ok(())
         } else {
-            Err(LoadError::Invalid(format!(
+            Err(LoadError::invalid(format!(
                 "{name}: {} has no such option; it has: {}",
                 self.script.path,
                 self.numbers().unwrap_or_default().join(", ")

@@ -155,7 +155,7 @@ impl Sysbench {
     }
 
     pub(super) fn check_options(&self) -> Result<(), LoadError> {
-        let invalid = |message: String| Err(LoadError::Invalid(message));
+        let invalid = |message: String| Err(LoadError::invalid(message));
         // id is a signed 32-bit INTEGER, as in sysbench. A range has two parameters.
         for (field, value, most) in [
             ("tables", u64::from(self.tables), 65_536),
@@ -195,7 +195,7 @@ impl Sysbench {
                 return invalid(format!("{field} = {value}: must be at most {most}"));
             }
         }
-        self.distribution.validate().map_err(LoadError::Invalid)
+        self.distribution.validate().map_err(LoadError::invalid)
     }
 }
 

@@ -74,7 +74,7 @@ impl Family for Sysbench {
         if !steps(self).is_empty() {
             return Ok(());
         }
-        Err(LoadError::Invalid(format!(
+        Err(LoadError::invalid(format!(
             "a transaction of {} would have no statements: ask for some, or leave skip_trx off",
             self.test
         )))
@@ -165,8 +165,8 @@ impl Family for Sysbench {
 
     fn preload(&self, _database: &str, threads: u32, each: &mut Each<'_>) -> Result<(), LoadError> {
         if self.test == SysbenchTest::BulkInsert {
-            return Err(LoadError::Invalid(
-                "bulk_insert has no rows to be read: leave out the warm-up".into(),
+            return Err(LoadError::invalid(
+                "bulk_insert has no rows to be read: leave out the warm-up",
             ));
         }
         each(self.table_count(threads), &|work, table| {

@@ -156,13 +156,13 @@ pub fn check(
     admin.rows("START TRANSACTION WITH CONSISTENT SNAPSHOT")?;
     let warehouses = count(&mut admin, "SELECT COUNT(*) FROM warehouse")?;
     let Workload::Tpcc(expected) = &spec.workload else {
-        return Err(LoadError::Invalid(format!(
+        return Err(LoadError::invalid(format!(
             "{} has no consistency conditions",
             spec.name()
         )));
     };
     if warehouses != u64::from(expected.warehouses) {
-        return Err(LoadError::Invalid(format!(
+        return Err(LoadError::invalid(format!(
             "database {} has {warehouses} warehouses and not {}: give the number that it was loaded with",
             endpoint.database, expected.warehouses
         )));
@@ -195,5 +195,5 @@ fn count(admin: &mut Admin, sql: &str) -> Result<u64, LoadError> {
     let value = admin.value(sql)?;
     value
         .and_then(|text| text.parse().ok())
-        .ok_or_else(|| LoadError::Prepare(format!("no number came from: {sql}")))
+        .ok_or_else(|| LoadError::prepare(format!("no number came from: {sql}")))
 }

@@ -46,7 +46,7 @@ impl Family for Tpcc {
         if (1..=100_000).contains(&self.warehouses) {
             return Ok(());
         }
-        Err(LoadError::Invalid(format!(
+        Err(LoadError::invalid(format!(
             "warehouses = {}: must be from 1 to 100000",
             self.warehouses
         )))

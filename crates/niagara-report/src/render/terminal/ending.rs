@@ -251,6 +251,8 @@ fn sizes_elsewhere(summary: &Summary, files: &Files) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explanation;
+
     use super::*;
 
     #[test]
@@ -259,7 +261,9 @@ mod tests {
             lever: "build-lto".to_owned(),
             title: String::new(),
             reason: Reason::CannotBuild {
-                error: "dpkg-source is not here\nremedy: apt install dpkg-dev".to_owned(),
+                error: Box::new(
+                    Explanation::new("dpkg-source is not here").remedy("apt install dpkg-dev"),
+                ),
                 together: Vec::new(),
             },
         };

@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{anyhow, bail};
 
 use super::room::{self, NO_ROOM};
 use super::{mirror, pool};
@@ -49,10 +50,10 @@ impl Apt {
         if let Some(repository) = &archive.repository {
             if !repository.key.is_file() {
                 bail!(
-                    "the key is missing that signs the packages of {}: {}\n\
-                     remedy: put the vendor's public key there; its documentation says where to get it and what its fingerprint is",
+                    "the key is missing that signs the packages of {}: {}",
                     repository.url,
-                    repository.key.display()
+                    repository.key.display();
+                    remedy: "put the vendor's public key there; its documentation says where to get it and what its fingerprint is"
                 );
             }
             sources += &repository.source(kind);
@@ -269,9 +270,9 @@ impl Apt {
         let mut command = self.command("apt-get")?;
         command.args(arguments);
         room::output(command, &self.folder).map_err(|error| {
-            anyhow::anyhow!(
-                "cannot run apt-get: {error}\n\
-                 remedy: fetching servers needs apt-get and dpkg-deb; elsewhere give the path of a server's binary"
+            anyhow!(
+                "cannot run apt-get: {error}";
+                remedy: "fetching servers needs apt-get and dpkg-deb; elsewhere give the path of a server's binary"
             )
         })
     }
@@ -292,15 +293,16 @@ impl Apt {
             false => "check the network, or name another mirror in NIAGARA_DEBIAN_MIRROR and NIAGARA_DEBIAN_SECURITY_MIRROR"
                 .to_owned(),
         };
-        anyhow::anyhow!(
-            "{program} {} failed:\n{}\nsources:\n{}\nremedy: {remedy}",
+        anyhow!(
+            "{program} {} failed:\n{}\nsources:\n{}",
             arguments.join(" "),
             if lines.is_empty() {
                 told.trim().to_owned()
             } else {
                 lines.join("\n")
             },
-            sources.trim_end(),
+            sources.trim_end();
+            remedy: "{remedy}"
         )
     }
 }

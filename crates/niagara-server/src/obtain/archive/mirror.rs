@@ -4,7 +4,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 
 /// Where Debian's packages and its security updates are fetched from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -40,8 +41,8 @@ pub(super) fn keyring() -> Result<&'static Path> {
     let keyring = Path::new(KEYRING);
     if !keyring.exists() {
         bail!(
-            "the keys that sign Debian's packages are missing ({KEYRING})\n\
-             remedy: apt install debian-archive-keyring"
+            "the keys that sign Debian's packages are missing ({KEYRING})";
+            remedy: "apt install debian-archive-keyring"
         );
     }
     Ok(keyring)
@@ -79,10 +80,9 @@ pub(super) fn find() -> Result<Mirrors> {
     }
     let Some(main) = main else {
         bail!(
-            "no Debian mirror among this host's package sources ({})\n\
-             remedy: set NIAGARA_DEBIAN_MIRROR to a mirror near you (a URL that ends in /debian), and on hosts other \
-             than Debian: apt install debian-archive-keyring; or give the path of a server's binary instead of a name",
-            os_release().title
+            "no Debian mirror among this host's package sources ({})", os_release().title;
+            remedy: "set NIAGARA_DEBIAN_MIRROR to a mirror near you (a URL that ends in /debian), and on hosts other \
+             than Debian: apt install debian-archive-keyring; or give the path of a server's binary instead of a name"
         );
     };
     let security = security.unwrap_or_else(|| derived_security(&main));

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, anyhow, bail};
-use niagara_load::{Admin, Endpoint, LoadError, TlsMode, TlsOptions, Transport};
+use anyhow::Result;
+use niagara_error::{anyhow, bail};
+use niagara_load::{Admin, Endpoint, LoadError, Obstacle, TlsMode, TlsOptions, Transport};
 
 use super::args::ConnectArgs;
 use super::naming::Naming;
@@ -49,7 +50,6 @@ pub fn connect_within(
     };
     let admin = connected.map_err(|error| unreachable(&error, &endpoint, naming))?;
     if let Some(why) = admin.unencrypted() {
-        let why = why.lines().next().unwrap_or_default();
         tell!("not encrypted, which was preferred: {why}");
         // Or each connection of a load would try again.
         endpoint.tls.mode = TlsMode::Disabled;
@@ -96,7 +96,10 @@ pub fn unreachable(error: &LoadError, endpoint: &Endpoint, naming: Naming) -> an
             .server_code()
             .is_some_and(|code| codes.contains(&code))
     };
-    let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+    let obstacle = match error {
+        LoadError::Connect { obstacle, .. } => obstacle,
+        _ => &Obstacle::Other,
+    };
     let transport = &endpoint.transport;
     let remedy = if error.is_access_denied() {
         naming.check_account().to_owned()
@@ -109,34 +112,33 @@ pub fn unreachable(error: &LoadError, endpoint: &Endpoint, naming: Naming) -> an
         naming.fewer_connections().to_owned()
     } else if is(&[1130]) {
         naming.by_socket()
-    } else if has(&["resolve", "lookup", "not known"]) {
+    } else if *obstacle == Obstacle::UnknownHost {
         match transport {
             Transport::Host { name, .. } => naming.check_host(name, transport),
             _ => naming.check_place(transport),
         }
-    } else if has(&[
-        "refused",
-        "No such file",
-        "os error 2",
-        "no answer",
-        "timed out",
-    ]) {
+    } else if matches!(
+        obstacle,
+        Obstacle::NoAnswer | Obstacle::System(nix::libc::ENOENT | nix::libc::ECONNREFUSED)
+    ) {
         naming.check_place(transport)
     } else {
         // What is to be done is known from the error itself, if at all.
         return anyhow::Error::new(error.clone());
     };
-    anyhow!("{text}\nremedy: {remedy}")
+    anyhow!("{text}"; remedy: "{remedy}")
 }
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
     use crate::cmd::bench::args::connect_args;
 
     #[test]
     fn remedies_name_what_the_user_gave() {
-        let told = |naming: Naming, cause: &str, code: Option<u16>| {
+        let told = |naming: Naming, cause: &str, obstacle: Obstacle| {
             let args = ConnectArgs {
                 socket: Some("/no/such.sock".into()),
                 user: Some("shop".to_owned()),
@@ -148,10 +150,10 @@ mod tests {
             }
             let error = LoadError::Connect {
                 endpoint: endpoint.to_string(),
-                cause: cause.to_owned(),
-                code,
+                cause: Box::new(cause.into()),
+                obstacle,
             };
-            unreachable(&error, &endpoint, naming).to_string()
+            unreachable(&error, &endpoint, naming).explain().to_string()
         };
         let (gone, denied) = ("No such file or directory", "Access denied");
         for (naming, place, account) in [
@@ -170,9 +172,16 @@ mod tests {
                 "check --config-user",
             ),
         ] {
-            let told_of_place = told(naming, gone, None);
+            let told_of_place = told(naming, gone, Obstacle::System(nix::libc::ENOENT));
             assert!(told_of_place.contains(place), "{told_of_place}");
-            let told_of_account = told(naming, denied, Some(1045));
+            let told_of_account = told(
+                naming,
+                denied,
+                Obstacle::Login {
+                    code: 1045,
+                    message: denied.to_owned(),
+                },
+            );
             assert!(told_of_account.contains(account), "{told_of_account}");
             for text in [told_of_place, told_of_account] {
                 assert_eq!(

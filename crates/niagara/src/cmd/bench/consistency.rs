@@ -3,7 +3,8 @@
 use std::process::ExitCode;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_lab::{Event, Load, Observer};
 use niagara_load::{Conditions, Finding, check_tpcc};
 
@@ -45,8 +46,8 @@ impl Listed for Finding {
 pub fn report(target: &Target, load: &Load, json: bool) -> Result<ExitCode> {
     let Some(findings) = after(target, load)? else {
         bail!(
-            "{} has no consistency conditions\nremedy: `check` is for tpcc",
-            load.workload.name()
+            "{} has no consistency conditions", load.workload.name();
+            remedy: "`check` is for tpcc"
         );
     };
     if json {

@@ -2,7 +2,8 @@
 
 use std::io::{BufRead, IsTerminal, stdin};
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_lab::Load;
 use niagara_load::sql_text;
 
@@ -38,9 +39,8 @@ pub fn agree(target: &mut Target, load: &Load, names: &[String], yes: bool) -> R
         if let [column, ..] = &table.foreign[..] {
             bail!(
                 "table {} of database {database} is not the workload's: it has a column {column}, which the table that \
-                 `prepare` makes has not; nothing was dropped\n\
-                 remedy: --database for a place of the workload's own, or drop it yourself: DROP TABLE {}",
-                table.name,
+                 `prepare` makes has not; nothing was dropped", table.name;
+                remedy: "--database for a place of the workload's own, or drop it yourself: DROP TABLE {}",
                 super::table_names::table(&database, &table.name)
             );
         }
@@ -80,7 +80,8 @@ fn agreed(to: &str, yes: bool) -> Result<()> {
     }
     if !stdin().is_terminal() || !std::io::stderr().is_terminal() {
         bail!(
-            "this would {to}, and nobody is there to agree\nremedy: --yes, once you have seen that it may"
+            "this would {to}, and nobody is there to agree";
+            remedy: "--yes, once you have seen that it may"
         );
     }
     crate::say::remark(format_args!("This will {to}. Type yes: "));

@@ -26,7 +26,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_lab::Load;
 use niagara_load::{
     Driver, DriverOptions, LoadError, Measure, Pacing, Retry, Schedule, give_up_after,
@@ -67,12 +68,12 @@ pub fn run(mut args: BenchArgs) -> Result<ExitCode> {
         check_private(&args)?;
     }
     if load.workload.is_job() && args.output.openmetrics {
-        bail!("a job has steps, not transactions a second\nremedy: --json for --openmetrics");
+        bail!("a job has steps, not transactions a second"; remedy: "--json for --openmetrics");
     }
     if load.workload.is_job() && args.output.hdr_log.is_some() {
         bail!(
-            "a job writes no HdrHistogram log: its steps are timed one by one\n\
-             remedy: leave out --hdr-log"
+            "a job writes no HdrHistogram log: its steps are timed one by one";
+            remedy: "leave out --hdr-log"
         );
     }
     // Before anything is started: a name that cannot be written is known at once.
@@ -118,14 +119,14 @@ pub fn run(mut args: BenchArgs) -> Result<ExitCode> {
 fn check_private(args: &BenchArgs) -> Result<()> {
     if let Some(option) = args.connect.stray() {
         bail!(
-            "{option} speaks of a server that is already running\n\
-             remedy: name it with --socket or --host"
+            "{option} speaks of a server that is already running";
+            remedy: "name it with --socket or --host"
         );
     }
     if args.action != Action::Run {
         bail!(
-            "a private server is filled and thrown away by itself\n\
-             remedy: leave out `prepare`, `cleanup` and `check` (tpcc is checked after every run), or name a running server \
+            "a private server is filled and thrown away by itself";
+            remedy: "leave out `prepare`, `cleanup` and `check` (tpcc is checked after every run), or name a running server \
              with --socket or --host"
         );
     }

@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_capture::fidelity::Fidelity;
 use niagara_capture::file::ServerCounts;
 use niagara_capture::trace::Trace;
+use niagara_error::bail;
 use niagara_lab::Load;
 use niagara_load::{CaptureWorkload, Driver, LoadGenerator};
 
@@ -29,9 +30,8 @@ pub fn check(args: &BenchArgs, load: &Load) -> Result<()> {
     };
     if args.run.rate.is_some() || !args.run.rate_steps.is_empty() {
         bail!(
-            "{} is a capture: its statements come when they had come, not at a rate\n\
-             remedy: --speed 1 keeps the captured pace, --speed 2 is twice as fast",
-            load.workload.spelling()
+            "{} is a capture: its statements come when they had come, not at a rate", load.workload.spelling();
+            remedy: "--speed 1 keeps the captured pace, --speed 2 is twice as fast"
         );
     }
     // Tables that are made or dropped have a question of their own.
@@ -50,11 +50,11 @@ pub fn check(args: &BenchArgs, load: &Load) -> Result<()> {
     };
     bail!(
         "the replay sends {} captured statements of {} sessions to a server that Niagara did not start, in the databases {}. \
-         {does}. Never take the server that the capture came from, nor one whose data anybody needs.\n\
-         remedy: --yes, if that is what you want; without --socket or --host a private server is used",
+         {does}. Never take the server that the capture came from, nor one whose data anybody needs.",
         trace.facts.statements,
         trace.sessions,
-        trace.database_names().join(", ")
+        trace.database_names().join(", ");
+        remedy: "--yes, if that is what you want; without --socket or --host a private server is used"
     )
 }
 

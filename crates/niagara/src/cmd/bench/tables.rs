@@ -3,7 +3,8 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
+use niagara_error::bail;
 use niagara_lab::{Event, Load, Observer};
 use niagara_load::{TableEvent, TableOptions, Workload, sql_text};
 use niagara_server::{Cancel, Cancelled};
@@ -31,9 +32,8 @@ pub fn prepare(
     let database = target.endpoint.database.clone();
     if !there.is_empty() && !replace {
         bail!(
-            "database {database} has {} already\n\
-             remedy: `cleanup` drops what is there, `prepare --replace` makes it again, --database names another place",
-            listed(&there)
+            "database {database} has {} already", listed(&there);
+            remedy: "`cleanup` drops what is there, `prepare --replace` makes it again, --database names another place"
         );
     }
     agree(target, load, &there, yes)?;
@@ -142,9 +142,8 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
     let database = target.endpoint.database.clone();
     if !missing.is_empty() {
         bail!(
-            "database {database} has no {}\n\
-             remedy: `niagara bench {} prepare` with the same options makes what is missing after `cleanup`",
-            listed(&missing),
+            "database {database} has no {}", listed(&missing);
+            remedy: "`niagara bench {} prepare` with the same options makes what is missing after `cleanup`",
             load.workload.spelling()
         );
     }
@@ -161,8 +160,8 @@ pub fn check(target: &mut Target, load: &Load) -> Result<()> {
         let last = number(target, &sql)?;
         if last < wanted {
             bail!(
-                "table {name} of database {database} ends at row {last}, the workload asks for rows up to {wanted}\n\
-                 remedy: --table-size as it was prepared with, or `prepare --replace`"
+                "table {name} of database {database} ends at row {last}, the workload asks for rows up to {wanted}";
+                remedy: "--table-size as it was prepared with, or `prepare --replace`"
             );
         }
     }
@@ -175,8 +174,8 @@ fn check_warehouses(target: &mut Target, wanted: u32) -> Result<()> {
     let found = number(target, &sql)?;
     if found != u64::from(wanted) {
         bail!(
-            "database {database} has {found} warehouses, the workload asks for {wanted}\n\
-             remedy: --warehouses as it was prepared with, or `prepare --replace`"
+            "database {database} has {found} warehouses, the workload asks for {wanted}";
+            remedy: "--warehouses as it was prepared with, or `prepare --replace`"
         );
     }
     Ok(())

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, anyhow};
 use niagara_lab::{Inventory, Load, Variant, Workbench, server_name, variant_of};
 use niagara_load::{Admin, Endpoint, LoadError, Transport};
 use niagara_server::Cancel;
@@ -112,8 +113,8 @@ impl Target {
             LoadError::Data {
                 cause, statement, ..
             } => anyhow!(
-                "{cause}, says the answer to: {statement}\n\
-                 remedy: `prepare --replace` with the options of the run loads the tables again"
+                "{cause}, says the answer to: {statement}";
+                remedy: "`prepare --replace` with the options of the run loads the tables again"
             ),
             LoadError::Connect { .. } => unreachable(&error, &self.endpoint, Naming::Load),
             _ => anyhow!(error),
@@ -169,9 +170,8 @@ fn start(
 fn version(admin: &mut Admin) -> Result<String> {
     let version = admin
         .value("SELECT VERSION()")?
-        .context(
-            "the server does not say its version\nremedy: check that it is a server of the MySQL family",
-        )?;
+        .context("the server does not say its version")
+        .remedy("check that it is a server of the MySQL family")?;
     let number: String = version
         .chars()
         .take_while(|c| c.is_ascii_digit() || *c == '.')

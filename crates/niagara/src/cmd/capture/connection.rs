@@ -2,25 +2,25 @@
 
 use std::time::Duration;
 
-use anyhow::anyhow;
 use niagara_capture::server::{Connection, Row};
+use niagara_error::Explanation;
 use niagara_load::{Admin, Endpoint};
 
 /// Bound on every answer: undoing has to be quick, and is tried again.
 const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A server's refusal with what to do about it.
-pub fn refused(error: String) -> anyhow::Error {
-    match error.contains(REMEDY) {
-        true => anyhow!(error),
-        false => anyhow!(
-            "{error}{REMEDY}check that it is a server of the MySQL family and what the account may do (SHOW GRANTS), and look at \
-             the server's error log"
-        ),
+pub fn refused(error: impl Into<Explanation>) -> anyhow::Error {
+    let error = error.into();
+    match error.remedies.is_empty() {
+        false => error.into(),
+        true => error.remedy(
+            "check that it is a server of the MySQL family and what the account may do (SHOW GRANTS), and look at the server's \
+             error log",
+        )
+        .into(),
     }
 }
-
-const REMEDY: &str = "\nremedy: ";
 
 /// A connection of the load's client.
 pub struct AdminConnection(pub Admin);

@@ -6,6 +6,7 @@ use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
 
 use anyhow::{Context, Result, anyhow};
 use niagara_capture::server::{Guard, Limits, Order, State, watch};
+use niagara_error::Explanation;
 use niagara_load::Endpoint;
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +48,7 @@ pub fn run() -> Result<ExitCode> {
         Ok(_) => Ok(ExitCode::SUCCESS),
         Err(error) => {
             // The command reads it from the same pipe.
-            say!("{error}");
+            say!("{}", serde_json::to_string(&error)?);
             Ok(ExitCode::FAILURE)
         }
     }
@@ -87,11 +88,10 @@ impl Guardian {
             .context("no answer from the guardian")?;
         if answer.trim_end() != "on" {
             let _ = child.wait();
-            return Err(anyhow!(if answer.is_empty() {
-                "the guardian ended before it had set anything".to_owned()
-            } else {
-                answer.trim_end().to_owned()
-            }));
+            return Err(match serde_json::from_str::<Explanation>(&answer) {
+                Ok(told) => told.into(),
+                Err(_) => anyhow!("the guardian ended before it had set anything"),
+            });
         }
         Ok(Guardian {
             child,

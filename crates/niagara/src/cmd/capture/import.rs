@@ -12,6 +12,7 @@ use niagara_capture::file::{ServerCounts, Summary};
 use niagara_capture::log::ReadOptions;
 use niagara_capture::sql::SqlMode;
 use niagara_capture::{CaptureError, Import, Progress, StoredCode, import};
+use niagara_error::{Explanation, problem};
 use niagara_load::counted;
 use niagara_origin::data::read_stored_code;
 
@@ -73,13 +74,14 @@ pub fn loss_code(summary: &Summary, max_loss: f64) -> ExitCode {
     let first = loss.first.map_or(String::new(), |place| {
         format!(" at {place}, the first of them")
     });
-    tell!(
-        "niagara: not all of the source was understood: {} lost ({:.3} % of it); the capture has the rest\n\
-         remedy: look{first}; --max-loss {:.3} takes such a loss for none",
+    let told = problem!(
+        "not all of the source was understood: {} lost ({:.3} % of it); the capture has the rest",
         counted(loss.pieces, "piece"),
-        loss.share * 100.0,
+        loss.share * 100.0;
+        remedy: "look{first}; --max-loss {:.3} takes such a loss for none",
         (loss.share * 100_000.0).ceil() / 1000.0
     );
+    tell!("niagara: {}", Explanation::from(told));
     ExitCode::FAILURE
 }
 

@@ -5,9 +5,10 @@ use std::process::ExitCode;
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use niagara_capture::CaptureError;
 use niagara_capture::server::{Advice, End, Left, Outcome, Process, State, Status, identity, left};
+use niagara_error::{Explain as _, Explanation, Remedy as _, bail};
 use niagara_load::counted;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -34,7 +35,7 @@ const GUARDIAN: Duration = Duration::from_secs(30);
 /// No address was given, or the server cannot be reached.
 pub fn reach(args: &ConnectArgs) -> Result<Target> {
     if !args.is_foreign() {
-        bail!("no server is named\nremedy: --socket /run/mysqld/mysqld.sock, or --host NAME");
+        bail!("no server is named"; remedy: "--socket /run/mysqld/mysqld.sock, or --host NAME");
     }
     Target::running(args, Naming::Options)
 }
@@ -66,9 +67,8 @@ pub fn log_file(given: Option<&Path>, connection: &mut AdminConnection) -> Resul
     let folder = connection
         .0
         .value("SELECT @@GLOBAL.datadir")?
-        .context(
-            "the server does not say its data directory\nremedy: name a file by --log-file that both may use",
-        )?;
+        .context("the server does not say its data directory")
+        .remedy("name a file by --log-file that both may use")?;
     let now = jiff::Timestamp::now().as_second();
     Ok(Path::new(&folder).join(format!("{LOG_NAME}{now}-{}.log", std::process::id())))
 }
@@ -160,7 +160,7 @@ pub fn stop(args: &StopArgs) -> Result<ExitCode> {
     let path = State::path(&state_folder()?, &identity);
     let read = || State::read(&path).with_context(|| format!("cannot read {}", path.display()));
     let Some(mut state) = read()? else {
-        bail!("no capture was started on {server}\nremedy: `niagara capture start` starts one");
+        bail!("no capture was started on {server}"; remedy: "`niagara capture start` starts one");
     };
     if state.status == Status::Running
         && let Some(guardian) = state.guardian.filter(|guardian| guardian.is_alive())
@@ -186,8 +186,8 @@ pub fn stop(args: &StopArgs) -> Result<ExitCode> {
         &stop,
     );
     match made {
-        Err(error) if matches!(error.downcast_ref(), Some(CaptureError::Stopped)) => {
-            tell!("niagara: {error:#}");
+        Err(error) if matches!(error.find(), Some(CaptureError::Stopped)) => {
+            tell!("niagara: {}", error.explain());
             Ok(interrupted())
         }
         made => made,
@@ -201,10 +201,10 @@ fn ask_guardian(guardian: Process) -> Result<()> {
     while guardian.is_alive() {
         if began.elapsed() >= GUARDIAN {
             bail!(
-                "the guardian (process {}) has not undone everything within {} s: is the server reachable?\n\
-                 remedy: the same command again",
+                "the guardian (process {}) has not undone everything within {} s: is the server reachable?",
                 guardian.pid,
-                GUARDIAN.as_secs()
+                GUARDIAN.as_secs();
+                remedy: "the same command again"
             );
         }
         std::thread::sleep(Duration::from_millis(20));
@@ -242,9 +242,8 @@ pub fn settle(
             .map(|change| change.unset() + ";")
             .collect();
         bail!(
-            "not everything could be set back: {}\nremedy: `niagara capture stop` with the server's address, or by hand\n{}",
-            failed.join("; "),
-            statements.join("\n")
+            "not everything could be set back: {}", failed.join("; ");
+            remedy: "`niagara capture stop` with the server's address, or by hand\n{}", statements.join("\n")
         );
     }
     state.status = Status::Ended {
@@ -321,11 +320,15 @@ fn left_in_words(state: &State, left: Left) -> String {
     let below = left
         .below
         .map_or(String::new(), |below| format!(" and below {below}"));
-    format!(
-        "{many}{seen} left from the capture with {settings}: {does}\n\
-         remedy: restart the application's pool, or KILL them: SHOW PROCESSLIST has them, with an Id above {}{below}",
+    let remedy = format!(
+        "restart the application's pool, or KILL them: SHOW PROCESSLIST has them, with an Id above {}{below}",
         left.above
-    )
+    );
+    Explanation::new(format!(
+        "{many}{seen} left from the capture with {settings}: {does}"
+    ))
+    .remedy(remedy)
+    .to_string()
 }
 
 /// Makes the capture from the log and removes what the capture left on the server.

@@ -7,10 +7,11 @@ use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result};
 use niagara_capture::server::{
     Limits, Outlasting, Product, State, Status, clients, general_log_elsewhere, identity, wanted,
 };
+use niagara_error::{anyhow, bail};
 
 use super::args::StartArgs;
 use super::connection::{AdminConnection, refused};
@@ -40,8 +41,8 @@ pub fn run(args: &StartArgs) -> Result<ExitCode> {
 pub fn on(args: &StartArgs, target: Target) -> Result<ExitCode> {
     if !args.output.force && args.length.is_some() && args.output.output.exists() {
         bail!(
-            "{} is there already\nremedy: name another file with -o, or --force to replace it",
-            args.output.output.display()
+            "{} is there already", args.output.output.display();
+            remedy: "name another file with -o, or --force to replace it"
         );
     }
     let (task, mut connection) = plan(args, target)?;
@@ -137,20 +138,17 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
         .with_context(|| format!("cannot read {}", state_file.display()))?;
     if let Some(known) = known {
         bail!(
-            "a capture was started on this server ({}) and not ended; its log is {}\n\
-             remedy: `niagara capture stop` with any address of the server",
+            "a capture was started on this server ({}) and not ended; its log is {}",
             known.server,
-            known.log.display()
+            known.log.display();
+            remedy: "`niagara capture stop` with any address of the server"
         );
     }
     let product = Product::ask(&mut connection).map_err(refused)?;
     refuse_second(&product)?;
     let log = log_file(args.limits.log_file.as_deref(), &mut connection)?;
     if log.exists() {
-        bail!(
-            "{} is there already\nremedy: name a new file with --log-file",
-            log.display()
-        );
+        bail!("{} is there already", log.display(); remedy: "name a new file with --log-file");
     }
     let file = log.display().to_string();
     let advice = niagara_capture::server::advise(&mut connection, &file).map_err(refused)?;
@@ -161,10 +159,9 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
     if !args.connect.yes && !advice.needs_yes.is_empty() {
         let needs_yes: Vec<String> = advice.needs_yes.iter().map(ToString::to_string).collect();
         bail!(
-            "{}; nothing was changed\n\
-             remedy: --yes, if that may be (the end says how many such connections are left); or a source that needs no setting: \
-             recorded traffic, or a general log that is there (`niagara capture import`)",
-            needs_yes.join("; and ")
+            "{}; nothing was changed", needs_yes.join("; and ");
+            remedy: "--yes, if that may be (the end says how many such connections are left); or a source that needs no setting: \
+             recorded traffic, or a general log that is there (`niagara capture import`)"
         );
     }
     let seconds = args.length.unwrap_or(args.limits.max_time).as_secs().max(1);
@@ -207,8 +204,8 @@ fn refuse_second(product: &Product) -> Result<()> {
     let logs_all = value("long_query_time").parse() == Ok(0.0);
     if value("slow_query_log") == "ON" && logs_all && name.starts_with(LOG_NAME) {
         bail!(
-            "a capture that was not started from here is under way on this server: its slow log goes to {log}\n\
-             remedy: `niagara capture stop` as the user and on the machine that started it; where nobody did, SET GLOBAL \
+            "a capture that was not started from here is under way on this server: its slow log goes to {log}";
+            remedy: "`niagara capture stop` as the user and on the machine that started it; where nobody did, SET GLOBAL \
              slow_query_log_file, long_query_time and slow_query_log to what they should be"
         );
     }
@@ -227,10 +224,9 @@ fn see_log(log: &Path, stop: &AtomicBool) -> Result<()> {
             }
             Err(error) => {
                 return Err(anyhow!(
-                    "the server's log {} cannot be read here: {error}; everything is set back\n\
-                     remedy: run this on the server's machine as root or as the server's user, or name a file with --log-file in a \
-                     folder that both may use; or set what `niagara capture advise` prints and import the log",
-                    log.display()
+                    "the server's log {} cannot be read here: {error}; everything is set back", log.display();
+                    remedy: "run this on the server's machine as root or as the server's user, or name a file with --log-file in a \
+                     folder that both may use; or set what `niagara capture advise` prints and import the log"
                 ));
             }
         }

@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_capture::Sample;
 use niagara_capture::info::{DigestDetail, DigestInfo, Info, digest_detail};
 use niagara_capture::rewrite::numbered;
+use niagara_error::bail;
 use niagara_report::number::percent;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -77,8 +78,8 @@ fn say_rewrite(args: &InfoArgs, detail: &DigestDetail) -> Result<ExitCode> {
     let capture = args.capture.display();
     let Some(sample) = detail.samples.first() else {
         bail!(
-            "{capture} has no sample of {}\nremedy: a capture with the statements themselves",
-            detail.info.digest
+            "{capture} has no sample of {}", detail.info.digest;
+            remedy: "a capture with the statements themselves"
         );
     };
     let statement = numbered(&sample.text);
@@ -103,17 +104,19 @@ fn the_one<'i>(args: &InfoArgs, info: &'i Info, number: &str) -> Result<&'i Dige
     let mut found = info.beginning_with(number);
     let Some(first) = found.next() else {
         bail!(
-            "{capture} has no digest that begins with {number}\nremedy: `niagara capture info {capture} --top 100` lists them"
+            "{capture} has no digest that begins with {number}";
+            remedy: "`niagara capture info {capture} --top 100` lists them"
         );
     };
     let others: Vec<&str> = found.map(|digest| digest.digest.as_str()).collect();
     if !others.is_empty() && first.digest != number {
         let named: Vec<&str> = others.iter().copied().take(NAMED).collect();
         bail!(
-            "{} digests of {capture} begin with {number}: {}, {}\nremedy: more of its digits",
+            "{} digests of {capture} begin with {number}: {}, {}",
             others.len() + 1,
             first.digest,
-            named.join(", ")
+            named.join(", ");
+            remedy: "more of its digits"
         );
     }
     Ok(first)

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use niagara_capture::client::{ClientsOfUser, Knowledge};
 use niagara_capture::file::{Order, Summary};
+use niagara_error::remedy_line;
 use niagara_load::counted;
 use niagara_report::number::duration;
 
@@ -18,7 +19,7 @@ pub fn say_summary(path: &Path, summary: &Summary) {
     );
     say_dropped(summary);
     if let Some(remedy) = summary.remedy_for_nothing() {
-        say!("remedy: {remedy}");
+        say!("{}", remedy_line(remedy));
         return;
     }
     say!(

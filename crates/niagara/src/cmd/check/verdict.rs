@@ -1,6 +1,7 @@
 //! What a check comes to: the last lines that it prints, and its exit code.
 
 use niagara_check::{CheckFinding, CheckRecord, Outcome, Part};
+use niagara_error::remedy_line;
 
 /// What is known of a binary after a check of some of its parts.
 #[derive(Debug, PartialEq, Eq)]
@@ -85,10 +86,10 @@ pub fn not_refuted(record: &CheckRecord) -> Vec<String> {
         .collect();
     if !lines.is_empty() {
         let parts: Vec<Part> = record.earlier.keys().copied().collect();
-        lines.push(format!(
-            "remedy: where you know that the server was not the cause, check again with --forget --part {}",
+        lines.push(remedy_line(format!(
+            "where you know that the server was not the cause, check again with --forget --part {}",
             names(&parts).replace(", ", ",")
-        ));
+        )));
     }
     lines
 }
@@ -146,7 +147,7 @@ mod tests {
         failed.outcome = Outcome::Failed;
         failed.findings = vec![CheckFinding::DidNotRestart {
             kill: 3,
-            error: "no log\nmore".to_owned(),
+            error: "no log\nmore".into(),
         }];
         record.earlier.insert(Part::Crash, failed);
         let verdict = Verdict::of(&record, &Part::ALL);

@@ -6,8 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
 use clap::Args;
+use niagara_error::{Explain as _, bail};
 use niagara_lab::{
     Inventory, ProfileOptions, RESULTS, RESULTS_FILE, ShortProfile, Variant, View, debug_symbols,
     file_name, profile, study_key, variant_of,
@@ -160,7 +161,7 @@ pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
                 }
             }
             Err(error) if cancel.is_cancelled() && taken > 0 => {
-                terminal.line(&format!("{error:#}"));
+                terminal.line(&error.explain().to_string());
                 break;
             }
             Err(error) => {
@@ -246,8 +247,8 @@ fn folder(args: &ProfileArgs) -> Result<PathBuf> {
     if let Some(path) = &args.out {
         if path.join(RESULTS_FILE).exists() {
             bail!(
-                "{} holds results already\nremedy: name another folder with --out",
-                path.display()
+                "{} holds results already", path.display();
+                remedy: "name another folder with --out"
             );
         }
         return Ok(path.clone());

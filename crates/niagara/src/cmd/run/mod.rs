@@ -7,8 +7,9 @@ pub(crate) use plan::RunPlan;
 use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use anyhow::{Result, anyhow, bail};
+use anyhow::Result;
 use niagara_build::{BuildStore, Forecast, Recipe, kept_as};
+use niagara_error::{Explanation, anyhow, bail};
 use niagara_lab::{
     History, PartsSoFar, Question, ServerRecipe, StudyDescription, StudySize, answer,
     looks_like_path, parts_so_far, server_name,
@@ -35,7 +36,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
         Ok(file) => file,
         Err(mistakes) => {
             for mistake in mistakes.0 {
-                tell!("{mistake}");
+                tell!("{}", Explanation::from(&mistake));
             }
             return Ok(ExitCode::FAILURE);
         }
@@ -47,7 +48,7 @@ pub fn run(args: RunArgs) -> Result<ExitCode> {
     let mut study = file.in_size(size).clone();
     study
         .keep_levels(&args.levels)
-        .map_err(|cause| anyhow!("{}: {cause}\nremedy: {LEVEL_REMEDY}", args.file.display()))?;
+        .map_err(|cause| anyhow!("{}: {cause}", args.file.display(); remedy: "{LEVEL_REMEDY}"))?;
     if let Some(server) = &args.server {
         if !looks_like_path(server) {
             // A mistake would otherwise come out after the plan.
@@ -112,13 +113,14 @@ fn check_build_budget(study: &StudyDescription, args: &RunArgs) -> Result<()> {
     let file = args.file.display();
     if !matches!(study.question, Question::Ladder { .. }) {
         bail!(
-            "--build-budget is for ladders, and {file} is a {}\nremedy: leave it out; the part of a matrix that is built is chosen by --level",
-            study.question.kind()
+            "--build-budget is for ladders, and {file} is a {}", study.question.kind();
+            remedy: "leave it out; the part of a matrix that is built is chosen by --level"
         );
     }
     if args.fleet.on != Where::Local {
         bail!(
-            "--build-budget is for this machine, and nodes build side by side\nremedy: leave it out, or leave out --on"
+            "--build-budget is for this machine, and nodes build side by side";
+            remedy: "leave it out, or leave out --on"
         );
     }
     Ok(())

@@ -56,8 +56,8 @@ impl<'r, 's> Running<'r, 's> {
         let trace: &'s Trace = &setup.trace;
         if side.dispatcher.head().is_none() {
             if trace.facts.writes {
-                return Err(LoadError::Invalid(
-                    "the capture was replayed to its end, and what it wrote cannot be written twice".into(),
+                return Err(LoadError::invalid(
+                    "the capture was replayed to its end, and what it wrote cannot be written twice",
                 ));
             }
             side.rewind();

@@ -1,0 +1,28 @@
+//! Types of errors that know their own remedies.
+
+use std::error::Error;
+
+use crate::Explanation;
+
+/// One type of errors that knows its own remedies; [`remedied!`](crate::remedied) registers it.
+pub struct Remedied(#[doc(hidden)] pub fn(&(dyn Error + 'static)) -> Option<Explanation>);
+
+inventory::collect!(Remedied);
+
+/// Registers a type of errors: `remedied!(LoadError, LoadError::explanation)`. Wherever one of it is in a chain, the
+/// chain's explanation has the remedies that the function gives.
+#[macro_export]
+macro_rules! remedied {
+    ($error:ty, $explanation:expr) => {
+        $crate::private::inventory::submit! {
+            $crate::Remedied(|error| error.downcast_ref::<$error>().map($explanation))
+        }
+    };
+}
+
+/// What an error of a registered type says of itself.
+pub(crate) fn own_explanation(error: &(dyn Error + 'static)) -> Option<Explanation> {
+    inventory::iter::<Remedied>()
+        .into_iter()
+        .find_map(|Remedied(explained)| explained(error))
+}
