@@ -143,7 +143,7 @@ fn a_full_disk_costs_the_running_duel_only() {
     };
     assert!(seq > 0, "nothing fitted at all");
     assert!(matches!(error, StoreError::DiskFull { .. }), "{error}");
-    let text = error.to_string();
+    let text = error.explanation().to_string();
     for part in ["results.db", "KiB free", "free some space", "continues"] {
         assert!(text.contains(part), "{text}");
     }
