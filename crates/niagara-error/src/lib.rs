@@ -30,12 +30,13 @@ mod remedied;
 pub use explain::Explain;
 pub use explanation::{Explanation, remedy_line};
 pub use problem::{Problem, Remedy};
-pub use remedied::Remedied;
 
 /// What the macros name.
 #[doc(hidden)]
 pub mod private {
     pub use {anyhow, inventory};
+
+    pub use crate::remedied::Remedied;
 }
 
 /// A [`Problem`] of two formats, as in `problem!("{tool} is not here"; remedy: "apt install {tool}")`.

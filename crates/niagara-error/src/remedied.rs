@@ -15,7 +15,7 @@ inventory::collect!(Remedied);
 macro_rules! remedied {
     ($error:ty, $explanation:expr) => {
         $crate::private::inventory::submit! {
-            $crate::Remedied(|error| error.downcast_ref::<$error>().map($explanation))
+            $crate::private::Remedied(|error| error.downcast_ref::<$error>().map($explanation))
         }
     };
 }

@@ -77,7 +77,7 @@ fn includes_groups_and_duplicates_are_resolved_as_the_server_does() -> Result<()
         ),
         ("plugin_load_add=ha_federatedx", "on other servers"),
         ("federated", "on other servers"),
-        ("server_audit_logging=ON", "plugin that is not here"),
+        ("server_audit_logging=ON", "no such option"),
         ("datadir=/srv/mysql", "a path of the original"),
         ("event_scheduler=ON", "sleep in the copy"),
     ] {

@@ -142,9 +142,11 @@ fn data_come_in_as_directory_backup_and_dump() -> Result<()> {
 
     // A server runs on it.
     let error = DataSource::open(&shop.path("data")).expect_err("in use");
-    assert!(error.to_string().contains("a server runs on"), "{error}");
+    let error = error.explain();
+    assert!(error.cause.contains("a server runs on"), "{error}");
+    let remedy = "mariadb-backup --backup";
     assert!(
-        error.to_string().contains("mariadb-backup --backup"),
+        error.remedies.iter().any(|one| one.contains(remedy)),
         "{error}"
     );
 

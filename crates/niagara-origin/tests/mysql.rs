@@ -172,6 +172,7 @@ fn a_data_directory_of_mysql_comes_in() -> Result<()> {
     let server = shop.start()?;
     let error = DataSource::open(&shop.path("data"))
         .expect_err("in use")
+        .explain()
         .to_string();
     assert!(
         error.contains("a server runs on") && error.contains("xtrabackup --backup"),

@@ -8,6 +8,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Bench;
+use niagara_error::Explain as _;
 use niagara_server::{
     Image, ImageBounds, ImageStore, LaunchSpec, ProcessSettings, hold_server, launch, remove,
 };
@@ -216,6 +217,7 @@ fn a_full_disk_is_named_with_what_is_missing() {
     let error = common::empty_image(&bench.install)
         .clone_to(&small.join("data"))
         .expect_err("full")
+        .explain()
         .to_string();
     assert!(
         error.contains("no room") && error.contains("NIAGARA_WORK"),

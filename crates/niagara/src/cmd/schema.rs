@@ -2,10 +2,11 @@
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use niagara_capture::ExportedEvent;
 use niagara_check::CheckRecord;
 use niagara_checkup::Checkup;
+use niagara_error::bail;
 use niagara_load::Finding;
 use niagara_queries::Advice;
 use niagara_report::SideBySide;
@@ -46,7 +47,7 @@ pub fn run(args: &SchemaArgs) -> Result<ExitCode> {
 fn named(format: &str) -> Result<Document> {
     let Some(document) = Document::of(format) else {
         let meant = did_you_mean(format, Document::ALL.map(Document::format));
-        bail!("no document has the format '{format}'\nremedy: {meant}`niagara schema` lists them");
+        bail!("no document has the format '{format}'"; remedy: "{meant}`niagara schema` lists them");
     };
     Ok(document)
 }
