@@ -156,7 +156,10 @@ fn data_come_in_as_directory_backup_and_dump() -> Result<()> {
     run("mariadb-backup", &["--backup", &target, &password], &server)?;
     let error = DataSource::open(&backup).expect_err("not prepared");
     assert!(
-        error.to_string().contains("--prepare --target-dir="),
+        error
+            .explain()
+            .to_string()
+            .contains("--prepare --target-dir="),
         "{error}"
     );
     let prepared = Command::new("mariadb-backup")
@@ -368,7 +371,10 @@ fn a_table_without_its_file_is_told_and_a_database_without_any_refused() -> Resu
     fs::rename(data.join("ib_logfile0"), shop.path("ib_logfile0"))?;
     let error = DataSource::open(&data).expect_err("no redo log");
     assert!(
-        error.to_string().contains("innodb_log_group_home_dir"),
+        error
+            .explain()
+            .to_string()
+            .contains("innodb_log_group_home_dir"),
         "{error}"
     );
     Ok(())
