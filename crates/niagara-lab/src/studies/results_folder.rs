@@ -111,7 +111,7 @@ pub(crate) fn choose(
             Held::Finished(_) | Held::Other { .. } => {}
         }
     }
-    bail!("{RESULTS} is full of studies: name a folder with --out")
+    bail!("{RESULTS} is full of studies"; remedy: "name a folder with --out")
 }
 
 /// That results can be written to `folder`. Folders made to find out are removed again: what fails later leaves none behind.

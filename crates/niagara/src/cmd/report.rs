@@ -190,8 +190,9 @@ fn opened(folder: &Path) -> Result<Store> {
     let file = folder.join(RESULTS_FILE);
     if !file.exists() {
         bail!(
-            "{} holds no study ({RESULTS_FILE} is not there): name a folder that `niagara tune` or `niagara compare` wrote",
-            folder.display()
+            "{} holds no study: {RESULTS_FILE} is not there",
+            folder.display();
+            remedy: "name a folder that `niagara tune` or `niagara compare` wrote"
         );
     }
     Ok(Store::open_read_only(&file)?)
