@@ -300,18 +300,7 @@ mod tests {
 
     #[test]
     fn identical_servers_that_differ_take_the_verdict_away() {
-        let mut summary = ReplaySummary {
-            verdict: ReplayVerdict::Good {
-                cautions: Vec::new(),
-            },
-            fidelity: Fidelity::default(),
-            answers: Vec::new(),
-            identical: None,
-            same_answers: None,
-            alpha: 0.05,
-            duels: 3,
-            digests: Vec::new(),
-        };
+        let mut summary = replayed(&[]);
         let mut identical = IdenticalDuels {
             duels: 3,
             ratio: Some(Estimate::from_log(0.0, -0.01, 0.01)),
