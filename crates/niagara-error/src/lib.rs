@@ -36,7 +36,7 @@ pub use problem::{Problem, Remedy};
 pub mod private {
     pub use {anyhow, inventory};
 
-    pub use crate::remedied::Remedied;
+    pub use crate::remedied::Registration;
 }
 
 /// A [`Problem`] of two formats, as in `problem!("{tool} is not here"; remedy: "apt install {tool}")`.

@@ -496,8 +496,8 @@ fn is_about(cause: &Cause, name: &str) -> bool {
     }
 }
 
-/// A table that is joined row by row though it is asked for values of its own, by which no index finds it, or one of some of them alone:
-/// the join has to begin at the other side.
+/// A table that is joined row by row though the statement asks for values of its own. No index finds these, or one finds some of them
+/// alone: the join has to begin at the other side.
 fn found_by_the_other_side(place: &Place<'_>, reads_far_more: bool) -> Vec<Cause> {
     let columns = place.columns(|asks| matches!(asks, Asks::Equal(_) | Asks::In(_)));
     let is_late = place.access.is_joined && reads_far_more;

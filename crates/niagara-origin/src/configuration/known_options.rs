@@ -19,7 +19,7 @@ const PREFIXES: [(&str, Prefix); 6] = [
 ];
 /// Makes an unknown option a warning.
 const LOOSE: &str = "loose_";
-/// The column in which what is said of an option begins, at the earliest: right of its name, which may be longer.
+/// The first column in which an option's description can begin, right of its name. A longer name moves it.
 const DESCRIPTION: usize = 22;
 /// What stands before the values that an option takes, in the words of MariaDB's servers.
 const ONE_OF: &str = "One of: ";

@@ -1,4 +1,4 @@
-//! What a command calls the options that name a running server: what is said where that cannot be reached speaks of these.
+//! What a command calls the options that name a running server. An error about an unreachable server speaks of these.
 
 use niagara_load::Transport;
 
