@@ -90,6 +90,8 @@ mod tests {
     use std::fs;
     use std::path::Path;
 
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -134,8 +136,8 @@ mod tests {
 
     #[test]
     fn a_format_that_is_misspelt_is_told() {
-        let error = named("niagara.levers/2").unwrap_err().to_string();
-        assert!(error.contains("niagara.levers/1"), "{error}");
+        let error = named("niagara.levers/2").unwrap_err().explain();
+        assert!(error.remedies[0].contains("niagara.levers/1"), "{error:?}");
         assert_eq!(named("niagara.plan/1").unwrap(), Document::Plan);
     }
 }
