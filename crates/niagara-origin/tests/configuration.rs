@@ -7,7 +7,7 @@ use std::path::Path;
 
 use anyhow::Result;
 use niagara_error::Explain as _;
-use niagara_origin::configuration::{ConfigSource, StartConfiguration};
+use niagara_origin::configuration::{ConfigSource, ConfigurationRemark, StartConfiguration};
 use niagara_server::Install;
 
 use variables::assert_same;
@@ -86,12 +86,16 @@ fn includes_groups_and_duplicates_are_resolved_as_the_server_does() -> Result<()
         assert!(out.reason.to_string().contains(reason), "{out:?}");
         assert!(out.place.contains(" line "), "{out:?}");
     }
-    let remarks = start.remarks.join("\n");
     assert!(
-        start.remarks.len() == 2
-            && remarks.contains("[mariadb-10.6]")
-            && remarks.contains("init_connect"),
-        "{remarks}"
+        matches!(
+            &start.remarks[..],
+            [
+                ConfigurationRemark::OtherInstance { group, .. },
+                ConfigurationRemark::InitConnect { .. }
+            ] if group == "mariadb-10.6"
+        ),
+        "{:?}",
+        start.remarks
     );
     assert_eq!(start.defaults["max_connections"], "151");
     Ok(())

@@ -16,6 +16,7 @@ use super::dropped_settings::dropped_settings;
 use super::known_options::KnownOptions;
 use super::option_name::{PLUGINS, option_of};
 use super::release::series;
+use super::remark::ConfigurationRemark;
 use super::size::same_value;
 use super::source::{DIFFERS, RunningConfig, RunningSetting};
 
@@ -190,13 +191,12 @@ impl RunningConfig {
     }
 
     /// What is to be known of settings that were found so; none of a server that says them itself.
-    pub(super) fn comparison_remark(&self) -> Option<String> {
+    pub(super) fn comparison_remark(&self) -> Option<ConfigurationRemark> {
         let with = self.compared_with.as_ref()?;
-        Some(format!(
-            "the server at {} does not say who set its variables: those are taken that differ from the defaults of {with}, also by SET \
-             GLOBAL or because the server worked them out; paths, network, replication and keys were not compared",
-            self.address
-        ))
+        Some(ConfigurationRemark::Compared {
+            address: self.address.clone(),
+            with: with.clone(),
+        })
     }
 }
 

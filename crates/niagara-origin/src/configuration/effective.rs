@@ -8,6 +8,7 @@ use niagara_server::Install;
 use super::known_options::KnownOptions;
 use super::option_file::{FileOption, OptionFiles};
 use super::other_groups::unread;
+use super::remark::ConfigurationRemark;
 
 /// The options that `install` would be started with by `file`, in its order; what was noticed on the way is added to
 /// the files' remarks.
@@ -30,23 +31,22 @@ pub(crate) fn effective(
     let without = unread(&read.options, known, &install.name);
     read.remarks.extend(without);
     let others = other_files(&known.files, file, &read.files);
-    read.remarks.extend(others.iter().map(|other| {
-        format!(
-            "{} is here too, which servers read beside {}: the start is without it; where your server has it, name a file that \
-             includes both (!include)",
-            other.display(),
-            file.display()
-        )
-    }));
+    read.remarks.extend(
+        others
+            .into_iter()
+            .map(|other| ConfigurationRemark::OtherFile {
+                file: other.clone(),
+                named: file.to_owned(),
+            }),
+    );
     if same(&ours, &said) {
         return Ok((ours, read));
     }
     // The server has the last word; a value with ` --` in it is all that could be cut wrongly.
-    read.remarks.push(format!(
-        "{} reads {} differently than its lines say: the server's reading counts",
-        install.name,
-        file.display()
-    ));
+    read.remarks.push(ConfigurationRemark::ReadDifferently {
+        file: file.to_owned(),
+        server: install.name.clone(),
+    });
     Ok((cut(&said, &ours, file), read))
 }
 

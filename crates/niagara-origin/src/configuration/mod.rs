@@ -10,6 +10,7 @@ mod option_name;
 mod other_groups;
 mod persisted;
 mod release;
+mod remark;
 mod running;
 mod running_malloc;
 mod secret;
@@ -21,11 +22,13 @@ mod start;
 mod successor;
 mod trial;
 mod without_effect;
+mod words;
 
 pub use option_file::Place;
 #[cfg(fuzzing)]
 pub use option_file::read_option_text;
 pub use persisted::Persisted;
+pub use remark::ConfigurationRemark;
 pub use running::running_config;
 pub(crate) use secret::is_hidden;
 pub use server_options::ServerOptions;

@@ -10,6 +10,8 @@ use anyhow::{Context, Result};
 use niagara_error::{Remedy as _, bail};
 use serde::{Deserialize, Serialize};
 
+use super::remark::ConfigurationRemark;
+
 /// Includes within includes that the servers follow.
 const MAX_DEPTH: usize = 10;
 /// More files are none that somebody wrote: includes that go in circles double with each depth.
@@ -71,8 +73,8 @@ pub(crate) struct OptionFiles {
     pub files: Vec<PathBuf>,
     /// Folders of `!includedir`, each with the place of that line.
     pub folders: Vec<(PathBuf, Place)>,
-    /// What was passed over, in words.
-    pub remarks: Vec<String>,
+    /// What was passed over.
+    pub remarks: Vec<ConfigurationRemark>,
 }
 
 impl OptionFiles {
@@ -119,10 +121,9 @@ impl OptionFiles {
         let metadata =
             fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
         if metadata.mode() & WORLD_WRITABLE != 0 {
-            self.remarks.push(format!(
-                "{} is ignored, as servers do: everybody may write to it (chmod o-w)",
-                path.display()
-            ));
+            self.remarks.push(ConfigurationRemark::WritableByAll {
+                file: path.to_owned(),
+            });
             return Ok(());
         }
         if !metadata.is_file() || metadata.len() > MAX_BYTES {
@@ -167,10 +168,8 @@ impl OptionFiles {
                 Line::Nothing => {}
                 Line::Group(name) => *group = Some(name),
                 Line::Include(_) | Line::IncludeFolder(_) if depth == MAX_DEPTH => {
-                    self.remarks.push(format!(
-                        "{} is passed over, as servers do: too many includes within includes",
-                        place()
-                    ));
+                    self.remarks
+                        .push(ConfigurationRemark::NestedTooDeep { place: place() });
                 }
                 Line::Include(file) => self.include(Path::new(&file), &place(), depth + 1)?,
                 Line::IncludeFolder(folder) => {

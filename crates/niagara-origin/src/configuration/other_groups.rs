@@ -1,11 +1,11 @@
 //! Groups of option files that this server does not read although they are about servers: of other instances, of other
 //! versions, of the script that starts them. A start without them may not be the user's server, which has to be told.
 
-use niagara_load::counted;
 use niagara_server::normalise_variable;
 
 use super::known_options::KnownOptions;
 use super::option_file::FileOption;
+use super::remark::ConfigurationRemark;
 
 /// Scripts that start servers have groups that end so; the settings of theirs that a server is faster, slower or answers otherwise by.
 const SCRIPTS: [&str; 4] = ["_safe", "-safe", "_multi", "-multi"];
@@ -19,8 +19,12 @@ const OF_SCRIPTS: [&str; 7] = [
     "timezone",
 ];
 
-/// What the start of `server` is without, in words: a line for each group.
-pub(crate) fn unread(options: &[FileOption], known: &KnownOptions, server: &str) -> Vec<String> {
+/// What the start of `server` is without: one for each group.
+pub(crate) fn unread(
+    options: &[FileOption],
+    known: &KnownOptions,
+    server: &str,
+) -> Vec<ConfigurationRemark> {
     let mut groups: Vec<(&str, Vec<&FileOption>)> = Vec::new();
     for option in options.iter().filter(|option| !known.reads(&option.group)) {
         match groups.iter_mut().find(|(name, _)| *name == option.group) {
@@ -38,13 +42,11 @@ pub(crate) fn unread(options: &[FileOption], known: &KnownOptions, server: &str)
                 '-' => rest.next().is_some_and(|c| c.is_ascii_digit()),
                 first => first.is_ascii_digit(),
             };
-            let place = &of_it.first()?.place;
-            return is_ours.then(|| {
-                format!(
-                    "[{name}] ({place}, {}) is of another instance or version: {server} does not read it, and the start is without it; \
-                     where it is your server's, name an option file that has its lines in [mysqld]",
-                    counted(of_it.len() as u64, "setting")
-                )
+            return is_ours.then(|| ConfigurationRemark::OtherInstance {
+                group: name.to_owned(),
+                place: of_it[0].place.clone(),
+                settings: of_it.len(),
+                server: server.to_owned(),
             });
         }
         let named: Vec<String> = of_it
@@ -52,12 +54,10 @@ pub(crate) fn unread(options: &[FileOption], known: &KnownOptions, server: &str)
             .map(|option| normalise_variable(&option.name))
             .filter(|name| OF_SCRIPTS.contains(&name.as_str()))
             .collect();
-        (!named.is_empty()).then(|| {
-            format!(
-                "[{name}] ({}) is of the script that starts your server: the start is without its {}",
-                of_it[0].place,
-                named.join(", ")
-            )
+        (!named.is_empty()).then(|| ConfigurationRemark::StartScript {
+            group: name.to_owned(),
+            place: of_it[0].place.clone(),
+            settings: named,
         })
     });
     told.collect()
@@ -100,7 +100,9 @@ mod tests {
                     line: 7,
                 },
             };
-            unread(&[option.clone(), option], &known, "mariadb-10.11").join("; ")
+            let told = unread(&[option.clone(), option], &known, "mariadb-10.11");
+            let told: Vec<_> = told.iter().map(ToString::to_string).collect();
+            told.join("; ")
         };
         for group in [
             "mysqld1",

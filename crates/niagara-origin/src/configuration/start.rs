@@ -12,7 +12,6 @@ use niagara_server::{
     Around, Cache, Config, ImageStore, Install, LaunchSpec, ProcessSettings, StartFailed, launch,
     layout_of, plugin_folder_of,
 };
-use serde::{Deserialize, Serialize};
 
 use super::dropped_settings::{dropped_settings, log_name, neutralised_plugin};
 use super::effective::effective;
@@ -20,6 +19,7 @@ use super::known_options::{Known, KnownOptions};
 
 use super::option_file::Place;
 use super::persisted::Persisted;
+use super::remark::ConfigurationRemark;
 use super::secret::shown_setting;
 use super::setting::{Setting, setting};
 use super::size::{number, shown};
@@ -49,7 +49,7 @@ const ENGINE: &str = "InnoDB";
 const STEP: u64 = 128 << 20;
 
 /// A setting of the original that is smaller here than there: what it is there was not measured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lowered {
     /// As the original has it.
     pub yours: String,
@@ -58,7 +58,7 @@ pub struct Lowered {
 }
 
 /// A start's configuration. The default is a server as it comes.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct StartConfiguration {
     /// Where it is from, for people.
     pub from: String,
@@ -69,14 +69,12 @@ pub struct StartConfiguration {
     /// The files and lines behind the places, where there are some.
     pub lines: BTreeMap<String, Place>,
     /// Of those of a running server, and of what is persisted: what set each, [`SET_GLOBAL`](super::SET_GLOBAL) or its like.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub origins: BTreeMap<String, String>,
     /// What the original has and the start goes without.
     pub left_out: Vec<LostSetting>,
     /// Sizes that do not fit into this machine, by name.
     pub lowered: BTreeMap<String, Lowered>,
     /// The malloc that a running server has and the start is preloaded with; none where that is the server's own.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub malloc: Option<String>,
     /// Compiled-in values of the server, by name.
     pub defaults: BTreeMap<String, String>,
@@ -85,9 +83,8 @@ pub struct StartConfiguration {
     /// Folders that an option file includes, each with the place of that line.
     pub folders: Vec<(PathBuf, Place)>,
     /// What else was noticed.
-    pub remarks: Vec<String>,
+    pub remarks: Vec<ConfigurationRemark>,
     /// Variables that are left out because no option has their name, each with its place among those.
-    #[serde(skip)]
     pub unknown: Vec<(String, usize)>,
 }
 
@@ -273,10 +270,9 @@ impl StartConfiguration {
         if let ConfigSource::Running(running) = source
             && !running.installed.is_empty()
         {
-            start.remarks.push(format!(
-                "plugins that a statement installed ({}) come with the data (--data, as files), not with the configuration",
-                running.installed.join(", ")
-            ));
+            start.remarks.push(ConfigurationRemark::InstalledPlugins {
+                plugins: running.installed.clone(),
+            });
         }
         if let ConfigSource::Running(running) = source {
             start.take_malloc(running.malloc.as_deref(), install);
@@ -333,12 +329,13 @@ impl StartConfiguration {
         let sifted = sift(&self.config, ask)?;
         self.config = sifted.taken;
         for (name, value) in sifted.renamed {
-            self.remarks.push(format!(
-                "{name}={value} ({}) is {} here, as {} calls the same",
-                self.places.get(&name).map_or("", String::as_str),
-                self.config.get(&name).map_or("", String::as_str),
-                named(install)
-            ));
+            self.remarks.push(ConfigurationRemark::Renamed {
+                place: self.places.get(&name).cloned().unwrap_or_default(),
+                here: self.config.get(&name).cloned().unwrap_or_default(),
+                release: named(install),
+                setting: name,
+                yours: value,
+            });
         }
         for one in sifted.refused {
             let setting = shown_setting(&one.name, &format!("{}={}", one.name, one.value));
@@ -498,10 +495,10 @@ impl StartConfiguration {
             .get("init_connect")
             .is_some_and(|statements| !statements.trim().is_empty())
         {
-            self.remarks.push(format!(
-                "init_connect ({}) is not executed for the load: its account has all privileges, for which servers pass over it",
-                self.place_of("init_connect").unwrap_or(&self.from)
-            ));
+            let place = self.place_of("init_connect").unwrap_or(&self.from);
+            self.remarks.push(ConfigurationRemark::InitConnect {
+                place: place.to_owned(),
+            });
         }
     }
 
@@ -509,21 +506,22 @@ impl StartConfiguration {
     fn take_malloc(&mut self, malloc: Option<&str>, install: &Install) {
         let own = install.own_malloc.as_str();
         let remark = match malloc {
-            None => format!(
-                "which malloc the running server has cannot be seen from here: the start has {own}; where another is preloaded there, \
-                 compare with malloc=NAME"
-            ),
+            None => ConfigurationRemark::UnseenMalloc {
+                own: own.to_owned(),
+            },
             // Nothing is preloaded there: this server's own is as good as that one's.
             Some(malloc) if malloc == own || malloc == SYSTEM_MALLOC => return,
             Some(malloc) if install.mallocs.contains_key(malloc) => {
                 self.malloc = Some(malloc.to_owned());
-                format!("the running server has {malloc}, and so has the start: it is preloaded")
+                ConfigurationRemark::SameMalloc {
+                    malloc: malloc.to_owned(),
+                }
             }
-            Some(malloc) => format!(
-                "the running server has {malloc}, which is not here for {}: the start has {own}, and what {malloc} gains is not \
-                 part of it",
-                install.name
-            ),
+            Some(malloc) => ConfigurationRemark::MissingMalloc {
+                malloc: malloc.to_owned(),
+                own: own.to_owned(),
+                server: install.name.clone(),
+            },
         };
         self.remarks.push(remark);
     }
@@ -605,7 +603,7 @@ impl StartConfiguration {
                 self.files.len()
             ));
         }
-        lines.extend(self.remarks.clone());
+        lines.extend(self.remarks.iter().map(ToString::to_string));
         lines.extend(self.left_out.iter().map(|out| format!("left out: {out}")));
         lines.extend(self.lowered.iter().map(|(name, lowered)| {
             format!(

@@ -7,10 +7,10 @@ use std::io;
 use std::path::Path;
 
 use anyhow::{Context, Result};
-use niagara_error::{Remedy as _, bail};
+use niagara_error::{Explain as _, Remedy as _, bail};
 use niagara_server::{
     Cache, Cancel, Config, Copying, Image, ImageContent, ImageStore, Install, Making,
-    RunningServer, copy_tree, keep_options, settle,
+    RunningServer, StartFailed, copy_tree, keep_options, settle,
 };
 
 use super::asleep::{databases, options, put_to_sleep};
@@ -176,14 +176,16 @@ fn bring(
     let mut further = Config::from([("skip_log_bin".to_owned(), String::new())]);
     further.extend(plugins.clone());
     let started = making.launch(&further).or_else(|error| {
-        let told = format!("{error:#}");
+        let Some(failed) = error.find::<StartFailed>() else {
+            return Err(error);
+        };
         // It is in MySQL's data dictionary, which only a server reads.
-        if let Some(number) = lower_case_table_names(&told) {
+        if let Some(number) = lower_case_table_names(&failed.log) {
             kept.insert("lower_case_table_names".to_owned(), number.to_owned());
             keep_options(&making.datadir(), &kept)?;
             return making.launch(&further);
         }
-        if !told.contains(UNDECIDED) {
+        if !failed.log.contains(UNDECIDED) {
             return Err(error);
         }
         // A snapshot of a running server: what was prepared and not yet in the binary log is rolled back. The server ends
@@ -216,8 +218,8 @@ fn bring(
 }
 
 /// The `lower_case_table_names` of the data, where the server says that its own is another one.
-fn lower_case_table_names(told: &str) -> Option<&str> {
-    let (_, rest) = told.split_once(OTHER_NAMES)?;
+fn lower_case_table_names(log: &str) -> Option<&str> {
+    let (_, rest) = log.split_once(OTHER_NAMES)?;
     let (number, _) = rest.split_once('\'')?;
     Some(number)
 }

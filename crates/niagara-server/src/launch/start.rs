@@ -142,6 +142,8 @@ fn spawn_on(
 pub struct StartFailed {
     /// The error of its log that names the cause best; none where it has logged none.
     pub cause: Option<String>,
+    /// The end of its log.
+    pub log: String,
     told: Explanation,
 }
 
@@ -272,6 +274,7 @@ impl StartingServer {
             Some(around) => AroundServer::new(around, around.helped(told.into())).into(),
             None => StartFailed {
                 cause: error_log::cause(&log),
+                log,
                 told: told.into(),
             }
             .into(),
