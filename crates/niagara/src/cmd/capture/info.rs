@@ -230,21 +230,52 @@ fn say_concurrency(info: &Info) {
     if let (Some(mean), Some(highest)) = (concurrency.mean, concurrency.highest) {
         say!("Statements in flight: {mean:.2} in the mean, {highest:.2} in the highest interval");
     }
+    let [first, .., last] = &concurrency.intervals[..] else {
+        return;
+    };
+    let counts: Vec<u64> = concurrency
+        .intervals
+        .iter()
+        .map(|interval| interval.statements)
+        .collect();
+    let sessions = concurrency.intervals.iter().map(|one| one.sessions);
     say!(
-        "  from (UTC)   statements  sessions  in flight   (intervals of {})",
-        duration(concurrency.interval_seconds)
+        "{} to {} UTC, a bar for every {}: at most {} of {}",
+        clock(first.start_us),
+        clock(last.start_us),
+        duration(concurrency.interval_seconds),
+        counted(
+            counts.iter().copied().max().unwrap_or_default(),
+            "statement"
+        ),
+        counted(sessions.max().unwrap_or_default(), "session")
     );
-    for interval in &concurrency.intervals {
-        let at = Timestamp::from_microsecond(interval.start_us)
-            .map_or(String::new(), |time| time.strftime("%H:%M:%S").to_string());
-        let in_flight = interval
-            .in_flight
-            .map_or("-".to_owned(), |mean| format!("{mean:.2}"));
-        say!(
-            "  {at:<11} {:>11} {:>9} {in_flight:>10}",
-            interval.statements,
-            interval.sessions
-        );
-    }
+    say!("  {}", bars(&counts));
     say!();
+}
+
+/// The time of day, in UTC.
+fn clock(micros: i64) -> String {
+    Timestamp::from_microsecond(micros)
+        .map_or(String::new(), |time| time.strftime("%H:%M:%S").to_string())
+}
+
+/// A bar for each count: the full height is the largest, an empty one is 0.
+fn bars(counts: &[u64]) -> String {
+    const HEIGHTS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
+    let most = counts.iter().copied().max().unwrap_or_default().max(1);
+    let bar = |count: &u64| HEIGHTS[(u128::from(*count) * 8).div_ceil(u128::from(most)) as usize];
+    counts.iter().map(bar).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_as_high_as_counts() {
+        assert_eq!(bars(&[0, 1, 50, 100]), " ▁▄█");
+        assert_eq!(bars(&[0, 0]), "  ");
+        assert_eq!(bars(&[u64::MAX]), "█");
+    }
 }
