@@ -2,55 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use serde::{Deserialize, Serialize};
+use niagara_model::NodeSeconds;
 
 use crate::message::{Attempt, Doing, Said, WorkerLine};
-
-/// Node-seconds by what they were spent on. They add up to [`Cost::held`].
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-pub struct Cost {
-    /// Under load, in duels that the verdict rests on.
-    pub load: f64,
-    /// Starting servers, reading tables, changing sides, ending, in the same duels.
-    pub restarts: f64,
-    /// From the job's start to the worker's first line, and what of it has no other name.
-    pub starting: f64,
-    /// Copying servers and data to the node, setting them up.
-    pub staging: f64,
-    /// With nothing to run: at a look, or between questions.
-    pub waiting: f64,
-    /// In attempts that brought no result that counts, and silent.
-    pub lost: f64,
-    /// After the last duel that counts: duels beyond the look that answered the question, ending.
-    pub tail: f64,
-}
-
-impl Cost {
-    /// All of them.
-    pub fn held(&self) -> f64 {
-        self.load
-            + self.restarts
-            + self.starting
-            + self.staging
-            + self.waiting
-            + self.lost
-            + self.tail
-    }
-
-    /// The sum of two.
-    #[must_use]
-    pub fn and(self, other: Cost) -> Cost {
-        Cost {
-            load: self.load + other.load,
-            restarts: self.restarts + other.restarts,
-            starting: self.starting + other.starting,
-            staging: self.staging + other.staging,
-            waiting: self.waiting + other.waiting,
-            lost: self.lost + other.lost,
-            tail: self.tail + other.tail,
-        }
-    }
-}
 
 /// What became of an attempt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,8 +19,12 @@ pub(crate) enum Fate {
 
 /// The account of one worker: its log, seconds from its beginning to when it was known to have ended, and what became of its
 /// attempts.
-pub(crate) fn account(lines: &[WorkerLine], ended: f64, fate: impl Fn(&Attempt) -> Fate) -> Cost {
-    let mut cost = Cost::default();
+pub(crate) fn account(
+    lines: &[WorkerLine],
+    ended: f64,
+    fate: impl Fn(&Attempt) -> Fate,
+) -> NodeSeconds {
+    let mut cost = NodeSeconds::default();
     let finished: BTreeMap<&Attempt, f64> = lines
         .iter()
         .filter_map(|line| match &line.said {
@@ -196,7 +154,7 @@ mod tests {
     #[test]
     fn every_second_has_one_account() {
         let cost = account(&log(), 99.0, fate);
-        let expected = Cost {
+        let expected = NodeSeconds {
             load: 10.0,
             restarts: 2.0,
             starting: 3.0,

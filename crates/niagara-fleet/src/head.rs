@@ -6,9 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use niagara_model::{NodeReason, NodeTrouble, SharedMachine};
+use niagara_model::{NodeReason, NodeSeconds, NodeTrouble, SharedMachine};
 
-use crate::cost::Cost;
 use crate::office::{Coordinator, STOP_TIMEOUT};
 use crate::options::{DuelResult, HeadOptions, Order};
 
@@ -107,7 +106,7 @@ impl Head {
     }
 
     /// What nodes were held for so far; `counts` says which duels the study's verdicts rest on.
-    pub fn cost(&self, counts: impl Fn(&str) -> bool) -> BTreeMap<String, Cost> {
+    pub fn cost(&self, counts: impl Fn(&str) -> bool) -> BTreeMap<String, NodeSeconds> {
         self.office().cost(counts)
     }
 

@@ -51,7 +51,6 @@ fn host() -> String {
         .unwrap_or_default()
 }
 
-pub use cost::Cost;
 pub use forecast::Plan;
 pub use head::Head;
 pub use machine::{Machine, Sharing};

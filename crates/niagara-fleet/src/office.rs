@@ -7,11 +7,11 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 use niagara_error::{Explain as _, Explanation, problem};
-use niagara_model::{NodeReason, NodeTrouble, SharedMachine};
+use niagara_model::{NodeReason, NodeSeconds, NodeTrouble, SharedMachine};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::cost::{Cost, Fate, account};
+use crate::cost::{Fate, account};
 use crate::desk::AssignmentState;
 use crate::folder::{Folder, StudyFile};
 use crate::line::{FORMAT, Log, Tail, publish};
@@ -518,7 +518,7 @@ impl Coordinator {
         }
     }
 
-    pub(crate) fn cost(&self, counts: impl Fn(&str) -> bool) -> BTreeMap<String, Cost> {
+    pub(crate) fn cost(&self, counts: impl Fn(&str) -> bool) -> BTreeMap<String, NodeSeconds> {
         let fate = |attempt: &Attempt| {
             let taken = self.desk.taken(&attempt.duel);
             let is_taken = taken.is_some_and(|place| place.attempt == *attempt);

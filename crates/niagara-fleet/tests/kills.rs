@@ -10,10 +10,10 @@ use std::time::{Duration, Instant};
 
 use niagara_error::Explain as _;
 use niagara_fleet::{
-    Cluster, Cost, Done, Head, HeadOptions, Order, Program, Sharing, Signals, SlurmOptions, Work,
+    Cluster, Done, Head, HeadOptions, Order, Program, Sharing, Signals, SlurmOptions, Work,
     WorkerOptions, run_worker,
 };
-use niagara_model::NodeReason;
+use niagara_model::{NodeReason, NodeSeconds};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use rand::{RngExt, SeedableRng};
@@ -153,7 +153,7 @@ fn as_a_head() {
         let line = format!("{}\n", String::from_utf8_lossy(&result.document));
         std::io::Write::write_all(&mut kept, line.as_bytes()).expect("room");
     }
-    let costs: Vec<Cost> = head.cost(|_| true).into_values().collect();
+    let costs: Vec<NodeSeconds> = head.cost(|_| true).into_values().collect();
     let path = folder.with_extension("costs");
     std::fs::write(path, serde_json::to_vec(&costs).expect("JSON")).expect("room");
 }
@@ -340,7 +340,7 @@ fn disturbed(seed: u64, count: u64) {
         .collect();
     assert_eq!(kept(&folder), expected, "seed {seed}");
     let costs = std::fs::read(folder.with_extension("costs")).expect("the last head's");
-    let costs: Vec<Cost> = serde_json::from_slice(&costs).expect("JSON");
+    let costs: Vec<NodeSeconds> = serde_json::from_slice(&costs).expect("JSON");
     let load: f64 = costs.iter().map(|cost| cost.load).sum();
     let each = 0.8 * DUEL as f64 / 1000.0;
     assert!(

@@ -15,9 +15,9 @@ pub const FOUGHT_ON: &str = "fought on";
 pub struct NodeSeconds {
     /// Under load, in duels that a verdict rests on.
     pub load: f64,
-    /// Warm-up's starts, restarts and changes of sides in the same duels.
+    /// Starting servers, reading tables, changing sides, ending, in the same duels.
     pub restarts: f64,
-    /// From the job's start to the worker's first line.
+    /// From the job's start to the worker's first line, and what of it has no other name.
     pub starting: f64,
     /// Copying servers and data to the node, setting them up.
     pub staging: f64,
@@ -25,7 +25,7 @@ pub struct NodeSeconds {
     pub waiting: f64,
     /// In attempts that brought no result that counts, and silent.
     pub lost: f64,
-    /// Duels beyond the look that answered the question, ending.
+    /// After the last duel that counts: duels beyond the look that answered the question, ending.
     pub tail: f64,
 }
 
@@ -41,6 +41,20 @@ impl NodeSeconds {
             ("lost", self.lost),
             ("tail", self.tail),
         ]
+    }
+
+    /// The sum of two.
+    #[must_use]
+    pub fn and(self, other: Self) -> Self {
+        Self {
+            load: self.load + other.load,
+            restarts: self.restarts + other.restarts,
+            starting: self.starting + other.starting,
+            staging: self.staging + other.staging,
+            waiting: self.waiting + other.waiting,
+            lost: self.lost + other.lost,
+            tail: self.tail + other.tail,
+        }
     }
 
     /// All of them.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, Result};
-use niagara_fleet::{Cluster, Cost, Head, HeadOptions, Program, explained};
+use niagara_fleet::{Cluster, Head, HeadOptions, Program, explained};
 use niagara_load::counted;
 use niagara_model::{NodeAccount, NodeSeconds};
 
@@ -117,19 +117,13 @@ pub(super) fn open_head(
 pub(super) fn account_of(head: &Head, counts: impl Fn(&str) -> bool) -> NodeAccount {
     let costs = head.cost(counts);
     let workers = costs.len();
-    let cost = costs.into_values().fold(Cost::default(), Cost::and);
+    let seconds = costs
+        .into_values()
+        .fold(NodeSeconds::default(), NodeSeconds::and);
     NodeAccount {
         workers,
-        held: cost.held(),
-        seconds: NodeSeconds {
-            load: cost.load,
-            restarts: cost.restarts,
-            starting: cost.starting,
-            staging: cost.staging,
-            waiting: cost.waiting,
-            lost: cost.lost,
-            tail: cost.tail,
-        },
+        held: seconds.held(),
+        seconds,
         set_aside: head.set_aside(),
         losses: head.losses(),
         on_one_machine: head.on_one_machine(),
