@@ -145,7 +145,7 @@ fn widest(judgement: &mut Judgement, scores: &[f64]) {
 }
 
 /// The one decision: what an interval says; `None` where it leaves open whether there is a difference.
-fn said(estimate: &Estimate, rule: &Rule) -> Option<Verdict> {
+fn call_of(estimate: &Estimate, rule: &Rule) -> Option<Verdict> {
     match estimate {
         Estimate { low, .. } if *low > 1.0 => Some(Verdict::Faster),
         Estimate { high, .. } if *high < 1.0 => Some(Verdict::Slower),
@@ -156,7 +156,7 @@ fn said(estimate: &Estimate, rule: &Rule) -> Option<Verdict> {
 
 /// The verdict at a look: what its interval says, or that more duels are not worth their time.
 fn verdict(judgement: &Judgement, plan: &LookPlan, rule: &Rule) -> Option<Verdict> {
-    said(&judgement.estimate, rule).or_else(|| {
+    call_of(&judgement.estimate, rule).or_else(|| {
         let is_futile = judgement.predictive_power < rule.futility;
         (is_futile || judgement.duels >= plan.max_duels()).then_some(Verdict::Undetected)
     })
@@ -174,7 +174,7 @@ pub fn judge_beside(scores: &[f64], judged: &Judgement, rule: &Rule) -> Judgemen
         });
     let estimate = Estimate::from_log(middle(&walsh).unwrap_or(0.0), low, high);
     let verdict = judged.verdict;
-    let verdict = verdict.map(|_| said(&estimate, rule).unwrap_or(Verdict::Undetected));
+    let verdict = verdict.map(|_| call_of(&estimate, rule).unwrap_or(Verdict::Undetected));
     Judgement {
         duels: scores.len(),
         verdict,

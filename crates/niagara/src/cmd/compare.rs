@@ -86,10 +86,8 @@ pub struct CompareArgs {
     /// does not exclude it; an undecided comparison fails, too. A server B that fails again and again is slower. May be repeated.
     #[arg(long, value_name = "CONDITION", conflicts_with = "before")]
     pub fail_if: Vec<FailIf>,
-    /// How the result is printed: text, markdown, html, csv, json, github, openmetrics
-    ///
-    /// github: annotations of GitHub Actions. openmetrics: text as Prometheus reads it.
-    #[arg(long, value_parser = printed_format(), default_value = Format::Text.name(), hide_possible_values = true, conflicts_with_all = ["json", "before"])]
+    /// How the result is printed
+    #[arg(long, value_parser = printed_format(), default_value = Format::Text.name(), conflicts_with_all = ["json", "before"])]
     pub format: Format,
     #[command(flatten)]
     pub load: LoadArgs,
