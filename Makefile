@@ -148,7 +148,7 @@ test-upgrades: ## Upgrades from release to release with an incompatibility of ea
 test-faults: build ## Kills each mode 500 times at random, then hard conditions: an hour; make test-faults FAULTS='--kills 40 --only capture'
 	scripts/faults/faults.py $(NIAGARA) $(FAULTS)
 
-test-recommendations: build ## Tunes for ten loads and ten captures, judges what is handed over, writes docs/results/recommendations.json (two hours, on a quiet machine): make test-recommendations RECOMMENDATIONS='--only 1,2'
+test-recommendations: build ## Tunes for ten loads and ten captures, judges what is handed over, writes docs/results/recommendations.json (three hours, on a quiet machine): make test-recommendations RECOMMENDATIONS='--only 1,2'
 	@scripts/setup demo
 	scripts/recommendations/evaluate.py $(NIAGARA) --record docs/results/recommendations.json $(RECOMMENDATIONS)
 

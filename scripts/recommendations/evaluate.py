@@ -2,7 +2,7 @@
 """Twenty tunings, what each hands over judged blindly by fresh comparisons, and the record of all: docs/results/recommendations.json.
 
 usage: scripts/recommendations/evaluate.py NIAGARA [--out target/recommendations] [--captures FOLDER] [--only CASE,…] [--budget 3m]
-                                           [--judge-budget 60s] [--fullest-budget 45s] [--verdict] [--record FILE]
+                                           [--capture-budget 10m] [--judge-budget 60s] [--fullest-budget 45s] [--verdict] [--record FILE]
 
 Ten loads and ten captures (captures.py makes those that are not there). Every second tuning runs beside others who take 30 %; the judging
 never does. A folder for each case has the studies, the logs and the record; a case that is done is not run again. --verdict runs nothing.
@@ -151,7 +151,8 @@ def compared(args, case: Case, place: Path, name: str, sides: list[str], budget:
 def evaluate(args, case: Case) -> None:
     """One case: the tuning, then its judging."""
     place = args.out / case.name
-    tune = [args.niagara, "tune", case.server, *case.options, "--budget", args.budget, "--levers", IDLE, "--seed", args.seed + case.number,
+    budget = args.capture_budget if case.capture else args.budget
+    tune = [args.niagara, "tune", case.server, *case.options, "--budget", budget, "--levers", IDLE, "--seed", args.seed + case.number,
             "--out", place / "tune"]
     # An interrupted tuning is continued, one that was asked otherwise is begun again.
     asked, words = place / "tune.command", " ".join(map(str, tune))
@@ -167,7 +168,7 @@ def evaluate(args, case: Case) -> None:
     tuned = report(args.niagara, place / "tune", place / "tuned.json")
     variant, full = variants.handed_over(tuned, place / "levers"), variants.fullest(tuned)
     longer = CAPTURES_NEED if case.capture else 1
-    budgets = {"tune": args.budget, "judge": f"{args.judge_budget * longer:.0f}s", "fullest": f"{args.fullest_budget * longer:.0f}s"}
+    budgets = {"tune": budget, "judge": f"{args.judge_budget * longer:.0f}s", "fullest": f"{args.fullest_budget * longer:.0f}s"}
     if variant:
         compared(args, case, place, "judged", ["base", variant], budgets["judge"], args.seed + 1000 + case.number)
     if full:
@@ -195,7 +196,9 @@ def main() -> int:
     parser.add_argument("--out", type=resolved, default="target/recommendations")
     parser.add_argument("--captures", type=resolved, help="folder of captures.py (default: captures below --out)")
     parser.add_argument("--only", default="", help="cases, separated by commas: names or numbers")
-    parser.add_argument("--budget", default="3m", help="of a tuning (default: %(default)s)")
+    parser.add_argument("--budget", default="3m", help="of a tuning for a load (default: %(default)s)")
+    # Both sides answer a whole capture before the proof, and each duel begins with a part of it.
+    parser.add_argument("--capture-budget", default="10m", help="of a tuning for a capture (default: %(default)s)")
     parser.add_argument("--judge-budget", type=seconds, default="60s", help="of the judging; captures take half as long again (default: %(default)s)")
     parser.add_argument("--fullest-budget", type=seconds, default="45s",
                         help="of the comparison with all that was promising; captures likewise (default: %(default)s)")

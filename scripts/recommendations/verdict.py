@@ -164,8 +164,9 @@ def record(found: list[dict], machine: dict) -> dict:
                 "p99, judged": figure(one["p99"]), "over the fullest": figure(one["of_fullest"]), "does not hold": words(", ".join(wrong) or "–"),
             }})
     rows = [{key: value for key, value in row.items() if value is not None} for row in rows]
-    # Those of a load, where there is one: captures are judged for longer.
+    # Those of a load, where there is one: captures are tuned and judged for longer.
     budget = min(found, key=lambda one: one["threads"] is None)["budgets"]
+    tuned = sorted({one["budgets"]["tune"] for one in found}, key=lambda text: int(text[:-1]))
     return {
         "$schema": "schema.json",
         "id": "recommendations",
@@ -177,7 +178,7 @@ def record(found: list[dict], machine: dict) -> dict:
             "date": max(one["date"] for one in found),
             "commands": [
                 "make test-recommendations",
-                f"niagara tune SERVER … --budget {budget['tune']} --levers scripts/recommendations/idle-levers",
+                f"niagara tune SERVER … --budget {' or '.join(tuned)} --levers scripts/recommendations/idle-levers",
                 f"niagara compare base handed-over --budget {budget['judge']} --to-the-end",
                 f"niagara compare FULLEST handed-over --budget {budget['fullest']} --to-the-end",
             ],
@@ -195,7 +196,7 @@ def record(found: list[dict], machine: dict) -> dict:
             "notes": [
                 f"Five idle levers were planted in each tuning; {min(one['idle_screened'] for one in found)} to "
                 f"{max(one['idle_screened'] for one in found)} of them were screened.",
-                "Captures: --slice 200ms --couples 12; their judging takes half as long again.",
+                "Captures: --slice 200ms --couples 12, the longer budget; their judging takes half as long again.",
                 "The judging has other seeds, and a variant that is made of the record alone.",
             ],
         }],
