@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Twenty tunings, what each hands over judged blindly by fresh comparisons, and the record of all: docs/results/recommendations.json.
 
-usage: scripts/recommendations/evaluate.py NIAGARA [--out target/recommendations] [--captures FOLDER] [--only CASE,…] [--budget 3m]
+usage: scripts/recommendations/evaluate.py NIAGARA [--out target/recommendations] [--captures FOLDER] [--only CASE,…] [--budget 6m]
                                            [--capture-budget 10m] [--judge-budget 60s] [--fullest-budget 45s] [--verdict] [--record FILE]
 
 Ten loads and ten captures (captures.py makes those that are not there). Every second tuning runs beside others who take 30 %; the judging
@@ -196,7 +196,7 @@ def main() -> int:
     parser.add_argument("--out", type=resolved, default="target/recommendations")
     parser.add_argument("--captures", type=resolved, help="folder of captures.py (default: captures below --out)")
     parser.add_argument("--only", default="", help="cases, separated by commas: names or numbers")
-    parser.add_argument("--budget", default="3m", help="of a tuning for a load (default: %(default)s)")
+    parser.add_argument("--budget", default="6m", help="of a tuning for a load (default: %(default)s)")
     # Both sides answer a whole capture before the proof, and each duel begins with a part of it.
     parser.add_argument("--capture-budget", default="10m", help="of a tuning for a capture (default: %(default)s)")
     parser.add_argument("--judge-budget", type=seconds, default="60s", help="of the judging; captures take half as long again (default: %(default)s)")

@@ -72,7 +72,20 @@ pub fn gain(ratio: f64) -> String {
         return NOTHING.to_owned();
     }
     let percent = (ratio - 1.0) * 100.0;
-    let digits = if percent.abs() < 9.95 { 1 } else { 0 };
+    signed(percent, if percent.abs() < 9.95 { 1 } else { 0 })
+}
+
+/// `+9 %` for × 1.09 [1.07, 1.13]: no digit that the ratio is not shown with.
+pub fn gain_of(e: &Estimate) -> String {
+    match decimals(e) {
+        2 if e.ratio.is_finite() && (e.ratio - 1.0).abs() >= 0.005 => {
+            signed((e.ratio - 1.0) * 100.0, 0)
+        }
+        _ => gain(e.ratio),
+    }
+}
+
+fn signed(percent: f64, digits: usize) -> String {
     let size = format!("{:.digits$}", percent.abs());
     let sign = if size.chars().all(|c| c == '0' || c == '.') {
         ""

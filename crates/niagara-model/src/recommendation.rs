@@ -67,7 +67,7 @@ pub struct Benefit {
 }
 
 /// What became of promising levers that are not recommended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum Others {
     /// There were none, or all are recommended.
@@ -81,6 +81,9 @@ pub enum Others {
     Undecided {
         /// Levers that are undecided.
         levers: usize,
+        /// What fresh duels show of all of them together, where they do.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        together: Option<Estimate>,
     },
 }
 

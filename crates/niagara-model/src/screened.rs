@@ -19,6 +19,10 @@ pub struct Screened {
     #[serde(deserialize_with = "number_or_null")]
     #[schemars(with = "Option<f64>")]
     pub std_err: f64,
+    /// The effect that these duels and measurements elsewhere together make one expect, with its 95 % interval; levers are picked by it.
+    /// None where nothing was measured elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expected: Option<Estimate>,
     /// Duels that speak of this lever.
     pub duels: u32,
     /// What the same duels say of the tail of latency.

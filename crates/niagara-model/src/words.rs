@@ -651,8 +651,8 @@ impl Display for Finding {
                 }
             }
             Self::StrongestOnly => f.write_str(
-                "the time was too short to tell all levers apart: their screened effects are rough, and only the strongest \
-                 were chosen; a longer --budget finds more",
+                "the time was too short to tell all levers apart: their screened effects are rough, and earlier runs elsewhere \
+                 helped to pick; a longer --budget finds more",
             ),
             Self::ScreeningFailures { duels } => write!(
                 f,
@@ -1731,7 +1731,7 @@ impl Display for Benefit {
     /// `mariadb-10.11 is then 19 % faster for oltp_read_only, 32 threads`.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let figure = self.goal.figure(&self.effect);
-        let size = number::gain(figure.ratio);
+        let size = number::gain_of(&figure);
         let size = size.trim_start_matches(['+', '−']);
         let better = match self.goal {
             Goal::Throughput if figure.ratio >= 3.0 => format!("{:.1} times as fast", figure.ratio),
@@ -1760,9 +1760,17 @@ impl Display for Others {
             Self::NotShown { levers } => {
                 write!(f, "{levers} other levers did not prove themselves")
             }
-            Self::Undecided { levers } => write!(
+            Self::Undecided {
+                levers,
+                together: Some(gain),
+            } => write!(
                 f,
-                "{} undecided: a longer --budget decides",
+                "{levers} others together brought {} more: a longer --budget may tell which of them",
+                number::estimate(gain)
+            ),
+            Self::Undecided { levers, .. } => write!(
+                f,
+                "{} undecided: a longer --budget may decide",
                 match levers {
                     1 => "One other lever is".to_owned(),
                     levers => format!("{levers} other levers are"),
@@ -1854,7 +1862,7 @@ impl Display for DropReason {
             Self::TimeEnded => f.write_str("the time ended before its own fresh duels"),
             Self::TimeEndedInGroup { levers, duels, .. } => write!(
                 f,
-                "{} showed that the {levers} together help; the time ended before its own",
+                "{} showed that the group of {levers} helps; the time ended before it was tried alone",
                 number::count(*duels, "fresh duel")
             ),
             Self::Unsound => f.write_str("it gives other answers, or its server fails"),
@@ -1894,7 +1902,7 @@ impl Display for NextStep {
                 }
             }),
             Self::MoreTime { levers, .. } => {
-                write!(f, "A longer --budget decides on {}.", levers.join(", "))
+                write!(f, "A longer --budget may decide on {}.", levers.join(", "))
             }
             Self::TryLever {
                 title,

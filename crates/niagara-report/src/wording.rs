@@ -278,7 +278,7 @@ pub(crate) fn better(comparison: &Comparison) -> String {
         return faster(gain);
     }
     let figure = comparison.goal.figure(gain);
-    let size = percent_of(figure.ratio);
+    let size = percent_of(&figure);
     let (less, lower) = if figure.ratio < 1.0 {
         ("less", "lower")
     } else {
@@ -312,7 +312,7 @@ pub fn losses(comparison: &Comparison) -> Option<String> {
     if comparison.goal != Goal::Throughput && throughput.high < 1.0 {
         lost.push(format!(
             "throughput is {} lower",
-            percent_of(throughput.ratio)
+            percent_of(throughput)
         ));
     }
     let costs = [
@@ -337,14 +337,14 @@ pub fn losses(comparison: &Comparison) -> Option<String> {
             && goal != comparison.goal
             && estimate.low > 1.0
         {
-            lost.push(format!("{name} is {} higher", percent_of(estimate.ratio)));
+            lost.push(format!("{name} is {} higher", percent_of(estimate)));
         }
     }
     (!lost.is_empty()).then(|| format!("but {}", lost.join(", ")))
 }
 
-fn percent_of(ratio: f64) -> String {
-    number::gain(ratio)
+fn percent_of(estimate: &Estimate) -> String {
+    number::gain_of(estimate)
         .trim_start_matches(['+', '−'])
         .to_owned()
 }
@@ -368,7 +368,7 @@ fn faster(estimate: &Estimate) -> String {
     } else {
         "faster"
     };
-    format!("{} {word}", percent_of(estimate.ratio))
+    format!("{} {word}", percent_of(estimate))
 }
 
 fn found(comparison: &Comparison) -> (String, String) {
@@ -707,6 +707,10 @@ pub fn nodes(comparison: &Comparison) -> Option<String> {
         number::estimate(&comparison.goal.figure(&found.over_machines))
     ))
 }
+
+/// By what levers of a screening are picked for proof.
+pub(crate) const PICKED: &str = "Levers go to proof by the effect with earlier runs: this screening, weighed with what the lever brought elsewhere \
+     (niagara levers --show ID). It has to lie two standard errors above 1, one and a half where the lever helped elsewhere.";
 
 /// What a reader must know of many intervals side by side: how many of them leave 1 out by chance, and why some are wider.
 pub(crate) fn many_intervals(n: usize) -> Option<String> {

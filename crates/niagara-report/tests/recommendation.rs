@@ -306,7 +306,10 @@ fn sentences_depend_on_the_setting() {
     let install = Recommendation::Install {
         changes: vec!["Thread pool".to_owned(), "gcc PGO".to_owned()],
         with_socket: true,
-        benefit: benefit(Others::Undecided { levers: 1 }),
+        benefit: benefit(Others::Undecided {
+            levers: 1,
+            together: None,
+        }),
     };
     let install = install.to_string();
     for part in [
@@ -393,8 +396,8 @@ fn levers_that_are_left_open_have_the_duels_of_their_group() {
     let summary = Summary::Tune(Box::new(tune));
     let long = text(&summary, true);
     for part in [
-        "3 together × 1.06 [1.03, 1.13], n = 5",
-        "5 fresh duels showed that the 3 together help; the time ended before its own",
+        "the group of 3: × 1.06 [1.03, 1.13], n = 5",
+        "5 fresh duels showed that the group of 3 helps; the time ended before it was tried alone",
         "gcc-pgo",
     ] {
         assert!(long.contains(part), "{part}: {long}");

@@ -1,5 +1,7 @@
 //! Which screened levers go into the final variant. Promotion is no claim: fresh duels judge what it chose.
 
+use crate::Estimate;
+
 /// A lever is promoted when its gain is this many standard errors above nothing.
 const SURE: f64 = 2.0;
 /// The same of a lever that surely helped elsewhere: it is hardly ever the luck of one among fifty. By simulation of 26 to 72 duels for 47
@@ -11,6 +13,8 @@ const HOPEFUL: f64 = 1.0;
 /// Standard errors (of screening and expectation together) that a screened effect may lie from what was expected of it. What lies farther
 /// was measured in other circumstances elsewhere, such as data that fit into the buffer pool: one of 370 does so by chance.
 const FARTHEST: f64 = 3.0;
+/// Standard errors to each side that hold 95 % of a normal distribution.
+const HALF_WIDTH: f64 = 1.96;
 
 /// What earlier measurements make one expect of a lever's log effect here: a normal distribution.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,6 +52,12 @@ impl ScreenedEffect {
         let precision: f64 = weights.iter().sum();
         let mean = (weights[0] * self.log_effect + weights[1] * prior.log_effect) / precision;
         (mean, precision.powf(-0.5))
+    }
+
+    /// The same as a ratio, with its interval of 95 %.
+    pub fn expected_ratio(&self) -> Estimate {
+        let (log_effect, std_err) = self.expected();
+        Estimate::from_log_std_err(log_effect, std_err, HALF_WIDTH)
     }
 
     /// Whether the lever would be promoted for its own gain, of which `worthwhile` (log) is the least that is worth the trouble.

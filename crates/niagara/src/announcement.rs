@@ -114,7 +114,7 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
         plan.screening_duel_seconds,
         // To tell all apart takes a duel for each, and some more.
         match plan.levers.len() >= plan.screening_duels {
-            true => ": too few to tell all of them apart, so only the strongest show",
+            true => ": too few to tell all of them apart, so only the strongest are seen",
             false => "",
         },
         plan.duel_seconds,
@@ -123,14 +123,14 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
     let percent = |detectable: f64| format!("{:.1} %", detectable * 100.0);
     let expected: Vec<String> = [
         ("a lever that changes throughput by", plan.detectable_lever),
-        ("a total of", plan.detectable_total),
+        ("a total gain of", plan.detectable_total),
     ]
     .into_iter()
     .filter_map(|(what, detectable)| Some(format!("{what} {}", percent(detectable?))))
     .collect();
     if !expected.is_empty() {
         text += &format!(
-            "\n  expected to show 4 times in 5: {} ({}); smaller ones may show, too",
+            "\n  seen in 4 of 5 such runs: {} ({}); smaller gains are often missed",
             expected.join(", "),
             plan.noise
         );
@@ -215,7 +215,7 @@ mod tests {
         let even = told(&tune_plan(34, 34));
         for words in [
             "screening: 32 levers (changes to try) and 2 controls, all at once, in 34 duels of about 4 s: too few to tell all",
-            "expected to show 4 times in 5: a total of 15.4 % (by the noise of earlier comparisons here); smaller ones may show",
+            "seen in 4 of 5 such runs: a total gain of 15.4 % (by the noise of earlier comparisons here); smaller gains are often missed",
             "left out, the time being too short: late0, late1; a longer --budget",
             "the load switched between them every 0.2 s; it",
         ] {
@@ -229,7 +229,7 @@ mod tests {
             !enough.contains("too few") && !enough.contains("left out"),
             "{enough}"
         );
-        let words = "a lever that changes throughput by 1.5 %, a total of 15.4 % (";
+        let words = "a lever that changes throughput by 1.5 %, a total gain of 15.4 % (";
         assert!(enough.contains(words), "{enough}");
         plan.left_out = vec!["late".to_owned(); MAX_NAMED + 1];
         let many = told(&plan);

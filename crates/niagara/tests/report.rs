@@ -124,6 +124,7 @@ fn tuned(proven: bool) -> TuneSummary {
                 change: "innodb_flush_neighbors=0".into(),
                 effect,
                 std_err: 0.01,
+                expected: None,
                 duels: 24,
                 tail: None,
             },

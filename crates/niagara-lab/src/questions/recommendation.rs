@@ -1,7 +1,7 @@
 //! What a tuning advises, from what it found.
 
 use niagara_model::{
-    Benefit, Conclusion, NextStep, Obstacle, Others, Recommendation, Setup, queries_first,
+    Benefit, Conclusion, DropReason, NextStep, Obstacle, Others, Recommendation, Setup, queries_first,
 };
 
 use crate::lever::Role;
@@ -55,7 +55,15 @@ fn others(found: &TuneResult) -> Others {
     match (found.undecided.len(), not_shown.count()) {
         (0, 0) => Others::None,
         (0, levers) => Others::NotShown { levers },
-        (levers, _) => Others::Undecided { levers },
+        (undecided, _) => Others::Undecided {
+            levers: undecided,
+            together: found.dropped.iter().find_map(|lever| match lever.because {
+                DropReason::TimeEndedInGroup { effect, levers, .. } if levers == undecided => {
+                    Some(effect)
+                }
+                _ => None,
+            }),
+        },
     }
 }
 

@@ -620,12 +620,22 @@ impl<'a> RunningScreening<'a> {
                 continue;
             }
             let candidate = &candidates[index];
+            let prior = candidate.prior_of(self.options.goal);
+            let expected = prior.map(|_| {
+                ScreenedEffect {
+                    log_effect: effect.log_effect,
+                    std_err: effect.std_err,
+                    prior,
+                }
+                .expected_ratio()
+            });
             found[index] = Some(Screened {
                 lever: candidate.lever.id().to_owned(),
                 title: candidate.lever.title().to_owned(),
                 change: candidate.change.one_line(),
                 effect: fit.interval(effect, 0.95),
                 std_err: effect.std_err,
+                expected,
                 duels: effect.duels as u32,
                 tail: tail_of(effect.factor, effect.level),
             });

@@ -59,7 +59,7 @@ fn fresh(lever: &DroppedLever) -> String {
     match (&lever.claim, &lever.because) {
         (Some(claim), _) => number::estimate(&claim.judged().estimate),
         (None, DropReason::NotShownTogether { effect, levers }) => {
-            format!("{levers} together {}", number::estimate(effect))
+            format!("the group of {levers}: {}", number::estimate(effect))
         }
         (
             None,
@@ -69,7 +69,7 @@ fn fresh(lever: &DroppedLever) -> String {
                 duels,
             },
         ) => format!(
-            "{levers} together {}, n = {duels}",
+            "the group of {levers}: {}, n = {duels}",
             number::estimate(effect)
         ),
         (None, _) => number::NOTHING.to_owned(),

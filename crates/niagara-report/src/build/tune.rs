@@ -126,6 +126,7 @@ fn screened(tune: &TuneSummary) -> Section {
             ("Change", Column::Code),
             ("Effect, 95 %", Column::Figures),
             ("Std. error", Column::Figures),
+            ("With earlier runs, 95 %", Column::Figures),
             ("Duels", Column::Figures),
             ("Role", Column::Words),
         ],
@@ -137,6 +138,7 @@ fn screened(tune: &TuneSummary) -> Section {
             lever.change.clone(),
             number::estimate(&lever.effect),
             number::percent(lever.std_err),
+            number::estimate(lever.expected.as_ref().unwrap_or(&lever.effect)),
             lever.duels.to_string(),
             role.to_owned(),
         ]);
@@ -175,7 +177,11 @@ fn screened(tune: &TuneSummary) -> Section {
         row(lever, "positive control (known to slow)");
     }
     let levers = tune.not_helped.len() + tune.rungs.len();
-    let notes = [wording::many_intervals(levers), wording::control_rule(tune)];
+    let notes = [
+        wording::many_intervals(levers),
+        Some(wording::PICKED.to_owned()),
+        wording::control_rule(tune),
+    ];
     let count = number::count(levers, "lever");
     let filled = match is_only_tried(tune) {
         true => "Filled: tried again. Ring: not tried again.",

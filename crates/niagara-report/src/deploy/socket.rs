@@ -4,15 +4,15 @@ use super::{DeployInput, plugins};
 
 /// What stands first where nothing else is to be done.
 pub(super) const ALONE: &str = "**Nothing is installed on the server, and nothing restarts.** Change one line in the application: how it \
-    connects. Does it use the server's Unix socket already? In `SHOW PROCESSLIST` its `Host` is then `localhost` without a port: you have \
-    this gain, stop here.\n\n";
+    connects. If the application uses the server's Unix socket already, you have this gain: stop here. In `SHOW PROCESSLIST` its `Host` is \
+    then `localhost` without a port.\n\n";
 
 /// What takes it back where nothing else is to be done.
 const UNDO: &str = "Put the old host and port back into that line, `127.0.0.1` and 3306 say, and reload the application. The server \
     needs no restart. An account that was made for it goes by `DROP USER 'NAME'@'localhost'`.";
 
 /// Where the path stands, and the line, for Debian's and Ubuntu's path.
-const LINES: [(&str, &str); 10] = [
+const LINES: [(&str, &str); 12] = [
     (
         "WordPress, wp-config.php",
         "`define('DB_HOST', 'localhost:/run/mysqld/mysqld.sock');`",
@@ -24,6 +24,14 @@ const LINES: [(&str, &str); 10] = [
     (
         "PHP with PDO",
         "`new PDO('mysql:unix_socket=/run/mysqld/mysqld.sock;dbname=NAME', …)`",
+    ),
+    (
+        "Laravel, .env",
+        "`DB_SOCKET=/run/mysqld/mysqld.sock`",
+    ),
+    (
+        "Symfony, Shopware, .env",
+        "`DATABASE_URL=\"mysql://NAME:PASSWORD@localhost/DATABASE?unix_socket=/run/mysqld/mysqld.sock\"`",
     ),
     (
         "Python (PyMySQL, mysqlclient, Connector/Python)",
@@ -65,14 +73,16 @@ pub(super) fn steps(input: &DeployInput) -> String {
     format!(
         "The gain comes only to applications on the server's machine that connect through the Unix socket. Others continue over TCP and \
          gain nothing.\n\n\
-         1. The account. Over the socket it logs in as NAME@localhost: one for `127.0.0.1` or another host alone is refused. One with \
-         `REQUIRE SSL` needs a client that encrypts over the socket, too.\n   \
+         1. The account. Over the socket it comes from `localhost`. NAME@localhost or NAME@% will do, also where it connects to \
+         127.0.0.1 today; one for `127.0.0.1` or another host alone is refused. One with `REQUIRE SSL` needs a client that encrypts \
+         over the socket, too.\n   \
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
-         Where NAME@localhost is missing: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`, then what \
-         `SHOW GRANTS FOR 'NAME'@'127.0.0.1'` prints, with `localhost` in place of the address.\n\
+         Only where both are missing, or beside NAME@% an account without a name has the host `localhost`: `CREATE USER \
+         'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'` with the application's password, then what `SHOW GRANTS FOR \
+         'NAME'@'127.0.0.1'` prints, with `localhost` in place of the address.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
          ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
-         3. That path in the application, where host and port stand now:\n\n{lines}\
+         3. A copy of the application's file, to put back. Then that path in it, where host and port stand now:\n\n{lines}\
          4. Reload the application: PHP-FPM, the application's server.\n"
     )
 }
@@ -92,11 +102,14 @@ pub(super) fn sections_alone(input: &DeployInput) -> String {
     let notes: String = notes.map(|note| format!("{note}\n\n")).collect();
     format!(
         "## Apply\n\nTake the figures of \"Check\" first: afterwards there is nothing to compare with.\n\n{}\n{notes}## Check\n\n{}\n\
-         Before and after, at the same time of day, compare the 95th percentile of the \
-         application's response time and the server's CPU time. This prints the seconds since its start, and those on a CPU; take it \
-         twice, an hour apart:\n\n```sh\nps -o etimes=,cputimes= -p $(pidof -s {})\n```\n\n## Undo\n\n{UNDO}\n",
+         How much it helps: the server's CPU time per statement, before and after, at the same time of day. These print its CPU \
+         seconds and its statements since the start; take both twice, an hour apart, and divide the differences:\n\n\
+         ```sh\nps -o cputimes= -p $(pidof -s {})\n{} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n\n\
+         Days differ by several per cent: what is smaller takes several days. The application's own response times (nginx: \
+         `$request_time`) tell what reaches its users.\n\n## Undo\n\n{UNDO}\n",
         steps(input),
         is_used(input),
-        input.daemon()
+        input.daemon(),
+        plugins::administrator(input)
     )
 }

@@ -160,7 +160,7 @@ pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
 pub fn words(stage: &str) -> &str {
     match stage {
         "screening" => "screening: which levers help?",
-        "total" => "total: start against all that help",
+        "total" => "total: the start against what is kept",
         other => other,
     }
 }
@@ -201,6 +201,10 @@ fn throughput(state: &State) -> Option<String> {
     let [a, b] = state.tps;
     if a <= 0.0 || b <= 0.0 {
         return None;
+    }
+    if state.is_screening() {
+        // Each half of the levers is on one side: the two figures say nothing of any.
+        return Some(format!("{} transactions/s", number::rate((a + b) / 2.0)));
     }
     let [first, second] = state.sides();
     let (a, b) = (number::rate(a), number::rate(b));

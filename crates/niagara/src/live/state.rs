@@ -114,9 +114,7 @@ impl State {
     /// What A and B are in this part: in a tuning B is the one with more levers, in a comparison they are what the command
     /// names.
     pub fn sides(&self) -> [&'static str; 2] {
-        if self.is_screening() {
-            ["half of the levers", "the other half"]
-        } else if self.stage == "total" {
+        if self.stage == "total" {
             ["start (A)", "final (B)"]
         } else if self.stage.starts_with("confirming: ") || self.stage.starts_with("rung: ") {
             ["without it (A)", "with it (B)"]
