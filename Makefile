@@ -16,10 +16,10 @@ BENCH_REPLAY_JSON ?= bench-replay.json
 
 NAMES ?= mariadb-10.11 mariadb-11.8 mysql-9.7
 
-.PHONY: deb dist docs docs-levers docs-results docs-schemas release tune test test-check test-servers test-upgrades test-fleet test-queries test-builds test-handed-over test-faults test-recommendations build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-o unit-p-to-z end-to-end test-page fuzz corpus build build-release clean
+.PHONY: deb dist docs docs-levers docs-results docs-schemas release tune test test-check test-servers test-upgrades test-fleet test-queries test-builds test-handed-over test-faults test-recommendations build-server bench bench-build bench-tpcc bench-scripts bench-replay aa-capture bench-capture bench-tuners bench-fleet demo setup setup-test setup-bench setup-builds setup-fleet lint unit unit-a-to-g unit-h-to-o unit-p-to-r unit-s-to-z end-to-end test-page fuzz corpus build build-release clean
 
-# One after the other, whatever -j says: what is set up is needed by what follows. But for the halves of the tests.
-ifndef HALVES
+# One after the other, whatever -j says: what is set up is needed by what follows. But for the parts of the tests.
+ifndef PARTS
 .NOTPARALLEL:
 endif
 
@@ -104,19 +104,25 @@ lint:
 	$(CARGO) clippy --workspace --all-targets --locked -- -D warnings
 	scripts/check-prose
 
-# Unit tests and the integration tests against real servers: both are `cargo test`. Two halves at once, each with half as many tests again
-# as there are CPUs: a load runs for its time, however many share the machine. All are compiled before, so that neither waits for the other's compiler.
+# Unit tests and the integration tests against real servers: both are `cargo test`. Four parts at once, by the names of the tests' files, each with as
+# many tests as there are CPUs: loads run for their time, however many share the machine. All are compiled before, so that no part waits for another's compiler.
 unit:
 	$(CARGO) test --workspace --locked --no-run
-	@echo "tests in two halves at once; each is shown when it has ended, some ten minutes from now"
-	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$((($$(nproc) * 3 + 1) / 2))} $(MAKE) --no-print-directory --jobs 2 --output-sync=target HALVES=yes unit-a-to-o unit-p-to-z
+	@echo "tests in four parts at once; each is shown when it has ended, some ten minutes from now"
+	RUST_TEST_THREADS=$${RUST_TEST_THREADS:-$$(nproc)} $(MAKE) --no-print-directory --jobs 4 --output-sync=target PARTS=yes unit-a-to-g unit-h-to-o unit-p-to-r unit-s-to-z
 
-unit-a-to-o:
-	$(CARGO) test --workspace --locked --no-fail-fast --test '[a-o]*'
+unit-a-to-g:
+	$(CARGO) test --workspace --locked --no-fail-fast --test '[a-g]*'
 
-unit-p-to-z:
-	$(CARGO) test --workspace --locked --no-fail-fast --lib --bins --examples --test '[!a-o]*'
+unit-h-to-o:
+	$(CARGO) test --workspace --locked --no-fail-fast --test '[h-o]*'
+
+unit-p-to-r:
+	$(CARGO) test --workspace --locked --no-fail-fast --lib --bins --examples --test '[p-r]*'
 	$(CARGO) test --workspace --locked --doc
+
+unit-s-to-z:
+	$(CARGO) test --workspace --locked --no-fail-fast --test '[!a-r]*'
 
 # The main job, small: tune a real server for a minute and check what it hands over.
 end-to-end: build
