@@ -310,10 +310,7 @@ pub fn losses(comparison: &Comparison) -> Option<String> {
     let mut lost = Vec::new();
     let throughput = &comparison.throughput.estimate;
     if comparison.goal != Goal::Throughput && throughput.high < 1.0 {
-        lost.push(format!(
-            "throughput is {} lower",
-            percent_of(throughput)
-        ));
+        lost.push(format!("throughput is {} lower", percent_of(throughput)));
     }
     let costs = [
         (

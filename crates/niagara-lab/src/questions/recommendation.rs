@@ -1,7 +1,8 @@
 //! What a tuning advises, from what it found.
 
 use niagara_model::{
-    Benefit, Conclusion, DropReason, NextStep, Obstacle, Others, Recommendation, Setup, queries_first,
+    Benefit, Conclusion, DropReason, NextStep, Obstacle, Others, Recommendation, Setup,
+    queries_first,
 };
 
 use crate::lever::Role;

@@ -39,7 +39,7 @@ use crate::variants::variant::Variant;
 
 /// Share of the budget by which the profile may exceed it: duels end when they end, not when planned.
 const PROFILE_OVERRUN: f64 = 0.1;
-/// Share of the time between the screening and the total that a search over ranges takes at most: rungs want some of it.
+/// Share of the time that a search over ranges takes at most, of what the first looks of the proof leave.
 const SEARCH_SHARE: f64 = 0.6;
 /// Screening continues with further replicates of the design until every standard error is below this.
 const EXACT_ENOUGH: f64 = 0.002;
@@ -353,8 +353,9 @@ impl<'a> TuneRun<'a> {
     ) -> Result<Vec<usize>> {
         let options = self.options;
         let couples = plan.screen_couples;
-        let until_seconds =
-            study.recall_or(&checkpoint::search_until(), || Ok(self.search_until(study)))?;
+        let until_seconds = study.recall_or(&checkpoint::search_until(), || {
+            Ok(self.search_until(study, &promoted))
+        })?;
         let ranges = study.recall_or(&checkpoint::searching(), || {
             let seconds = fewest_duels() as f64 * search_duel_seconds(study, couples);
             if study.used_seconds() + seconds > until_seconds {
@@ -404,10 +405,14 @@ impl<'a> TuneRun<'a> {
         Ok(outcome.promoted)
     }
 
-    /// Seconds of the budget at which a search ends: it may take [`SEARCH_SHARE`] of what the total's first looks and the
-    /// profile leave, and the rungs have the rest.
-    fn search_until(&self, study: &Study) -> f64 {
-        let kept = self.total_seconds(study) + self.options.profile_seconds();
+    /// Seconds of the budget at which a search ends: it may take [`SEARCH_SHARE`] of what the first looks of the proof and the
+    /// profile leave, and the proof has the rest.
+    fn search_until(&self, study: &Study, promoted: &[usize]) -> f64 {
+        let proof = match self.options.keep {
+            Keep::Proven => self.first_looks_seconds(study, promoted),
+            Keep::Screened => 0.0,
+        };
+        let kept = proof + self.total_seconds(study) + self.options.profile_seconds();
         study.used_seconds() + SEARCH_SHARE * (study.left_seconds() - kept).max(0.0)
     }
 

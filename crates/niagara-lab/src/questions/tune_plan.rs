@@ -17,8 +17,9 @@ use crate::variants::candidate::{Candidate, crowded_out, factors, most_levers};
 
 /// Duels of the total that are to fit behind the screening; those of its first look must.
 pub(crate) const TOTAL_DUELS: usize = 8;
-/// Share of the budget that the total's duels are made to fit in, where nobody said how many couples they have.
-const TOTAL_SHARE: f64 = 0.2;
+/// Share of the budget that the total's duels are made to fit in, where nobody said how many couples they have. The proof has half of
+/// the budget, and each of its questions as many duels: five of them fit in.
+const TOTAL_SHARE: f64 = 0.1;
 /// Design rows beyond the number of effects, so that the residual has degrees of freedom.
 const SPARE_ROWS: usize = 10;
 /// Levers that are screened with one duel at the most. With fewer duels than levers the strongest are found one after the

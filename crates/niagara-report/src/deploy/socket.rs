@@ -25,10 +25,7 @@ const LINES: [(&str, &str); 12] = [
         "PHP with PDO",
         "`new PDO('mysql:unix_socket=/run/mysqld/mysqld.sock;dbname=NAME', …)`",
     ),
-    (
-        "Laravel, .env",
-        "`DB_SOCKET=/run/mysqld/mysqld.sock`",
-    ),
+    ("Laravel, .env", "`DB_SOCKET=/run/mysqld/mysqld.sock`"),
     (
         "Symfony, Shopware, .env",
         "`DATABASE_URL=\"mysql://NAME:PASSWORD@localhost/DATABASE?unix_socket=/run/mysqld/mysqld.sock\"`",

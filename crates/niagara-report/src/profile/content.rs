@@ -284,7 +284,10 @@ pub(super) fn time(profiles: &[Profile]) -> Content {
                 ),
             };
             let turns = match seen.had_turn < seen.threads.0 && seen.had_turn > 0 {
-                true => format!("; {} of the {} threads were observed", seen.had_turn, seen.threads.0),
+                true => format!(
+                    "; {} of the {} threads were observed",
+                    seen.had_turn, seen.threads.0
+                ),
                 false => String::new(),
             };
             section.notes.push(format!(

@@ -92,6 +92,14 @@ impl TuneRun<'_> {
         self.judge_kept(study, promoted, kept, observer)
     }
 
+    /// Seconds of the first looks at the questions that are asked one after the other as a rule.
+    pub(super) fn first_looks_seconds(&self, study: &Study, promoted: &[usize]) -> f64 {
+        let share = 1.0 - AGAIN_SHARE;
+        let alone = rung_errors(share * self.options.alpha, promoted.len(), MAX_DUELS);
+        let questions = promoted.len().min(1 + QUESTIONS_AHEAD);
+        questions as f64 * first_look_seconds(study, alone, self.couples)
+    }
+
     /// Asks once more about levers that were dropped because too little was known, best first: for as long as more is left than the total
     /// needs.
     fn ask_again(
