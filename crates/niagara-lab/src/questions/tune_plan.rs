@@ -308,6 +308,15 @@ mod tests {
     }
 
     #[test]
+    fn ten_minutes_of_reading_have_duels_for_four_levers_and_the_total() {
+        let candidates = candidates();
+        let time = time(&candidates, 10.0, 0.1);
+        let plan = time.plan().expect("enough time");
+        let proof = (time.budget_seconds - plan.screening_until) / (plan.duel_seconds * time.spare);
+        assert!(proof >= 5.0 * TOTAL_DUELS as f64, "{proof} {plan:?}");
+    }
+
+    #[test]
     fn a_screening_leaves_time_for_rungs_where_one_can_be_claimed() {
         let candidates = candidates();
         let until = |minutes: f64| {
