@@ -18,6 +18,9 @@ pub enum Recommendation {
         changes: Vec<String>,
         /// Whether the application uses the Unix socket as well.
         with_socket: bool,
+        /// What is left to gain where the application uses the Unix socket already: the product of the changes' own duels.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        over_socket: Option<Estimate>,
         /// What that brings and costs.
         #[serde(flatten)]
         benefit: Benefit,

@@ -1591,6 +1591,7 @@ impl Recommendation {
                 changes,
                 with_socket,
                 benefit,
+                ..
             } => {
                 let counted = number::count(changes.len(), "change");
                 let brings = benefit.in_short();
@@ -1616,6 +1617,7 @@ impl Recommendation {
                 changes,
                 with_socket,
                 benefit,
+                ..
             } => {
                 let socket = match with_socket {
                     true => " and use the Unix socket in the application",
@@ -1653,10 +1655,23 @@ impl Recommendation {
                     " Nothing else that was tried is worth a restart.".to_owned(),
                 ),
             },
-            Self::Install { benefit, .. } => match benefit.others {
-                Others::None => (benefit, String::new()),
-                others => (benefit, format!(" {others}.")),
-            },
+            Self::Install {
+                benefit,
+                over_socket,
+                ..
+            } => {
+                let others = match benefit.others {
+                    Others::None => String::new(),
+                    others => format!(" {others}."),
+                };
+                let rest = over_socket.as_ref().map_or(String::new(), |left| {
+                    let left = number::estimate(&benefit.goal.figure(left));
+                    format!(
+                        " Where the application uses the socket already, {left} is left to gain."
+                    )
+                });
+                (benefit, rest + &others)
+            }
             Self::Nothing { setting, .. } => return setting.about_socket(),
         };
         Some(format!("{}{others}", benefit.proof()))
@@ -1756,9 +1771,14 @@ impl Display for Others {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
             Self::None => Ok(()),
-            Self::NotShown { levers: 1 } => f.write_str("One other lever did not prove itself"),
+            Self::NotShown { levers: 1 } => {
+                f.write_str("One other promising lever did not prove itself")
+            }
             Self::NotShown { levers } => {
-                write!(f, "{levers} other levers did not prove themselves")
+                write!(
+                    f,
+                    "{levers} other promising levers did not prove themselves"
+                )
             }
             Self::Undecided {
                 levers,
@@ -1910,8 +1930,7 @@ impl Display for NextStep {
                 elsewhere,
             } => write!(
                 f,
-                "Try {title} ({option}): it brought {} elsewhere.",
-                number::gain(*elsewhere)
+                "Try {title} ({option}): it brought × {elsewhere:.2} elsewhere.",
             ),
             Self::NothingKnown => f.write_str(
                 "Nothing is left that Niagara knows and that this tuning did not decide.",

@@ -316,16 +316,15 @@ impl<'a> Found<'a> {
         let durability_kept = !risks.contains_key("durability") && own.is_empty();
         let risk = match (told.is_empty(), durability_kept) {
             (true, _) if touches_host(deployment) => {
-                "None of the levers touches durability; settings of the host are among the steps."
-                    .to_owned()
+                "No lever changes durability; settings of the host are among the steps.".to_owned()
             }
-            (true, _) => "None of the levers touches durability or the host.".to_owned(),
+            (true, _) => "No lever changes durability or settings of the whole system.".to_owned(),
             (false, true) => format!("{}. Durability is untouched.", capital(&told.join("; "))),
             (false, false) => format!("{}.", capital(&told.join("; "))),
         };
         match cautions.is_empty() {
             true => risk,
-            false => format!("{risk} To know: {}.", cautions.join("; ")),
+            false => format!("{risk} Note: {}.", cautions.join("; ")),
         }
     }
 }
@@ -642,7 +641,7 @@ mod tests {
         let told = |deployment: &Deployment| found(true).risk(deployment, false);
         assert_eq!(
             told(&deployment),
-            "None of the levers touches durability or the host."
+            "No lever changes durability or settings of the whole system."
         );
         deployment.own_changes = vec!["sync_binlog=0".into()];
         assert_eq!(

@@ -182,6 +182,7 @@ fn title_has_twelve_words_at_most() {
         [false, true].map(|with_socket| Recommendation::Install {
             changes: changes.clone(),
             with_socket,
+            over_socket: None,
             benefit: Benefit {
                 goal: Goal::P99,
                 ..benefit(Others::None)
@@ -306,6 +307,7 @@ fn sentences_depend_on_the_setting() {
     let install = Recommendation::Install {
         changes: vec!["Thread pool".to_owned(), "gcc PGO".to_owned()],
         with_socket: true,
+        over_socket: Some(fixture::estimate(1.03, 1.01, 1.06)),
         benefit: benefit(Others::Undecided {
             levers: 1,
             together: None,
@@ -315,6 +317,7 @@ fn sentences_depend_on_the_setting() {
     for part in [
         "Install 2 changes (Thread pool; gcc PGO)",
         "Unix socket",
+        "uses the socket already, × 1.03 [1.01, 1.06] is left to gain",
         "restart",
         "--budget",
     ] {

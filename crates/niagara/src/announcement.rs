@@ -105,7 +105,7 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
     let levers = plan.levers.len().saturating_sub(controls);
     let mut text = format!(
         "tuning {server} for {load}; time: {}, excluding set-up\n  \
-         screening: {} (changes to try) and {}, all at once, in {} of about {:.0} s{}\n  \
+         screening: {} (changes to try) and {}, all at once, in some {} of about {:.0} s{}\n  \
          proof: which of those that help earn their place, and their total against the start, in fresh duels of about {:.0} s{}",
         clock(budget),
         number::count(levers, "lever"),
@@ -214,7 +214,7 @@ mod tests {
         let told = |plan: &TunePlan| of_tune(plan, 2, "s", "l", Duration::from_secs(180));
         let even = told(&tune_plan(34, 34));
         for words in [
-            "screening: 32 levers (changes to try) and 2 controls, all at once, in 34 duels of about 4 s: too few to tell all",
+            "screening: 32 levers (changes to try) and 2 controls, all at once, in some 34 duels of about 4 s: too few to tell all",
             "seen in 4 of 5 such runs: a total gain of 15.4 % (by the noise of earlier comparisons here); smaller gains are often missed",
             "left out, the time being too short: late0, late1; a longer --budget",
             "the load switched between them every 0.2 s; it",

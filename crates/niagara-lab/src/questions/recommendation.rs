@@ -1,9 +1,10 @@
 //! What a tuning advises, from what it found.
 
 use niagara_model::{
-    Benefit, Conclusion, DropReason, NextStep, Obstacle, Others, Recommendation, Setup,
+    Benefit, Conclusion, DropReason, NextStep, Obstacle, Others, Recommendation, Rung, Setup,
     queries_first,
 };
+use niagara_stats::{Estimate, product};
 
 use crate::lever::Role;
 use crate::questions::tune_options::TuneOptions;
@@ -38,16 +39,33 @@ pub(crate) fn recommendation(
         let candidate = candidates.find(|candidate| candidate.lever.id() == lever);
         candidate.is_some_and(|of| of.change.runtime.is_on_socket())
     };
-    let rungs = found.rungs.iter().map(|rung| &rung.screened);
-    let (sockets, changes): (Vec<_>, Vec<_>) = rungs.partition(|rung| brings_socket(&rung.lever));
+    let (sockets, changes): (Vec<&Rung>, Vec<&Rung>) = found
+        .rungs
+        .iter()
+        .partition(|rung| brings_socket(&rung.screened.lever));
     if changes.is_empty() {
         return Some(Recommendation::UseSocket(benefit));
     }
     Some(Recommendation::Install {
-        changes: changes.iter().map(|rung| rung.title.clone()).collect(),
+        changes: changes
+            .iter()
+            .map(|rung| rung.screened.title.clone())
+            .collect(),
         with_socket: !sockets.is_empty(),
+        over_socket: (!sockets.is_empty())
+            .then(|| of_changes(&changes))
+            .flatten(),
         benefit,
     })
+}
+
+/// The gain of changes without the socket: each was asked about on top of it. None where one has no duels of its own.
+fn of_changes(changes: &[&Rung]) -> Option<Estimate> {
+    let parts: Option<Vec<Estimate>> = changes
+        .iter()
+        .map(|rung| Some(rung.claim.as_ref()?.judged().estimate))
+        .collect();
+    parts.map(|parts| product(&parts))
 }
 
 fn others(found: &TuneResult) -> Others {

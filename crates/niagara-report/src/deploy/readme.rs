@@ -313,8 +313,8 @@ impl Sections {
         }
         if config || process {
             self.line(format!(
-                "{} Restart, which interrupts every connection. First, where the server writes its errors (a file; the journal has \
-                 them where nothing or `stderr` is printed): where it does not start, that file says more than the journal.",
+                "{} Restart, which interrupts every connection for some seconds. The first command prints the file of the server's errors; \
+                 nothing or `stderr` means the journal. Where the server does not start, look there, and do \"Undo\".",
                 step.next()
             ));
             self.code(&[
@@ -573,7 +573,10 @@ impl Sections {
             ));
         }
         if is_by_socket {
-            self.line("To applications that use the Unix socket today, it brings nothing new.\n");
+            self.line(
+                "An application that uses the Unix socket already needs none of this: `Host` of its connections is `localhost`, without a \
+                 port. WordPress with `DB_HOST` `localhost` does.\n",
+            );
             self.line(socket::steps(input));
             self.line(socket::is_used(input));
         }
@@ -589,7 +592,7 @@ impl Sections {
         }
         if has_unit(input) {
             commands.push(format!(
-                "systemctl show {} -p {}",
+                "systemctl show {} -p {},ExecMainStartTimestamp",
                 input.service(),
                 properties(&input.variant)
             ));
@@ -662,7 +665,8 @@ impl Sections {
         let shown = unit::shown(&input.variant);
         if !shown.is_empty() {
             self.line(format!(
-                "`systemctl show` has to print `{}`.\n",
+                "`systemctl show` has to print `{}`, and a start (`ExecMainStartTimestamp`) after the restart above: the others are what \
+                 the unit says.\n",
                 shown.join("`, `")
             ));
         }
@@ -681,6 +685,7 @@ impl Sections {
                 plugins::MEANING
             ));
         }
+        self.line(socket::how_much(input));
     }
 
     fn undo(&mut self, input: &DeployInput) {

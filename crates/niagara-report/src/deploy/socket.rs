@@ -99,13 +99,21 @@ pub(super) fn sections_alone(input: &DeployInput) -> String {
     let notes: String = notes.map(|note| format!("{note}\n\n")).collect();
     format!(
         "## Apply\n\nTake the figures of \"Check\" first: afterwards there is nothing to compare with.\n\n{}\n{notes}## Check\n\n{}\n\
-         How much it helps: the server's CPU time per statement, before and after, at the same time of day. These print its CPU \
-         seconds and its statements since the start; take both twice, an hour apart, and divide the differences:\n\n\
-         ```sh\nps -o cputimes= -p $(pidof -s {})\n{} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n\n\
-         Days differ by several per cent: what is smaller takes several days. The application's own response times (nginx: \
-         `$request_time`) tell what reaches its users.\n\n## Undo\n\n{UNDO}\n",
+         {}\n## Undo\n\n{UNDO}\n",
         steps(input),
         is_used(input),
+        how_much(input)
+    )
+}
+
+/// How the gain is seen on the live server.
+pub(super) fn how_much(input: &DeployInput) -> String {
+    format!(
+        "How much it helps: the server's CPU time per statement, before and after, at the same time of day. These print its CPU \
+         seconds and its statements since the start; take both twice, an hour apart, and divide the differences:\n\n\
+         ```sh\nps -o cputimes= -p $(pidof -s {})\n{} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n\n\
+         Days differ by several per cent: what is smaller takes several days. `niagara compare --before a.capture --after b.capture` \
+         compares two captures statement by statement.\n",
         input.daemon(),
         plugins::administrator(input)
     )

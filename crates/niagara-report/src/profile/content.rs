@@ -178,7 +178,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
     };
     section
         .columns
-        .extend(["what helps".to_owned(), "levers".to_owned()]);
+        .extend(["what helps".to_owned(), "levers for it".to_owned()]);
     let mut order: Vec<&str> = Vec::new();
     for found in profiles.iter().flat_map(|profile| &profile.limits) {
         if !order.contains(&&*found.limit) {

@@ -119,7 +119,7 @@ pub fn outcome(state: &State) -> Option<String> {
         .map(|lever| format!("{} {}", lever.title, so_far(&lever.effect)))
         .collect();
     if !strongest.is_empty() {
-        text += &format!(", most of all {}", strongest.join(", "));
+        text += &format!("; the largest: {}", strongest.join(", "));
     }
     Some(text)
 }
@@ -130,7 +130,8 @@ pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
     if state.duels > 0 {
         head += &format!(" · {}", number::count(state.duels as usize, "duel"));
     }
-    if let Some(next) = state.next_look {
+    let newest = state.newest.as_ref().map_or(0, |step| step.duels);
+    if let Some(next) = state.next_look.filter(|next| *next > newest) {
         head += &format!(", judged next after {next}");
     }
     let mut lines = vec![
@@ -226,7 +227,8 @@ fn so_far(estimate: &Estimate) -> String {
 
 /// `× 1.173 [1.158, 1.189] after 9 duels, judged next after 11`; the interval only where there is one.
 fn after(step: &Step, next_look: Option<usize>) -> String {
-    let next = next_look.map_or(String::new(), |next| format!(", judged next after {next}"));
+    let next = next_look.filter(|next| *next > step.duels);
+    let next = next.map_or(String::new(), |next| format!(", judged next after {next}"));
     format!(
         "{} after {}{next}",
         so_far(&step.estimate),
@@ -267,7 +269,7 @@ fn narrowing(state: &State, frame: &Frame, room: usize) -> Vec<String> {
 /// Share of the levers' intervals that leave out 1 where no lever does anything: they are of 95 %, each on its own.
 const BY_CHANCE: f64 = 0.05;
 
-/// `7 of 40 lie clear of × 1, about 2 would by chance`: intervals of levers.
+/// `7 of 40 lie clear of × 1 (about 2 would by chance)`: intervals of levers.
 fn beside_chance(state: &State, found: usize) -> String {
     let levers = state.levers.len();
     let expected = match (BY_CHANCE * levers as f64).round() as usize {
@@ -278,7 +280,7 @@ fn beside_chance(state: &State, found: usize) -> String {
         1 => "lies",
         _ => "lie",
     };
-    format!("{found} of {levers} {lie} clear of × 1, {expected} would by chance")
+    format!("{found} of {levers} {lie} clear of × 1 ({expected} would by chance)")
 }
 
 /// At most `most` of the steps, the first and the newest among them, evenly spread.

@@ -493,6 +493,7 @@ fn only_levers_that_earned_it_are_handed_over() {
     let Some(Recommendation::Install {
         changes,
         with_socket: false,
+        over_socket: None,
         benefit,
     }) = &summary.recommendation
     else {
