@@ -37,8 +37,8 @@ OLTP = ["--table-size", "50000"]
 READING = ["oltp_read_only", "oltp_point_select"]
 # Slices of a second, as loads that write have them otherwise, would leave few duels in budgets of minutes, and captures are short.
 SLICES = ["--slice", "200ms", "--couples", "12"]
-# They start from a clone that is loaded with the trace's beginning, which takes longer.
-CAPTURES_NEED = 1.5
+# Their duels take longer: larger data are copied for each, and a capture's clone is loaded with its beginning.
+SLOW_NEED = 2
 TPCC = ["--warehouses", "1"]
 
 
@@ -62,6 +62,11 @@ class Case:
     def beside(self) -> bool:
         """Whether others use the CPUs during the tuning."""
         return self.number % 2 == 0
+
+    @property
+    def slow(self) -> bool:
+        """Whether its duels take long: it writes, or is a capture."""
+        return SLICES[0] in self.options
 
 
 def load(server: str, workload: str, threads: int) -> tuple:
@@ -167,7 +172,7 @@ def evaluate(args, case: Case) -> None:
             run(tune, place / "tune.log")
     tuned = report(args.niagara, place / "tune", place / "tuned.json")
     variant, full = variants.handed_over(tuned, place / "levers"), variants.fullest(tuned)
-    longer = CAPTURES_NEED if case.capture else 1
+    longer = SLOW_NEED if case.slow else 1
     budgets = {"tune": budget, "judge": f"{args.judge_budget * longer:.0f}s", "fullest": f"{args.fullest_budget * longer:.0f}s"}
     if variant:
         compared(args, case, place, "judged", ["base", variant], budgets["judge"], args.seed + 1000 + case.number)
@@ -199,9 +204,9 @@ def main() -> int:
     parser.add_argument("--budget", default="6m", help="of a tuning for a load (default: %(default)s)")
     # Both sides answer a whole capture before the proof, and each duel begins with a part of it.
     parser.add_argument("--capture-budget", default="10m", help="of a tuning for a capture (default: %(default)s)")
-    parser.add_argument("--judge-budget", type=seconds, default="60s", help="of the judging; captures take half as long again (default: %(default)s)")
+    parser.add_argument("--judge-budget", type=seconds, default="60s", help="of the judging; writing loads and captures take twice that (default: %(default)s)")
     parser.add_argument("--fullest-budget", type=seconds, default="45s",
-                        help="of the comparison with all that was promising; captures likewise (default: %(default)s)")
+                        help="of the comparison with all that was promising; likewise (default: %(default)s)")
     parser.add_argument("--seed", type=int, default=5200)
     parser.add_argument("--verdict", action="store_true", help="run nothing")
     parser.add_argument("--record", type=resolved, help="write the record here")

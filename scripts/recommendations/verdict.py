@@ -196,7 +196,7 @@ def record(found: list[dict], machine: dict) -> dict:
             "notes": [
                 f"Five idle levers were planted in each tuning; {min(one['idle_screened'] for one in found)} to "
                 f"{max(one['idle_screened'] for one in found)} of them were screened.",
-                "Captures: --slice 200ms --couples 12, the longer budget; their judging takes half as long again.",
+                "Captures: --slice 200ms --couples 12, the longer budget. Their judging, and that of loads that write, takes twice as long.",
                 "The judging has other seeds, and a variant that is made of the record alone.",
             ],
         }],

@@ -88,7 +88,7 @@ fn places(duels: &[&DuelRecord], slices: &[SliceRecord]) -> (Vec<Point>, Vec<Spa
             to: minutes(end),
             medians,
             title: format!(
-                "duel {}: A {} tps, B {} tps (medians); score {}",
+                "duel {}: A {} tps, B {} tps (medians of slices); score {}, of neighbouring slices",
                 duel.seq,
                 rate(medians[0]),
                 rate(medians[1]),
