@@ -651,8 +651,8 @@ impl Display for Finding {
                 }
             }
             Self::StrongestOnly => f.write_str(
-                "the time was too short to tell all levers apart: their screened effects are rough, and earlier runs elsewhere \
-                 helped to pick; a longer --budget finds more",
+                "the time was too short to tell all levers apart: effects are rough, and earlier runs elsewhere helped to \
+                 pick; a longer --budget finds more",
             ),
             Self::ScreeningFailures { duels } => write!(
                 f,

@@ -19,7 +19,7 @@ const PERCENTILES: [(f64, &str); 3] = [
 const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// Why a ratio is not that of the figures beside it.
-const RATIOS: &str = "Ratios are taken within each duel, where both sides met the same machine: they differ from those of the columns.";
+const RATIOS: &str = "Ratios are taken within duels: they differ from those of the columns.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";

@@ -655,7 +655,7 @@ fn limits_of_the_process_are_lines_of_the_drop_in() {
     let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
     assert!(files["niagara.conf"].ends_with("\nLimitNOFILE=32768\n"));
     let readme = &files["README.md"];
-    assert!(readme.contains("Nice,LimitMEMLOCK,LimitNOFILE\n"));
+    assert!(readme.contains("Nice,LimitMEMLOCK,LimitNOFILE,ExecMainStartTimestamp\n"));
     assert!(readme.contains("`LimitNOFILE=32768`"));
 }
 

@@ -436,7 +436,7 @@ fn what_is_left_open_has_the_command_that_decides_it() {
     let line = format!("next:    {command} --only unix-socket,thread-pool,gcc-pgo --budget 30m\n");
     let short = screen(180.0, Some(command));
     assert!(short.contains(&line), "{short}");
-    assert!(short.contains("decides on Thread pool, gcc PGO"), "{short}");
+    assert!(short.contains("decide on Thread pool, gcc PGO"), "{short}");
     let hour = screen(3600.0, Some(command));
     assert!(hour.contains("--budget 120m\n"), "{hour}");
     let unknown = screen(180.0, None);

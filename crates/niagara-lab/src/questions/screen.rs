@@ -730,6 +730,7 @@ mod tests {
             change: String::new(),
             effect: Estimate::from_log_std_err(0.1, 0.01, 2.0),
             std_err: 0.01,
+            expected: None,
             duels: 8,
             tail: None,
         };

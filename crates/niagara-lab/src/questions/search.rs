@@ -427,6 +427,7 @@ mod tests {
             change: String::new(),
             effect: Estimate::from_log(ratio.ln(), ratio.ln(), ratio.ln()),
             std_err: 0.01,
+            expected: None,
             duels: 20,
             tail: None,
         }

@@ -633,6 +633,7 @@ mod tests {
             change: String::new(),
             effect: Estimate::from_log_std_err(1.06f64.ln(), 0.01, 2.0),
             std_err: 0.01,
+            expected: None,
             duels: 36,
             tail: None,
         };
