@@ -101,7 +101,7 @@ fn cut(said: &str, ours: &[FileOption], file: &Path) -> Vec<FileOption> {
                 group: String::new(),
                 name: name.to_owned(),
                 value,
-                place: place.unwrap_or(super::option_file::Place {
+                place: place.unwrap_or(super::place::Place {
                     file: file.to_owned(),
                     line: 0,
                 }),
@@ -112,7 +112,7 @@ fn cut(said: &str, ours: &[FileOption], file: &Path) -> Vec<FileOption> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::option_file::Place;
+    use super::super::place::Place;
     use super::*;
 
     fn option(name: &str, value: Option<&str>) -> FileOption {

@@ -9,6 +9,7 @@ mod option_file;
 mod option_name;
 mod other_groups;
 mod persisted;
+mod place;
 mod release;
 mod remark;
 mod running;
@@ -24,10 +25,10 @@ mod trial;
 mod without_effect;
 mod words;
 
-pub use option_file::Place;
 #[cfg(fuzzing)]
 pub use option_file::read_option_text;
 pub use persisted::Persisted;
+pub use place::Place;
 pub use remark::ConfigurationRemark;
 pub use running::running_config;
 pub(crate) use secret::is_hidden;

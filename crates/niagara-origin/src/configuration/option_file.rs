@@ -6,11 +6,10 @@ use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use super::place::Place;
+use super::remark::ConfigurationRemark;
 use anyhow::{Context, Result};
 use niagara_error::{Remedy as _, bail};
-use serde::{Deserialize, Serialize};
-
-use super::remark::ConfigurationRemark;
 
 /// Includes within includes that the servers follow.
 const MAX_DEPTH: usize = 10;
@@ -22,24 +21,6 @@ const MAX_BYTES: u64 = 16 << 20;
 pub(crate) const PERSISTED: &str = "mysqld-auto.cnf";
 /// Bits of a file's mode that let everybody write to it: the servers ignore such files.
 const WORLD_WRITABLE: u32 = 0o002;
-
-/// Where an option stands.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Place {
-    /// The file.
-    pub file: PathBuf,
-    /// From 1; 0 where only the file is known.
-    pub line: usize,
-}
-
-impl std::fmt::Display for Place {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.line {
-            0 => write!(f, "{}", self.file.display()),
-            line => write!(f, "{} line {line}", self.file.display()),
-        }
-    }
-}
 
 /// An option as a file has it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -79,7 +79,7 @@ fn behind_a_server(name: &str, known: &KnownOptions) -> Option<String> {
 mod tests {
     use std::path::PathBuf;
 
-    use super::super::option_file::Place;
+    use super::super::place::Place;
     use super::*;
 
     #[test]

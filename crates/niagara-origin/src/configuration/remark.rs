@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::option_file::Place;
+use super::place::Place;
 
 /// What a person has to know of a start's configuration. Its English is in [`words`](super::words).
 #[derive(Debug, Clone, PartialEq, Eq)]

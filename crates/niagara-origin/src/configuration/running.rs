@@ -9,8 +9,8 @@ use niagara_load::{Admin, LoadError, Transport};
 
 use super::differing::all_variables;
 use super::kept_value::hidden;
-use super::option_file::Place;
 use super::option_name::{PLUGINS, option_of};
+use super::place::Place;
 use super::release::series;
 use super::running_malloc::malloc_of;
 use super::source::{COMMAND_LINE, RunningConfig, RunningSetting, SET_GLOBAL, SET_PERSIST};

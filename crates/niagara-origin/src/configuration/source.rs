@@ -7,7 +7,8 @@ use anyhow::{Context, Result};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use super::option_file::{OptionFiles, Place};
+use super::option_file::OptionFiles;
+use super::place::Place;
 
 /// A configuration that a study starts from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

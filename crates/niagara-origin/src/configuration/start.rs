@@ -17,8 +17,8 @@ use super::dropped_settings::{dropped_settings, log_name, neutralised_plugin};
 use super::effective::effective;
 use super::known_options::{Known, KnownOptions};
 
-use super::option_file::Place;
 use super::persisted::Persisted;
+use super::place::Place;
 use super::remark::ConfigurationRemark;
 use super::secret::shown_setting;
 use super::setting::{Setting, setting};
