@@ -273,6 +273,14 @@ mod tests {
     }
 
     #[test]
+    fn a_gain_has_no_digit_that_its_ratio_lacks() {
+        let gain_of = |ratio, low, high| gain_of(&Estimate { ratio, low, high });
+        assert_eq!(gain_of(1.092, 1.07, 1.13), "+9 %");
+        assert_eq!(gain_of(1.034, 1.029, 1.039), "+3.4 %");
+        assert_eq!(gain_of(1.004, 0.9, 1.1), "+0.4 %");
+    }
+
+    #[test]
     fn gains_durations_and_counts() {
         assert_eq!(gain(1.0134), "+1.3 %");
         assert_eq!(gain(0.3), "−70 %");

@@ -459,3 +459,23 @@ fn drawn(estimate: &Estimate, axis: (f64, f64), width: usize, glyphs: &Glyphs) -
     }
     cells.into_iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_look_that_is_over_is_not_announced() {
+        let step = Step {
+            duels: 9,
+            estimate: Estimate {
+                ratio: 1.14,
+                low: 1.09,
+                high: 1.19,
+            },
+        };
+        let [over, ahead] = [8, 12].map(|look| after(&step, Some(look)));
+        assert_eq!(over, "× 1.14 [1.09, 1.19] after 9 duels");
+        assert!(ahead.ends_with(", judged next after 12"), "{ahead}");
+    }
+}
