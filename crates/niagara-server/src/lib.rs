@@ -71,6 +71,7 @@ pub use obtain::test_suite::{Suite, get_suite};
 pub use process::by_folder::{EndServersNaming, processes_naming};
 pub use process::helper::Helper;
 pub use process::listener::{listening_servers, server_behind};
+pub use process::live::LiveProcess;
 pub use process::usage::{Usage, UsageMeter, UsageSample};
 pub use removal::{Removed, ServerInUse, hold_server, remove};
 pub use repeated::{is_repeated, repeated};

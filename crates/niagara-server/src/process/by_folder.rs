@@ -2,8 +2,8 @@
 //! them are of the program's process group, and not all are watched by it: while MySQL's runner makes its first data
 //! directory, the server that does so continues when the runner is killed.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+use std::{fs, io};
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -18,18 +18,33 @@ pub struct Naming {
 }
 
 impl Naming {
-    /// Whether it is a server by its name: `mysqld`, `mysqld-debug`, `mariadbd`; not `mysqldump`, `mysqld_safe`,
-    /// `mariadbd-safe`.
+    /// Whether it is a server by its name.
     pub fn is_server(&self) -> bool {
-        let name = self
-            .program
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy();
-        let rest = |server| name.strip_prefix(server);
-        rest("mysqld").is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
-            || rest("mariadbd").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        let name = self.program.file_name().unwrap_or_default();
+        is_server_name(&name.to_string_lossy())
     }
+}
+
+/// Whether a program of this name is a server: `mysqld`, `mysqld-debug`, `mariadbd`; not `mysqldump`, `mysqld_safe`,
+/// `mariadbd-safe`.
+pub(crate) fn is_server_name(name: &str) -> bool {
+    let rest = |server| name.strip_prefix(server);
+    let of_mysql = rest("mysqld").or_else(|| rest("ps-mysqld"));
+    of_mysql.is_some_and(|rest| rest.is_empty() || rest.starts_with(['-', '.']))
+        || rest("mariadbd").is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+}
+
+/// The program of a process by the kernel's link to it, which has a mark where the file is gone.
+///
+/// # Errors
+/// The process has ended, or this user may not look at it.
+pub(crate) fn program_of(pid: i32) -> io::Result<PathBuf> {
+    let program = fs::read_link(format!("/proc/{pid}/exe"))?;
+    let text = program.to_string_lossy();
+    Ok(match text.strip_suffix(" (deleted)") {
+        Some(path) => PathBuf::from(path),
+        None => program,
+    })
 }
 
 /// The processes whose command line names `folder`, those left out that `known` says so of; those of other users cannot be
@@ -47,13 +62,7 @@ pub fn processes_naming(folder: &Path, known: &dyn Fn(u32) -> bool) -> Vec<Namin
         };
         let names_it = fs::read(entry.path().join("cmdline"))
             .is_ok_and(|words| String::from_utf8_lossy(&words).contains(&needle));
-        if let (true, Ok(program)) = (names_it, fs::read_link(entry.path().join("exe"))) {
-            let text = program.to_string_lossy();
-            // What the kernel adds when the file is gone.
-            let program = match text.strip_suffix(" (deleted)") {
-                Some(path) => PathBuf::from(path),
-                None => program,
-            };
+        if let (true, Ok(program)) = (names_it, program_of(pid as i32)) {
             found.push(Naming { pid, program });
         }
     }
@@ -89,7 +98,13 @@ mod tests {
             let program = Path::new("/usr/sbin").join(name);
             Naming { pid: 1, program }.is_server()
         };
-        for name in ["mysqld", "mysqld-debug", "mysqld.bolt", "mariadbd"] {
+        for name in [
+            "mysqld",
+            "mysqld-debug",
+            "mysqld.bolt",
+            "ps-mysqld",
+            "mariadbd",
+        ] {
             assert!(is_server(name), "{name}");
         }
         // MySQL's tests run mysqldump beside their servers.

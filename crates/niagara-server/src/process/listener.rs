@@ -6,12 +6,12 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result};
+use niagara_error::{Remedy as _, bail};
 use niagara_load::Transport;
 use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 
-/// Beginnings of the names of servers' processes.
-const SERVERS: [&str; 3] = ["mariadbd", "mysqld", "ps-mysqld"];
+use crate::process::by_folder::{is_server_name, program_of};
 
 /// The server of this machine that a transport leads to.
 ///
@@ -37,7 +37,7 @@ pub fn listening_servers() -> Vec<(i32, PathBuf)> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse::<i32>().ok());
     let mut found = Vec::new();
-    for pid in pids.filter(|pid| check_name(*pid).is_ok()) {
+    for pid in pids.filter(|pid| is_server(*pid)) {
         let path = socket_of(pid).or_else(|| {
             let command = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
             socket_option(&String::from_utf8_lossy(&command))
@@ -49,7 +49,7 @@ pub fn listening_servers() -> Vec<(i32, PathBuf)> {
 }
 
 /// The Unix socket on which a process listens for the protocol; that of MySQL's X plugin is passed over.
-fn socket_of(pid: i32) -> Option<PathBuf> {
+pub(crate) fn socket_of(pid: i32) -> Option<PathBuf> {
     let table = fs::read_to_string(format!("/proc/{pid}/net/unix")).ok()?;
     let inodes = inodes_of(pid);
     listening_paths(&table)
@@ -83,13 +83,17 @@ fn socket_option(command: &str) -> Option<PathBuf> {
 /// Nobody listens there, or the listener is no server that can be seen from here; the message says which.
 pub fn server_behind_socket(path: &Path) -> Result<i32> {
     let stream = UnixStream::connect(path)
-        .with_context(|| format!("cannot connect to {}", path.display()))?;
+        .with_context(|| format!("cannot connect to {}", path.display()))
+        .remedy("check the path, that the server runs, and that this user may connect")?;
     let pid = getsockopt(&stream, PeerCredentials)
         .context("the kernel does not name the process behind the socket")?
         .pid();
     // Processes of a namespace that is not below ours have no number here.
     if pid == 0 {
-        bail!("the server runs in another PID namespace (a container)");
+        bail!(
+            "the server runs in another PID namespace (a container)";
+            remedy: "run niagara on the host of the containers, or in that container"
+        );
     }
     check_name(pid)
 }
@@ -117,18 +121,27 @@ pub fn server_behind_address(address: SocketAddr) -> Result<i32> {
     }
 }
 
-fn check_name(pid: i32) -> Result<i32> {
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
-    let name = name.trim();
-    let program = fs::read_link(format!("/proc/{pid}/exe")).unwrap_or_default();
+/// Whether a process is a server by its name or its program's.
+pub(crate) fn is_server(pid: i32) -> bool {
+    let program = program_of(pid).unwrap_or_default();
     let program = program.file_name().unwrap_or_default().to_string_lossy();
-    let is_server = |name: &str| SERVERS.iter().any(|server| name.starts_with(server));
-    if is_server(name) || is_server(&program) {
-        return Ok(pid);
+    is_server_name(&name_of(pid)) || is_server_name(&program)
+}
+
+/// The name that the kernel knows a process by; empty where there is none.
+pub(crate) fn name_of(pid: i32) -> String {
+    let name = fs::read_to_string(format!("/proc/{pid}/comm")).unwrap_or_default();
+    name.trim().to_owned()
+}
+
+fn check_name(pid: i32) -> Result<i32> {
+    match is_server(pid) {
+        true => Ok(pid),
+        false => bail!(
+            "the listener is process {pid} ({}), which is not a server: a proxy or systemd stands before it", name_of(pid);
+            remedy: "name the server's own socket"
+        ),
     }
-    bail!(
-        "the listener is process {pid} ({name}), which is not a server: a proxy or systemd stands before it"
-    )
 }
 
 /// Inodes of the sockets that the kernel hands a connection to `address`, by its tables: several servers may listen on one port, each

@@ -6,6 +6,7 @@ pub(crate) mod disk_wait;
 pub(crate) mod helper;
 pub(crate) mod id;
 pub(crate) mod listener;
+pub(crate) mod live;
 pub(crate) mod run_delay;
 pub(crate) mod spawn;
 pub(crate) mod usage;
