@@ -78,6 +78,7 @@ pub use named::{
 pub use net::admin::Admin;
 pub use net::endpoint::{Endpoint, TlsMode, TlsOptions, Transport, UnknownTlsMode};
 pub use net::io_choice::IoChoice;
+pub use net::session::greeted_version;
 pub use niagara_capture::trace::TracePart;
 pub use plural::counted;
 pub use prepare::{TableOptions, cleanup, prepare, prepare_tables, replay_before, warm_up};

@@ -2,13 +2,14 @@
 //! bounded. Under load it becomes a [`Connection`](crate::engine::connection::Connection).
 
 use crate::error::{LoadError, Obstacle};
-use crate::net::endpoint::{Endpoint, TlsMode};
+use crate::net::endpoint::{Endpoint, TlsMode, Transport};
 use crate::net::socket::HostError;
 use crate::net::stream::{Hangup, Stream};
 use crate::net::tls::{TlsClient, TlsError};
 use crate::protocol::answer_digest::{AnswerDigest, AnswerDigestReader};
 use crate::protocol::auth::Channel;
 use crate::protocol::command::{self, ParameterType};
+use crate::protocol::handshake::parse_greeting;
 use crate::protocol::inbox::{Inbox, LONG, SHORT};
 use crate::protocol::login::{Account, Encryption, Login, Step};
 use crate::protocol::packet::ServerError;
@@ -102,6 +103,25 @@ pub(crate) fn describe_io(error: &io::Error) -> String {
         | io::ErrorKind::ConnectionReset => "the server closed the connection".into(),
         _ => error.to_string(),
     }
+}
+
+/// The version that a server greets with, before any login.
+///
+/// # Errors
+/// No server there, or it takes no connection now.
+pub fn greeted_version(transport: &Transport, timeout: Duration) -> Result<String, LoadError> {
+    let read = || -> Result<String, SessionError> {
+        let deadline = Instant::now() + timeout;
+        let stream = Stream::connect(transport, deadline)?;
+        let packet = Session::silent(stream, timeout).read_packet(deadline)?;
+        Ok(parse_greeting(&packet)?.version)
+    };
+    let version = read().map_err(|error| error.at(transport))?;
+    // MariaDB's prefix for old replicas.
+    Ok(version
+        .strip_prefix("5.5.5-")
+        .unwrap_or(&version)
+        .to_owned())
 }
 
 /// How long a connection for work on tables may take to log in.
@@ -263,7 +283,14 @@ impl Session {
             password: &endpoint.password,
             database,
         };
-        let session = Session {
+        let session = Session::silent(stream, timeout);
+        let login = wanting(Login::new(account, channel, encryption));
+        session.log_in(login, tls.as_ref(), deadline)
+    }
+
+    /// On a stream on which nothing was said yet.
+    fn silent(stream: Stream, timeout: Duration) -> Self {
+        Session {
             stream,
             capabilities: 0,
             out: Vec::with_capacity(512),
@@ -271,9 +298,7 @@ impl Session {
             timeout,
             warnings: 0,
             unencrypted: None,
-        };
-        let login = wanting(Login::new(account, channel, encryption));
-        session.log_in(login, tls.as_ref(), deadline)
+        }
     }
 
     /// Whether the server takes many rows in one execution of a statement: MariaDB, when it was asked for.
