@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::ops::Range;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
@@ -15,7 +15,12 @@ pub struct Mapping {
     pub offset: u64,
     /// The file; `[vdso]` and the like for what is none.
     pub path: PathBuf,
+    /// Where its bytes can be read: at its path, unless another file may be there by now, or the path is a container's.
+    pub file: PathBuf,
 }
+
+/// What the kernel adds to the path of a file that was replaced since.
+const DELETED: &str = " (deleted)";
 
 /// The executable mappings of a process that come from files, by address. Code that has no file but lies against a file's is
 /// that file's, moved onto huge pages at its own addresses, and is one with it.
@@ -25,7 +30,37 @@ pub struct Mapping {
 pub fn mappings(pid: i32) -> Result<Vec<Mapping>> {
     let file = format!("/proc/{pid}/maps");
     let text = fs::read_to_string(&file).with_context(|| format!("cannot read {file}"))?;
-    Ok(joined(text.lines().filter_map(executable)))
+    let process = Path::new("/proc").join(pid.to_string());
+    let sees = |process: &Path| fs::read_link(process.join("ns/mnt")).ok();
+    let same_files = sees(&process) == sees(Path::new("/proc/self"));
+    let all = text.lines().filter_map(|line| {
+        let mapping = executable(line)?;
+        let file = readable_file(&process, &mapping, line.ends_with(DELETED), same_files);
+        Some(Mapping { file, ..mapping })
+    });
+    Ok(joined(all))
+}
+
+/// Where the bytes of a mapping of a process can be read. Only root may follow the kernel's links to what is mapped; who may
+/// look at the process may follow that to its program.
+fn readable_file(process: &Path, mapping: &Mapping, is_deleted: bool, same_files: bool) -> PathBuf {
+    if is_deleted {
+        let program = process.join("exe");
+        let target = fs::read_link(&program).unwrap_or_default();
+        let target = target.to_string_lossy();
+        if Path::new(target.trim_end_matches(DELETED)) == mapping.path {
+            return program;
+        }
+        let range = &mapping.addresses;
+        return process.join(format!("map_files/{:x}-{:x}", range.start, range.end));
+    }
+    match same_files {
+        true => mapping.path.clone(),
+        false => {
+            let path = mapping.path.strip_prefix("/").unwrap_or(&mapping.path);
+            process.join("root").join(path)
+        }
+    }
 }
 
 /// Mappings of one file that lie against each other as they do in the file, as one; those of no file are of the
@@ -70,11 +105,12 @@ fn executable(line: &str) -> Option<Mapping> {
         return None;
     }
     let hex = |text| u64::from_str_radix(text, 16).ok();
+    let path = PathBuf::from(path.trim_end_matches(DELETED));
     Some(Mapping {
         addresses: hex(start)?..hex(end)?,
         offset: hex(offset)?,
-        // A file that was replaced since keeps its name with a mark.
-        path: path.trim_end_matches(" (deleted)").into(),
+        file: path.clone(),
+        path,
     })
 }
 
@@ -92,7 +128,8 @@ mod tests {
             Some(Mapping {
                 addresses: 0x55d0_a000..0x55d0_b000,
                 offset: 0x1d2000,
-                path: "/opt/my server/mariadbd".into()
+                path: "/opt/my server/mariadbd".into(),
+                file: "/opt/my server/mariadbd".into(),
             })
         );
         assert_eq!(
@@ -109,6 +146,7 @@ mod tests {
             addresses: from..to,
             offset,
             path: "/usr/sbin/mysqld".into(),
+            file: "/usr/sbin/mysqld".into(),
         };
         let between = "100000-200000 r-xp 00010000 fe:01 13   /usr/sbin/mysqld\n\
                        200000-600000 r-xp 00000000 00:00 0 \n\
@@ -118,6 +156,16 @@ mod tests {
         let before = "200000-600000 r-xp 00000000 00:00 0 \n\
                       600000-700000 r-xp 00510000 fe:01 13   /usr/sbin/mysqld\n";
         assert_eq!(of(before), [whole(0x20_0000, 0x70_0000, 0x11_0000)]);
+    }
+
+    #[test]
+    fn replaced_files_and_those_of_containers_are_read_through_the_process() {
+        let process = Path::new("/proc/0");
+        let mapping = executable("1000-2000 r-xp 0 fe:01 1 /usr/lib/libc.so (deleted)").unwrap();
+        let of = |is_deleted, same_files| readable_file(process, &mapping, is_deleted, same_files);
+        assert_eq!(of(false, true), mapping.path);
+        assert_eq!(of(false, false), Path::new("/proc/0/root/usr/lib/libc.so"));
+        assert_eq!(of(true, true), Path::new("/proc/0/map_files/1000-2000"));
     }
 
     #[test]

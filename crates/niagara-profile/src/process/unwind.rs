@@ -121,7 +121,7 @@ fn start(registers: &[u64]) -> Option<(u64, UnwindRegsAarch64)> {
 
 /// A mapped file's unwind tables.
 fn module(mapping: &Mapping) -> Option<Module<Vec<u8>>> {
-    let bytes = fs::read(&mapping.path).ok()?;
+    let bytes = fs::read(&mapping.file).ok()?;
     let file = object::File::parse(&*bytes).ok()?;
     let base = base_address(mapping, &file)?;
     let range = |name: &str| -> Option<Range<u64>> {

@@ -44,7 +44,7 @@ pub(super) struct ElfSymbols {
 impl ElfSymbols {
     /// The functions of a mapped file, with what is to be added to their addresses; `None` when it is no binary.
     pub(super) fn read(mapping: &Mapping, folders: &DebugFolders) -> Option<(u64, ElfSymbols)> {
-        let bytes = fs::read(&mapping.path).ok()?;
+        let bytes = fs::read(&mapping.file).ok()?;
         let file = object::File::parse(&*bytes).ok()?;
         let base = crate::process::base_address(mapping, &file)?;
         let build_id = build_id_of(&file).unwrap_or_default();

@@ -59,12 +59,13 @@ impl Symbolizer {
     pub fn new(mappings: &[Mapping], server: &Path, folders: &DebugFolders) -> Result<Symbolizer> {
         let mut modules: Vec<Loaded> = Vec::new();
         let mut sources: BTreeMap<PathBuf, ModuleSymbols> = BTreeMap::new();
-        let server = server.canonicalize().unwrap_or_else(|_| server.to_owned());
+        // That of a container has no path here, or another file's.
+        let direct = server.canonicalize().unwrap_or_else(|_| server.to_owned());
         for mapping in mappings {
             let Some((base, symbols)) = ElfSymbols::read(mapping, folders) else {
                 continue;
             };
-            let place = if mapping.path == server {
+            let place = if mapping.path == direct || mapping.path == server {
                 Place::Server
             } else {
                 Place::Library
