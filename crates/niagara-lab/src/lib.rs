@@ -51,7 +51,9 @@ pub use plans::observer::{Event, Observer};
 pub use plans::spec::{DuelSettings, Load, Protocol};
 pub use plans::study_key::study_key;
 pub use profile::debug_symbols::debug_symbols;
-pub use profile::{ProfileOptions, ShortProfile, View, profile, sweep_profile_seconds};
+pub use profile::{
+    LiveSubject, ProfileOptions, ShortProfile, View, profile, profile_live, sweep_profile_seconds,
+};
 pub use questions::answer::{Answer, answer};
 pub use questions::compare::compare_plan;
 pub use questions::couples::couples_of;

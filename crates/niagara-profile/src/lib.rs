@@ -15,6 +15,7 @@ mod function_names;
 pub mod kernel;
 mod layer;
 mod limit;
+mod live;
 pub mod locks;
 pub mod process;
 pub mod result;
@@ -22,14 +23,17 @@ mod rules;
 mod stop;
 pub mod symbols;
 mod view;
+mod words;
 
 pub use flame::{flame_graph, flame_graph_of_difference};
 pub use folded::{Folded, Frame, Place};
 pub use function_names::Names;
 pub use layer::{Layer, Layers};
 pub use limit::{Evidence, FoundLimit, Limit, Only, Seen, diagnose, limits};
+pub use live::{LiveGap, LiveServer, LockGap};
 pub use result::{HeavyStatement, Profile, StoredProfile};
 pub use view::{
     AllocationProbe, AllocationView, CpuSamples, CpuView, FREQUENCY, OffCpu, OffCpuView,
     SyscallCounts, SyscallView, Syscalls,
 };
+pub use words::OWN_LOAD;

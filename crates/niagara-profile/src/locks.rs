@@ -75,6 +75,46 @@ pub const WAITS: &str = "SELECT EVENT_NAME, SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT)
      FROM performance_schema.events_waits_summary_by_thread_by_event_name \
      WHERE COUNT_STAR > 0 AND EVENT_NAME LIKE 'wait/%' GROUP BY EVENT_NAME";
 
+/// How many instruments of locks count and time waits in a server that nobody changes for it: none where what feeds them is off.
+pub const COUNTING: &str = "SELECT COUNT(*) FROM performance_schema.setup_instruments \
+     WHERE NAME LIKE 'wait/synch/%' AND ENABLED = 'YES' AND TIMED = 'YES' \
+     AND (SELECT COUNT(*) FROM performance_schema.setup_consumers \
+     WHERE NAME IN ('global_instrumentation', 'thread_instrumentation') AND ENABLED = 'YES') = 2";
+
+/// What the connections of all accounts, those that have ended too, waited for since the counters were emptied: name, times,
+/// picoseconds.
+pub const WAITS_OF_ACCOUNTS: &str = "SELECT EVENT_NAME, SUM(COUNT_STAR), SUM(SUM_TIMER_WAIT) \
+     FROM performance_schema.events_waits_summary_by_account_by_event_name \
+     WHERE USER IS NOT NULL AND COUNT_STAR > 0 AND (EVENT_NAME LIKE 'wait/synch/%' OR EVENT_NAME LIKE 'wait/lock/%') \
+     GROUP BY EVENT_NAME";
+
+/// What such counters grew by.
+pub fn grown(before: &[Vec<String>], after: &[Vec<String>]) -> Vec<Vec<String>> {
+    let number = |cell: &str| cell.parse::<u128>().ok();
+    let then: BTreeMap<&str, (u128, u128)> = before
+        .iter()
+        .filter_map(|row| match &row[..] {
+            [name, count, time] => Some((name.as_str(), (number(count)?, number(time)?))),
+            _ => None,
+        })
+        .collect();
+    let grown = after.iter().filter_map(|row| {
+        let [name, count, time] = &row[..] else {
+            return None;
+        };
+        let (count_then, time_then) = then.get(name.as_str()).copied().unwrap_or_default();
+        // They are smaller where somebody has emptied them meanwhile: nobody knows of how much.
+        let count = number(count)?.checked_sub(count_then)?;
+        let time = number(time)?.checked_sub(time_then)?;
+        Some(vec![name.clone(), count.to_string(), time.to_string()])
+    });
+    grown.collect()
+}
+
+/// Whether metadata locks are recorded: 0 where not.
+pub const RECORDS_METADATA: &str = "SELECT COUNT(*) FROM performance_schema.setup_instruments \
+     WHERE NAME LIKE 'wait/lock/metadata/%' AND ENABLED = 'YES'";
+
 /// How many connections wait for a metadata lock, this moment.
 pub const METADATA_WAITERS: &str = "SELECT COUNT(*) FROM information_schema.PROCESSLIST WHERE STATE LIKE 'Waiting for%metadata lock'";
 
@@ -102,7 +142,7 @@ pub struct LockWaits {
     /// Share of the connections' time spent taking it (of a condition variable: waiting for it), 0 to 1.
     pub share: f64,
     /// Times per query that it was taken.
-    pub per_query: f64,
+    pub per_query: Option<f64>,
     /// Average time to take it, in microseconds.
     pub average_us: f64,
 }
@@ -135,7 +175,7 @@ pub fn named(rows: &[Vec<String>], observed: f64, queries: f64) -> Vec<LockWaits
             (count > 0.0).then(|| LockWaits {
                 name: name.clone(),
                 share: ratio(picoseconds / 1e12, observed),
-                per_query: ratio(count, queries),
+                per_query: (queries > 0.0).then(|| count / queries),
                 average_us: picoseconds / 1e6 / count,
             })
         })
@@ -225,7 +265,26 @@ mod tests {
             (&*found[0].name, found[0].share, found[0].average_us),
             ("wait/synch/mutex/b", 0.25, 50_000.0)
         );
-        assert_eq!((found[1].per_query, found[1].average_us), (2.0, 5.0));
+        assert_eq!((found[1].per_query, found[1].average_us), (Some(2.0), 5.0));
+    }
+
+    #[test]
+    fn counters_are_told_by_what_they_grew() {
+        let before = [row(&["a", "5", "100"]), row(&["emptied", "9", "9"])];
+        let after = [
+            row(&["a", "7", "18446744073709551715"]),
+            row(&["emptied", "1", "1"]),
+            row(&["new", "1", "2"]),
+        ];
+        let found = grown(&before, &after);
+        assert_eq!(
+            found,
+            [
+                row(&["a", "2", "18446744073709551615"]),
+                row(&["new", "1", "2"])
+            ]
+        );
+        assert!(grown(&after, &after)[0][1] == "0");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::folded::{Folded, Place};
 use crate::limit::FoundLimit;
+use crate::live::LiveServer;
 use crate::locks::{LockWaits, ObjectWaits};
 use crate::symbols::ModuleSymbols;
 
@@ -22,12 +23,14 @@ pub struct Profile {
     pub workload: String,
     /// CPUs of the machine.
     pub cpus: usize,
-    /// Queries per second while nothing was observed: median of the slices.
-    pub queries_per_second: f64,
-    /// Transactions per second while nothing was observed: median of the slices.
-    pub transactions_per_second: f64,
-    /// CPU time of the server per query, in microseconds.
-    pub cpu_us_per_query: f64,
+    /// The running server that was observed; none where Niagara started one for it.
+    pub live: Option<LiveServer>,
+    /// Queries per second while nothing was observed: median of the slices. Of a live server: on average.
+    pub queries_per_second: Option<f64>,
+    /// Transactions per second while nothing was observed: median of the slices. Not known of a live server.
+    pub transactions_per_second: Option<f64>,
+    /// CPU time of the server per query while nothing was observed, in microseconds.
+    pub cpu_us_per_query: Option<f64>,
     /// What limits, the strongest first.
     pub limits: Vec<FoundLimit>,
     /// What the threads that serve the load did with their time.
@@ -125,7 +128,7 @@ pub struct Cpu {
     pub samples: u64,
     /// Samples per second of a CPU.
     pub frequency: u64,
-    /// Shares of the machine's CPU time: server, load generator, network interrupts, other interrupts, others, idle; empty where it
+    /// Shares of the machine's CPU time: server, load generator or (beside a live server) Niagara, network interrupts, other interrupts, others, idle; empty where it
     /// cannot be seen whole.
     pub machine: BTreeMap<String, f64>,
     /// The server's CPU time by layer.
@@ -154,7 +157,7 @@ pub struct LayerShare {
     /// Share, 0 to 1.
     pub share: f64,
     /// Microseconds per query.
-    pub us_per_query: f64,
+    pub us_per_query: Option<f64>,
 }
 
 /// One function's part.
@@ -180,9 +183,9 @@ pub struct Waiting {
     /// How many threads had their turn.
     pub had_turn: usize,
     /// Waits per query.
-    pub waits_per_query: f64,
+    pub waits_per_query: Option<f64>,
     /// Times a thread was taken off its CPU, per query.
-    pub preempted_per_query: f64,
+    pub preempted_per_query: Option<f64>,
     /// Waiting time by what for, as shares of the threads' time.
     pub reasons: Vec<LayerShare>,
     /// Where threads sleep in a lock: the innermost functions of the server on the way to it.
@@ -205,10 +208,14 @@ pub struct Site {
 pub struct Syscall {
     /// Its name.
     pub name: String,
+    /// Calls per second of all threads that serve the load.
+    pub per_second: f64,
+    /// Share of these threads' time within it, waiting included.
+    pub share: f64,
     /// Calls per query.
-    pub per_query: f64,
+    pub per_query: Option<f64>,
     /// Microseconds within it per query, waiting included.
-    pub us_per_query: f64,
+    pub us_per_query: Option<f64>,
     /// Share that returned an error.
     pub errors: f64,
     /// Bytes moved per call, for those that move some.
@@ -225,7 +232,7 @@ pub struct Locks {
     /// Waits for rows and tables, seen by sampling.
     pub objects: Vec<ObjectWaits>,
     /// Waits for row locks per query, by the engine's counters.
-    pub row_waits_per_query: f64,
+    pub row_waits_per_query: Option<f64>,
     /// Average wait for a row lock, in microseconds.
     pub row_wait_us: f64,
 }

@@ -6,8 +6,8 @@ use std::path::Path;
 use anyhow::Result;
 use niagara_build::built_as;
 use niagara_origin::configuration::ServerOptions;
-use niagara_server::Install;
 use niagara_server::machine::Fingerprint;
+use niagara_server::{Family, Install, Version};
 
 use crate::duels::workbench::Workbench;
 use crate::lever::{Context, Risk};
@@ -46,6 +46,15 @@ pub(crate) fn on_top_of(
     context.engine = bench.load().engine_of(variant).to_owned();
     context.allowed = EVERY_RISK.into();
     Ok(context)
+}
+
+/// The same for a server that writes and of which nothing but its release is known.
+pub(crate) fn of_release(family: Family, version: Version, machine: Fingerprint) -> Context {
+    Context {
+        writes: true,
+        allowed: EVERY_RISK.into(),
+        ..Context::new(family, version, machine)
+    }
 }
 
 /// Risks that have to be allowed.

@@ -2,7 +2,6 @@
 
 use anyhow::Result;
 use niagara_error::bail;
-use niagara_load::SliceStats;
 use niagara_profile::process::Unwinder;
 use niagara_profile::symbols::Symbolizer;
 use niagara_profile::{AllocationProbe, AllocationView, Profile};
@@ -72,7 +71,7 @@ impl Switch for AllocationView<'_> {
     fn on(&mut self) -> Result<()> {
         AllocationView::on(self)
     }
-    fn off(&mut self, _: &SliceStats) -> Result<()> {
+    fn off(&mut self) -> Result<()> {
         AllocationView::off(self)
     }
 }

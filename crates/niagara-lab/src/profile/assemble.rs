@@ -11,7 +11,7 @@ use niagara_profile::{
     diagnose,
 };
 
-use super::costs::Watched;
+use super::work::{Work, per_query};
 use crate::lever::{self, Context, Lever, Risk};
 
 /// Functions listed.
@@ -25,15 +25,15 @@ const CLIENT_LAYER: &str = "network-read";
 const LOCK_LAYER: &str = "locks";
 
 /// What ran.
-pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched) -> Result<()> {
+pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, work: &Work) -> Result<()> {
     let layers = Layers::built_in()?;
     Names::built_in()?.infer(&mut samples.folded);
     let total = samples.folded.total();
-    profile.cpu_us_per_query = seen.cpu_us_per_query();
+    profile.cpu_us_per_query = work.cpu_us_per_query;
     let us_per_query = match samples.user_only {
-        true => ratio(
+        true => per_query(
             total * 1e6 / niagara_profile::FREQUENCY as f64,
-            seen.queries as f64,
+            work.queries,
         ),
         false => profile.cpu_us_per_query,
     };
@@ -83,12 +83,12 @@ pub(super) fn cpu(profile: &mut Profile, mut samples: CpuSamples, seen: &Watched
 }
 
 /// What threads waited for.
-pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched) -> Result<()> {
+pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, work: &Work) -> Result<()> {
     let layers = Layers::built_in()?;
     Names::built_in()?.infer(&mut seen.waiting);
     // So many of the queries were answered by the threads that were observed.
-    let queries = watched.queries as f64 * seen.part();
-    let us_per_query = ratio(seen.observed * 1e6, queries);
+    let queries = work.queries.map(|queries| queries * seen.part());
+    let us_per_query = per_query(seen.observed * 1e6, queries);
     let reasons = shares(&layers, &seen.waiting, seen.observed, us_per_query);
     let share = |layer: &str| {
         let found = reasons.iter().find(|reason| reason.layer == layer);
@@ -112,8 +112,8 @@ pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched
         threads: seen.threads,
         background: seen.background.len(),
         had_turn: seen.had_turn,
-        waits_per_query: ratio(seen.waits as f64, queries),
-        preempted_per_query: ratio(seen.preempted as f64, queries),
+        waits_per_query: per_query(seen.waits as f64, queries),
+        preempted_per_query: per_query(seen.preempted as f64, queries),
         reasons,
         sites: sites(&layers, &seen.waiting, seen.observed),
         truncated_share: ratio(seen.truncated as f64, seen.stacks as f64),
@@ -136,22 +136,23 @@ pub(super) fn off_cpu(profile: &mut Profile, mut seen: OffCpu, watched: &Watched
 }
 
 /// System calls, the longest first.
-pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched) {
-    let queries = watched.queries as f64;
+pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, work: &Work) {
     let scale = seen.scale();
     let mut found: Vec<Syscall> = seen
         .kinds
         .iter()
         .map(|(name, counts)| Syscall {
             name: name.clone(),
-            per_query: ratio(counts.calls as f64 * scale, queries),
-            us_per_query: ratio(counts.seconds * 1e6 * scale, queries),
+            per_second: ratio(counts.calls as f64 * scale, seen.looked),
+            share: ratio(counts.seconds, seen.observed),
+            per_query: per_query(counts.calls as f64 * scale, work.queries),
+            us_per_query: per_query(counts.seconds * 1e6 * scale, work.queries),
             errors: ratio(counts.errors as f64, counts.calls as f64),
             bytes_per_call: (counts.bytes > 0)
                 .then(|| ratio(counts.bytes as f64, counts.calls as f64)),
         })
         .collect();
-    found.sort_by(|a, b| b.us_per_query.total_cmp(&a.us_per_query));
+    found.sort_by(|a, b| b.share.total_cmp(&a.share));
     profile.syscalls = Some(found);
     if seen.lost > 0 {
         profile.missing.push(
@@ -165,8 +166,12 @@ pub(super) fn syscalls(profile: &mut Profile, seen: &Syscalls, watched: &Watched
 }
 
 /// What limits, from everything that was seen: nothing where neither running nor waiting was seen. The levers that address
-/// it are those that apply `here` and can be added to those that are `applied` already.
-pub(super) fn limits(profile: &mut Profile, here: &Context, applied: &[String]) -> Result<()> {
+/// it are those that apply `here` and can be added to those that are `applied` already; none where nobody knows what applies.
+pub(super) fn limits(
+    profile: &mut Profile,
+    here: Option<&Context>,
+    applied: &[String],
+) -> Result<()> {
     let unknown = match (&profile.cpu, &profile.time) {
         (Some(_), Some(_)) => None,
         (Some(_), None) => Some(
@@ -232,7 +237,14 @@ pub(super) fn limits(profile: &mut Profile, here: &Context, applied: &[String]) 
     let levers = lever::load(&[])?;
     profile.limits = found
         .into_iter()
-        .map(|limit| with_levers_left(limit, &levers, here, applied))
+        .map(|limit| match here {
+            Some(here) => with_levers_left(limit, &levers, here, applied),
+            None => FoundLimit {
+                levers: Vec::new(),
+                lever_ids: Vec::new(),
+                ..limit
+            },
+        })
         .collect();
     Ok(())
 }
@@ -271,7 +283,12 @@ fn with_levers_left(
     limit
 }
 
-fn shares(layers: &Layers, folded: &Folded, whole: f64, us_per_query: f64) -> Vec<LayerShare> {
+fn shares(
+    layers: &Layers,
+    folded: &Folded,
+    whole: f64,
+    us_per_query: Option<f64>,
+) -> Vec<LayerShare> {
     layers
         .all()
         .iter()
@@ -282,7 +299,7 @@ fn shares(layers: &Layers, folded: &Folded, whole: f64, us_per_query: f64) -> Ve
             title: layer.title.clone(),
             what: layer.what.clone(),
             share: ratio(weight, whole),
-            us_per_query: ratio(weight, whole) * us_per_query,
+            us_per_query: us_per_query.map(|time| ratio(weight, whole) * time),
         })
         .collect()
 }
@@ -455,7 +472,7 @@ mod tests {
             ..OffCpu::default()
         };
         let mut profile = Profile::default();
-        off_cpu(&mut profile, seen, &Watched::default()).expect("valid layers");
+        off_cpu(&mut profile, seen, &Work::default()).expect("valid layers");
         let time = profile.time.clone().expect("it was divided");
         // Half a second is counted as ready and as waiting.
         assert!(
@@ -464,7 +481,7 @@ mod tests {
         );
         let all = time.running + time.ready + time.client + time.locks + time.other;
         assert!((all - 1.0).abs() < 1e-9, "{time:?}");
-        limits(&mut profile, &mariadb("InnoDB"), &[]).expect("valid limits");
+        limits(&mut profile, Some(&mariadb("InnoDB")), &[]).expect("valid limits");
         assert_eq!(profile.limits[0].limit, "metadata-locks");
     }
 
@@ -480,7 +497,7 @@ mod tests {
         let advice = |engine: &str, applied: &[&str]| {
             let mut profile = busy.clone();
             let applied: Vec<String> = applied.iter().map(|&id| id.to_owned()).collect();
-            limits(&mut profile, &mariadb(engine), &applied).expect("valid limits");
+            limits(&mut profile, Some(&mariadb(engine)), &applied).expect("valid limits");
             let cpu = profile.limits.iter().find(|limit| limit.limit == "cpu");
             cpu.expect("it runs all the time").levers.clone()
         };

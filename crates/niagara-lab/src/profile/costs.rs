@@ -8,6 +8,7 @@ use niagara_stats::{Couple, Estimate, Weighing, duel_score, student};
 use rand::{Rng, RngExt};
 
 use super::stage::{Stage, couples};
+use super::work::{Work, per_query};
 use super::{ProfileOptions, View};
 use crate::plans::observer::{Event, Observer};
 
@@ -16,7 +17,7 @@ pub(super) trait Switch {
     /// Before the load begins.
     fn on(&mut self) -> Result<()>;
     /// After the last transaction in flight has ended.
-    fn off(&mut self, slice: &SliceStats) -> Result<()>;
+    fn off(&mut self) -> Result<()>;
 }
 
 /// The slices behind a view.
@@ -48,7 +49,10 @@ impl Watched {
         let rate = |stats: &SliceStats| per(stats.transactions, stats.seconds);
         self.couples
             .push(Couple::undisturbed(rate(&without.0), rate(&with.0)));
-        let [a, b] = [without, with].map(|(stats, cpu)| per_query(*cpu, stats));
+        let [a, b] = [without, with].map(|(stats, cpu)| {
+            let queries = Some(stats.queries_whole as f64);
+            per_query(*cpu, queries).unwrap_or(0.0)
+        });
         self.cpu_couples.push(Couple {
             // A side without a query tells nothing about a query's cost.
             disturbed: [a <= 0.0, b <= 0.0],
@@ -63,11 +67,11 @@ impl Watched {
         self.server_cpu_off += without.1;
     }
 
-    /// CPU time of the server per query while nothing was observed, in microseconds.
-    pub(super) fn cpu_us_per_query(&self) -> f64 {
-        match self.queries_off {
-            0 => 0.0,
-            queries => self.server_cpu_off * 1e6 / queries as f64,
+    /// What its figures are divided by.
+    pub(super) fn work(&self) -> Work {
+        Work {
+            queries: Some(self.queries as f64),
+            cpu_us_per_query: per_query(self.server_cpu_off * 1e6, Some(self.queries_off as f64)),
         }
     }
 
@@ -99,13 +103,6 @@ fn estimate(couples: &[Couple]) -> Option<(usize, Estimate)> {
         score.used,
         Estimate::from_log_std_err(score.score, error, t),
     ))
-}
-
-fn per_query(cpu: f64, stats: &SliceStats) -> f64 {
-    match stats.queries_whole {
-        0 => 0.0,
-        queries => cpu / queries as f64,
-    }
 }
 
 fn per(count: u64, seconds: f64) -> f64 {
@@ -169,7 +166,7 @@ pub(super) fn watch(
         }
         let slice = stage.slice(0, length)?;
         if with {
-            view.off(&slice.0)?;
+            view.off()?;
         }
         Ok(slice)
     })
@@ -192,7 +189,7 @@ pub(super) fn watch_beside(
         }
         let slice = stage.slice(side, length)?;
         if with {
-            view.off(&slice.0)?;
+            view.off()?;
         }
         stage.freeze(side)?;
         Ok(slice)

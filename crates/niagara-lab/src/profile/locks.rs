@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use niagara_load::{Admin, SliceStats};
+use niagara_load::{Admin, LoadError, Row, SliceStats};
 use niagara_profile::Profile;
 use niagara_profile::locks::{
     CONNECTIONS, COUNT, METADATA_WAITERS, METADATA_WAITS, ObjectSampler, RECORD_METADATA, REST,
@@ -17,6 +17,7 @@ use rand::seq::SliceRandom;
 
 use super::costs::{Watched, watch_couples};
 use super::stage::Stage;
+use super::work::per_query;
 use super::{ProfileOptions, View, seconds};
 use crate::duels::workbench::Workbench;
 use crate::plans::observer::{Event, Observer};
@@ -24,7 +25,7 @@ use crate::variants::variant::Variant;
 
 /// How often it is asked who waits for what: every question costs the server some hundred microseconds, and InnoDB of
 /// MariaDB answers with what it knew before unless a tenth of a second has passed since the last one.
-const LOOK: Duration = Duration::from_millis(200);
+pub(super) const LOOK: Duration = Duration::from_millis(200);
 /// Part of a slice in which waits are counted: as much as shows them, so that the server is itself for the rest of the time.
 const COUNTED: f64 = 0.5;
 /// Bound on an answer.
@@ -55,21 +56,13 @@ pub(super) fn locks(
     stage.thaw(1)?;
     let connections = switch_on(&stage, rng)?;
     let mut rotation = Rotation::new(connections.clone());
-    let row_waits = ROW_WAITS
-        .iter()
-        .find(|statement| stage.server(1).query(statement).is_ok())
-        .copied();
     let before = row_counters(&stage)?;
     stage.freeze(1)?;
 
     let endpoint = bench.endpoint_here(stage.server(1), &instrumented);
     stage.thaw(1)?;
-    let mut asker = Asker {
-        connection: Admin::connect(&endpoint, ANSWER)?,
-        row_waits,
-        metadata_recorded: false,
-        objects: ObjectSampler::default(),
-    };
+    let mut connection = Admin::connect(&endpoint, ANSWER)?;
+    let mut asker = Asker::new(&mut connection, false)?;
     stage.freeze(1)?;
     let (mut observed, mut queries) = (0.0, 0.0);
     let length = options.slice_seconds;
@@ -92,8 +85,7 @@ pub(super) fn locks(
     })?;
     stage.thaw(1)?;
     let after = row_counters(&stage)?;
-    let waits = (after[0] - before[0]).max(0.0);
-    let waited_ms = (after[1] - before[1]).max(0.0);
+    let row_waits = RowWaits::between(before, after);
     let part = rotation.at_once() as f64 / rotation.len() as f64;
     let are_renewed = some_ended(&connections, &listed(&stage)?);
     if are_renewed {
@@ -110,8 +102,8 @@ pub(super) fn locks(
         named,
         threads: (at_once, rotation.len()),
         objects: asker.objects.finish(),
-        row_waits_per_query: waits / (seen.queries.max(1) as f64),
-        row_wait_us: waited_ms * 1e3 / waits.max(1.0),
+        row_waits_per_query: per_query(row_waits.count, Some(seen.queries as f64)),
+        row_wait_us: row_waits.average_us(),
     });
     profile.costs.extend(seen.cost(View::Locks));
     stage.close();
@@ -145,15 +137,42 @@ fn listed(stage: &Stage<'_>) -> Result<Vec<i32>> {
     Ok(cells.filter_map(|cell| cell.parse().ok()).collect())
 }
 
-/// How often the instrumented server's statements waited for a row, and for how long in all, in milliseconds.
-fn row_counters(stage: &Stage<'_>) -> Result<[f64; 2]> {
+/// The counters of the instrumented server's waits for rows.
+fn row_counters(stage: &Stage<'_>) -> Result<RowWaits> {
     let status = stage.server(1).status()?;
-    let value = |name| {
-        status
-            .get(name)
-            .and_then(|value: &String| value.parse().ok())
-    };
-    Ok(["Innodb_row_lock_waits", "Innodb_row_lock_time"].map(|name| value(name).unwrap_or(0.0)))
+    Ok(RowWaits::of(|name| status.get(name)?.parse().ok()))
+}
+
+/// Waits of statements for rows, by the engine's own counters.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RowWaits {
+    /// How many.
+    pub count: f64,
+    /// How long all of them were, in milliseconds.
+    pub milliseconds: f64,
+}
+
+impl RowWaits {
+    /// By the status counters of a server.
+    pub(super) fn of(counter: impl Fn(&str) -> Option<f64>) -> RowWaits {
+        RowWaits {
+            count: counter("Innodb_row_lock_waits").unwrap_or(0.0),
+            milliseconds: counter("Innodb_row_lock_time").unwrap_or(0.0),
+        }
+    }
+
+    /// Those between two looks at the counters.
+    pub(super) fn between(before: RowWaits, after: RowWaits) -> RowWaits {
+        RowWaits {
+            count: (after.count - before.count).max(0.0),
+            milliseconds: (after.milliseconds - before.milliseconds).max(0.0),
+        }
+    }
+
+    /// How long one is on average, in microseconds.
+    pub(super) fn average_us(self) -> f64 {
+        self.milliseconds * 1e3 / self.count.max(1.0)
+    }
 }
 
 /// A slice on the instrumented server, while another thread asks who waits for what, and in what part of it waits were
@@ -161,7 +180,7 @@ fn row_counters(stage: &Stage<'_>) -> Result<[f64; 2]> {
 fn asked_meanwhile(
     stage: &mut Stage<'_>,
     length: f64,
-    asker: &mut Asker,
+    asker: &mut Asker<'_>,
 ) -> Result<((SliceStats, f64), f64)> {
     let over = AtomicBool::new(false);
     let count = seconds(length * COUNTED);
@@ -179,6 +198,7 @@ fn asked_meanwhile(
                 {
                     Some(left) => std::thread::park_timeout(left),
                     None => {
+                        asker.record_metadata()?;
                         asker.look()?;
                         until = Instant::now() + pause;
                     }
@@ -200,15 +220,38 @@ fn asked_meanwhile(
 }
 
 /// Asks over a connection of its own who waits for what.
-struct Asker {
-    connection: Admin,
+pub(super) struct Asker<'c> {
+    connection: &'c mut Admin,
     row_waits: Option<&'static str>,
     metadata_recorded: bool,
-    objects: ObjectSampler,
+    /// What was seen.
+    pub objects: ObjectSampler,
 }
 
-impl Asker {
-    fn look(&mut self) -> Result<()> {
+impl Asker<'_> {
+    /// Of a server that records metadata locks, or does not. Which statement tells of rows depends on the family.
+    pub(super) fn new(connection: &mut Admin, metadata_recorded: bool) -> Result<Asker<'_>> {
+        let mut asker = Asker {
+            connection,
+            row_waits: None,
+            metadata_recorded,
+            objects: ObjectSampler::default(),
+        };
+        for statement in ROW_WAITS {
+            match asker.connection.rows(statement) {
+                Ok(_) => {
+                    asker.row_waits = Some(statement);
+                    break;
+                }
+                Err(LoadError::Query { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(asker)
+    }
+
+    /// Has the server record metadata locks from when one is waited for.
+    fn record_metadata(&mut self) -> Result<()> {
         if !self.metadata_recorded {
             let waiters = self.ask(METADATA_WAITERS)?;
             if waiters.iter().flatten().any(|count| count != "0") {
@@ -216,6 +259,11 @@ impl Asker {
                 self.metadata_recorded = true;
             }
         }
+        Ok(())
+    }
+
+    /// One look; it changes nothing.
+    pub(super) fn look(&mut self) -> Result<()> {
         let tables = match self.metadata_recorded {
             true => self.ask(METADATA_WAITS)?,
             false => Vec::new(),
@@ -229,10 +277,13 @@ impl Asker {
     }
 
     fn ask(&mut self, statement: &str) -> Result<Vec<Vec<String>>> {
-        let rows = self.connection.rows(statement)?;
-        Ok(rows
-            .into_iter()
-            .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
-            .collect())
+        Ok(texts(self.connection.rows(statement)?))
     }
+}
+
+/// Rows as texts, NULL as an empty one.
+pub(super) fn texts(rows: Vec<Row>) -> Vec<Vec<String>> {
+    rows.into_iter()
+        .map(|row| row.into_iter().map(Option::unwrap_or_default).collect())
+        .collect()
 }

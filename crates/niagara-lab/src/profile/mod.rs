@@ -7,25 +7,27 @@ mod allocations;
 mod assemble;
 mod costs;
 mod growth;
+mod live;
+mod live_locks;
 mod locks;
 mod short;
 mod stage;
+mod statement_counter;
 mod statements;
+mod views;
+mod work;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Duration;
 
-use anyhow::{Context, Result};
-use niagara_error::{Explain as _, Explanation};
-use niagara_load::SliceStats;
+use anyhow::Result;
+use niagara_error::Explanation;
+use niagara_profile::Profile;
 use niagara_profile::kernel::Access;
-use niagara_profile::process::{Unwinder, busy, schedule, turns};
-use niagara_profile::symbols::{DebugFolders, Symbolizer};
-use niagara_profile::{CpuView, OffCpuView, Profile, SyscallView};
+use niagara_profile::symbols::DebugFolders;
+use niagara_server::Cancel;
 use niagara_server::machine::{Fingerprint, online_cpus};
-use rand::seq::SliceRandom;
-use rand::{Rng, SeedableRng};
+use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use crate::duels::lever_context::on_top_of;
@@ -35,9 +37,12 @@ use crate::variants::variant::Variant;
 use crate::variants::with_max_connections::with_max_connections;
 
 use costs::{Switch, Watched, watch};
+pub use live::{LiveSubject, profile_live};
 pub(crate) use short::{NO_TIME_FOR_A_PROFILE, look, seconds_each};
 pub use short::{ShortProfile, sweep_profile_seconds};
 use stage::Stage;
+use views::{Scene, announce, is_asked, or_missing, serving_threads, take_views};
+use work::{Work, per_query};
 
 /// One view of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -134,89 +139,102 @@ pub fn profile(
 ) -> Result<Profile> {
     let mut rng = ChaCha8Rng::seed_from_u64(options.seed);
     let access = Access::probe();
-    let mut found = nothing_yet(bench, variant, options, &access);
+    let mut found = Profile {
+        variant: variant.label(),
+        workload: bench.load().on(variant).one_line(),
+        ..nothing_yet(options, &access)
+    };
     let variant = &with_max_connections(variant, bench.load().threads);
     let here = on_top_of(variant, &Fingerprint::read(&bench.cache().work()?), bench)?;
-    let stage_of = |name: &str, observer: &mut dyn Observer| {
-        observer.see(Event::Stage {
-            name,
-            seconds: options.seconds,
-        });
-    };
     observer.see(Event::SettingUp(&format!("starting {}", variant.label())));
     let together = TOGETHER.iter().filter(|view| options.views.contains(view));
     let one = std::slice::from_ref(variant);
-    let mut stage = Stage::open(bench, one, options, together.count())?;
-    found.server_version = stage.version(0)?;
-    let pid = stage.pid(0);
-
-    stage_of("warm-up", observer);
-    stage.run(0, options.warm_up_seconds)?;
-    let (mut workers, switches) = serving_threads(&mut stage, options, &mut rng)?;
-    // Every connection has opened its tables by now.
-    stage.count_from_here()?;
-
-    let mut plain = Plain::default();
-    let mut unwinder = Unwinder::of(pid)?;
-    let server = bench.install_of(variant)?.server.clone();
-    let symbolizer = symbols_of(&unwinder, &server, options, &mut found)?;
-    let asked = |view, found: &mut Profile| {
-        options.views.contains(&view) && !left_by_a_stop(bench, view, found)
+    let mut scene = UnderLoad {
+        stage: Stage::open(bench, one, options, together.count())?,
+        cancel: bench.cancel(),
+        options,
+        order: ChaCha8Rng::from_rng(&mut rng),
+        plain: Plain::default(),
     };
+    found.server_version = scene.stage.version(0)?;
 
-    if asked(View::Cpu, &mut found) {
-        stage_of("profile: what runs on the CPUs", observer);
-        let view = CpuView::new(pid, online_cpus(), &access, &mut unwinder, &symbolizer);
-        let observed = view.and_then(|mut view| {
-            let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-            assemble::cpu(&mut found, view.finish(), &seen)?;
-            plain.take(&seen, View::Cpu, &mut found);
-            Ok(())
-        });
-        or_missing(bench, View::Cpu, observed, &mut found)?;
-    }
-    if asked(View::OffCpu, &mut found) {
-        stage_of("profile: what threads wait for", observer);
-        let threads = workers.clone();
-        let view = OffCpuView::new(pid, threads, switches, &access, &mut unwinder, &symbolizer);
-        let observed = view.and_then(|mut view| {
-            let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-            let waiting = view.finish();
-            workers.retain(|thread| !waiting.background.contains(thread));
-            assemble::off_cpu(&mut found, waiting, &seen)?;
-            plain.take(&seen, View::OffCpu, &mut found);
-            Ok(())
-        });
-        or_missing(bench, View::OffCpu, observed, &mut found)?;
-    }
-    if asked(View::Syscalls, &mut found) {
-        stage_of("system calls", observer);
-        let observed = SyscallView::new(workers, &access).and_then(|mut view| {
-            let seen = watch(&mut stage, &mut view, options, &mut rng, observer)?;
-            assemble::syscalls(&mut found, &view.finish(), &seen);
-            plain.take(&seen, View::Syscalls, &mut found);
-            Ok(())
-        });
-        or_missing(bench, View::Syscalls, observed, &mut found)?;
-    }
+    announce("warm-up", options, observer);
+    scene.pass(options.warm_up_seconds)?;
+    let serving = serving_threads(&mut scene, options.slice_seconds, &mut rng)?;
+    // Every connection has opened its tables by now.
+    scene.stage.count_from_here()?;
+
+    let program = bench.install_of(variant)?.server.clone();
+    take_views(
+        &mut scene, serving, &program, &access, options, &mut found, observer,
+    )?;
     // The counters of the whole of it, for the limits that ask for them.
-    found.status_per_query = match stage.status_per_query() {
+    found.status_per_query = match scene.stage.status_per_query() {
         Err(_) if bench.cancel().is_cancelled() => BTreeMap::new(),
         counters => counters?,
     };
+    let UnderLoad {
+        stage, mut plain, ..
+    } = scene;
     stage.close();
     for (view, title, observe) in APART {
-        if asked(view, &mut found) {
-            stage_of(title, observer);
+        if is_asked(view, options, bench.cancel(), &mut found) {
+            announce(title, options, observer);
             let observed = observe(bench, variant, options, &mut rng, observer, &mut found);
             let observed = observed.map(|seen| plain.add(&seen, view, &mut found));
-            or_missing(bench, view, observed, &mut found)?;
+            or_missing(bench.cancel(), view, observed, &mut found)?;
         }
     }
     plain.tell(&mut found);
-    assemble::limits(&mut found, &here, &variant.levers)?;
+    assemble::limits(&mut found, Some(&here), &variant.levers)?;
     found.statements = statements::heavy(bench, variant);
     Ok(found)
+}
+
+/// A server that Niagara has started and loads.
+struct UnderLoad<'b> {
+    stage: Stage<'b>,
+    cancel: &'b Cancel,
+    options: &'b ProfileOptions,
+    /// Of the slices within couples.
+    order: ChaCha8Rng,
+    plain: Plain,
+}
+
+impl Scene for UnderLoad<'_> {
+    fn pid(&self) -> i32 {
+        self.stage.pid(0)
+    }
+
+    fn own_name(&self) -> &'static str {
+        "load generator"
+    }
+
+    fn cancel(&self) -> &Cancel {
+        self.cancel
+    }
+
+    fn pass(&mut self, seconds: f64) -> Result<f64> {
+        self.stage.run(0, seconds)
+    }
+
+    fn watch(
+        &mut self,
+        view: View,
+        switch: &mut dyn Switch,
+        profile: &mut Profile,
+        observer: &mut dyn Observer,
+    ) -> Result<Work> {
+        let seen = watch(
+            &mut self.stage,
+            switch,
+            self.options,
+            &mut self.order,
+            observer,
+        )?;
+        self.plain.take(&seen, view, profile);
+        Ok(seen.work())
+    }
 }
 
 /// Profiles one thing in servers of its own.
@@ -235,15 +253,9 @@ const APART: [(View, &str, Observe); 2] = [
     (View::Allocations, "allocations", allocations::allocations),
 ];
 
-fn nothing_yet(
-    bench: &Workbench,
-    variant: &Variant,
-    options: &ProfileOptions,
-    access: &Access,
-) -> Profile {
+/// What is known before anything was observed: the machine, and what cannot be seen here.
+fn nothing_yet(options: &ProfileOptions, access: &Access) -> Profile {
     Profile {
-        variant: variant.label(),
-        workload: bench.load().on(variant).one_line(),
         cpus: online_cpus().len(),
         missing: access
             .missing()
@@ -253,78 +265,6 @@ fn nothing_yet(
             .collect(),
         ..Profile::default()
     }
-}
-
-/// The names of the server's functions, and in the profile where they come from and which there are none of.
-fn symbols_of(
-    unwinder: &Unwinder,
-    server: &Path,
-    options: &ProfileOptions,
-    profile: &mut Profile,
-) -> Result<Symbolizer> {
-    let symbolizer = Symbolizer::new(unwinder.mappings(), server, &options.symbols)
-        .context("cannot read the server's symbols")?;
-    profile.symbols = symbolizer.sources().to_vec();
-    if !symbolizer.names_kernel() {
-        profile.missing.push(
-            "no names of the kernel's functions: run as root, or with kernel.kptr_restrict=0"
-                .into(),
-        );
-    }
-    Ok(symbolizer)
-}
-
-/// The threads that take part in the load, in random order, and how many times a second all of them together are given a
-/// CPU.
-fn serving_threads(
-    stage: &mut Stage<'_>,
-    options: &ProfileOptions,
-    rng: &mut impl Rng,
-) -> Result<(Vec<i32>, f64)> {
-    let pid = stage.pid(0);
-    let before = schedule(pid)?;
-    let took = stage.run(0, options.slice_seconds)?;
-    let after = schedule(pid)?;
-    let mut workers = busy(&before, &after);
-    workers.shuffle(rng);
-    let turns = turns(&workers, &before, &after) as f64;
-    let switches = if took > 0.0 { turns / took } else { 0.0 };
-    Ok((workers, switches))
-}
-
-/// A view that cannot be had here is no error: the profile says so.
-fn or_missing(
-    bench: &Workbench,
-    view: View,
-    observed: Result<()>,
-    profile: &mut Profile,
-) -> Result<()> {
-    if let Err(error) = observed
-        && !left_by_a_stop(bench, view, profile)
-    {
-        bench.cancel().check()?;
-        let told = error.explain();
-        let name = view.name();
-        profile
-            .missing
-            .push(told.with_cause(|cause| format!("{name}: {cause}")));
-    }
-    Ok(())
-}
-
-/// Whether a stop leaves this view out of a profile that holds others, which says so.
-fn left_by_a_stop(bench: &Workbench, view: View, profile: &mut Profile) -> bool {
-    let left = bench.cancel().is_cancelled() && View::ALL.iter().any(|view| view.is_in(profile));
-    if left {
-        profile.missing.push(
-            format!(
-                "{}: the profile was stopped before this view had ended",
-                view.name()
-            )
-            .into(),
-        );
-    }
-    left
 }
 
 /// What was measured while nothing was observed.
@@ -359,39 +299,13 @@ impl Plain {
     }
 
     fn tell(&self, profile: &mut Profile) {
-        profile.queries_per_second = niagara_stats::median(&self.queries).unwrap_or(0.0);
-        profile.transactions_per_second = niagara_stats::median(&self.transactions).unwrap_or(0.0);
+        profile.queries_per_second = niagara_stats::median(&self.queries);
+        profile.transactions_per_second = niagara_stats::median(&self.transactions);
         // Where the cpu view was taken, its own slices say it: layers divide that.
-        if profile.cpu.is_none() && self.answered > 0 {
-            profile.cpu_us_per_query = self.server_cpu * 1e6 / self.answered as f64;
+        if profile.cpu.is_none() {
+            let answered = Some(self.answered as f64);
+            profile.cpu_us_per_query = per_query(self.server_cpu * 1e6, answered);
         }
-    }
-}
-
-impl Switch for CpuView<'_> {
-    fn on(&mut self) -> Result<()> {
-        CpuView::on(self)
-    }
-    fn off(&mut self, _: &SliceStats) -> Result<()> {
-        CpuView::off(self)
-    }
-}
-
-impl Switch for OffCpuView<'_> {
-    fn on(&mut self) -> Result<()> {
-        OffCpuView::on(self)
-    }
-    fn off(&mut self, _: &SliceStats) -> Result<()> {
-        OffCpuView::off(self)
-    }
-}
-
-impl Switch for SyscallView {
-    fn on(&mut self) -> Result<()> {
-        SyscallView::on(self)
-    }
-    fn off(&mut self, _: &SliceStats) -> Result<()> {
-        SyscallView::off(self)
     }
 }
 

@@ -55,7 +55,7 @@ pub struct CpuSamples {
     pub folded: Folded,
     /// Samples of the server whose way up ended before its thread's first frame.
     pub truncated: u64,
-    /// Samples by whose they were: `server`, `load generator`, `others`, `idle`; in a container `others or idle`, which the
+    /// Samples by whose they were: `server`, what this process is called, `others`, `idle`; in a container `others or idle`, which the
     /// kernel does not tell apart there. Where the kernel names its functions, `network interrupts` and `other interrupts` are
     /// what it worked off while others had the CPU, or nobody. Only the server's where the machine cannot be seen whole.
     pub machine: BTreeMap<String, u64>,
@@ -68,6 +68,7 @@ pub struct CpuSamples {
 /// Samples of a process while it is switched on.
 pub struct CpuView<'a> {
     pid: i32,
+    own_name: &'static str,
     reach: Reach,
     cpus: Vec<usize>,
     unwinder: &'a mut Unwinder,
@@ -88,12 +89,14 @@ fn sees_all_processes() -> bool {
 }
 
 impl<'a> CpuView<'a> {
-    /// A view of process `pid`, switched off; `cpus` are those of the machine, by number.
+    /// A view of process `pid`, switched off; `cpus` are those of the machine, by number, and `own_name` is what samples of this
+    /// process are called.
     ///
     /// # Errors
     /// The kernel grants no perf events here.
     pub fn new(
         pid: i32,
+        own_name: &'static str,
         cpus: Vec<usize>,
         access: &Access,
         unwinder: &'a mut Unwinder,
@@ -104,6 +107,7 @@ impl<'a> CpuView<'a> {
         }
         Ok(CpuView {
             pid,
+            own_name,
             reach: access.reach,
             cpus,
             unwinder,
@@ -163,7 +167,7 @@ impl<'a> CpuView<'a> {
             };
             let whose = match sample.process {
                 process if process == self.pid => "server",
-                process if process == me => "load generator",
+                process if process == me => self.own_name,
                 process => {
                     let functions = sample.kernel.iter();
                     let functions: Vec<&str> = functions

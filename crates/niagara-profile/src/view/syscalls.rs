@@ -31,6 +31,8 @@ pub struct Syscalls {
     pub observed: f64,
     /// All threads that serve the load times the time that any of them was observed, in seconds.
     pub whole: f64,
+    /// Time in which any of them was observed, in seconds.
+    pub looked: f64,
     /// Records that did not fit into the buffers.
     pub lost: u64,
 }
@@ -105,6 +107,7 @@ impl SyscallView {
             return Ok(());
         };
         let seconds = since.elapsed().as_secs_f64();
+        self.sum.looked += seconds;
         self.sum.observed += seconds * threads as f64;
         self.sum.whole += seconds * self.rotation.len() as f64;
         let mut by_thread: BTreeMap<i32, Vec<(u64, Mark)>> = BTreeMap::new();

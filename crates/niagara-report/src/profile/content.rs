@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use niagara_error::Explanation;
 use niagara_profile::result::{FunctionShare, LayerShare, Locks};
-use niagara_profile::{HeavyStatement, Profile};
+use niagara_profile::{HeavyStatement, LiveGap, Profile};
 
 use super::figures::small;
 use super::{Content, difference};
@@ -290,13 +291,17 @@ pub(super) fn time(profiles: &[Profile]) -> Content {
                 ),
                 false => String::new(),
             };
+            let per_query = match seen.waits_per_query {
+                None => String::new(),
+                waits => format!(
+                    "{} waits per query, taken off the CPU {} times per query; ",
+                    small(waits),
+                    small(seen.preempted_per_query)
+                ),
+            };
             section.notes.push(format!(
-                "{}: {} waits per query, taken off the CPU {} times per query; {} of {} threads observed at a time, in turn{turns}{background}.",
-                profile.variant,
-                small(seen.waits_per_query),
-                small(seen.preempted_per_query),
-                seen.threads.1,
-                seen.threads.0
+                "{}: {per_query}{} of {} threads observed at a time, in turn{turns}{background}.",
+                profile.variant, seen.threads.1, seen.threads.0
             ));
         }
     }
@@ -341,7 +346,12 @@ fn layers(profiles: &[Profile]) -> Content {
     let mut sum = vec!["in all".to_owned()];
     for layers in &all {
         sum.push(percent(layers.iter().map(|layer| layer.share).sum()));
-        sum.push(small(layers.iter().map(|layer| layer.us_per_query).sum()));
+        sum.push(small(
+            layers
+                .iter()
+                .map(|layer| layer.us_per_query)
+                .sum::<Option<f64>>(),
+        ));
     }
     section.rows.push(sum);
     for profile in profiles {
@@ -360,20 +370,26 @@ fn layers(profiles: &[Profile]) -> Content {
 }
 
 fn syscalls(profiles: &[Profile]) -> Content {
-    let mut section = Content {
-        title: "System calls".to_owned(),
-        intro: "Time from the call to its return, waiting included.".to_owned(),
-        columns: named(
-            profiles,
-            "Call",
-            &["per query", "µs per query", "errors", "bytes"],
-        ),
-        ..Content::default()
-    };
     let all: Vec<_> = profiles
         .iter()
         .map(|profile| profile.syscalls.clone().unwrap_or_default())
         .collect();
+    let counted = all.iter().flatten().all(|call| call.us_per_query.is_some());
+    let figures = match counted {
+        true => ["per query", "µs per query", "errors", "bytes"],
+        false => [
+            "per second",
+            "share of the threads' time",
+            "errors",
+            "bytes",
+        ],
+    };
+    let mut section = Content {
+        title: "System calls".to_owned(),
+        intro: "Time from the call to its return, waiting included.".to_owned(),
+        columns: named(profiles, "Call", &figures),
+        ..Content::default()
+    };
     let order = keys(
         all.iter()
             .map(|calls| calls.iter().map(|call| call.name.clone()).collect()),
@@ -383,8 +399,14 @@ fn syscalls(profiles: &[Profile]) -> Content {
         for calls in &all {
             match calls.iter().find(|call| call.name == name) {
                 Some(call) => row.extend([
-                    small(call.per_query),
-                    small(call.us_per_query),
+                    match counted {
+                        true => small(call.per_query),
+                        false => small(call.per_second),
+                    },
+                    match counted {
+                        true => small(call.us_per_query),
+                        false => percent_fine(call.share),
+                    },
                     percent(call.errors),
                     call.bytes_per_call.map_or(NOTHING.to_owned(), grouped),
                 ]),
@@ -432,13 +454,17 @@ fn locks(profiles: &[Profile]) -> Content {
     }
     for (profile, locks) in profiles.iter().zip(&all) {
         if profile.locks.is_some() {
+            let observed = match locks.threads {
+                // Named locks are not there then, and something else says why.
+                (0, _) => String::new(),
+                (all, of) if all == of => format!("; all {of} connections observed"),
+                (some, of) => format!("; {some} of {of} connections observed at a time, in turn"),
+            };
             section.notes.push(format!(
-                "{}: {} waits for row locks per query, {} µs each on average; {} of {} connections observed at a time, in turn.",
+                "{}: {} waits for row locks per query, {} µs each on average{observed}.",
                 profile.variant,
                 small(locks.row_waits_per_query),
-                small(locks.row_wait_us),
-                locks.threads.0,
-                locks.threads.1
+                small(locks.row_wait_us)
             ));
         }
     }
@@ -649,6 +675,7 @@ fn machine(profiles: &[Profile]) -> Content {
     for whose in [
         "server",
         "load generator",
+        "Niagara",
         "network interrupts",
         "other interrupts",
         "others",
@@ -678,6 +705,12 @@ fn costs(profiles: &[Profile]) -> Content {
         columns: named(profiles, "View", &["throughput", "CPU per query", "couples"]),
         ..Content::default()
     };
+    if profiles.iter().any(|profile| profile.live.is_some()) {
+        section.intro.clear();
+        section
+            .notes
+            .push(Explanation::from(&LiveGap::ObservationCost).to_string());
+    }
     let order = keys(
         profiles
             .iter()
@@ -706,7 +739,14 @@ fn with_interval([ratio, low, high]: [f64; 3]) -> String {
 
 pub(super) fn missing(profiles: &[Profile]) -> Content {
     let mut notes: Vec<String> = Vec::new();
-    for missing in profiles.iter().flat_map(|profile| &profile.missing) {
+    let gaps = profiles.iter().filter_map(|profile| profile.live.as_ref());
+    // What observing costs has a section of its own.
+    let gaps = gaps
+        .flat_map(|live| &live.gaps)
+        .filter(|gap| **gap != LiveGap::ObservationCost)
+        .map(Explanation::from);
+    let seen = profiles.iter().flat_map(|profile| &profile.missing);
+    for missing in gaps.chain(seen.cloned()) {
         let note = missing.to_string();
         if !notes.contains(&note) {
             notes.push(note);
@@ -924,6 +964,36 @@ mod tests {
         assert!(shown.contains("The first 8 of 10 rows"), "{shown}");
         let page = in_format(&seen(10), crate::Format::Markdown);
         assert!(page.contains("open_ticket_10") && !page.contains("The first 8"));
+    }
+
+    #[test]
+    fn a_live_server_has_no_figure_of_what_observing_cost() {
+        let live = Profile {
+            live: Some(niagara_profile::LiveServer {
+                pid: 7,
+                program: "/usr/sbin/mariadbd".into(),
+                gaps: vec![LiveGap::ObservationCost, LiveGap::Queries { error: None }],
+            }),
+            syscalls: Some(vec![niagara_profile::result::Syscall {
+                name: "recvfrom".to_owned(),
+                per_second: 1200.0,
+                share: 0.25,
+                per_query: None,
+                us_per_query: None,
+                errors: 0.0,
+                bytes_per_call: None,
+            }]),
+            ..Profile::default()
+        };
+        let all = sections(std::slice::from_ref(&live));
+        let of = |title: &str| all.iter().find(|one| one.title == title).expect("shown");
+        let costs = of("What looking cost");
+        assert!(costs.rows.is_empty() && costs.notes[0].starts_with("what observing costs: "));
+        let missing = of("What could not be seen here");
+        assert!(missing.notes.len() == 1 && missing.notes[0].contains("--user"));
+        let calls = of("System calls");
+        assert_eq!(calls.columns[1], "per second");
+        assert_eq!(calls.rows[0][2], "25 %");
     }
 
     #[test]

@@ -18,7 +18,7 @@ fn parts(a: &Profile, b: &Profile) -> Vec<Part> {
     let of = |profile: &Profile, layer: &str| {
         let layers = profile.cpu.as_ref().map(|cpu| &cpu.layers);
         let found = layers.and_then(|layers| layers.iter().find(|share| share.layer == layer));
-        found.map_or(0.0, |share| share.us_per_query)
+        found.and_then(|share| share.us_per_query).unwrap_or(0.0)
     };
     let mut known: Vec<(String, String)> = Vec::new();
     for profile in [a, b] {
@@ -90,14 +90,20 @@ pub(super) fn section(a: &Profile, b: &Profile) -> Content {
          `niagara compare` judges.",
         small(a.queries_per_second),
         small(b.queries_per_second),
-        times(ratio(b.queries_per_second, a.queries_per_second)),
+        times(known_ratio(b.queries_per_second, a.queries_per_second)),
         // Nothing is known of it where it is zero: every query takes some.
-        times(match b.cpu_us_per_query > 0.0 {
-            true => ratio(b.cpu_us_per_query, a.cpu_us_per_query),
+        times(match b.cpu_us_per_query > Some(0.0) {
+            true => known_ratio(b.cpu_us_per_query, a.cpu_us_per_query),
             false => f64::NAN,
         })
     ));
     section
+}
+
+/// A part of a whole; NaN where either is not known.
+fn known_ratio(part: Option<f64>, whole: Option<f64>) -> f64 {
+    part.zip(whole)
+        .map_or(f64::NAN, |(part, whole)| ratio(part, whole))
 }
 
 /// The table of the parts.
@@ -112,7 +118,7 @@ fn divide(section: &mut Content, a: &Profile, b: &Profile) {
     // The whole is what the parts are parts of.
     let change: f64 = match is_user_only(a, b) {
         true => parts.iter().map(|part| part.b - part.a).sum(),
-        false => b.cpu_us_per_query - a.cpu_us_per_query,
+        false => b.cpu_us_per_query.unwrap_or(0.0) - a.cpu_us_per_query.unwrap_or(0.0),
     };
     for part in parts {
         let own = part.b - part.a;
@@ -156,12 +162,12 @@ mod tests {
             title: layer.to_owned(),
             what: String::new(),
             share: us_per_query / (network + memory),
-            us_per_query,
+            us_per_query: Some(us_per_query),
         };
         Profile {
             variant: variant.to_owned(),
-            queries_per_second: 1e6 / (network + memory),
-            cpu_us_per_query: network + memory,
+            queries_per_second: Some(1e6 / (network + memory)),
+            cpu_us_per_query: Some(network + memory),
             cpu: Some(Cpu {
                 layers: vec![layer("network", network), layer("memory", memory)],
                 ..Cpu::default()
@@ -193,7 +199,7 @@ mod tests {
             "{other:?}"
         );
         // Nor is it known where no query was answered.
-        (a.cpu_us_per_query, b.cpu_us_per_query) = (0.0, 0.0);
+        (a.cpu_us_per_query, b.cpu_us_per_query) = (Some(0.0), None);
         let notes = section(&a, &b).notes.concat();
         assert!(!notes.contains("NaN") && notes.contains(&format!("CPU time per query {NOTHING}")));
     }
@@ -203,12 +209,12 @@ mod tests {
         let (mut a, mut b) = (profile("tcp", 30.0, 10.0), profile("unix", 14.0, 11.0));
         for profile in [&mut a, &mut b] {
             // The kernel's part is in the whole, and in no layer.
-            profile.cpu_us_per_query += 40.0;
+            profile.cpu_us_per_query = profile.cpu_us_per_query.map(|time| time + 40.0);
             if let Some(cpu) = &mut profile.cpu {
                 cpu.user_only = true;
             }
         }
-        b.cpu_us_per_query -= 30.0;
+        b.cpu_us_per_query = b.cpu_us_per_query.map(|time| time - 30.0);
         let section = section(&a, &b);
         assert_eq!(section.rows[0][4], "107 %");
         assert!(section.notes[0].contains("own code alone"), "{section:?}");

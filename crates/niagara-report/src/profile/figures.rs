@@ -2,11 +2,11 @@
 
 use crate::number::{NOTHING, grouped};
 
-/// Three figures that matter, for what is small or large.
-pub(super) fn small(value: f64) -> String {
-    if !value.is_finite() {
+/// Three figures that matter, for what is small or large, if it is known.
+pub(super) fn small(value: impl Into<Option<f64>>) -> String {
+    let Some(value) = value.into().filter(|value| value.is_finite()) else {
         return NOTHING.to_owned();
-    }
+    };
     match value.abs() {
         0.0 => "0".to_owned(),
         v if v >= 999.5 => grouped(value),

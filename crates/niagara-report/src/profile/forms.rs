@@ -8,6 +8,7 @@ use maud::html;
 use niagara_profile::Profile;
 
 use super::content::{headline, sections};
+use super::figures::small;
 use crate::document::{Block, Depth, Document, Figure, Section};
 
 /// Sections before the flame graphs: what limits, and the division of time.
@@ -64,7 +65,11 @@ pub(crate) fn document(source: &Profiles<'_>) -> Document {
             workload,
             ..
         } = profile;
-        let lead = format!("{side}{variant} · {server_version} · {workload}");
+        let rate = match (&profile.live, profile.queries_per_second) {
+            (Some(_), Some(rate)) => format!(", {} queries a second", small(rate)),
+            _ => String::new(),
+        };
+        let lead = format!("{side}{variant} · {server_version} · {workload}{rate}");
         (Depth::Every, lead)
     });
     Document {

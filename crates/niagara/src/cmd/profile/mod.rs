@@ -1,23 +1,27 @@
 //! `niagara profile A [B]`: where the time goes, lock by lock and call by call.
 
 pub mod kept;
+mod live;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result};
-use clap::Args;
+use clap::{ArgGroup, Args};
 use niagara_error::{Explain as _, bail};
 use niagara_lab::{
-    Inventory, ProfileOptions, RESULTS, RESULTS_FILE, ShortProfile, Variant, View, debug_symbols,
-    file_name, profile, study_key, variant_of,
+    Inventory, ProfileOptions, RESULTS, RESULTS_FILE, Variant, View, debug_symbols, file_name,
+    profile, study_key, variant_of,
 };
 use niagara_model::StudyRecord;
+use niagara_profile::symbols::DebugFolders;
 use niagara_report::Format;
+use niagara_server::machine::Fingerprint;
 use niagara_store::Store;
 use serde::Serialize;
 
+use self::live::LiveArgs;
 use crate::command_line::command_line;
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::load_args::{LoadArgs, check_data};
@@ -31,12 +35,16 @@ use crate::shared_args::{HelpArgs, OriginArgs, Output, duration};
 /// Starts a private server as `compare` does, drives load on it and takes one view of it after another; each view is
 /// on in every other slice of load, so that its cost is known. With B, the two are set side by side, and the report says
 /// what explains the change. The folder then holds report.html with flame graphs, report.md, profile.json and the stacks.
+///
+/// With --socket or --pid it observes a server that runs already, under its own load, and changes nothing of it.
 #[derive(Debug, Args)]
 #[command(before_help = "Examples:
   niagara profile mariadb-10.11 --workload oltp_point_select
   niagara profile base transport=unix --workload oltp_point_select
-  niagara profile malloc=jemalloc --views cpu,allocations --seconds 30s")]
+  niagara profile malloc=jemalloc --views cpu,allocations --seconds 30s
+  sudo niagara profile --socket /run/mysqld/mysqld.sock")]
 #[command(disable_help_flag = true)]
+#[command(group(ArgGroup::new("live").conflicts_with_all(PRIVATE)))]
 #[command(after_help = "Views:
   cpu          what runs: flame graph, functions, share by layer (perf events; as root with the kernel's part)
   off-cpu      what threads wait for: flame graph, reasons, locks by call site (perf events with the kernel)
@@ -86,12 +94,43 @@ pub struct ProfileArgs {
     #[arg(long)]
     pub json: bool,
     #[command(flatten)]
+    pub live: LiveArgs,
+    #[command(flatten)]
     pub load: LoadArgs,
     #[command(flatten)]
     pub origin: OriginArgs,
     #[command(flatten)]
     pub help: HelpArgs,
 }
+
+/// Options of a private server and of the load on it.
+const PRIVATE: [&str; 25] = [
+    "a",
+    "b",
+    "server",
+    "warm_up",
+    "no_symbols",
+    "levers",
+    "servers",
+    "workload",
+    "threads",
+    "tables",
+    "table_size",
+    "warehouses",
+    "engine",
+    "set",
+    "commit_order",
+    "speed",
+    "tables_of",
+    "pack",
+    "config",
+    "config_from",
+    "config_user",
+    "data",
+    "schema",
+    "memory",
+    "cpus",
+];
 
 /// What decides what a profile observes.
 #[derive(Serialize)]
@@ -105,6 +144,9 @@ struct Plan<'a> {
 }
 
 pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
+    if let Some(process) = args.live.process() {
+        return live::run(&args, process?);
+    }
     let pack = pack::adopt(&mut args.load, &mut args.origin)?;
     let server = pack::server(args.server.as_deref(), pack.as_ref())?;
     let cancel = on_ctrl_c()?;
@@ -112,11 +154,12 @@ pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
     let load = args.load.load()?;
     let origin = origin(&args.origin)?;
     check_data(&load.workload, &origin)?;
-    let folder = folder(&args)?;
-    let views = match args.views.is_empty() {
-        true => View::ALL.to_vec(),
-        false => args.views.clone(),
+    let name = match &args.b {
+        Some(b) => format!("profile-{}-vs-{b}", args.a),
+        None => format!("profile-{}", args.a),
     };
+    let folder = folder(args.out.as_deref(), &name)?;
+    let views = chosen_views(&args);
     let texts: Vec<&String> = std::iter::once(&args.a).chain(&args.b).collect();
     let budget = args.warm_up + args.seconds * views.len() as u32;
     let mut terminal = Terminal::new(budget * texts.len() as u32);
@@ -133,20 +176,20 @@ pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
             &mut terminal,
         )?);
     }
-    let symbols = match args.no_symbols {
-        true => ShortProfile::default(),
-        false => debug_symbols(&inventory, &bench, &variants, &mut terminal)?,
-    };
-    let options = ProfileOptions {
-        views,
-        seconds: args.seconds.as_secs_f64(),
-        slice_seconds: args.slice.as_secs_f64(),
-        warm_up_seconds: args.warm_up.as_secs_f64(),
-        symbols: symbols.symbols,
-        missing: symbols.missing,
-        seed: args.seed,
-    };
-    let store = results(&folder, &inventory, &options, &variants, &load)?;
+    let mut options = options(&args, views);
+    if !args.no_symbols {
+        let found = debug_symbols(&inventory, &bench, &variants, &mut terminal)?;
+        (options.symbols, options.missing) = (found.symbols, found.missing);
+    }
+    let plan = serde_json::to_value(Plan {
+        variants: &variants,
+        load: &load,
+        views: options.views.iter().map(|view| view.name()).collect(),
+        seconds: options.seconds,
+        slice_seconds: options.slice_seconds,
+        warm_up_seconds: options.warm_up_seconds,
+    })?;
+    let store = results(&folder, plan, &inventory.fingerprint()?, options.seed)?;
     let (mut taken, mut whole) = (0, true);
     for variant in &variants {
         let load = load.on(variant);
@@ -176,47 +219,60 @@ pub fn run(mut args: ProfileArgs) -> Result<ExitCode> {
         }
     }
     terminal.finish();
-    let format = if args.json {
-        Format::Json
-    } else {
-        Format::Text
-    };
-    // Pages that cannot be written, as on a full disk, keep no result from whoever waited for it.
-    let written = kept::report(&store, &folder, Output::Files);
-    kept::report(&store, &folder, Output::Printed(format))?;
-    written?;
+    show(&store, &folder, args.json)?;
     Ok(exit_code(
         cancel.is_cancelled(),
         whole && taken == variants.len(),
     ))
 }
 
-/// The results that the profiles go into.
+/// The views that were named, or all.
+fn chosen_views(args: &ProfileArgs) -> Vec<View> {
+    match args.views.is_empty() {
+        true => View::ALL.to_vec(),
+        false => args.views.clone(),
+    }
+}
+
+/// How these views are taken, with the symbols that the host has.
+fn options(args: &ProfileArgs, views: Vec<View>) -> ProfileOptions {
+    ProfileOptions {
+        views,
+        seconds: args.seconds.as_secs_f64(),
+        slice_seconds: args.slice.as_secs_f64(),
+        warm_up_seconds: args.warm_up.as_secs_f64(),
+        symbols: DebugFolders::default(),
+        missing: Vec::new(),
+        seed: args.seed,
+    }
+}
+
+/// Writes the files of what was kept, and prints it.
+fn show(store: &Store, folder: &Path, as_json: bool) -> Result<()> {
+    let format = if as_json { Format::Json } else { Format::Text };
+    // Pages that cannot be written, as on a full disk, keep no result from whoever waited for it.
+    let written = kept::report(store, folder, Output::Files);
+    kept::report(store, folder, Output::Printed(format))?;
+    written
+}
+
+/// The results that the profiles of a plan go into.
 fn results(
     folder: &Path,
-    inventory: &Inventory,
-    options: &ProfileOptions,
-    variants: &[Variant],
-    load: &niagara_lab::Load,
+    plan: serde_json::Value,
+    machine: &Fingerprint,
+    seed: u64,
 ) -> Result<Store> {
     std::fs::create_dir_all(folder)
         .with_context(|| format!("cannot make the folder {}", folder.display()))?;
-    let plan = serde_json::to_value(Plan {
-        variants,
-        load,
-        views: options.views.iter().map(|view| view.name()).collect(),
-        seconds: options.seconds,
-        slice_seconds: options.slice_seconds,
-        warm_up_seconds: options.warm_up_seconds,
-    })?;
     let record = StudyRecord {
         kind: kept::KIND.to_owned(),
         command: command_line(),
-        key: study_key(&(kept::KIND, &plan, options.seed))?,
-        seed: options.seed,
+        key: study_key(&(kept::KIND, &plan, seed))?,
+        seed,
         started_unix_ms: unix_ms(),
         plan,
-        machine: serde_json::to_value(inventory.fingerprint()?)?,
+        machine: serde_json::to_value(machine)?,
         niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
     };
     Ok(Store::create(&folder.join(RESULTS_FILE), &record)?)
@@ -242,22 +298,18 @@ fn unix_ms() -> i64 {
         .as_millis() as i64
 }
 
-/// A folder that is free.
-fn folder(args: &ProfileArgs) -> Result<PathBuf> {
-    if let Some(path) = &args.out {
+/// The folder that was asked for, or a free one of this name.
+fn folder(asked: Option<&Path>, name: &str) -> Result<PathBuf> {
+    if let Some(path) = asked {
         if path.join(RESULTS_FILE).exists() {
             bail!(
                 "{} holds results already", path.display();
                 remedy: "name another folder with --out"
             );
         }
-        return Ok(path.clone());
+        return Ok(path.to_owned());
     }
-    let name = match &args.b {
-        Some(b) => format!("profile-{}-vs-{b}", args.a),
-        None => format!("profile-{}", args.a),
-    };
-    let stem = file_name(&name);
+    let stem = file_name(name);
     let free = (1..10_000)
         .map(|number| match number {
             1 => Path::new(RESULTS).join(&stem),
@@ -265,4 +317,76 @@ fn folder(args: &ProfileArgs) -> Result<PathBuf> {
         })
         .find(|path| !path.exists());
     free.with_context(|| format!("{RESULTS} is full of profiles: name a folder with --out"))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use crate::args::{Cli, Command};
+    use clap::{CommandFactory, Parser};
+
+    use super::PRIVATE;
+
+    fn read(words: &[&str]) -> Result<Cli, ErrorKind> {
+        let words = ["niagara", "profile"].iter().chain(words);
+        Cli::try_parse_from(words).map_err(|error| error.kind())
+    }
+
+    #[test]
+    fn a_live_server_is_named_once_and_has_no_load_of_ours() {
+        let socket = [
+            "--socket",
+            "/s",
+            "--user",
+            "root",
+            "--seconds",
+            "5s",
+            "--views",
+            "cpu",
+        ];
+        let Ok(Cli {
+            command: Some(Command::Profile(args)),
+        }) = read(&socket)
+        else {
+            panic!("{socket:?}");
+        };
+        assert!(args.live.process().is_some());
+        let conflict = Some(ErrorKind::ArgumentConflict);
+        for words in [
+            &["--pid", "7", "--socket", "/s"][..],
+            &["mariadb-10.11", "--pid", "7"],
+            &["--pid", "7", "--threads", "8"],
+            &["--socket", "/s", "--workload", "tpcc"],
+            &["--socket", "/s", "--config", "my.cnf"],
+            &["--pid", "7", "--no-symbols"],
+        ] {
+            assert_eq!(read(words).err(), conflict, "{words:?}");
+        }
+        let missing = Some(ErrorKind::MissingRequiredArgument);
+        assert_eq!(read(&["--user", "root"]).err(), missing);
+        assert_eq!(
+            read(&["--pid", "0"]).err(),
+            Some(ErrorKind::ValueValidation)
+        );
+        assert!(read(&["base", "--threads", "8"]).is_ok());
+    }
+
+    /// Whoever adds an option decides whether it is one for live servers.
+    #[test]
+    fn every_option_is_for_private_servers_or_for_live_ones() {
+        let both = ["views", "seconds", "slice", "out", "seed", "json"];
+        let live = ["pid", "socket", "user", "password_file"];
+        let help = ["help", "help_all", "version"];
+        let command = Cli::command();
+        let profile = command.find_subcommand("profile").expect("a command");
+        for argument in profile.get_arguments() {
+            let name = argument.get_id().as_str();
+            let lists = [&PRIVATE[..], &both, &live, &help];
+            assert!(
+                lists.iter().any(|list| list.contains(&name)),
+                "{name} is in no list"
+            );
+        }
+    }
 }
