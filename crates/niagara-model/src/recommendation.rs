@@ -177,6 +177,16 @@ pub enum DropReason {
     Unsound,
 }
 
+impl Recommendation {
+    /// What it holds for.
+    pub fn setting(&self) -> &Setup {
+        match self {
+            Self::UseSocket(benefit) | Self::Install { benefit, .. } => &benefit.setting,
+            Self::Nothing { setting, .. } => setting,
+        }
+    }
+}
+
 impl DropReason {
     /// Whether more time would decide it.
     pub fn is_undecided(&self) -> bool {

@@ -134,6 +134,12 @@ impl TuneSummary {
     pub fn queries_first(&self) -> Option<&QueriesFirst> {
         queries_first(&self.header.warnings, &self.rungs)
     }
+
+    /// Whether the load was a benchmark that is built in, as far as a recommendation says it.
+    pub fn is_on_test_tables(&self) -> bool {
+        let recommendation = self.recommendation.as_ref();
+        recommendation.is_some_and(|found| found.setting().benchmark)
+    }
 }
 
 /// The statements that come before the server, by what a tuning was told; `None` where its final variant has their indexes.

@@ -1620,11 +1620,11 @@ impl Recommendation {
                 ..
             } => {
                 let socket = match with_socket {
-                    true => " and use the Unix socket in the application",
+                    true => " Use the Unix socket in the application.",
                     false => "",
                 };
                 format!(
-                    "Install {} ({}){socket}: {benefit}; it takes a restart.",
+                    "Install {}: {}.{socket} {benefit}. It takes a restart.",
                     number::count(changes.len(), "change"),
                     changes.join("; ")
                 )

@@ -9,7 +9,7 @@ use crate::number;
 /// Title of the figure.
 pub(crate) const ALL_TIME: &str = "Throughput over all time";
 /// How to read it.
-pub(crate) const ALL_TIME_MEANS: &str = "all transactions over all time under load, standstills included; what is judged is the median over slices";
+pub(crate) const ALL_TIME_MEANS: &str = "all transactions over all time under load, standstills included; duels are judged by their typical slices";
 
 /// What both figures of a comparison come to whose call of "faster" was taken back; `None` of every other.
 pub(crate) fn withdrawn(comparison: &Comparison) -> Option<String> {

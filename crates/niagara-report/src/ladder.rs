@@ -9,7 +9,7 @@ use crate::wording::{Standing, rung_estimate, rung_standing, verdict_on_goal};
 
 /// Beneath every waterfall.
 pub(crate) const HOW_TO_READ: &str = "Each lever starts where the one before it ended. The total is measured by \
-    itself and need not be their product: those that look best are picked, and look a little better than they are.";
+    itself and need not be their product: levers interact, and those that are picked look a little better than they are.";
 /// What brackets are where no gain was proven one-sided.
 const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confidence.";
 /// What they are of a total that had too few duels.
@@ -76,7 +76,7 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         return earlier_duels(tune);
     }
     if tune.total.is_some() {
-        parts.push("Total: measured by itself, in fresh duels.");
+        parts.push("Total: measured by itself in fresh duels; it need not be the product of the parts.");
     }
     if has(Standing::Screened) {
         parts.push("Screened: not measured again, so it may be luck.");

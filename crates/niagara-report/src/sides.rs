@@ -19,7 +19,8 @@ const PERCENTILES: [(f64, &str); 3] = [
 const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// Why a ratio is not that of the figures beside it.
-const RATIOS: &str = "Ratios are taken within duels: they differ from those of the columns.";
+const RATIOS: &str =
+    "Ratios come from within duels. Columns are of all duels together, and need not divide to them.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -36,6 +37,8 @@ pub struct Sides {
     /// Milliseconds at each of the percentiles, over all slices that nothing else disturbed; empty where no histogram is
     /// stored.
     pub latency_ms: Vec<(&'static str, [f64; 2])>,
+    /// Microseconds of the server's CPU time per transaction, over all slices.
+    pub cpu_us: [f64; 2],
     /// B over A from the duels: throughput, each of the percentiles, server CPU per transaction, as far as they were judged.
     pub ratios: Ratios,
     /// Transactions that ended in an error, and all that were counted.
@@ -103,6 +106,12 @@ impl Sides {
             let transactions: u64 = own().map(|slice| slice.transactions).sum();
             transactions as f64 / own().map(|slice| slice.seconds).sum::<f64>()
         });
+        let cpu_us = [0, 1].map(|side| {
+            let own = || slices.iter().filter(|slice| slice.side == side);
+            let transactions: u64 = own().map(|slice| slice.transactions_whole).sum();
+            let seconds: f64 = own().map(|slice| slice.server_cpu_seconds).sum();
+            seconds * 1e6 / transactions as f64
+        });
         let errors = [0, 1].map(|side| {
             let own = || slices.iter().filter(|slice| slice.side == side);
             (
@@ -124,6 +133,7 @@ impl Sides {
             tps: comparison.tps,
             all_time_tps,
             latency_ms,
+            cpu_us,
             ratios: Ratios::of(comparison),
             errors,
             origin: report
@@ -183,10 +193,14 @@ impl Sides {
             );
         }
         for ((name, values), ratio) in self.latency_ms.iter().zip(&self.ratios.latency) {
-            row(name, values.map(milliseconds), ratio.as_ref());
+            row(name, values.map(digits_that_count), ratio.as_ref());
         }
         if let Some(cpu) = &self.ratios.cpu {
-            row("Server CPU a transaction", Default::default(), Some(cpu));
+            row(
+                "Server CPU per transaction, µs",
+                self.cpu_us.map(digits_that_count),
+                Some(cpu),
+            );
         }
         row(
             ERRORS,
@@ -216,7 +230,7 @@ impl Sides {
 }
 
 /// `0.42`, `4.2`, `42`, `420`: two digits that count.
-fn milliseconds(value: f64) -> String {
+fn digits_that_count(value: f64) -> String {
     match value {
         none if !none.is_finite() => number::NOTHING.to_owned(),
         small if small < 1.0 => format!("{small:.2}"),
@@ -230,8 +244,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn milliseconds_have_the_digits_that_count() {
-        let all = [0.421, 4.21, 42.12, 4212.0, f64::NAN].map(milliseconds);
+    fn figures_have_the_digits_that_count() {
+        let all = [0.421, 4.21, 42.12, 4212.0, f64::NAN].map(digits_that_count);
         assert_eq!(
             all,
             ["0.42", "4.2", "42.1", "4\u{2009}212", number::NOTHING]

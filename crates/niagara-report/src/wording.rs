@@ -707,16 +707,15 @@ pub fn nodes(comparison: &Comparison) -> Option<String> {
 
 /// By what levers of a screening are picked for proof.
 pub(crate) const PICKED: &str = "Levers go to proof by the effect with earlier runs: this screening, weighed with what the lever brought elsewhere \
-     (niagara levers --show ID). It has to lie two standard errors above 1, one and a half where the lever helped elsewhere.";
+     (niagara levers --show ID). Required: two standard errors above 1, or one and a half where the lever helped elsewhere.";
 
 /// What a reader must know of many intervals side by side: how many of them leave 1 out by chance, and why some are wider.
 pub(crate) fn many_intervals(n: usize) -> Option<String> {
     (n >= 10).then(|| {
         format!(
-            "Of {n} intervals of 95 % about {} miss{} × 1 by chance alone. Wider ones belong to levels of one \
-             choice (the memory allocators) and to levers that act on each other: fewer duels speak of each.",
-            (n as f64 / 20.0).round(),
-            if n < 30 { "es" } else { "" }
+            "Even if no lever had an effect, about {} of {n} intervals of 95 % would leave out × 1 by chance. Intervals are wider where \
+             fewer duels tell of a lever: one of several memory allocators, or levers that act on each other.",
+            (n as f64 / 20.0).round()
         )
     })
 }

@@ -315,7 +315,7 @@ fn sentences_depend_on_the_setting() {
     };
     let install = install.to_string();
     for part in [
-        "Install 2 changes (Thread pool; gcc PGO)",
+        "Install 2 changes: Thread pool; gcc PGO. Use the Unix socket",
         "Unix socket",
         "uses the socket already, × 1.03 [1.01, 1.06] is left to gain",
         "restart",

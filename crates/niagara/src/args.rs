@@ -558,7 +558,7 @@ pub struct SweepArgs {
     /// Variants, as in `niagara compare`: servers, `base`, levers, variables
     #[arg(value_name = "VARIANT", default_value = "base")]
     pub variants: Vec<String>,
-    /// The server that `base` and bare changes speak of
+    /// The server meant by `base` and by changes without a server
     #[arg(long, default_value = "mariadb-10.11")]
     pub server: String,
     /// Thread counts: 1..64 doubles from the first to the last, 1,2,4,8 is a list
@@ -600,7 +600,7 @@ pub struct SweepArgs {
     pub help: HelpArgs,
 }
 
-/// sysbench's own command line and report, for scripts that exist
+/// sysbench's own command line and report, for existing scripts
 // Everything after the name is sysbench's, its --help and --version too.
 #[derive(Debug, Args)]
 #[command(disable_help_flag = true, disable_version_flag = true)]

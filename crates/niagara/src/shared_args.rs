@@ -17,7 +17,7 @@ use niagara_origin::configuration::ConfigSource;
 use niagara_report::Format;
 
 /// What a study's exit codes mean, for the end of its help.
-pub const EXIT_CODES: &str = "Exit code: 0 when it ended, whatever the verdict; 1 after an error; 2 for a wrong command line; 130 after Ctrl-C.";
+pub const EXIT_CODES: &str = "Exit code: 0 on completion, whatever the verdict; 1 after an error; 2 for a wrong command line; 130 after Ctrl-C.";
 
 /// Help in two lengths, for commands whose options fill more than a screen: their own `--help` is off.
 #[derive(Debug, Clone, Default, Args)]
@@ -337,7 +337,7 @@ pub struct StudyArgs {
     /// An unfinished study there is continued.
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Seed of every random choice [default: a fresh one]
+    /// Seed of every random choice [default: random]
     ///
     /// A resumed study keeps its own.
     #[arg(long)]

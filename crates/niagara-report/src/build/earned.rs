@@ -80,7 +80,7 @@ fn fresh(lever: &DroppedLever) -> String {
 fn screened(effect: &Estimate) -> String {
     let told = number::estimate(effect);
     match effect.low <= 1.0 && effect.high >= 1.0 {
-        true => format!("{told}, not told apart from nothing"),
+        true => format!("{told}, no effect shown"),
         false => told,
     }
 }

@@ -25,8 +25,8 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
     if let Some(picture) = throughput {
         let caption = format!(
             "Transactions per second of every slice; lines are medians of a duel's slices. The machine's wandering hits both sides \
-             alike, which is why only the ratio within a duel counts. Crosses: slices that were dropped (couples: {}). The axis need \
-             not begin at zero.",
+             alike, so only ratios count. A duel's score compares neighbouring slices: its lines may differ from it. Crosses: slices \
+             that were dropped (couples: {}).",
             wording::dropped(comparison)
         );
         section = section.with(over_time(picture, caption));

@@ -12,7 +12,12 @@ pub(super) fn sections(report: &Report) -> Vec<Section> {
         nodes_held(report),
         repeat(report),
         variants(report),
-        Section::new(Depth::Page, "The machine").with(tree(&report.study.machine)),
+        Section::new(Depth::Page, "The machine").with(Block::Folded(Folded {
+            title: "The machine that measured, as its kernel describes it".to_owned(),
+            detail: String::new(),
+            open: false,
+            inner: Section::new(Depth::Every, "").with(tree(&report.study.machine)),
+        })),
         Section::new(Depth::Page, "").with(Block::Folded(Folded {
             title: "The plan".to_owned(),
             detail: String::new(),
@@ -144,7 +149,7 @@ fn nodes_held(report: &Report) -> Section {
 }
 
 fn events(report: &Report) -> Section {
-    let heading = "What happened besides";
+    let heading = "Other events";
     let section = Section::new(Depth::Page, heading);
     if report.events.is_empty() {
         return section;

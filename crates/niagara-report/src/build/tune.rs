@@ -182,7 +182,16 @@ fn screened(tune: &TuneSummary) -> Section {
         Some(wording::PICKED.to_owned()),
         wording::control_rule(tune),
     ];
-    let count = number::count(levers, "lever");
+    let controls = [&tune.negative_control, &tune.positive_control];
+    let controls = controls.iter().filter(|control| control.is_some()).count();
+    let count = match controls {
+        0 => number::count(levers, "lever"),
+        controls => format!(
+            "{} and {}",
+            number::count(levers, "lever"),
+            number::count(controls, "control")
+        ),
+    };
     let filled = match is_only_tried(tune) {
         true => "Filled: tried again. Ring: not tried again.",
         false => "Filled: kept. Ring: not kept.",
@@ -193,7 +202,8 @@ fn screened(tune: &TuneSummary) -> Section {
         caption: format!(
             "Effect of each lever with its 95 % interval, all from the same screening duels. {filled} Diamond: the negative control, \
              which changes nothing and must not win. Square: the positive control, which is known to slow the server and must lose. \
-             Screening chooses; it does not prove: effects chosen for being large are on average smaller than they look."
+             Each effect is an average over the settings of the other levers: alone, a lever may bring more or less. Screening \
+             chooses and does not prove: effects chosen for being large are on average smaller than they look."
         ),
     };
     let inner = Section::new(Depth::Every, "")
@@ -201,7 +211,7 @@ fn screened(tune: &TuneSummary) -> Section {
         .with(Block::Table(table));
     let notes = notes.into_iter().flatten().map(Block::Note);
     section.with(Block::Folded(Folded {
-        title: format!("{count}, with the controls"),
+        title: count,
         detail: String::new(),
         open: false,
         inner: notes.fold(inner, Section::with),
@@ -346,6 +356,7 @@ fn method(alpha: f64) -> String {
          idle one is frozen. Two neighbouring slices, one of each, are a couple; 5 to 40 couples after a fresh start of both \
          servers are a duel, which gives one figure. Screening duels set every lever at once, in a balanced design, and estimate all \
          effects together. What is called proven, and the total, come from fresh duels that the screening never saw. On identical \
-         variants the chance of calling a difference is at most {alpha}. All of it holds for this machine and this workload."
+         variants, and while the noise is steady, the chance of calling a difference is at most {alpha}. All of it holds for this \
+         machine and this workload."
     )
 }

@@ -130,9 +130,19 @@ impl DeployInput {
             may_do_nothing: false,
         });
         let rungs = rungs.chain(found).collect();
+        let tables = match summary {
+            Summary::Tune(tune) if tune.is_on_test_tables() => {
+                " The load was a benchmark on test tables, not your traffic."
+            }
+            _ => "",
+        };
         Some(Self {
             server: server.clone(),
-            evidence: format!("{}. Measured on: {}.", evidence(summary), variant.machine),
+            evidence: format!(
+                "{}. Measured on: {}.{tables}",
+                evidence(summary),
+                variant.machine
+            ),
             rungs,
             variant: variant.clone(),
             risk: risk_of(summary).map(|risk| with_costs(risk, summary)),

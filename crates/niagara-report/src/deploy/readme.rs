@@ -52,7 +52,7 @@ pub fn readme(input: &DeployInput) -> String {
     let is_alone = input.is_socket_alone();
     let first = if is_alone { socket::ALONE } else { "" };
     let mut page = format!(
-        "# {} as found by Niagara\n\n{first}{}\n\n",
+        "# Changes found by Niagara for {}\n\n{first}{}\n\n",
         input.server, input.evidence
     );
     page.extend(older_build(input));
@@ -60,14 +60,18 @@ pub fn readme(input: &DeployInput) -> String {
         page.push_str(&format!("**Risk.** {risk}\n\n"));
     }
     page.extend(no_more_updates(input));
-    page.push_str(match is_alone {
-        true => {
+    page.push_str(match (is_alone, has_options(input)) {
+        (true, _) => {
             "**This was measured on one machine with one workload.** Elsewhere the gain may be smaller or absent: try it with a test copy \
              of the application first, and measure again."
         }
-        false => {
+        (false, true) => {
             "**This was measured on one machine with one workload**, and sizes and counts are for its memory and its CPUs. Elsewhere the \
              gains may be smaller or absent: try it on a replica or a test server first, and measure again."
+        }
+        (false, false) => {
+            "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller or absent: try it on a replica \
+             or a test server first, and measure again."
         }
     });
     if let Some(conditions) = &input.conditions {
@@ -206,11 +210,14 @@ impl Sections {
         let (config, process) = (has_options(input), has_unit(input));
         let mut step = Numbers(0);
         self.line("## Apply\n");
-        self.line("On the machine of the server to be changed, in this folder.\n");
+        self.line("Copy this folder to the server's machine, and work in it there.\n");
         self.line(match input.own_place() {
-            None => format!(
+            None if config => format!(
                 "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
                  file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
+            ),
+            None => format!(
+                "The service is that of Debian's and Ubuntu's packages, {service}.service. On Red Hat's it may be called mysqld.\n"
             ),
             Some(_) => format!(
                 "The server is `{server}`. `systemctl status $(pidof -s {daemon})` names its service: where that is not \
@@ -304,8 +311,7 @@ impl Sections {
             self.code(&[
                 unless_there(
                     &path,
-                    "it is of an earlier round, whose settings this one does not have. Undo that round and measure anew, or put the \
-                     lines of both into it",
+                    "it is of an earlier round. Nothing was installed. Undo that round first, or put the lines of both into it",
                     &format!("sudo install -D -m 644 {} {path}", unit::NAME),
                 ),
                 "sudo systemctl daemon-reload".to_owned(),
@@ -574,11 +580,10 @@ impl Sections {
         }
         if is_by_socket {
             self.line(
-                "An application that uses the Unix socket already needs none of this: `Host` of its connections is `localhost`, without a \
-                 port. WordPress with `DB_HOST` `localhost` does.\n",
+                "An application that uses the Unix socket already needs none of this. WordPress with `DB_HOST` `localhost` does.\n",
             );
-            self.line(socket::steps(input));
             self.line(socket::is_used(input));
+            self.line(socket::steps(input));
         }
     }
 

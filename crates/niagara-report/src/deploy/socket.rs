@@ -67,19 +67,24 @@ pub(super) fn steps(input: &DeployInput) -> String {
         .iter()
         .map(|(place, line)| format!("   - {place}: {line}\n"))
         .collect();
+    let others = match input.is_socket_alone() {
+        true => "gain nothing",
+        false => "gain only what the other changes bring",
+    };
     format!(
-        "The gain comes only to applications on the server's machine that connect through the Unix socket. Others continue over TCP and \
-         gain nothing.\n\n\
-         1. The account. Over the socket it comes from `localhost`. NAME@localhost or NAME@% will do, also where it connects to \
-         127.0.0.1 today; one for `127.0.0.1` or another host alone is refused. One with `REQUIRE SSL` needs a client that encrypts \
-         over the socket, too.\n   \
+        "The socket's gain comes only to applications on the server's machine that connect through it. Others continue over TCP and \
+         {others}.\n\n\
+         1. The account NAME that the application uses (WordPress: `DB_USER`). Over the socket it comes from `localhost`: \
+         NAME@localhost or NAME@% works, one for `127.0.0.1` or another host alone is refused. One with `REQUIRE SSL` needs a client \
+         that encrypts over the socket, too.\n   \
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
-         Only where both are missing, or beside NAME@% an account without a name has the host `localhost`: `CREATE USER \
-         'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'` with the application's password, then what `SHOW GRANTS FOR \
+         Make NAME@localhost only where the list has neither, or where it has an account with an empty name at `localhost`. With the \
+         application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then repeat what `SHOW GRANTS FOR \
          'NAME'@'127.0.0.1'` prints, with `localhost` in place of the address.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
          ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
-         3. A copy of the application's file, to put back. Then that path in it, where host and port stand now:\n\n{lines}\
+         3. Keep a copy of the application's file, outside of the folder that the web server shows. Then write that path into the \
+         file, in place of host and port:\n\n{lines}\
          4. Reload the application: PHP-FPM, the application's server.\n"
     )
 }
@@ -87,8 +92,8 @@ pub(super) fn steps(input: &DeployInput) -> String {
 /// Whether the application uses it.
 pub(super) fn is_used(input: &DeployInput) -> String {
     format!(
-        "Does the application use it? `Host` of its connections is `localhost`. Over TCP it has a port: `localhost:51734`, with \
-         `skip_name_resolve` `127.0.0.1:51734`.\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
+        "Does the application use the socket? The column `Host` says it: `localhost` alone is the socket, `localhost:51734` or \
+         `127.0.0.1:51734` is TCP.\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
         plugins::administrator(input)
     )
 }

@@ -164,7 +164,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
     let mut section = Content {
         title: "What limits now".to_owned(),
         intro: format!(
-            "Shares of {of}. First what should not limit a server, then CPU, network and disk, which may; shares overlap."
+            "Shares of {of}; they overlap. What should not limit a server comes first, then CPU, network and disk."
         ),
         columns: named(
             profiles,
@@ -267,9 +267,8 @@ pub(super) fn time(profiles: &[Profile]) -> Content {
         section.rows.push(row);
     }
     section.notes.push(
-        "Shares of a thread's whole time, waiting for the client included; the limits' are of the time in which queries are answered, \
-         without it. A thread that waits until a commit is durable, its own or the group's, or until another has read a page, waits for a \
-         lock here; among the limits that is the disk's."
+        "These shares include waiting for the client; those of the limits do not. Waiting for a durable commit, or for a page that \
+         another thread reads, counts as a lock here, and among the limits as the disk."
             .to_owned(),
     );
     for profile in profiles {
@@ -294,7 +293,7 @@ pub(super) fn time(profiles: &[Profile]) -> Content {
             let per_query = match seen.waits_per_query {
                 None => String::new(),
                 waits => format!(
-                    "{} waits per query, taken off the CPU {} times per query; ",
+                    "{} voluntary and {} involuntary context switches per query; ",
                     small(waits),
                     small(seen.preempted_per_query)
                 ),

@@ -98,7 +98,7 @@ pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Content> {
         subject, profile, ..
     } = seen;
     let one = std::slice::from_ref(profile);
-    let mut what_limits = limits(one);
+    let mut what_limits = limits(&[with_levers_left(seen)]);
     what_limits.title = format!("What limits {subject} now");
     let sentence = verdict(seen, true);
     what_limits.notes.push(capital(&sentence));
@@ -118,6 +118,25 @@ pub(crate) fn sections_in_short(seen: &DiagnosedProfile) -> Vec<Content> {
     all.extend(rest);
     all.retain(|section| !section.rows.is_empty() || !section.notes.is_empty());
     all
+}
+
+/// The profile with those levers alone that the study says nothing of: what became of the others stands in the verdict.
+fn with_levers_left(seen: &DiagnosedProfile) -> Profile {
+    let mut profile = seen.profile.clone();
+    for limit in &mut profile.limits {
+        let known = |id: &String| seen.levers.contains_key(id);
+        let left: Vec<bool> = limit.lever_ids.iter().map(|id| !known(id)).collect();
+        keep(&mut limit.levers, &left);
+        keep(&mut limit.lever_ids, &left);
+        keep(&mut limit.lever_risks, &left);
+    }
+    profile
+}
+
+/// Keeps what is at the places that say so, and what lies behind them.
+fn keep<T>(all: &mut Vec<T>, places: &[bool]) {
+    let mut place = places.iter();
+    all.retain(|_| *place.next().unwrap_or(&true));
 }
 
 /// Whether only what may limit a server does (CPU, network, disk), and what addresses what does.

@@ -62,13 +62,13 @@ pub struct CompareArgs {
         hide_short_help = true
     )]
     pub after: Option<PathBuf>,
-    /// The server that `base` and bare changes speak of [default: that of --pack, else mariadb-10.11]
+    /// The server meant by `base` and by changes without a server [default: that of --pack, else mariadb-10.11]
     #[arg(long)]
     pub server: Option<String>,
     /// Time for all measurements, excluding set-up
     #[arg(long, default_value = "10m", value_parser = budget)]
     pub budget: Duration,
-    /// Stop after this many duels at the latest
+    /// Stop after at most this many duels
     #[arg(long, default_value_t = 44, value_parser = max_duels)]
     pub max_duels: usize,
     /// Continue after a verdict, for a narrower interval
@@ -80,7 +80,7 @@ pub struct CompareArgs {
     /// worst dropped, no interval, no verdict.
     #[arg(long, value_enum, default_value_t = ProtocolArg::Duel, hide_short_help = true)]
     pub protocol: ProtocolArg,
-    /// Exit with 3 if B is so much slower by the goal: slower>2%, maybe-slower>2%
+    /// Exit with 3 if the condition holds: slower>2% (proven), maybe-slower>2% (not excluded)
     ///
     /// slower: the whole interval lies below, so that noise fails a pipeline as seldom as --alpha says. maybe-slower: the interval
     /// does not exclude it; an undecided comparison fails, too. A server B that fails again and again is slower. May be repeated.

@@ -94,7 +94,7 @@ pub struct TuneArgs {
     /// Spellings and ids are those of `niagara levers`.
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub only: Vec<String>,
-    /// These levers, too, which are only tried by name
+    /// Also these levers, which are tried only when named
     #[arg(long, value_delimiter = ',', value_name = "LEVER")]
     pub also: Vec<String>,
     /// All but these levers

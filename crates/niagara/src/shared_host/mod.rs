@@ -30,7 +30,7 @@ const MAX_SHARE: f64 = 0.5;
 #[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Your own server (docs/own-server.md)")]
 pub struct SharedHostArgs {
-    /// Run on the production host, in half of it at the most
+    /// Run on the production host, using at most half of it
     ///
     /// ADDRESS is the live server's socket or HOST:PORT. All processes have nice 19, idle I/O, and a share of the CPUs and of the memory,
     /// by control groups where they can be made. The live server is watched once a second by SHOW GLOBAL STATUS; any account may

@@ -91,7 +91,14 @@ impl Screen {
         }
         steps.extend(next.map(|next| (None, next.to_owned())));
         if let (Some((tune, step)), None) = (step, advise) {
-            steps.push((continued(tune, step, files), step.to_string()));
+            if tune.is_on_test_tables() {
+                steps.push((None, OWN_TRAFFIC.to_owned()));
+            }
+            // Builds have their line already.
+            let is_told = matches!(step, NextStep::TryLever { .. }) && files.builds.is_some();
+            if !is_told {
+                steps.push((continued(tune, step, files), step.to_string()));
+            }
         }
         for (place, (command, words)) in steps.iter().enumerate() {
             let mut lead = LEADS[place.min(1)];
@@ -117,6 +124,10 @@ impl Screen {
     }
 }
 
+/// What comes after a tuning under a benchmark that is built in.
+const OWN_TRAFFIC: &str =
+    "measure your own traffic: `niagara pack` on your server, then `niagara tune FILE.niagara` here";
+
 /// Minutes that another tuning gets at the least: enough for the duels of a few levers.
 const LEAST_MINUTES: f64 = 30.0;
 
@@ -135,7 +146,7 @@ fn continued(tune: &TuneSummary, step: &NextStep, files: &Files) -> Option<Strin
 }
 
 /// Reasons why levers were not tried that are told on one screen.
-const MAX_REASONS: usize = 1;
+const MAX_REASONS: usize = 3;
 
 /// What one screen left out.
 fn rest(summary: &Summary) -> String {

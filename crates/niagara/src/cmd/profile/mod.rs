@@ -58,7 +58,7 @@ pub struct ProfileArgs {
     /// The variant to compare it with
     #[arg(value_name = "B")]
     pub b: Option<String>,
-    /// The server that `base` and bare changes speak of [default: that of --pack, else mariadb-10.11]
+    /// The server meant by `base` and by changes without a server [default: that of --pack, else mariadb-10.11]
     #[arg(long)]
     pub server: Option<String>,
     /// Views, comma-separated [default: all]
