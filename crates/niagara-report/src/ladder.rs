@@ -21,15 +21,10 @@ const MORE: &str = "n counts duels; docs/methodology.md explains them.";
 
 /// How to read the way: what stands beside its figures, as far as it occurs.
 pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
-    let brackets = match tune.total.as_ref().map(Comparison::judged) {
-        Some(judged) if judged.confidence.is_some() => WIDE_BRACKETS.to_owned(),
-        Some(judged) if judged.one_sided => at_least(judged),
-        _ => BRACKETS.to_owned(),
-    };
     let is_proven = |rung: &Rung| Standing::of(rung) == Standing::Proven;
     let proven = own_rungs(tune).any(is_proven).then(|| PROVEN.to_owned());
     let parts = [
-        Some(brackets),
+        Some(brackets(tune)),
         proven,
         in_short(tune),
         Some(MORE.to_owned()),
@@ -37,10 +32,24 @@ pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
     parts.into_iter().flatten().collect()
 }
 
+/// The same for one screen.
+pub(crate) fn legend_in_short(tune: &TuneSummary) -> Vec<String> {
+    let how_to_read = format!("{} n counts duels.", brackets(tune));
+    in_short(tune).into_iter().chain([how_to_read]).collect()
+}
+
+fn brackets(tune: &TuneSummary) -> String {
+    match tune.total.as_ref().map(Comparison::judged) {
+        Some(judged) if judged.confidence.is_some() => WIDE_BRACKETS.to_owned(),
+        Some(judged) if judged.one_sided => at_least(judged),
+        _ => BRACKETS.to_owned(),
+    }
+}
+
 /// A claim of a gain spends all of its error on the side of "it is none" (`LookPlan::one_sided`): that of both ends is twice as large.
 fn at_least(judged: &Judgement) -> String {
     format!(
-        "Brackets: with {} % confidence the gain is at least the lower figure.",
+        "Brackets: the gain is at least the lower figure, with {} % confidence or more.",
         number::confidence(judged.alpha / 2.0)
     )
 }

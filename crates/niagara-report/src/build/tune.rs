@@ -48,10 +48,9 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
         };
         Section::new(depth, way_heading(heading, tune.header.goal)).with(Block::Way(way))
     };
-    let in_short = ladder::in_short(tune).into_iter().collect();
     vec![
         section(Depth::Long, ladder::legend(tune)),
-        section(Depth::Brief, in_short),
+        section(Depth::Brief, ladder::legend_in_short(tune)),
     ]
 }
 

@@ -311,7 +311,7 @@ impl Sections {
             self.code(&[
                 unless_there(
                     &path,
-                    "it is of an earlier round. Nothing was installed. Undo that round first, or put the lines of both into it",
+                    "it is of an earlier round, and was not replaced. Undo that round first, or put the lines of both into it",
                     &format!("sudo install -D -m 644 {} {path}", unit::NAME),
                 ),
                 "sudo systemctl daemon-reload".to_owned(),

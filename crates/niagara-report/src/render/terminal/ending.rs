@@ -300,7 +300,7 @@ mod tests {
         ];
         assert_eq!(
             reasons(&all.concat()),
-            "the budget is too short: 1, other reasons: 14"
+            "the workload does not write: 5, needs root: 4, the budget is too short: 1, other reasons: 5"
         );
     }
 }
