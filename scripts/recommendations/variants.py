@@ -24,7 +24,7 @@ def handed_over(tuned: dict, folder: Path) -> str | None:
     malloc, scheduling = deployment.get("malloc"), runtime.get("scheduling")
     if malloc:
         lines.append(f"malloc = {text(malloc['name'])}")
-    if runtime.get("transport") == "unix" and not deployment.get("socket_before"):
+    if runtime.get("transport") == "unix" and deployment.get("transport_before") != "unix":
         lines.append('transport = "unix"')
     if runtime.get("huge_pages_text"):
         lines.append("huge_pages_text = true")

@@ -3,9 +3,11 @@
 mod families;
 
 use families::{
-    Authority, MARIADB, MYSQL, Server, endpoint, loads, refused, sysbench, try_load, with_tls,
+    Authority, MARIADB, MYSQL, Server, endpoint, loads, refused, spec, sysbench, try_load, with_tls,
 };
-use niagara_load::{Endpoint, Sysbench, TlsMode, TlsOptions, WorkloadSpec};
+use niagara_load::{
+    Driver, DriverOptions, Endpoint, RunOptions, Sysbench, TlsMode, TlsOptions, WorkloadSpec,
+};
 use std::path::Path;
 
 /// Its certificate names `localhost`, but not 127.0.0.1.
@@ -147,6 +149,39 @@ fn mariadb_under_load() {
 #[test]
 fn mysql_under_load() {
     load(MYSQL);
+}
+
+/// Connections that come and go: each is encrypted, or the account would not be let in.
+fn renewed(name: &str) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let authority = Authority::new(folder.path(), "authority");
+    let server = server(name, &authority, &[]);
+    let sealed = endpoint(server.tcp(), "sealed", "falls");
+    let endpoint = with_tls(sealed, TlsMode::Required, None);
+    let options = DriverOptions {
+        threads: 4,
+        reconnect_after: Some(2),
+        ..DriverOptions::default()
+    };
+    let mut driver = Driver::connect(&[endpoint], &spec(), &options).expect("connections");
+    let run = RunOptions {
+        duration: None,
+        events: Some(100),
+        ..RunOptions::default()
+    };
+    let whole = driver.run(0, &run, &mut |_| true).expect("a run");
+    assert_eq!((whole.transactions, whole.reconnects), (100, 0));
+    assert!(whole.renewals >= 46, "{}", whole.renewals);
+}
+
+#[test]
+fn mariadb_renews_encrypted_connections() {
+    renewed(MARIADB);
+}
+
+#[test]
+fn mysql_renews_encrypted_connections() {
+    renewed(MYSQL);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! A comparison of two variants, as it was judged.
 
+use niagara_settings::TlsSession;
 use niagara_stats::{AllTime, Estimate, Heterogeneity, Judgement, Stability};
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
@@ -67,6 +68,9 @@ pub struct Comparison {
     /// Of a capture: whether its replay is good enough to decide by, whose answers differ, and every digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub replay: Option<ReplaySummary>,
+    /// How the load of A and of B was encrypted; `null` in clear.
+    #[serde(default, skip_serializing_if = "is_in_clear")]
+    pub encryption: [Option<TlsSession>; 2],
 }
 
 /// A side that could not be measured to the end.
@@ -99,6 +103,10 @@ impl Comparison {
     pub fn judged(&self) -> &Judgement {
         self.on_goal.as_ref().unwrap_or(&self.throughput)
     }
+}
+
+fn is_in_clear(encryption: &[Option<TlsSession>; 2]) -> bool {
+    encryption.iter().all(Option::is_none)
 }
 
 /// JSON has no word for a number that is none: it is written as `null`, and must be read again.

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use niagara_settings::ProcessSettings;
+use niagara_settings::{ProcessSettings, TransportKind};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -44,9 +44,9 @@ pub struct Deployment {
     /// What its process may have at the least, by systemd's names: `LimitNOFILE`.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub limits: BTreeMap<String, u64>,
-    /// The application used the Unix socket at the start.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub socket_before: bool,
+    /// How the application connected at the start.
+    #[serde(default)]
+    pub transport_before: TransportKind,
     /// Server variables and environment variables that each lever of the variant sets, by the lever's identifier.
     pub sets: BTreeMap<String, Vec<String>>,
     /// Settings of the host, in order: commands or sentences.
@@ -170,9 +170,21 @@ impl TargetMachine {
 }
 
 impl Deployment {
+    /// The transport that the application has to change to; none where it stays.
+    pub fn new_transport(&self) -> Option<TransportKind> {
+        let transport = self.runtime.transport.unwrap_or_default();
+        (transport != self.transport_before).then_some(transport)
+    }
+
     /// Whether the application has to change to the Unix socket.
     pub fn brings_socket(&self) -> bool {
-        self.runtime.is_on_socket() && !self.socket_before
+        self.new_transport() == Some(TransportKind::Unix)
+    }
+
+    /// Whether what was encrypted goes in clear, and not through the Unix socket.
+    pub fn gives_up_encryption(&self) -> bool {
+        self.transport_before == TransportKind::Tls
+            && self.new_transport() == Some(TransportKind::Tcp)
     }
 
     /// The same with values for another machine: each value that follows its CPUs or its memory is worked out anew.

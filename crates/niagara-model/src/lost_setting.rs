@@ -26,7 +26,7 @@ pub enum SettingReason {
     Secret,
     /// The copy has addresses of its own.
     OwnAddress,
-    /// Connections to the copy are not encrypted.
+    /// Connections to the copy are not encrypted by the original's keys.
     Unencrypted,
     /// The copy takes no part in replication.
     Replication,

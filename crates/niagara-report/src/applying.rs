@@ -179,7 +179,7 @@ impl<'a> Found<'a> {
                 "No file: only how the application connects, one line. deploy/README.md has it."
                     .to_owned()
             }
-            (true, false) if deployment.brings_socket() => {
+            (true, false) if deployment.new_transport().is_some() => {
                 "No file: only how the application connects.".to_owned()
             }
             (true, false) => "Nothing to install: B is the server as it comes.".to_owned(),
@@ -255,11 +255,15 @@ impl<'a> Found<'a> {
         let way = match (deployment.runtime.transport, self.client_host) {
             (Some(TransportKind::Tcp), None) => ", over loopback TCP",
             (Some(TransportKind::Tcp), Some(_)) => ", over TCP",
-            (Some(TransportKind::Unix), _) if deployment.socket_before => ", over the Unix socket",
+            (Some(TransportKind::Tls), None) => ", over loopback TCP with TLS",
+            (Some(TransportKind::Tls), Some(_)) => ", over TCP with TLS",
+            (Some(TransportKind::Unix), _) if !deployment.brings_socket() => {
+                ", over the Unix socket"
+            }
             (Some(TransportKind::Unix), _) if self.rungs.iter().any(took_the_socket) => {
                 ", over loopback TCP at the start"
             }
-            _ => "",
+            (Some(TransportKind::Unix) | None, _) => "",
         };
         let start = match &deployment.start {
             Some(start) => format!("; the start with the settings of {}", start.from),
@@ -299,7 +303,11 @@ impl<'a> Found<'a> {
 
     /// What the levers risk, those with a risk by name; `in_short`: of a built server only what holds for every one.
     fn risk(&self, deployment: &Deployment, in_short: bool) -> String {
-        let risks = &deployment.risks;
+        let mut risks = deployment.risks.clone();
+        if deployment.gives_up_encryption() {
+            let security = risks.entry("security".to_owned()).or_default();
+            security.push("connections in clear".to_owned());
+        }
         let mut told: Vec<String> = MEANINGS
             .iter()
             .filter_map(|(word, meaning)| {
@@ -419,11 +427,18 @@ fn is_without_tcmalloc(built: &DeployBuild) -> bool {
     recipe["cmake"]["WITH_TCMALLOC"].as_str() == Some("OFF")
 }
 
+/// What the application has to do where its connections are to be encrypted.
+const TLS: &str = "has to insist on TLS when it connects, and the server needs a certificate (ssl_cert, ssl_key).";
+
 /// What the application has to do or to have, `socket` where it is to use the Unix socket.
 fn of_application(deployment: &Deployment, socket: &str) -> Option<String> {
-    let socket = deployment.brings_socket().then_some(socket);
+    let transport = match deployment.new_transport() {
+        Some(TransportKind::Unix) => Some(socket),
+        Some(TransportKind::Tls) => Some(TLS),
+        Some(TransportKind::Tcp) | None => None,
+    };
     let notes = deployment.application.iter().map(String::as_str);
-    let told: Vec<&str> = socket.into_iter().chain(notes).collect();
+    let told: Vec<&str> = transport.into_iter().chain(notes).collect();
     (!told.is_empty()).then(|| told.join(" "))
 }
 
@@ -732,6 +747,38 @@ mod tests {
             told.contains("PAM") && !told.contains("X Protocol") && !told.contains("tcmalloc"),
             "{told}"
         );
+    }
+
+    #[test]
+    fn encryption_is_a_line_for_the_application_and_its_end_a_risk() {
+        let of = |before: TransportKind, now: TransportKind| Deployment {
+            transport_before: before,
+            runtime: over(now),
+            ..Deployment::default()
+        };
+        let (tcp, unix, tls) = (TransportKind::Tcp, TransportKind::Unix, TransportKind::Tls);
+        let encrypted = of(tcp, tls);
+        let lines = found(true).lines(&encrypted);
+        assert!(lines.contains(&("The application", TLS.to_owned())));
+        assert_eq!(
+            found(true).conditions(&encrypted),
+            "the load generator on the same CPUs, over loopback TCP with TLS"
+        );
+        assert_eq!(of_application(&of(tls, tls), "the socket"), None);
+        assert_eq!(
+            of_application(&of(tls, unix), "the socket").as_deref(),
+            Some("the socket")
+        );
+        let risk = |before, now| found(true).risk(&of(before, now), false);
+        assert!(risk(tls, tcp).contains("less (connections in clear)"));
+        for other in [
+            risk(tcp, tls),
+            risk(tls, tls),
+            risk(tls, unix),
+            risk(unix, tcp),
+        ] {
+            assert!(!other.contains("in clear"), "{other}");
+        }
     }
 
     #[test]

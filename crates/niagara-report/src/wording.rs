@@ -7,6 +7,7 @@ use niagara_model::{
     NotTried, Reason, Releases, Rung, SameAnswers, Searched, SeriesOfRuns, StudyHeader, Summary,
     Together, TuneSummary, Warning,
 };
+use niagara_settings::TlsSession;
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -550,6 +551,20 @@ pub(crate) const CLOSED_LOAD: &str = "Each connection waits for its answer befor
 pub(crate) fn closed_load(comparison: &Comparison) -> Option<&'static str> {
     let is_closed = !comparison.goal.is_latency() && comparison.replay.is_none();
     (is_closed && comparison.latency_p50.is_some()).then_some(CLOSED_LOAD)
+}
+
+/// How the load of each side was encrypted, where it was.
+pub(crate) fn encryption(comparison: &Comparison) -> Option<String> {
+    let told = |sides: &str, session: &TlsSession| {
+        format!("{sides}: {}, {}", session.version, session.cipher)
+    };
+    match &comparison.encryption {
+        [None, None] => None,
+        [Some(a), None] => Some(told("A", a)),
+        [None, Some(b)] => Some(told("B", b)),
+        [Some(a), Some(b)] if a == b => Some(told("A and B", a)),
+        [Some(a), Some(b)] => Some(format!("{}; {}", told("A", a), told("B", b))),
+    }
 }
 
 /// Title of the throughput without what was allowed for.

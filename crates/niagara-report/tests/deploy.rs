@@ -621,6 +621,19 @@ fn notes_stand_where_those_look_whom_they_concern() {
 }
 
 #[test]
+fn encryption_is_left_to_the_application() {
+    let mut input = everything();
+    input.variant.runtime.transport = Some(TransportKind::Tls);
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    let readme = &files["README.md"];
+    assert!(readme.contains("ssl-mode=REQUIRED") && !readme.contains("unix_socket"));
+    // Whose certificate it is nobody knows here.
+    assert!(files.values().all(|text| !text.contains("ssl_cert =")));
+    input.variant.transport_before = TransportKind::Tls;
+    assert!(!deploy(&input)[0].1.contains("ssl-mode"));
+}
+
+#[test]
 fn settings_of_the_host_are_files() {
     let mut input = everything();
     input.variant.runtime.huge_pages_heap = Some(true);

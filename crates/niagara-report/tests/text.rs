@@ -9,7 +9,7 @@ use niagara_model::{
     Releases, ReplayRecord, ReplaySummary, SeriesOfRuns, Summary, Warning,
 };
 use niagara_report::{DeployInput, Files, Format, Report, Study, View, deploy};
-use niagara_settings::{ProcessSettings, TransportKind};
+use niagara_settings::{ProcessSettings, TlsSession, TransportKind};
 use niagara_stats::{Estimate, Verdict};
 use serde_json::json;
 
@@ -282,6 +282,45 @@ fn servers_that_are_started_alike_are_listed_once() {
         "The server is started alike on both sides; B's client connects through the Unix socket.";
     assert!(text.contains(words), "{text}");
     assert_eq!(text.matches(&command).count(), 1, "{text}");
+    for (variant, side) in [(0, "A"), (1, "B")] {
+        report.variants[variant].content = json!({ "runtime": { "transport": "tls" } });
+        report.variants[1 - variant].content = json!({ "runtime": {} });
+        let text = markdown(&report);
+        assert!(
+            text.contains(&format!("but for {side}'s certificate")),
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn every_form_says_how_the_load_was_encrypted() {
+    let session = |cipher: &str| {
+        Some(TlsSession {
+            version: "TLSv1.3".into(),
+            cipher: cipher.into(),
+        })
+    };
+    let mut compare = fixture::compare();
+    for (encryption, words) in [
+        ([session("C1"), None], "A: TLSv1.3, C1"),
+        ([None, session("C1")], "B: TLSv1.3, C1"),
+        ([session("C1"), session("C1")], "A and B: TLSv1.3, C1"),
+        (
+            [session("C1"), session("C2")],
+            "A: TLSv1.3, C1; B: TLSv1.3, C2",
+        ),
+    ] {
+        compare.comparison.encryption = encryption;
+        let summary = Summary::Compare(Box::new(compare.clone()));
+        for text in [
+            ending(&summary, 120, false),
+            markdown(&report(&summary)),
+            html(&report(&summary)),
+        ] {
+            assert!(text.contains(words), "{words}\n{text}");
+        }
+    }
 }
 
 /// The test that Niagara brings along is not taken for the answers to the user's own statements.

@@ -56,7 +56,7 @@ pub use launch::spec::LaunchSpec;
 pub use launch::start::{StartFailed, StartingServer, launch, spawn, spawn_for_remote};
 pub use launch::start_obstacle::Around;
 pub use named::{running_server, server_named};
-pub use niagara_settings::{ProcessSettings, Scheduling, TransportKind};
+pub use niagara_settings::{ProcessSettings, Scheduling, TlsSession, TransportKind};
 pub use niagara_toml::did_you_mean;
 pub use obtain::archive;
 pub use obtain::catalog::{

@@ -11,8 +11,10 @@ use std::time::Duration;
 use common::{Bench, runs, soon};
 use mysql::prelude::Queryable;
 use niagara_error::Explain as _;
+use niagara_load::Admin;
 use niagara_server::{
-    Install, LaunchSpec, ProcessSettings, Scheduling, TEXT_LIBRARY, TEXT_LIBRARY_NAME, spawn,
+    Install, LaunchSpec, ProcessSettings, Scheduling, TEXT_LIBRARY, TEXT_LIBRARY_NAME,
+    TransportKind, spawn,
 };
 
 #[test]
@@ -461,6 +463,61 @@ fn newer_releases_run_here_too() {
         let pid = server.pid();
         server.stop().expect("a clean shutdown");
         soon("the server is gone", || !runs(pid));
+    }
+}
+
+fn encrypted() -> ProcessSettings {
+    ProcessSettings {
+        transport: Some(TransportKind::Tls),
+        ..ProcessSettings::default()
+    }
+}
+
+#[test]
+fn every_release_encrypts_where_it_is_asked_to() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let own = ["certificate.pem", "key.pem"].map(|name| folder.path().join(name));
+    let key = rcgen::KeyPair::generate().expect("a key");
+    let parameters = rcgen::CertificateParams::new(["own".to_owned()]).expect("a name");
+    let certificate = parameters.self_signed(&key).expect("a certificate");
+    fs::write(&own[0], certificate.pem()).expect("a file");
+    fs::write(&own[1], key.serialize_pem()).expect("a file");
+    let own = own.map(|path| path.display().to_string());
+    for name in ["mariadb-10.11", "mariadb-11.8", "mysql-9.7"] {
+        let bench = Bench::of(name);
+        for (config, version) in [
+            (&[][..], "TLSv1.3"),
+            (&[("tls_version", "TLSv1.2")], "TLSv1.2"),
+            (&[("ssl_cert", &*own[0]), ("ssl_key", &*own[1])], "TLSv1.3"),
+        ] {
+            let server = bench.launch(&encrypted(), config).expect("started");
+            let session = server.tls().expect("encrypted");
+            assert_eq!(session.version, version, "{name}");
+            let way = server.over_tls("");
+            let mut connection = Admin::connect(&way, Duration::from_secs(30)).expect("let in");
+            let rows = connection.rows("SHOW STATUS LIKE 'Ssl_cipher'");
+            let cipher = rows.expect("answered").remove(0).remove(1);
+            assert_eq!(cipher.as_ref(), Some(&session.cipher), "{name}");
+        }
+        let server = bench.launch(&ProcessSettings::default(), &[]);
+        assert_eq!(server.expect("started").tls(), None, "{name}");
+    }
+}
+
+#[test]
+fn a_server_without_tls_in_common_is_refused() {
+    for (name, setting) in [
+        ("mariadb-10.11", ("tls_version", "TLSv1.1")),
+        ("mysql-9.7", ("tls_version", "")),
+    ] {
+        let error = Bench::of(name).launch(&encrypted(), &[setting]);
+        let told = error.expect_err("refused").explain();
+        assert!(
+            told.cause.contains("no encrypted connection comes about"),
+            "{name} {setting:?}: {told}"
+        );
+        let remedy = told.remedies.first().expect("a remedy");
+        assert!(remedy.starts_with("leave out transport=tls"), "{told}");
     }
 }
 

@@ -212,6 +212,7 @@ impl ProcessSettings {
             transport.map(|transport| match transport {
                 TransportKind::Tcp => "TCP".to_owned(),
                 TransportKind::Unix => "Unix socket".to_owned(),
+                TransportKind::Tls => "TCP with TLS".to_owned(),
             }),
             server_cpus
                 .as_ref()
@@ -274,6 +275,19 @@ pub enum TransportKind {
     Tcp,
     /// A Unix domain socket.
     Unix,
+    /// TCP over loopback, encrypted.
+    ///
+    /// It only costs, and whether to encrypt is not a question of speed: a tuning tries its lever only by name.
+    Tls,
+}
+
+/// What client and server agreed on for an encrypted connection.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TlsSession {
+    /// Version of TLS, as the server names it: `TLSv1.3`
+    pub version: String,
+    /// Cipher, as the server names it: `TLS_AES_256_GCM_SHA384`
+    pub cipher: String,
 }
 
 #[cfg(test)]

@@ -396,6 +396,10 @@ fn a_workload_a_lever_or_a_server_that_is_not_there_is_answered_with_what_is() {
             &["transport has no level `unx`", "did you mean `unix`?"],
         ),
         (
+            &["compare", "base", "transport=ssl"],
+            &["transport has no level `ssl`", "levels: unix, tls, default"],
+        ),
+        (
             &["compare", "mariadb-10.12", "base"],
             &["remedy: write a server (mariadb-10.11"],
         ),

@@ -72,6 +72,7 @@ fn tuned(proven: bool) -> TuneSummary {
         dropped: [0, 0],
         couples: 96,
         replay: None,
+        encryption: [None, None],
     };
     TuneSummary {
         header: StudyHeader {

@@ -12,6 +12,7 @@ use niagara_load::{
     Pacing, RunOptions, Schedule, SliceOptions, SliceStats, check_tpcc,
 };
 use niagara_model::{ReplayRecord, ResourceCounters, SliceRecord};
+use niagara_server::TlsSession;
 use niagara_server::machine::{DisturbanceMeter, Interval, Thresholds, disturbed};
 
 use crate::duels::histogram;
@@ -132,6 +133,15 @@ impl<'a> Arena<'a> {
     /// Seconds in which a server was under load so far.
     pub(crate) fn load_seconds(&self) -> f64 {
         self.load_time.as_secs_f64()
+    }
+
+    /// How the load of each side is encrypted, where it is.
+    pub(crate) fn encryption(&self) -> [Option<TlsSession>; 2] {
+        let mut of_sides = [None, None];
+        for seat in &self.seats {
+            of_sides[seat.side] = seat.server.tls().cloned();
+        }
+        of_sides
     }
 
     fn seat(&self, side: usize) -> usize {

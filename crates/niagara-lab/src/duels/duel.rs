@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::Result;
 use niagara_load::StepTime;
 use niagara_model::{DuelRecord, Ending, Phase, ReplayRecord, ResourceCounters, SliceRecord};
+use niagara_server::TlsSession;
 use niagara_stats::Couple;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
@@ -78,6 +79,7 @@ struct DuelData {
     slices: Vec<SliceRecord>,
     warm_up_curves: [Vec<f64>; 2],
     steps: [Vec<StepTime>; 2],
+    encryption: [Option<TlsSession>; 2],
 }
 
 impl DuelData {
@@ -114,6 +116,7 @@ impl DuelData {
             counters: self.counters,
             replays: self.replays,
             steps: self.steps,
+            encryption: self.encryption,
         }
     }
 }
@@ -168,6 +171,7 @@ fn duel(
             counters,
             slices,
             warm_up_curves,
+            encryption: arena.encryption(),
             ..DuelData::default()
         })
     })();
@@ -185,6 +189,13 @@ fn places(seed: u64) -> [usize; 2] {
     [first, 1 - first]
 }
 
+/// What a fresh run of one side brings back.
+struct RunData {
+    slices: Vec<SliceRecord>,
+    warm_up_curve: Vec<f64>,
+    encryption: Option<TlsSession>,
+}
+
 /// A fresh run of one side: its windows.
 fn run(
     bench: &Workbench,
@@ -194,10 +205,10 @@ fn run(
     first: bool,
     observer: &mut dyn Observer,
     load_seconds: &mut f64,
-) -> Result<(Vec<SliceRecord>, Vec<f64>), Trouble> {
+) -> Result<RunData, Trouble> {
     let mut arena = Arena::open(bench, spec, &[side])?;
     let ran = (|| {
-        let curve = arena.warm_up(side)?;
+        let warm_up_curve = arena.warm_up(side)?;
         let mut slices = Vec::new();
         for window in windows {
             bench.cancel().check()?;
@@ -208,7 +219,12 @@ fn run(
         }
         arena.judge_again(&mut slices);
         arena.check_data()?;
-        Ok((slices, curve))
+        let [a, b] = arena.encryption();
+        Ok(RunData {
+            slices,
+            warm_up_curve,
+            encryption: a.or(b),
+        })
     })();
     *load_seconds += arena.load_seconds();
     arena.close();
@@ -224,9 +240,10 @@ fn pair(
     let first = usize::from(ChaCha8Rng::seed_from_u64(spec.seed).random::<bool>());
     let mut slices = [Vec::new(), Vec::new()];
     let mut curves = [Vec::new(), Vec::new()];
+    let mut encryption = [None, None];
     for (side, goes_first) in [(first, true), (1 - first, false)] {
         let windows = 0..spec.duel_settings.couples;
-        (slices[side], curves[side]) = run(
+        let ran = run(
             bench,
             spec,
             side,
@@ -235,6 +252,9 @@ fn pair(
             observer,
             load_seconds,
         )?;
+        slices[side] = ran.slices;
+        curves[side] = ran.warm_up_curve;
+        encryption[side] = ran.encryption;
     }
     let [(_, dropped_a), (_, dropped_b)] = run_values(&slices, throughput);
     Ok(DuelData {
@@ -247,6 +267,7 @@ fn pair(
         dropped: [dropped_a as u32, dropped_b as u32],
         slices: slices.concat(),
         warm_up_curves: curves,
+        encryption,
         ..DuelData::default()
     })
 }
@@ -261,11 +282,13 @@ fn job_pair(
     let first = usize::from(ChaCha8Rng::seed_from_u64(spec.seed).random::<bool>());
     let mut slices = Vec::new();
     let mut steps = [Vec::new(), Vec::new()];
+    let mut encryption = [None, None];
     for (side, goes_first) in [(first, true), (1 - first, false)] {
         let done = job::run(bench, spec, side, goes_first, observer)?;
         *load_seconds += done.slice.seconds;
         slices.push(done.slice);
         steps[side] = done.steps;
+        encryption[side] = done.encryption;
     }
     slices.sort_by_key(|slice| slice.side);
     let ratio = |figure: Figure| match slices.as_slice() {
@@ -280,6 +303,7 @@ fn job_pair(
         scores,
         slices,
         steps,
+        encryption,
         ..DuelData::default()
     })
 }
@@ -291,9 +315,10 @@ fn trimmed(
     load_seconds: &mut f64,
 ) -> Result<DuelData, Trouble> {
     let mut slices = [Vec::new(), Vec::new()];
+    let mut encryption = [None, None];
     for side in [0, 1] {
         for index in 0..TRIMMED_RUNS {
-            let (window, _) = run(
+            let ran = run(
                 bench,
                 spec,
                 side,
@@ -302,7 +327,8 @@ fn trimmed(
                 observer,
                 load_seconds,
             )?;
-            slices[side].extend(window);
+            slices[side].extend(ran.slices);
+            encryption[side] = ran.encryption;
         }
     }
     Ok(DuelData {
@@ -314,6 +340,7 @@ fn trimmed(
         }),
         dropped: [2, 2],
         slices: slices.concat(),
+        encryption,
         ..DuelData::default()
     })
 }
@@ -347,6 +374,7 @@ fn solo(
             counters,
             slices,
             warm_up_curves: [curve, Vec::new()],
+            encryption: arena.encryption(),
             ..DuelData::default()
         })
     })();

@@ -13,7 +13,7 @@ use crate::duels::seat::{Trouble, is_the_ways, way_failed};
 use crate::duels::workbench::Workbench;
 use crate::plans::observer::{Event, Observer};
 use crate::plans::spec::DuelSpec;
-use niagara_server::Cancelled;
+use niagara_server::{Cancelled, TlsSession};
 
 /// A job that was done.
 pub(crate) struct Done {
@@ -21,6 +21,8 @@ pub(crate) struct Done {
     pub slice: SliceRecord,
     /// Its steps.
     pub steps: Vec<StepTime>,
+    /// How its connections were encrypted, where they were.
+    pub encryption: Option<TlsSession>,
 }
 
 /// Starts the side's variant on a fresh clone, nothing of it in memory, and does the job.
@@ -80,6 +82,7 @@ pub(crate) fn run(
     let seconds: f64 = steps.iter().map(|step| step.seconds).sum();
     let cpu = server.cpu_time()?.saturating_sub(cpu_before);
     let switches = server.context_switches()?.saturating_sub(switches_before);
+    let encryption = server.tls().cloned();
     server.kill();
     let mut latency = Histogram::new_with_bounds(100, 3_600_000_000_000, 3)
         .map_err(|error| anyhow::anyhow!("a histogram: {error}"))?;
@@ -107,5 +110,9 @@ pub(crate) fn run(
         histogram: histogram::encode(&latency)?,
     };
     observer.see(Event::Slice(&slice));
-    Ok(Done { slice, steps })
+    Ok(Done {
+        slice,
+        steps,
+        encryption,
+    })
 }

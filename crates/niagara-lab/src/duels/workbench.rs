@@ -802,6 +802,7 @@ impl Workbench {
         match variant.runtime.transport.unwrap_or_default() {
             TransportKind::Tcp => server.over_tcp(self.database(variant)),
             TransportKind::Unix => server.over_socket(self.database(variant)),
+            TransportKind::Tls => server.over_tls(self.database(variant)),
         }
     }
 }

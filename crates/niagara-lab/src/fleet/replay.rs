@@ -109,6 +109,7 @@ impl Work for Replay {
             counters: Vec::new(),
             replays: Vec::new(),
             steps: Default::default(),
+            encryption: [None, None],
         };
         Ok(Done {
             load_seconds: outcome.record.load_seconds,

@@ -2,6 +2,7 @@
 
 use niagara_load::{StepTime, WorkloadSpec, counted};
 use niagara_model::{DuelRecord, Phase, ReplayRecord, ResourceCounters, SliceRecord};
+use niagara_server::TlsSession;
 use niagara_stats::InterferenceSlope;
 use serde::{Deserialize, Serialize};
 
@@ -160,4 +161,6 @@ pub(crate) struct DuelOutcome {
     pub replays: Vec<(u8, ReplayRecord)>,
     /// Of a job: how long each side's steps took.
     pub steps: [Vec<StepTime>; 2],
+    /// How each side's load was encrypted, where it was.
+    pub encryption: [Option<TlsSession>; 2],
 }

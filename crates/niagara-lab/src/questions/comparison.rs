@@ -14,6 +14,7 @@ use crate::duels::score::{mean_difference, throughput};
 use crate::plans::spec::Protocol;
 use crate::questions::by_digest::replay_summary;
 use crate::questions::sequential_test::{SequentialTest, TestOutcome};
+use crate::studies::checkpoint;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
 
@@ -108,6 +109,10 @@ pub(crate) fn comparison(
         dropped,
         couples: all.iter().map(|duel| duel.couples).sum(),
         replay: replayed(study, test, outcome)?,
+        encryption: [
+            study.recall(&checkpoint::encryption(&test.a.id()))?,
+            study.recall(&checkpoint::encryption(&test.b.id()))?,
+        ],
     })
 }
 

@@ -11,7 +11,8 @@ use niagara_capture::sql::Digest;
 use niagara_model::{DeployBuild, DeployMalloc, DeployRewrite, Deployment, Releases};
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::{
-    Catalog, Family, Install, ProcessSettings, environment, file_digest, is_flag, malloc_name,
+    Catalog, Family, Install, ProcessSettings, TransportKind, environment, file_digest, is_flag,
+    malloc_name,
 };
 
 use crate::duels::workbench::Workbench;
@@ -130,7 +131,7 @@ pub(crate) fn deployment(
         },
         malloc: malloc(install, runtime, levers()),
         limits: limits(levers()),
-        socket_before: false,
+        transport_before: TransportKind::default(),
         sets: parts
             .iter()
             .map(|part| (part.name.clone(), part.sets.clone()))
@@ -156,10 +157,10 @@ pub(crate) fn deployment(
     })
 }
 
-/// The same where applications come from `before`: those that use the Unix socket already have nothing to change.
+/// The same where applications come from `before`: those that connect so already have nothing to change.
 pub(crate) fn of_transport(found: Deployment, before: &Variant) -> Deployment {
     Deployment {
-        socket_before: before.runtime.is_on_socket() && found.runtime.is_on_socket(),
+        transport_before: before.runtime.transport.unwrap_or_default(),
         ..found
     }
 }
@@ -355,7 +356,7 @@ fn package_here(library: &Path) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_server::{Scheduling, TransportKind};
+    use niagara_server::Scheduling;
 
     use super::*;
     use crate::lever::Change;

@@ -10,6 +10,7 @@ use anyhow::{Context, Result};
 use niagara_model::{
     ChangedPlan, EventRecord, FinalCheck, NotTried, Phase, Reason, SameAnswers, Warning,
 };
+use niagara_server::TlsSession;
 use niagara_stats::LookPlan;
 use niagara_store::Store;
 use serde::de::DeserializeOwned;
@@ -137,6 +138,11 @@ pub(crate) fn host_identity() -> Checkpoint<HostIdentity> {
 /// The SHA-256 of the binary of a server and its build.
 pub(crate) fn binary(server_and_build: &str) -> Checkpoint<String> {
     Checkpoint::named(format!("binary {server_and_build}"))
+}
+
+/// How the load of a variant (by its id) is encrypted.
+pub(crate) fn encryption(variant: &str) -> Checkpoint<TlsSession> {
+    Checkpoint::named(format!("encryption {variant}"))
 }
 
 /// Seconds that every later side is warmed up for.

@@ -649,6 +649,11 @@ impl Study {
         for (side, replay) in &outcome.replays {
             self.store.add_replay(outcome.record.seq, *side, replay)?;
         }
+        for (variant, session) in spec.variants.iter().zip(outcome.encryption) {
+            if let Some(session) = session {
+                self.recall_or(&checkpoint::encryption(&variant.id()), || Ok(session))?;
+            }
+        }
         self.store.add_duel(&outcome.record, &outcome.slices)?;
         self.learn_taken(&spec.load, &outcome.slices);
         self.next += 1;

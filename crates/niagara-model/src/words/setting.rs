@@ -17,7 +17,9 @@ impl Display for SettingReason {
             Self::ForeignPath => "a path of the original; it may not be here",
             Self::Secret => "a secret of the original; it stays with you",
             Self::OwnAddress => "the copy listens on a socket and a loopback port of its own",
-            Self::Unencrypted => "the keys stay with you: load on the copy is not encrypted",
+            Self::Unencrypted => {
+                "the keys stay with you: load on the copy is in clear, or under its own key with transport=tls"
+            }
             Self::Replication => {
                 "the copy takes no part in replication; what the binary log costs stays, what replicas cost does not"
             }

@@ -128,5 +128,6 @@ pub fn comparison(duels: usize, estimate: Estimate) -> Comparison {
         dropped: [1, 0],
         couples: 160,
         replay: None,
+        encryption: [None, None],
     }
 }

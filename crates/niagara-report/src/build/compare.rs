@@ -87,6 +87,9 @@ fn facts_in_short(compare: &CompareSummary) -> Vec<(String, String)> {
     for (name, value) in wording::builds(&header.builds) {
         fact(&name, value);
     }
+    if let Some(encryption) = wording::encryption(comparison) {
+        fact("TLS", encryption);
+    }
     if let Some(nodes) = wording::nodes(comparison) {
         fact("nodes", nodes);
     }

@@ -305,6 +305,9 @@ fn method_facts(summary: &Summary) -> Vec<(String, String)> {
     if let Some(comparison) = comparison {
         fact("couples", wording::couples(comparison));
     }
+    if let Some(encryption) = comparison.and_then(wording::encryption) {
+        fact("TLS", encryption);
+    }
     if let Some(nodes) = comparison.and_then(wording::nodes) {
         fact("nodes", nodes);
     }

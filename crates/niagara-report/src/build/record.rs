@@ -66,10 +66,16 @@ fn started_alike(judged: &[&VariantRecord]) -> Option<Block> {
     if (&a.command, &a.server_version) != (&b.command, &b.server_version) {
         return None;
     }
-    let use_socket = [a, b].map(|variant| connects_by_socket(&variant.content));
-    let words = match use_socket {
-        [false, true] => {
+    let connect_by = |transport| [a, b].map(|variant| connects_by(transport, &variant.content));
+    let words = match (connect_by("unix"), connect_by("tls")) {
+        ([false, true], [false, false]) => {
             "The server is started alike on both sides; B's client connects through the Unix socket."
+        }
+        (_, [false, true]) => {
+            "The server is started alike on both sides, but for B's certificate: its client connects with TLS."
+        }
+        (_, [true, false]) => {
+            "The server is started alike on both sides, but for A's certificate: its client connects with TLS."
         }
         _ => "The server is started alike on both sides.",
     };
@@ -83,13 +89,13 @@ fn started_alike(judged: &[&VariantRecord]) -> Option<Block> {
     }))
 }
 
-/// Whether a variant's content says, anywhere, that its clients use the Unix socket.
-fn connects_by_socket(content: &Value) -> bool {
+/// Whether a variant's content says, anywhere, that its clients use this transport.
+fn connects_by(transport: &str, content: &Value) -> bool {
     match content {
         Value::Object(fields) => fields.iter().any(|(name, value)| {
-            (name == "transport" && value == "unix") || connects_by_socket(value)
+            (name == "transport" && value == transport) || connects_by(transport, value)
         }),
-        Value::Array(values) => values.iter().any(connects_by_socket),
+        Value::Array(values) => values.iter().any(|value| connects_by(transport, value)),
         _ => false,
     }
 }

@@ -4,6 +4,8 @@ mod ansible;
 mod kubernetes;
 mod rds;
 
+use niagara_settings::TransportKind;
+
 use super::{DeployInput, HUGE_PAGES, comment};
 use crate::directives::directives;
 use crate::host::transparent_pages;
@@ -80,6 +82,10 @@ fn left_out(input: &DeployInput, means: Means) -> Vec<String> {
     part(
         variant.brings_socket(),
         "the Unix socket: a setting of the application".to_owned(),
+    );
+    part(
+        variant.new_transport() == Some(TransportKind::Tls),
+        "TLS: a setting of the application, and a certificate of the server".to_owned(),
     );
     part(
         variant.built.is_some(),

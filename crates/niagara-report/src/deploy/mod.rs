@@ -12,6 +12,7 @@ mod unit;
 use std::path::Path;
 
 use niagara_model::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight};
+use niagara_settings::TransportKind;
 
 use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of};
 use crate::headline::evidence;
@@ -381,14 +382,17 @@ fn comment(text: &str) -> String {
 
 /// What a file begins with: what it is, how sure, where it goes.
 fn head(input: &DeployInput, place: &str) -> String {
-    let socket = match input.variant.brings_socket() {
-        true => {
+    let transport = match input.variant.new_transport() {
+        Some(TransportKind::Unix) => {
             "\nThe Unix socket's part of that is not in this file: the application has to use it, see README.md."
         }
-        false => "",
+        Some(TransportKind::Tls) => {
+            "\nIt was measured with TLS, of which nothing is in this file: see README.md."
+        }
+        Some(TransportKind::Tcp) | None => "",
     };
     comment(&format!(
-        "Found by Niagara for {}.\n{}{socket}\nGoes to {place}; see README.md.",
+        "Found by Niagara for {}.\n{}{transport}\nGoes to {place}; see README.md.",
         input.server, input.evidence
     ))
 }

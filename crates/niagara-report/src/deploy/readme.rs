@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use niagara_settings::format_cpu_list;
+use niagara_settings::{TransportKind, format_cpu_list};
 
 use super::{
     ARCHIVE, DeployInput, HUGE_PAGES, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
@@ -561,9 +561,11 @@ impl Sections {
     fn application(&mut self, input: &DeployInput) {
         let notes = &input.variant.application;
         let is_by_socket = input.variant.brings_socket();
+        let is_encrypted = input.variant.new_transport() == Some(TransportKind::Tls);
         let has_rewrites = !input.variant.rewrites.is_empty();
         let cpus = input.variant.runtime.client_cpus.as_deref();
-        if notes.is_empty() && !is_by_socket && !has_rewrites && cpus.is_none() {
+        let connects_anew = is_by_socket || is_encrypted;
+        if notes.is_empty() && !connects_anew && !has_rewrites && cpus.is_none() {
             return;
         }
         self.line("## In the application\n");
@@ -577,6 +579,12 @@ impl Sections {
                  `CPUAffinity={}` in it.\n",
                 format_cpu_list(cpus).replace(',', " ")
             ));
+        }
+        if is_encrypted {
+            self.line(
+                "It was measured with TLS, which the application's client has to insist on (`ssl-mode=REQUIRED`, `--ssl`). The server \
+                 needs a certificate, `ssl_cert` and `ssl_key`. In clear it would be faster.\n",
+            );
         }
         if is_by_socket {
             self.line(

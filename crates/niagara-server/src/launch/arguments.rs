@@ -6,6 +6,7 @@ use std::path::Path;
 use anyhow::{Result, bail};
 use niagara_settings::ProcessSettings;
 
+use super::certificate::Certificate;
 use super::kept_options::kept_options;
 use super::remote_access::{RemoteAccess, listen_address};
 use super::run_files::Files;
@@ -93,6 +94,11 @@ pub(super) fn arguments(
             );
         }
         option("init-file", &init);
+    }
+    let made = Certificate::within(run);
+    if made.certificate.exists() {
+        option("ssl-cert", &made.certificate);
+        option("ssl-key", &made.key);
     }
     arguments.push(format!("--bind-address={}", listen_address(remote)).into());
     // A host that has no name is looked for in vain with every connection, seconds each.

@@ -3,6 +3,7 @@
 pub(crate) mod account;
 pub(crate) mod arguments;
 mod asked;
+mod certificate;
 pub(crate) mod child;
 mod command;
 pub(crate) mod environment;

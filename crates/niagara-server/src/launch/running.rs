@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, anyhow, bail};
 use niagara_error::{Explain as _, Explanation};
-use niagara_load::{Admin, Endpoint, LoadError, Transport};
+use niagara_load::{Admin, Endpoint, LoadError, TlsMode, TlsOptions, Transport};
+use niagara_settings::{TlsSession, TransportKind};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::sys::wait::{Id, WaitPidFlag, WaitStatus, waitid};
 use nix::time::{clock_getcpuclockid, clock_gettime};
@@ -51,6 +52,7 @@ pub struct RunningServer {
     socket: PathBuf,
     pid: Pid,
     frozen: AtomicBool,
+    tls: Option<TlsSession>,
 }
 
 impl RunningServer {
@@ -76,13 +78,14 @@ impl RunningServer {
             socket,
             pid,
             frozen: AtomicBool::new(false),
+            tls: None,
         })
     }
 
-    /// Checks that what was asked of the process is so, and that it answers over TCP.
-    pub(crate) fn verify(&self) -> Result<()> {
+    /// Checks that what was asked of the process is so, that it encrypts where it should, and that it answers over TCP.
+    pub(crate) fn verify(&mut self) -> Result<()> {
         let runtime = &self.command.placement.settings;
-        verify::process(
+        let tls = verify::process(
             self.pid,
             &self.command.install,
             runtime,
@@ -91,6 +94,12 @@ impl RunningServer {
         .and_then(|()| match runtime.has_huge_text() {
             true => huge_text::check(self.pid, &self.log_tail(usize::MAX)),
             false => Ok(()),
+        })
+        .and_then(|()| match runtime.transport.unwrap_or_default() {
+            TransportKind::Tcp | TransportKind::Unix => Ok(None),
+            TransportKind::Tls => {
+                verify::encryption(&self.over_tls_from_here(), STOP_TIMEOUT).map(Some)
+            }
         })
         .map_err(|error| {
             let told = |what: &str| {
@@ -111,6 +120,7 @@ impl RunningServer {
                 .because(error)
                 .into()
         })?;
+        self.tls = tls;
         // MySQL remembers who passed the full check of a password; from then on TCP connections take the short one.
         // Where another host is to reach it, this one is not let in by that address.
         if !self.command.install.family.is_mariadb() && self.command.remote.is_none() {
@@ -176,6 +186,25 @@ impl RunningServer {
     pub fn over_tcp(&self, database: &str) -> Endpoint {
         let transport = Transport::Tcp(self.address);
         self.account.endpoint(transport, database)
+    }
+
+    /// The same, encrypted or not at all.
+    pub fn over_tls(&self, database: &str) -> Endpoint {
+        encrypted(self.over_tcp(database))
+    }
+
+    /// The way by which this host asks how connections are encrypted: where another host is to reach the server, this one is not let
+    /// in by that address.
+    fn over_tls_from_here(&self) -> Endpoint {
+        match self.command.remote {
+            None => self.over_tls(""),
+            Some(_) => encrypted(self.over_socket("")),
+        }
+    }
+
+    /// What it agrees on with a client for an encrypted connection; none where the load is in clear.
+    pub fn tls(&self) -> Option<&TlsSession> {
+        self.tls.as_ref()
     }
 
     /// Keeps the account with the data directory, so that servers on clones of it have it too.
@@ -415,5 +444,16 @@ impl RunningServer {
     /// Ends it at once; its data directory is as after a crash. This is the usual end: clones are thrown away.
     pub fn kill(self) {
         drop(self);
+    }
+}
+
+/// The same way, encrypted or not at all. Whoever listens on it is known: nothing is verified.
+fn encrypted(endpoint: Endpoint) -> Endpoint {
+    Endpoint {
+        tls: TlsOptions {
+            mode: TlsMode::Required,
+            ..TlsOptions::default()
+        },
+        ..endpoint
     }
 }

@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use anyhow::Result;
 use niagara_error::{Explanation, Problem};
 use niagara_load::{Admin, Transport};
+use niagara_settings::TransportKind;
 
 use super::account::Account;
 use super::arguments::arguments;
+use super::certificate::{self, Certificate};
 use super::child::Guard;
 use super::command::StartCommand;
 use super::environment::{environment, join};
@@ -93,6 +95,10 @@ fn spawn_on(
         socket_folder,
         datadir: std::path::absolute(&spec.datadir)?,
     };
+    match spec.runtime.transport.unwrap_or_default() {
+        TransportKind::Tls if !certificate::has_own(spec) => Certificate::make(files.run.path())?,
+        TransportKind::Tls | TransportKind::Tcp | TransportKind::Unix => {}
+    }
     let arguments = arguments(spec, &files, remote)?;
     let mut environment = environment(spec.install, spec.runtime)?;
     if spec.runtime.has_huge_text() {
@@ -206,7 +212,7 @@ impl StartingServer {
                     registration,
                     ..
                 } = self;
-                let server = RunningServer::new(
+                let mut server = RunningServer::new(
                     child,
                     registration,
                     command,

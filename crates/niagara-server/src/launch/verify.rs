@@ -2,10 +2,12 @@
 
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context, Result};
-use niagara_error::bail;
-use niagara_settings::ProcessSettings;
+use niagara_error::{anyhow, bail};
+use niagara_load::{Admin, Endpoint, LoadError};
+use niagara_settings::{ProcessSettings, TlsSession};
 use nix::unistd::Pid;
 
 use super::environment::{malloc_name, preload, thp_setting};
@@ -33,6 +35,7 @@ pub(crate) fn process(
         environment: _,
         // The load generator's.
         client_cpus: _,
+        // Asked of the server itself: `encryption`.
         transport: _,
     } = runtime;
     if let Some(library) = preload(install, runtime)? {
@@ -81,6 +84,35 @@ pub(crate) fn process(
         }
     }
     Ok(())
+}
+
+/// How the server encrypts a connection to `endpoint`, by its own word. The load's connections are made alike.
+pub(crate) fn encryption(endpoint: &Endpoint, timeout: Duration) -> Result<TlsSession> {
+    // What helps a client in general is another remedy.
+    let failed = |error: LoadError| {
+        anyhow!(
+            "no encrypted connection comes about: {error}";
+            remedy: "leave out transport=tls, or what keeps the server from TLS 1.2 and 1.3 (tls_version, ssl_cipher, ssl_cert, ssl_key)"
+        )
+    };
+    let mut connection = Admin::connect(endpoint, timeout).map_err(failed)?;
+    let mut said = |name: &str| {
+        let rows = connection.rows(&format!("SHOW SESSION STATUS LIKE '{name}'"))?;
+        let value = rows
+            .into_iter()
+            .next()
+            .and_then(|row| row.into_iter().nth(1));
+        value
+            .flatten()
+            .filter(|value| !value.is_empty())
+            .with_context(|| format!("its connection is not encrypted: {name} is empty"))
+    };
+    let session = TlsSession {
+        version: said("Ssl_version")?,
+        cipher: said("Ssl_cipher")?,
+    };
+    connection.quit();
+    Ok(session)
 }
 
 fn preloaded(pid: Pid, library: &Path) -> Result<()> {

@@ -163,6 +163,8 @@ pub enum TransportArg {
     Tcp,
     /// Unix socket
     Unix,
+    /// Loopback, encrypted
+    Tls,
 }
 
 #[derive(Debug, Args)]

@@ -143,6 +143,7 @@ fn variant(
         variant.runtime.transport = match transport {
             TransportArg::Tcp => None,
             TransportArg::Unix => Some(TransportKind::Unix),
+            TransportArg::Tls => Some(TransportKind::Tls),
         };
     }
     Ok(variant)
