@@ -1,4 +1,4 @@
-//! Re-establishes connections while others are under load: connecting blocks, so a thread of its own does it.
+//! Re-establishes connections while others are under load: connecting blocks, so threads of their own do it.
 
 use crate::engine::link::Link;
 use crate::engine::options::Retry;
@@ -6,9 +6,14 @@ use crate::error::LoadError;
 use crate::net::endpoint::Endpoint;
 use crate::net::poll::Waker;
 use crate::workload::plan::Plan;
+use nix::time::{ClockId, clock_gettime};
 use std::sync::Arc;
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
 use std::time::{Duration, Instant};
+
+/// Threads of a loop that connect, at most. A loop is there for eight CPUs, and a login is the server's work for the most part: one
+/// thread would have it serve one login at a time, where connections come and go.
+const CONNECTING: usize = 8;
 
 /// What a loop needs to have its connections re-established.
 pub(crate) struct Reconnector {
@@ -22,8 +27,8 @@ pub(crate) struct Reconnector {
     delivered: Sender<Delivery>,
     deliveries: Receiver<Delivery>,
     arrived: Vec<Delivery>,
-    /// Of the thread that connects; it starts with the first request and ends with this sender.
-    requests: Option<Sender<Request>>,
+    /// Of the threads that connect; each starts with its first request and ends with its sender.
+    requests: [Option<Sender<Request>>; CONNECTING],
 }
 
 struct Request {
@@ -33,6 +38,8 @@ struct Request {
     due: Instant,
     wait: Duration,
     renewed: bool,
+    /// CPU time of the attempts so far.
+    cpu: Duration,
 }
 
 /// A link that was asked for.
@@ -42,6 +49,8 @@ pub(crate) struct Delivery {
     pub link: Result<Link, LoadError>,
     /// The link before was not lost: it had served its number of transactions.
     pub renewed: bool,
+    /// CPU time that connecting has taken.
+    pub cpu: Duration,
 }
 
 impl Reconnector {
@@ -65,7 +74,7 @@ impl Reconnector {
             delivered,
             deliveries,
             arrived: Vec::new(),
-            requests: None,
+            requests: Default::default(),
         })
     }
 
@@ -85,17 +94,19 @@ impl Reconnector {
             due: lost + delay,
             wait: self.retry.first,
             renewed,
+            cpu: Duration::ZERO,
         };
-        let requests = match &self.requests {
+        let place = token as usize % CONNECTING;
+        let requests = match &self.requests[place] {
             Some(requests) => requests,
             None => {
                 let requests = self.start()?;
-                self.requests.insert(requests)
+                self.requests[place].insert(requests)
             }
         };
         requests
             .send(request)
-            .map_err(|_| LoadError::Client("the thread that reconnects died".into()))
+            .map_err(|_| LoadError::Client("a thread that reconnects died".into()))
     }
 
     /// What has been delivered for `side`, if anything. What is for others stays until they are under load.
@@ -166,7 +177,9 @@ impl Connecting {
     fn connect(&self, mut request: Request) -> Result<Option<Request>, Gone> {
         let servers = &self.sides[request.side];
         let number = (self.first + request.token) as usize;
+        let before = thread_cpu();
         let link = Link::open(&servers[number % servers.len()], &self.plan, self.timeout);
+        request.cpu += thread_cpu().saturating_sub(before);
         let now = Instant::now();
         if link.is_err() && now.duration_since(request.lost) < self.retry.give_up_after {
             request.due = now + request.wait;
@@ -178,11 +191,17 @@ impl Connecting {
             token: request.token,
             link,
             renewed: request.renewed,
+            cpu: request.cpu,
         };
         self.delivered.send(delivery).map_err(|_| Gone)?;
         self.waker.wake();
         Ok(None)
     }
+}
+
+/// CPU time of the calling thread; nothing in a sandbox that does not tell it.
+fn thread_cpu() -> Duration {
+    clock_gettime(ClockId::CLOCK_THREAD_CPUTIME_ID).map_or(Duration::ZERO, Duration::from)
 }
 
 /// The loop has ended.

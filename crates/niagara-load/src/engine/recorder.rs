@@ -31,6 +31,8 @@ pub(crate) struct Window {
     /// Of them, those that were answered without a row.
     pub untouched: Vec<u64>,
     pub cpu: Duration,
+    /// CPU time of the threads that connect.
+    pub connecting: Duration,
     pub switches: u64,
 }
 
@@ -51,6 +53,7 @@ impl Window {
             types: kinds.types.iter().map(|_| fine_histogram()).collect(),
             untouched: vec![0; kinds.names.len()],
             cpu: Duration::ZERO,
+            connecting: Duration::ZERO,
             switches: 0,
         }
     }
@@ -175,6 +178,11 @@ impl<'a> Recorder<'a> {
         }
     }
 
+    /// Another thread has taken this CPU time to connect.
+    pub(crate) fn connecting(&mut self, cpu: Duration) {
+        self.window.connecting += cpu;
+    }
+
     /// Takes what was counted so far and starts from zero.
     pub(crate) fn take(&mut self) -> Result<Window, LoadError> {
         let fresh = Window::new(self.kinds);
@@ -263,6 +271,7 @@ mod tests {
         }
         recorder.error(1213);
         recorder.reconnected(false);
+        recorder.connecting(Duration::from_secs(7));
         let window = recorder.take().unwrap();
         assert_eq!((window.queries, window.queries_whole), (4, 12));
         assert_eq!((window.transactions, window.transactions_whole), (2, 6));
@@ -281,6 +290,8 @@ mod tests {
         assert_eq!(stats.reconnects, 2);
         assert_eq!(stats.latency.len(), 4);
         assert_eq!(stats.loop_cpu_seconds.len(), 2);
+        // It is the client's, and no loop's.
+        assert!(stats.client_cpu_seconds >= 14.0 && stats.busiest_loop() < 7.0);
         assert_eq!(recorder.take().unwrap().queries_whole, 0);
     }
 

@@ -489,6 +489,7 @@ impl<'a> Running<'a> {
     /// Links that were asked for have come.
     fn deliver(&mut self, connections: &mut [Connection]) -> Result<(), LoadError> {
         while let Some(delivery) = self.reconnector.take(self.order.side) {
+            self.time.recorder.connecting(delivery.cpu);
             let connection = &mut connections[delivery.token as usize];
             let link: Link = match delivery.link {
                 Ok(link) => link,

@@ -518,6 +518,7 @@ impl<'a> ScriptRunning<'a> {
     /// Links that were asked for have come, or cannot be had.
     fn deliver(&mut self, threads: &mut [ScriptThread]) -> Result<(), LoadError> {
         while let Some(delivery) = self.reconnector.take(self.order.side) {
+            self.time.recorder.connecting(delivery.cpu);
             let place = delivery.token as usize;
             if place >= threads.len() {
                 continue;

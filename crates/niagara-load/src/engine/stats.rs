@@ -57,7 +57,7 @@ pub struct SliceStats {
     /// counted time. This delay is the load generator's own, and part of `latency`.
     #[serde(with = "crate::engine::histogram_text")]
     pub start_delay: Histogram<u64>,
-    /// CPU time of the loops, in seconds; whole.
+    /// CPU time of the loops and of the threads that connect, in seconds; whole.
     pub client_cpu_seconds: f64,
     /// Context switches of the loops, voluntary and involuntary; whole.
     pub client_context_switches: u64,
@@ -203,7 +203,7 @@ impl SliceStats {
             let _ = of_type.latency.add(counted);
         }
         let cpu = window.cpu.as_secs_f64();
-        self.client_cpu_seconds += cpu;
+        self.client_cpu_seconds += cpu + window.connecting.as_secs_f64();
         self.client_context_switches += window.switches;
         if self.loop_cpu_seconds.len() <= index {
             self.loop_cpu_seconds.resize(index + 1, 0.0);
