@@ -185,6 +185,9 @@ pub struct Cell {
     /// Whether the combination's own build was trained with the workload.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub trained: bool,
+    /// p value of "it does not differ from the baseline", adjusted for all cells of the table.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p_over_table: Option<f64>,
     /// What came of it.
     #[serde(flatten)]
     pub outcome: CellOutcome,

@@ -35,6 +35,7 @@ fn row(title: &str, levels: &[usize], ratios: [f64; 2]) -> Vec<Cell> {
             workload,
             threads: 8,
             trained: false,
+            p_over_table: None,
             outcome: outcome(ratio),
         })
         .collect()

@@ -159,6 +159,37 @@ fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
 }
 
 #[test]
+fn cells_that_differ_over_the_table_have_two_marks() {
+    let mut matrix = fixture::matrix(1.1);
+    for (p, verdict, row) in [
+        (None, Verdict::Faster, "| -O3 | × 1.10 [1.08, 1.12] ▲ |"),
+        (
+            Some(0.2),
+            Verdict::Faster,
+            "| -O3 | × 1.10 [1.08, 1.12] ▲ |",
+        ),
+        (
+            Some(0.05),
+            Verdict::Faster,
+            "| -O3 | × 1.10 [1.08, 1.12] ▲▲ |",
+        ),
+        (
+            Some(0.05),
+            Verdict::Undetected,
+            "| -O3 | × 1.10 [1.08, 1.12] |",
+        ),
+    ] {
+        let cell = &mut matrix.cells[0];
+        cell.p_over_table = p;
+        let CellOutcome::Measured { comparison } = &mut cell.outcome else {
+            panic!("measured");
+        };
+        comparison.throughput.verdict = Some(verdict);
+        has(&page(&Summary::Matrix(Box::new(matrix.clone()))), &[row]);
+    }
+}
+
+#[test]
 fn combinations_trained_with_the_load_that_they_are_measured_with_are_marked() {
     let mut crossed = fixture::matrix(1.1);
     crossed.workloads.push(MatrixWorkload {

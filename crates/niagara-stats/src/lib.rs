@@ -37,6 +37,7 @@ mod trimmed;
 mod unbounded;
 mod unfit;
 mod warm_up;
+mod whole_table;
 
 pub use all_time::{AllTime, Batch, DuelTotals};
 pub use components::{COUPLES, Components, components, optimal_couples};
@@ -78,3 +79,4 @@ pub use taken::{
 pub use trimmed::trimmed;
 pub use unfit::{MachineDuel, MachineTrial, NoisyNode, unfit, unfit_by_trial};
 pub use warm_up::{WarmUp, warm_up_cut};
+pub use whole_table::{TableCell, over_the_whole_table};

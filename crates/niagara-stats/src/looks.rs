@@ -13,6 +13,9 @@ const EARLY_LOOKS: [usize; 7] = [5, 6, 8, 12, 16, 24, 32];
 /// Duels at the looks that follow the standard ones in a plan for more duels: each about a third more than the one before.
 const LATE_LOOKS: [usize; 4] = [44, 60, 80, 104];
 
+/// The most looks that any plan has: none is at more numbers of duels than these, and its last one.
+pub(crate) const MOST_LOOKS: usize = EARLY_LOOKS.len() + LATE_LOOKS.len() + 1;
+
 /// The critical values of the standard looks at the levels in common use, as published with the protocol.
 const PUBLISHED: [(f64, [Option<u32>; 6]); 2] = [
     (

@@ -16,7 +16,7 @@ use niagara_model::{
     MatrixWorkload, MeasuredPart, MethodControl, Phase, Reason, SameAnswers, StudyHeader, Summary,
     Warning, best_combination,
 };
-use niagara_stats::{ErrorBudget, Rule};
+use niagara_stats::{ErrorBudget, Rule, TableCell, over_the_whole_table};
 use rand::SeedableRng;
 use rand::seq::SliceRandom;
 use rand_chacha::ChaCha8Rng;
@@ -484,11 +484,51 @@ impl<'a> MatrixRun<'a> {
                 workload: place.workload,
                 threads: place.threads,
                 trained: combinations[place.combination].trained[place.workload],
+                p_over_table: None,
                 outcome: outcome.clone().unwrap_or(CellOutcome::NotTried {
                     reason: Reason::StoppedBefore,
                 }),
             })
             .collect()
+    }
+
+    /// All cells, with what the whole table says of each.
+    fn over_the_table(&self, study: &Study) -> Vec<Cell> {
+        let mut scores: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+        for duel in study.earlier_parts().iter().chain(study.done()) {
+            if let (Phase::Cell, Some(score)) = (duel.phase, duel.score) {
+                scores.entry(&duel.subject).or_default().push(score);
+            }
+        }
+        let mut groups: Vec<(usize, u32)> = Vec::new();
+        let mut cells = self.cells();
+        let table: Vec<TableCell> = cells
+            .iter()
+            .zip(&self.places)
+            .map(|(cell, &place)| {
+                let load = (place.workload, place.threads);
+                let group = groups.iter().position(|known| *known == load);
+                let group = group.unwrap_or_else(|| {
+                    groups.push(load);
+                    groups.len() - 1
+                });
+                let judged = cell
+                    .comparison()
+                    .map_or(0, |found| found.judged().duels);
+                let own = scores.get(self.subject(place).as_str());
+                let own = own.map_or(&[][..], Vec::as_slice);
+                // Of a cell that was measured anew the last duels count.
+                let counted = own.len().saturating_sub(judged);
+                TableCell {
+                    group,
+                    scores: own[counted..].to_vec(),
+                }
+            })
+            .collect();
+        for (cell, p) in cells.iter_mut().zip(over_the_whole_table(&table)) {
+            cell.p_over_table = p;
+        }
+        cells
     }
 
     /// The best combination, and where it is confirmed, unless it was confirmed before or could not be.
@@ -609,7 +649,7 @@ impl<'a> MatrixRun<'a> {
         let benches = &mut options.benches.values();
         let host = benches.find_map(Workbench::client);
         warnings.extend(host.map(|host| Warning::from(host.remark())));
-        let cells = self.cells();
+        let cells = self.over_the_table(study);
         let mut parts = earlier.parts.clone();
         parts.push(self.this_part(study));
         let workload: Vec<&str> = options

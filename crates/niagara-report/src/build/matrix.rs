@@ -158,7 +158,9 @@ fn tables(matrix: &MatrixSummary) -> Vec<Table> {
             let mark = own.map_or("", |cell| trained_mark(matrix, cell));
             let mut row = vec![format!("{title}{mark}")];
             for &threads in &matrix.threads {
-                row.push(cell(matrix, title, index, threads).map_or(String::new(), in_words));
+                let cell = cell(matrix, title, index, threads);
+                let words = cell.map(|cell| in_words(cell, matrix.header.alpha));
+                row.push(words.unwrap_or_default());
             }
             grid.rows.push(row);
         }
@@ -167,9 +169,10 @@ fn tables(matrix: &MatrixSummary) -> Vec<Table> {
         grid.notes = vec![
             workload.one_line.clone() + ".",
             format!(
-                "Every interval holds for its own cell at α = {}: of {measured} cells without any difference about \
-                 {false_calls:.1} would be called different by chance. Only a confirmation is free of that.",
-                matrix.header.alpha
+                "▲ ▼: different in its own cell at α = {alpha}; of {measured} cells without any difference about {false_calls:.1} would \
+                 be called so by chance. ▲▲ ▼▼: different over the whole table. A table without any difference has such a cell with a \
+                 probability of at most {alpha} (Holm's method on t tests, the spread pooled over a column).",
+                alpha = matrix.header.alpha
             ),
         ];
         grids.push(grid);
@@ -365,7 +368,7 @@ fn cell<'a>(
         .find(|cell| cell.title == title && cell.workload == workload && cell.threads == threads)
 }
 
-fn in_words(cell: &Cell) -> String {
+fn in_words(cell: &Cell, alpha: f64) -> String {
     match cell.comparison() {
         None if cell.failure().is_some() => "failed".to_owned(),
         None => "not measured".to_owned(),
@@ -374,9 +377,12 @@ fn in_words(cell: &Cell) -> String {
         }
         Some(comparison) => {
             let judgement = comparison.judged();
-            let mark = match judgement.verdict {
-                Some(Verdict::Faster) => " ▲",
-                Some(Verdict::Slower) => " ▼",
+            let over_table = cell.p_over_table.is_some_and(|p| p <= alpha);
+            let mark = match (judgement.verdict, over_table) {
+                (Some(Verdict::Faster), true) => " ▲▲",
+                (Some(Verdict::Faster), false) => " ▲",
+                (Some(Verdict::Slower), true) => " ▼▼",
+                (Some(Verdict::Slower), false) => " ▼",
                 _ => "",
             };
             format!("{}{mark}", judged_in_words(comparison))

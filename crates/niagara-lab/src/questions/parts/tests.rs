@@ -72,6 +72,7 @@ fn cell(title: &str, ratio: f64, duels: usize) -> Cell {
         workload: 0,
         threads: THREADS,
         trained: false,
+        p_over_table: None,
         outcome: CellOutcome::Measured {
             comparison: Box::new(comparison(ratio, duels, Some(Verdict::Undetected))),
         },
