@@ -4,7 +4,7 @@ use maud::{Markup, html as markup};
 use niagara_report::number::{grouped, percent};
 
 use crate::finding::Level;
-use crate::proof::{pack, tune};
+use crate::proof::{Proof, pack, tune};
 use crate::report::{Checkup, Line};
 use crate::words;
 
@@ -52,7 +52,7 @@ pub fn html(checkup: &Checkup, version: &str) -> String {
         section {
             h2 { "To prove a line" }
             p { (words::HOW_TO_PROVE) }
-            pre { code { (pack(&checkup.ground)) "\n" (tune(&checkup.ground)) } }
+            pre { code { (pack(&checkup.ground)) "\n" (Proof::Advise.command(&checkup.ground)) "\n" (tune(&checkup.ground)) } }
         }
     };
     niagara_report::html_page(&title, version, &body, "from what the server showed")

@@ -7,7 +7,7 @@ use niagara_report::number::{grouped, percent};
 use niagara_report::{ink, wrapped};
 
 use crate::finding::Level;
-use crate::proof::{pack, tune};
+use crate::proof::{Proof, pack, tune};
 use crate::report::Checkup;
 use crate::words;
 
@@ -123,5 +123,6 @@ fn statements(out: &mut String, checkup: &Checkup, look: Look) {
 fn proof(out: &mut String, checkup: &Checkup, look: Look) {
     let _ = writeln!(out, "\n{}", wrapped("", words::HOW_TO_PROVE, look.width));
     let _ = writeln!(out, "  {}", pack(&checkup.ground));
+    let _ = writeln!(out, "  {}", Proof::Advise.command(&checkup.ground));
     let _ = writeln!(out, "  {}", tune(&checkup.ground));
 }

@@ -339,7 +339,7 @@ pub(crate) fn shows_on_page(shows: Shows) -> &'static str {
 
 /// How a line is proven.
 pub(crate) const HOW_TO_PROVE: &str = "No line promises a gain. Make a pack on the server's machine, copy it to another machine, and run a \
-                                       line's command there. `price:` shows what a safe setting costs. `tune` tries all settings.";
+                                       line's command there. `price:` shows what a safe setting costs. `advise` looks for indexes, `tune` tries all settings.";
 
 /// Whether a finding is bad, as one word.
 pub(crate) fn level(level: Level) -> &'static str {

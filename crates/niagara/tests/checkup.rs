@@ -685,6 +685,7 @@ fn what_is_said_fits_a_terminal() {
         "hardly busy",
         "Nothing says what the statements do",
         "niagara capture start --socket",
+        "niagara advise shop.niagara",
         "niagara tune shop.niagara",
         "No line promises a gain",
         "buffer-pool=data",

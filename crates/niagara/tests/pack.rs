@@ -116,10 +116,23 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     shop(&existing);
     let folder = existing.place.folder.path().to_owned();
 
-    // Nobody agreed: nothing is done.
+    // Nobody agreed: nothing is done. What the capture does to the user's own log is said by then.
+    let set = |log: &str| {
+        let statement = format!("SET GLOBAL slow_query_log = {log}");
+        existing.server.query(&statement).expect("set");
+    };
+    set("ON");
     let (code, _, stderr) = run(&mut pack(&existing, &["--for", "2s"]));
+    set("OFF");
     assert_eq!(code, Some(1), "{stderr}");
-    for words in ["shop (", "other (", "nothing was done", "--yes"] {
+    for words in [
+        "shop (",
+        "other (",
+        "MB for the log",
+        "slow log is on",
+        "nothing was done",
+        "--yes",
+    ] {
         assert!(stderr.contains(words), "no {words} in\n{stderr}");
     }
     let (code, _, stderr) = run(&mut pack(&existing, &["--schema", "sohp", "--yes"]));

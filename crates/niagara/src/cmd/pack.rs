@@ -28,7 +28,7 @@ use crate::clock::clock;
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::target::Target;
 use crate::cmd::capture::{
-    LimitArgs, NewFile, ReadingArgs, StartArgs, capture_on, interrupted, stop_flag,
+    LimitArgs, NewFile, ReadingArgs, StartArgs, capture_on, interrupted, stop_flag, to_agree,
 };
 use crate::cmd::checkup::the_server;
 use crate::ordinary_user::hand_to_caller;
@@ -130,7 +130,16 @@ pub fn run(mut args: PackArgs) -> Result<ExitCode> {
     let mut target = Target::running(&args.connect, naming)?;
     let plan = plan(&args, &mut target)?;
     tell_plan(&args, &plan);
+    if args.capture.is_none() {
+        let (told, admin) = to_agree(args.limits.log_file.as_deref(), target.admin)?;
+        target.admin = admin;
+        for reason in told {
+            tell!("note: {reason}");
+        }
+    }
     agreed(args.connect.yes)?;
+    // That was about the notes, too.
+    args.connect.yes = true;
     let place = PartFolder::beside(&args.output)?;
     pack(args, plan, target, &place)
 }
@@ -248,6 +257,12 @@ fn tell_plan(args: &PackArgs, plan: &Plan) {
     }
     for left in plan.left_out() {
         tell!("not in it: {left}");
+    }
+    if args.capture.is_none() && args.limits.log_file.is_none() {
+        tell!(
+            "disk: up to {} MB for the log, in the server's data directory until the end",
+            args.limits.max_size >> 20
+        );
     }
     if args.data.is_none() {
         tell!(

@@ -189,10 +189,10 @@ fn tell_risks(address: &str, bounds: &HostBounds) {
 fn held(cpus: bool, memory: bool) -> &'static str {
     match (cpus, memory) {
         (true, true) => "control groups hold both",
-        (true, false) => "a control group holds the CPUs, sizes of servers the memory",
+        (true, false) => "a control group holds the CPUs, nothing the memory, which can run out",
         (false, true) => "affinity holds the CPUs, a control group the memory",
         (false, false) => {
-            "no control group can be made: affinity holds the CPUs, sizes of servers the memory"
+            "no control group can be made: affinity holds the CPUs, nothing the memory, which can run out"
         }
     }
 }

@@ -20,7 +20,7 @@ pub fn page(record: &Record) -> String {
     let then = record
         .published
         .as_ref()
-        .map(|then| format!(" Published then: {then}."))
+        .map(|then| format!(" Published earlier: {then}."))
         .unwrap_or_default();
     let _ = writeln!(page, "\n[Record]({0}.json).{study}{then}", record.id);
     let mut before = Vec::new();
@@ -35,7 +35,7 @@ pub fn page(record: &Record) -> String {
         .filter(|run| run.only_in_record)
         .collect();
     if !further.is_empty() {
-        page.push_str("\n## In the record alone\n\n");
+        page.push_str("\n## Only in the record\n\n");
         for run in further {
             let _ = writeln!(page, "- {}: {}", run.title, run.found.join(" "));
         }
@@ -54,11 +54,10 @@ pub fn page(record: &Record) -> String {
 pub fn overview(records: &[Record]) -> String {
     let mut page = "<!-- Rendered from the records by `make docs-results`. -->\n# What was measured\n\n\
         Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure, method, checks and all notes.\n\
-        In commands of series, `scripts/aa-series`, `aa-copies`, `tune-series` and `beside` are subcommands of `scripts/series` today.\n\
         \"Added\" is the day on which the figures entered the repository.\n\
-        All machines are virtual, with 2 CPUs that server and load generator share. They are not all the same one.\n\
-        Ratios are B over A; brackets hold 95 % intervals. The totals of tunings and ladders, proven one-sided at 5 %, hold 90 %, as do their CPU time and latency.\n\n\
-        |result|finding|published then|\n|---|---|---|\n"
+        All machines are virtual, with 2 CPUs that server and load generator share. They differ.\n\
+        Ratios are B over A; brackets hold 95 % intervals. The totals of tunings and ladders, proven one-sided at 5 %, have 90 % intervals, also for CPU time and latency.\n\n\
+        |result|finding|published earlier|\n|---|---|---|\n"
         .to_owned();
     for record in records {
         let _ = writeln!(
@@ -128,14 +127,10 @@ fn facts(run: &Run) -> Vec<Fact> {
     match run.threads.as_slice() {
         [] => {}
         [one] => load.push(format!("{one} thread{}", if *one == 1 { "" } else { "s" })),
-        several => load.push(format!(
-            "{} threads",
-            several
-                .iter()
-                .map(u32::to_string)
-                .collect::<Vec<_>>()
-                .join(", ")
-        )),
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(u32::to_string).collect();
+            load.push(format!("{} and {last} threads", first.join(", ")));
+        }
     }
     load.extend(run.transport.clone());
     let mut machine: Vec<String> = run.machine.iter().map(machine_text).collect();

@@ -19,6 +19,7 @@ use anyhow::Result;
 
 use args::Verb;
 pub use args::{CaptureArgs, LimitArgs, NewFile, ReadingArgs, StartArgs};
+pub use server::to_agree;
 pub use start::on as capture_on;
 pub(crate) use statement::ShownStatement;
 pub use stop_flag::{interrupted, stop_flag};

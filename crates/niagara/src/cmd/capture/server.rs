@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 use niagara_capture::CaptureError;
 use niagara_capture::server::{Advice, End, Left, Outcome, Process, State, Status, identity, left};
 use niagara_error::{Explain as _, Explanation, Remedy as _, bail};
-use niagara_load::counted;
+use niagara_load::{Admin, counted};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -71,6 +71,19 @@ pub fn log_file(given: Option<&Path>, connection: &mut AdminConnection) -> Resul
         .remedy("name a file by --log-file that both may use")?;
     let now = jiff::Timestamp::now().as_second();
     Ok(Path::new(&folder).join(format!("{LOG_NAME}{now}-{}.log", std::process::id())))
+}
+
+/// What a capture with this log does to the user's own logs, which somebody has to agree to.
+///
+/// # Errors
+/// As [`log_file`]; what the server says.
+pub fn to_agree(given: Option<&Path>, admin: Admin) -> Result<(Vec<String>, Admin)> {
+    let mut connection = AdminConnection(admin);
+    let file = log_file(given, &mut connection)?;
+    let advice = niagara_capture::server::advise(&mut connection, &file.display().to_string())
+        .map_err(refused)?;
+    let told = advice.needs_yes.iter().map(ToString::to_string).collect();
+    Ok((told, connection.0))
 }
 
 impl Printed for Advice {
