@@ -138,14 +138,23 @@ pub(crate) fn cmake_options(
             set(launcher, ccache.display().to_string());
         }
     }
-    if recipe.static_libraries.contains(&StaticLibrary::Ssl) {
-        set("OPENSSL_USE_STATIC_LIBS", "TRUE".to_owned());
-    }
-    if recipe.static_libraries.contains(&StaticLibrary::Zlib) {
-        set("ZLIB_USE_STATIC_LIBS", "TRUE".to_owned());
+    for option in static_options(recipe) {
+        set(option, "TRUE".to_owned());
     }
     options.extend(recipe.cmake.clone());
     options
+}
+
+/// Options of cmake that have it link archives rather than shared libraries, where it looks for them itself.
+pub(crate) fn static_options(recipe: &Recipe) -> impl Iterator<Item = &'static str> {
+    let options = [
+        (StaticLibrary::Ssl, "OPENSSL_USE_STATIC_LIBS"),
+        (StaticLibrary::Zlib, "ZLIB_USE_STATIC_LIBS"),
+    ];
+    options
+        .into_iter()
+        .filter(move |(library, _)| recipe.static_libraries.contains(library))
+        .map(|(_, option)| option)
 }
 
 /// Has a link by ThinLTO keep in `folder` the machine code that it makes: it is most of the link, and the next one takes from there what is the
@@ -175,7 +184,11 @@ pub(crate) fn keep_links(
 }
 
 /// Flags for both languages: the distribution's, then the recipe's, then what the stage takes.
-fn compile_flags(build: &BuildDescription, recipe: &Recipe, stage: &Stage) -> Vec<String> {
+pub(crate) fn compile_flags(
+    build: &BuildDescription,
+    recipe: &Recipe,
+    stage: &Stage,
+) -> Vec<String> {
     let mut flags = build.flags.clone();
     flags.extend(recipe.flags.iter().cloned());
     let gcc = recipe.compiler.is_gcc();
@@ -221,7 +234,11 @@ fn compile_flags(build: &BuildDescription, recipe: &Recipe, stage: &Stage) -> Ve
 }
 
 /// Flags of the link. The relocations stay in the file (they are not loaded): BOLT can take any build as it is.
-fn link_flags(build: &BuildDescription, recipe: &Recipe, tools: &Toolchain) -> Vec<String> {
+pub(crate) fn link_flags(
+    build: &BuildDescription,
+    recipe: &Recipe,
+    tools: &Toolchain,
+) -> Vec<String> {
     let mut flags = build.link_flags.clone();
     flags.push("-Wl,--emit-relocs".to_owned());
     flags.extend(tools.linker.iter().flat_map(linker_flags));

@@ -85,7 +85,9 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         return earlier_duels(tune);
     }
     if tune.total.is_some() {
-        parts.push("Total: measured by itself in fresh duels; it need not be the product of the parts.");
+        parts.push(
+            "Total: measured by itself in fresh duels; it need not be the product of the parts.",
+        );
     }
     if has(Standing::Screened) {
         parts.push("Screened: not measured again, so it may be luck.");

@@ -418,6 +418,18 @@ pub enum BuildVerb {
         #[arg(required = true, value_name = "KEY")]
         keys: Vec<String>,
     },
+    /// Write flags, profile and patches of a build as files for its distribution's package
+    #[command(before_help = "Examples:
+  niagara server build package 259c8f64 --to flags
+  niagara server build package 259c --to ~/mariadb-10.11.18/debian/niagara")]
+    Package {
+        /// Key as in `niagara server build list`
+        #[arg(value_name = "KEY")]
+        key: String,
+        /// New folder for the files
+        #[arg(long, value_name = "FOLDER")]
+        to: PathBuf,
+    },
     /// Remove half-finished builds, builds unused for long, and their sources; builds in use stay
     #[command(before_help = "Examples:
   niagara server build gc

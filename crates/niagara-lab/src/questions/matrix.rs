@@ -512,9 +512,7 @@ impl<'a> MatrixRun<'a> {
                     groups.push(load);
                     groups.len() - 1
                 });
-                let judged = cell
-                    .comparison()
-                    .map_or(0, |found| found.judged().duels);
+                let judged = cell.comparison().map_or(0, |found| found.judged().duels);
                 let own = scores.get(self.subject(place).as_str());
                 let own = own.map_or(&[][..], Vec::as_slice);
                 // Of a cell that was measured anew the last duels count.

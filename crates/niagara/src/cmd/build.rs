@@ -20,6 +20,7 @@ use serde::Serialize;
 
 use crate::args::{BuildArgs, BuildVerb};
 use crate::clock::clock;
+use crate::cmd::package_files;
 use crate::interrupt::on_ctrl_c;
 use crate::json::{self, Document, Listed, Printed};
 use crate::progress::Terminal;
@@ -33,6 +34,7 @@ pub fn run(
     match &args.verb {
         None => return make(inventory, &args, fleet),
         Some(BuildVerb::List { json }) => list(&store, *json)?,
+        Some(BuildVerb::Package { key, to }) => package_files::write(&store, key, to)?,
         Some(BuildVerb::Remove { keys }) => {
             for key in keys {
                 say!("{key}: removed, {} freed", megabytes(store.remove(key)?));

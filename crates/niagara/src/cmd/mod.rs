@@ -18,6 +18,7 @@ pub mod levers;
 pub mod load_agent;
 pub mod man;
 pub mod pack;
+mod package_files;
 pub mod profile;
 pub mod report;
 pub mod run;

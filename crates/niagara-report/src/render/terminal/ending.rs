@@ -125,8 +125,7 @@ impl Screen {
 }
 
 /// What comes after a tuning under a benchmark that is built in.
-const OWN_TRAFFIC: &str =
-    "measure your own traffic: `niagara pack` on your server, then `niagara tune FILE.niagara` here";
+const OWN_TRAFFIC: &str = "measure your own traffic: `niagara pack` on your server, then `niagara tune FILE.niagara` here";
 
 /// Minutes that another tuning gets at the least: enough for the duels of a few levers.
 const LEAST_MINUTES: f64 = 30.0;
