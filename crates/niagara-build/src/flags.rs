@@ -233,14 +233,17 @@ pub(crate) fn compile_flags(
     flags
 }
 
-/// Flags of the link. The relocations stay in the file (they are not loaded): BOLT can take any build as it is.
+/// Keeps the relocations in the file (they are not loaded): BOLT can take any build as it is.
+pub(crate) const FOR_BOLT: &str = "-Wl,--emit-relocs";
+
+/// Flags of the link.
 pub(crate) fn link_flags(
     build: &BuildDescription,
     recipe: &Recipe,
     tools: &Toolchain,
 ) -> Vec<String> {
     let mut flags = build.link_flags.clone();
-    flags.push("-Wl,--emit-relocs".to_owned());
+    flags.push(FOR_BOLT.to_owned());
     flags.extend(tools.linker.iter().flat_map(linker_flags));
     if recipe.static_libraries.contains(&StaticLibrary::Cxx) {
         flags.extend(["-static-libstdc++", "-static-libgcc"].map(str::to_owned));

@@ -8,7 +8,7 @@ use anyhow::Result;
 use niagara_error::{anyhow, bail};
 use niagara_server::BuildDescription;
 
-use crate::flags::{Stage, compile_flags, link_flags, static_options};
+use crate::flags::{FOR_BOLT, Stage, compile_flags, link_flags, static_options};
 use crate::recipe::{Lto, Recipe};
 use crate::store::{BuildKind, BuildRecord, BuildStore};
 use crate::toolchain::Toolchain;
@@ -108,7 +108,7 @@ impl PackageChanges {
             .into_iter()
             .chain(recipe.link_flags.clone())
             // Where the linker is here says nothing of another machine.
-            .filter(|flag| !flag.starts_with("-B/"));
+            .filter(|flag| flag != FOR_BOLT && !flag.starts_with("-B/"));
         let (c_flags, cxx_flags) = (with(&recipe.c_flags), with(&recipe.cxx_flags));
         let asks_for_this_cpu = |flag: &String| flag.ends_with("=native");
         Ok(Self {

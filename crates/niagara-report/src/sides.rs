@@ -19,7 +19,7 @@ const PERCENTILES: [(f64, &str); 3] = [
 const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// Why a ratio is not that of the figures beside it.
-const RATIOS: &str = "Ratios come from within duels. Columns are of all duels together, and need not divide to them.";
+const RATIOS: &str = "Ratios are taken within duels; the quotient of the columns may differ.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";

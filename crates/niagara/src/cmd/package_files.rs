@@ -212,7 +212,7 @@ mod tests {
             programs: BTreeMap::from([("CC", "clang-19".into()), ("AR", "llvm-ar-19".into())]),
             c_flags: words("-flto=thin -fprofile-use=NIAGARA_PROFILE"),
             cxx_flags: words("-flto=thin -fprofile-use=NIAGARA_PROFILE -fno-plt"),
-            link_flags: words("-Wl,--emit-relocs -fuse-ld=lld"),
+            link_flags: words("-fuse-ld=lld"),
             cmake: BTreeMap::from([("WITH_WSREP".to_owned(), "OFF".to_owned())]),
             profile: Some("/somewhere".into()),
             patches: vec!["socket-reads-buffered".into()],
