@@ -8,6 +8,8 @@ const SURE: f64 = 2.0;
 /// to 51 levers, six of which helped elsewhere and do nothing here: final variants are faster by 2 to 3 % where a duel spreads by 30 to
 /// 40 %, by 1 % otherwise, and hold one lever more that does nothing. The same for all levers would add three such.
 const SURE_OF_KNOWN: f64 = 1.5;
+/// At so many it is likely to help: a duel of its own decides sooner than those of a group.
+const LIKELY: f64 = 3.0;
 /// The same where none is so sure: fresh duels judge what comes of it, and no answer is the worst one.
 const HOPEFUL: f64 = 1.0;
 /// Standard errors (of screening and expectation together) that a screened effect may lie from what was expected of it. What lies farther
@@ -64,6 +66,12 @@ impl ScreenedEffect {
     pub fn is_sure(&self, worthwhile: f64) -> bool {
         let (log_effect, std_err) = self.expected();
         is_promising(log_effect, std_err, worthwhile, self.sure(worthwhile))
+    }
+
+    /// Whether it helps beyond what chance makes of fifty levers that do nothing: in about 7 of 100 screenings one of them looks like this.
+    pub fn is_likely(&self) -> bool {
+        let (log_effect, std_err) = self.expected();
+        log_effect >= LIKELY * std_err
     }
 
     /// Standard errors above nothing at which it is promoted.

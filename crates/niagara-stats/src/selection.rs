@@ -27,7 +27,8 @@ pub const AGAIN_SHARE: f64 = 0.2;
 /// The way from what a screening promoted to what is handed over.
 ///
 /// The first lever is tried alone against the start: it is what the application changes, such as the transport, or else the best one.
-/// All others together are tried on top of it; up to three are tried one by one, the best first. A group that is shown to help is
+/// Then each that is likely to help is tried alone, the best first: a group that it is in would only be shown to help, and be halved.
+/// All others together are tried on top of them; up to three are tried one by one, the best first. A group that is shown to help is
 /// halved, the less likely half first: the whole with it against the whole without it. One that is not shown to help is dropped.
 ///
 /// A lever is kept by a question of its own, or by one more after it was dropped. With `(1 - AGAIN_SHARE) alpha / levers` and
@@ -43,6 +44,8 @@ pub struct Selection {
     dropped: Vec<usize>,
     /// The one that is tried alone, until it was.
     first: Option<usize>,
+    /// Levers that each get a question of their own before any group.
+    likely: Vec<usize>,
     /// Whether the others were tried together.
     is_group_tried: bool,
     /// Levers that the next questions are about, best first.
@@ -57,9 +60,15 @@ impl Selection {
             kept: Vec::new(),
             dropped: Vec::new(),
             first: levers.contains(&first).then_some(first),
+            likely: Vec::new(),
             is_group_tried: false,
             focus: Vec::new(),
         }
+    }
+
+    /// The same, these levers being likely to help.
+    pub fn with_likely(self, likely: Vec<usize>) -> Self {
+        Self { likely, ..self }
     }
 
     /// The next question; `None` once every lever is kept or dropped.
@@ -75,7 +84,10 @@ impl Selection {
         if open.is_empty() {
             return None;
         }
-        let levers = if self.focus.is_empty() && open.len() <= SMALL_GROUP {
+        let mut likely = open.iter().filter(|lever| self.likely.contains(lever));
+        let levers = if let (true, Some(&one)) = (self.focus.is_empty(), likely.next()) {
+            vec![one]
+        } else if self.focus.is_empty() && open.len() <= SMALL_GROUP {
             // A question for a group pays where it spares several others. Of few the best is worth asking about at once.
             open[..1].to_vec()
         } else if !self.is_group_tried {
@@ -100,9 +112,8 @@ impl Selection {
         let Some(trial) = self.next() else {
             return;
         };
-        if self.first.take().is_none() {
-            self.is_group_tried = true;
-        }
+        let is_first = self.first.take().is_some();
+        self.is_group_tried |= !is_first && !trial.is_of_one();
         match (is_shown, trial.is_of_one()) {
             (true, true) => self.kept.extend(&trial.levers),
             (true, false) => {
@@ -221,6 +232,19 @@ mod tests {
                 .flatten()
                 .all(|lever| [2, 7].contains(lever))
         );
+    }
+
+    #[test]
+    fn likely_levers_are_asked_about_before_any_group() {
+        let mut selection = Selection::new(&[4, 2, 7, 1, 9, 8, 3], 4).with_likely(vec![1, 7]);
+        let mut asked = Vec::new();
+        while let Some(trial) = selection.next() {
+            selection.answer(trial.levers.iter().any(|lever| [4, 7].contains(lever)));
+            asked.push(trial.levers);
+        }
+        let expected: [&[usize]; 4] = [&[4], &[7], &[1], &[2, 9, 8, 3]];
+        assert_eq!(asked, expected);
+        assert_eq!(selection.kept(), [4, 7]);
     }
 
     #[test]

@@ -393,6 +393,12 @@ impl TuneResult {
         })
     }
 
+    /// Whether the screening, with earlier measurements, says that a candidate helps, far beyond chance.
+    pub(crate) fn is_likely(&self, index: usize, goal: Goal) -> bool {
+        let effect = self.screened_effect(index, goal);
+        effect.is_some_and(|effect| effect.is_likely())
+    }
+
     fn promoted_of_the_rest(&self, options: &TuneOptions, without: &[usize]) -> Vec<usize> {
         let factors = factors(&self.candidates);
         let candidates = &self.candidates;

@@ -102,11 +102,16 @@ struct HandedOver {
 
 /// A whole selection with the duels that are left.
 fn tuned(bench: &mut Bench, plans: &mut Plans) -> HandedOver {
+    tuned_with_likely(bench, plans, &[])
+}
+
+/// The same where a screening has seen these levers help, far beyond chance.
+fn tuned_with_likely(bench: &mut Bench, plans: &mut Plans, likely: &[usize]) -> HandedOver {
     let all: Vec<usize> = (0..bench.effects.len()).collect();
     let of_share = |share: f64| ErrorBudget::one_sided(share * ALPHA / all.len() as f64, 44);
     let [alone, again] = [1.0 - AGAIN_SHARE, AGAIN_SHARE].map(of_share);
     let group = ErrorBudget::one_sided(ALPHA, 44);
-    let mut selection = Selection::new(&all, 0);
+    let mut selection = Selection::new(&all, 0).with_likely(likely.to_vec());
     let mut best: Option<Estimate> = None;
     while let Some(trial) = selection.next() {
         let errors = if trial.is_of_one() { alone } else { group };
@@ -206,6 +211,23 @@ fn a_short_tuning_finds_the_best_of_few_others() {
     let [socket, best, _, idle] = found.map(|count| count as f64 / RUNS as f64);
     assert!(socket > 0.95 && best > 0.8, "{socket} {best}");
     assert!(idle <= at_most(ALPHA, RUNS), "{idle}");
+}
+
+#[test]
+fn a_short_tuning_keeps_a_likely_lever_among_many() {
+    let effects = [0.07, 0.12, 0.01, 0.0, 0.0];
+    let mut plans = Plans::default();
+    let mut share = |likely: &[usize]| {
+        let kept = (0..RUNS).filter(|&run| {
+            let mut bench = Bench::new(13_000 + run as u64, 0.03, &effects, 24);
+            let found = tuned_with_likely(&mut bench, &mut plans, likely);
+            found.kept.contains(&1)
+        });
+        kept.count() as f64 / RUNS as f64
+    };
+    let (by_itself, in_a_group) = (share(&[1]), share(&[]));
+    assert!(by_itself > 0.95, "{by_itself}");
+    assert!(by_itself > in_a_group, "{by_itself} {in_a_group}");
 }
 
 #[test]

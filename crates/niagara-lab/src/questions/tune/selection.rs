@@ -58,7 +58,9 @@ impl TuneRun<'_> {
         let alone = errors_alone(1.0 - AGAIN_SHARE);
         let first_alone = first_look_seconds(study, alone, self.couples);
         self.judge_whole(study, promoted, first_alone, observer)?;
-        let mut selection = Selection::new(promoted, self.first(promoted));
+        let is_likely = |index: &usize| self.found.is_likely(*index, self.options.goal);
+        let likely = promoted.iter().copied().filter(is_likely).collect();
+        let mut selection = Selection::new(promoted, self.first(promoted)).with_likely(likely);
         let mut is_first = true;
         while let Some(trial) = selection.next() {
             let subject = self.found.ids(&trial.levers).join("+");
