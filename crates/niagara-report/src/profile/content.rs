@@ -915,8 +915,8 @@ mod tests {
             ..Profile::default()
         };
         let notes = time(&[seen]).notes.concat();
-        assert!(notes.contains("until a commit is durable"), "{notes}");
-        assert!(notes.contains("whole time"), "{notes}");
+        assert!(notes.contains("a durable commit"), "{notes}");
+        assert!(notes.contains("waiting for the client"), "{notes}");
         assert!(time(&[Profile::default()]).notes.is_empty());
     }
 
