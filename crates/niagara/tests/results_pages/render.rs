@@ -55,7 +55,7 @@ pub fn overview(records: &[Record]) -> String {
     let mut page = "<!-- Rendered from the records by `make docs-results`. -->\n# What was measured\n\n\
         Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure, method, checks and all notes.\n\
         \"Added\" is the day on which the figures entered the repository.\n\
-        All machines are virtual, with 2 CPUs that server and load generator share. They differ.\n\
+        All machines are virtual, with 2 CPUs that server and load generator share. Not all are the same.\n\
         Ratios are B over A; brackets hold 95 % intervals. The totals of tunings and ladders, proven one-sided at 5 %, have 90 % intervals, also for CPU time and latency.\n\n\
         |result|finding|published earlier|\n|---|---|---|\n"
         .to_owned();
