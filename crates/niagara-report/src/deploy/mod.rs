@@ -11,7 +11,9 @@ mod unit;
 
 use std::path::Path;
 
-use niagara_model::{Deployment, LadderSummary, Rung, RungOutcome, Summary, TuneSummary, Weight};
+use niagara_model::{
+    Deployment, LadderSummary, Recommendation, Rung, RungOutcome, Summary, TuneSummary, Weight,
+};
 use niagara_settings::TransportKind;
 
 use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of};
@@ -66,6 +68,8 @@ pub struct DeployInput {
     pub checks: Vec<CheckInWords>,
     /// Where the load came from and what the start was, in a few words: `the load generator on the same CPUs`.
     pub conditions: Option<String>,
+    /// What is left to gain where the application uses the Unix socket already: `× 1.03 [1.01, 1.06]`.
+    pub over_socket: Option<String>,
 }
 
 impl DeployInput {
@@ -149,6 +153,7 @@ impl DeployInput {
             risk: risk_of(summary).map(|risk| with_costs(risk, summary)),
             checks: checks_of(summary),
             conditions: conditions_of(summary),
+            over_socket: over_socket(summary),
         })
     }
 
@@ -371,6 +376,23 @@ pub fn deploy(input: &DeployInput) -> Vec<(String, String)> {
     let built = input.variant.built.as_ref();
     files.extend(built.map(|built| (RECIPE.to_owned(), built.recipe.clone())));
     files
+}
+
+/// What a tuning leaves to gain over the Unix socket, where that is part of what it recommends.
+fn over_socket(summary: &Summary) -> Option<String> {
+    let Summary::Tune(tune) = summary else {
+        return None;
+    };
+    let Some(Recommendation::Install {
+        over_socket,
+        benefit,
+        ..
+    }) = &tune.recommendation
+    else {
+        return None;
+    };
+    let left = benefit.goal.figure(over_socket.as_ref()?);
+    Some(number::estimate(&left))
 }
 
 /// Text as the lines of a `#` comment.

@@ -587,9 +587,13 @@ impl Sections {
             );
         }
         if is_by_socket {
-            self.line(
-                "An application that uses the Unix socket already needs none of this. WordPress with `DB_HOST` `localhost` does.\n",
-            );
+            let left = match &input.over_socket {
+                Some(left) => format!(" What is left to gain then is {left}."),
+                None => String::new(),
+            };
+            self.line(format!(
+                "An application that uses the Unix socket already needs none of this. WordPress with `DB_HOST` `localhost` does.{left}\n"
+            ));
             self.line(socket::is_used(input));
             self.line(socket::steps(input));
         }
