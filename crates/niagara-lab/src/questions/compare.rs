@@ -137,6 +137,7 @@ impl<'a> CompareRun<'a> {
             reserve_seconds: 0.0,
             must_answer: true,
             narrow_to: None,
+            continues: None,
             best_part: None,
         }
     }

@@ -67,6 +67,7 @@ impl Measuring for NoiseRun<'_> {
             reserve_seconds: 0.0,
             must_answer: false,
             narrow_to: None,
+            continues: None,
             best_part: None,
         };
         let outcome = study.run(

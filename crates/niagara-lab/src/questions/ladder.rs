@@ -314,6 +314,7 @@ impl LadderState<'_> {
             reserve_seconds: (study.left_seconds() - share).max(0.0),
             must_answer: false,
             narrow_to: None,
+            continues: None,
             best_part: None,
         };
         let tested = study.run(
@@ -377,6 +378,7 @@ impl LadderState<'_> {
             reserve_seconds: 0.0,
             must_answer: true,
             narrow_to: None,
+            continues: None,
             best_part: None,
         };
         let outcome = study.run(

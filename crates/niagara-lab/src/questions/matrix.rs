@@ -412,6 +412,7 @@ impl<'a> MatrixRun<'a> {
             reserve_seconds: asked.reserve_seconds,
             must_answer: asked.phase == Phase::Total,
             narrow_to: None,
+            continues: None,
             best_part: None,
         };
         let tested = study.run(

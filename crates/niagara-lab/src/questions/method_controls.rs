@@ -123,6 +123,7 @@ pub(crate) fn measure_controls(
                     reserve_seconds: (study.left_seconds() - share).max(0.0),
                     must_answer: false,
                     narrow_to: None,
+                    continues: None,
                     best_part: None,
                 };
                 let of = |study: &Study, outcome: &TestOutcome| -> Result<MethodControl> {

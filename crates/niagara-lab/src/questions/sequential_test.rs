@@ -51,6 +51,8 @@ pub(crate) struct SequentialTest<'a> {
     /// How wide its interval may be (log) before a gain ends it: time that is left makes the answer more exact. `None`: it ends with its
     /// verdict.
     pub narrow_to: Option<f64>,
+    /// The question whose duels count as well, by its subject: the same lever was asked about before.
+    pub continues: Option<&'a str>,
     /// What its best part alone was shown to bring: a gain ends it once the interval is no wider than that of the part, nor below it.
     pub best_part: Option<Estimate>,
 }
@@ -318,15 +320,7 @@ impl Series for RunningTest<'_> {
             }
             Ending::Scored | Ending::Disturbed => {
                 self.failures_in_a_row = [0; 2];
-                let slices = study.store().slices(Some(record.seq))?;
-                if self.asks_for_side {
-                    self.without_allowance.push(WithoutAllowance::of(&slices));
-                }
-                let totals = duel_totals(&record, &slices);
-                self.totals.push(totals.filter(|_| study.rate().is_none()));
-                self.duels.push(record);
-                // It may be told how far this came before the next look.
-                self.last_nodes = self.nodes(study);
+                self.count(study, record)?;
             }
         }
         Ok(())
@@ -351,11 +345,39 @@ impl Series for RunningTest<'_> {
 }
 
 impl<'a> RunningTest<'a> {
-    /// The test with its looks planned, and without a duel.
+    /// The test with its looks planned, and with no duel but those of the question that it continues.
     ///
     /// # Errors
     /// The results cannot be read or written.
     pub(crate) fn begin(study: &Study, test: &'a SequentialTest<'a>) -> Result<Self> {
+        let mut running = Self::planned(study, test)?;
+        let is_earlier = |duel: &&DuelRecord| {
+            duel.phase == test.phase && Some(duel.subject.as_str()) == test.continues
+        };
+        let earlier: Vec<DuelRecord> = study.done().iter().filter(is_earlier).cloned().collect();
+        for duel in earlier {
+            if !matches!(duel.ending, Ending::Failed { .. }) {
+                running.count(study, duel)?;
+            }
+        }
+        Ok(running)
+    }
+
+    /// A duel that both sides survived.
+    fn count(&mut self, study: &Study, record: DuelRecord) -> Result<()> {
+        let slices = study.store().slices(Some(record.seq))?;
+        if self.asks_for_side {
+            self.without_allowance.push(WithoutAllowance::of(&slices));
+        }
+        let totals = duel_totals(&record, &slices);
+        self.totals.push(totals.filter(|_| study.rate().is_none()));
+        self.duels.push(record);
+        // It may be told how far this came before the next look.
+        self.last_nodes = self.nodes(study);
+        Ok(())
+    }
+
+    fn planned(study: &Study, test: &'a SequentialTest<'a>) -> Result<Self> {
         Ok(Self {
             test,
             plan: look_plan(study, test)?,
@@ -644,6 +666,7 @@ mod tests {
             reserve_seconds: 0.0,
             must_answer: true,
             narrow_to: Some(0.01),
+            continues: None,
             best_part: None,
         };
         let scores = [0.05, 0.11, 0.07, 0.10, 0.06, 0.12, 0.08, 0.04, 0.09];

@@ -551,6 +551,7 @@ impl<'a> TuneRun<'a> {
             // Time that is left after the last question goes into its figure.
             narrow_to: (phase == Phase::Total && self.options.keep == Keep::Proven)
                 .then(|| 2.0 * self.options.rule.min_effect.max(LEAST_WIDTH).ln_1p()),
+            continues: None,
             best_part: None,
         }
     }

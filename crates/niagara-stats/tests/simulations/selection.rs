@@ -39,6 +39,8 @@ impl Plans {
 
 /// Most duels of a question about levers.
 const EXACT: usize = 16;
+/// Fewest duels that a second question adds to those of the first.
+const LEAST_MORE: usize = 4;
 /// Most duels of a total.
 const TOTAL: usize = 44;
 
@@ -63,14 +65,14 @@ impl Bench {
         gain + self.sd * noise
     }
 
-    /// A question, as the lab asks it.
-    fn ask(&mut self, trial: &Trial, plan: &LookPlan) -> Judgement {
+    /// A question, as the lab asks it: more duels behind these `scores`.
+    fn ask(&mut self, trial: &Trial, plan: &LookPlan, scores: &mut Vec<f64>) -> Judgement {
         let gain = self.gain(&trial.without, &trial.with);
-        let mut scores = Vec::new();
         loop {
-            let judged = judge(&scores, plan, &Rule::default());
-            if judged.verdict.is_some() || self.left == 0 {
-                return judge_final(&scores, plan, &Rule::default());
+            let judged = judge(scores, plan, &Rule::default());
+            let is_over = judged.verdict.is_some() || scores.len() >= plan.max_duels();
+            if is_over || self.left == 0 {
+                return judge_final(scores, plan, &Rule::default());
             }
             scores.push(self.score(gain));
         }
@@ -113,6 +115,7 @@ fn tuned_with_likely(bench: &mut Bench, plans: &mut Plans, likely: &[usize]) -> 
     let group = ErrorBudget::one_sided(ALPHA, 44);
     let mut selection = Selection::new(&all, 0).with_likely(likely.to_vec());
     let mut best: Option<Estimate> = None;
+    let mut earlier: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
     while let Some(trial) = selection.next() {
         let errors = if trial.is_of_one() { alone } else { group };
         let fewest = errors.fewest_duels().expect("some number does");
@@ -120,7 +123,11 @@ fn tuned_with_likely(bench: &mut Bench, plans: &mut Plans, likely: &[usize]) -> 
             break;
         }
         let plan = plans.of(&errors, (bench.left / 2).clamp(fewest, EXACT));
-        let judged = bench.ask(&trial, &plan);
+        let mut scores = Vec::new();
+        let judged = bench.ask(&trial, &plan, &mut scores);
+        if let [one] = trial.levers[..] {
+            earlier.insert(one, scores);
+        }
         let is_shown = judged.verdict == Some(Verdict::Faster);
         if is_shown
             && trial.is_of_one()
@@ -132,8 +139,10 @@ fn tuned_with_likely(bench: &mut Bench, plans: &mut Plans, likely: &[usize]) -> 
     }
     let mut kept = selection.kept();
     for &lever in selection.dropped() {
+        let mut scores = earlier.remove(&lever).unwrap_or_default();
         let fewest = again.fewest_duels().expect("some number does");
-        if bench.left < fewest {
+        let missing = fewest.saturating_sub(scores.len()).max(LEAST_MORE);
+        if bench.left < missing {
             break;
         }
         let trial = Trial {
@@ -141,8 +150,12 @@ fn tuned_with_likely(bench: &mut Bench, plans: &mut Plans, likely: &[usize]) -> 
             with: [kept.as_slice(), &[lever]].concat(),
             levers: vec![lever],
         };
-        let plan = plans.of(&again, (bench.left / 2).clamp(fewest, EXACT));
-        let judged = bench.ask(&trial, &plan);
+        let most = scores.len() + bench.left / 2;
+        let plan = plans.of(
+            &again,
+            most.clamp(scores.len() + missing, EXACT + scores.len()),
+        );
+        let judged = bench.ask(&trial, &plan, &mut scores);
         if judged.verdict == Some(Verdict::Faster) {
             best = best.or(Some(judged.estimate));
             kept.push(lever);

@@ -2,7 +2,8 @@
 
 use anyhow::Result;
 use niagara_model::{
-    Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,
+    Alternative, AlternativeReason, Comparison, DropReason, DuelRecord, DuelsOf, Finding, Goal,
+    Phase,
 };
 use niagara_stats::{
     AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, Verdict, disagreement,
@@ -30,6 +31,23 @@ const MOST_LOOKS: usize = 3;
 const NAMED_TOGETHER: usize = 4;
 /// What the subject of a question begins with that is asked once more.
 const AGAIN: &str = "again ";
+
+/// Fewest duels that a second question adds to those of the first.
+const LEAST_MORE: usize = 4;
+
+/// What the duels of a question are known by, and the question whose duels count as well.
+#[derive(Clone, Copy)]
+struct Asked<'q> {
+    subject: &'q str,
+    continues: Option<&'q str>,
+}
+
+/// Duels of a question that have a score.
+fn scored(study: &Study, subject: &str) -> usize {
+    let of = |duel: &&DuelRecord| duel.phase == Phase::Claim && duel.subject == subject;
+    let duels = study.done().iter().filter(of);
+    duels.filter(|duel| duel.score.is_some()).count()
+}
 
 impl TuneRun<'_> {
     /// The lever that is asked about alone, before all others: what the application has to change, so that the files are judged over the
@@ -77,7 +95,11 @@ impl TuneRun<'_> {
                 break;
             }
             is_first = false;
-            let is_shown = self.ask(study, &trial, &subject, errors, observer)?;
+            let question = Asked {
+                subject: &subject,
+                continues: None,
+            };
+            let is_shown = self.ask(study, &trial, question, errors, observer)?;
             selection.answer(is_shown);
         }
         let undecided = selection.open();
@@ -111,10 +133,12 @@ impl TuneRun<'_> {
         errors: ErrorBudget,
         observer: &mut dyn Observer,
     ) -> Result<()> {
-        let look = first_look_seconds(study, errors, self.couples);
         for index in self.found.not_shown() {
-            let subject = format!("{AGAIN}{}", self.found.ids(&[index]).concat());
-            let needed = look + 2.0 * self.reserved_for_total(study, true);
+            let id = self.found.ids(&[index]).concat();
+            let subject = format!("{AGAIN}{id}");
+            let more = self.more_duels(study, &id, errors);
+            let look = more as f64 * study.duel_seconds(self.couples) * SPARE_TIME;
+            let needed = look + self.reserved_for_total(study, true);
             let has_time = study.recall_or(&checkpoint::is_asked(&subject), || {
                 Ok(study.left_seconds() >= needed)
             })?;
@@ -126,12 +150,22 @@ impl TuneRun<'_> {
                 with: [kept.as_slice(), &[index]].concat(),
                 levers: vec![index],
             };
-            if self.ask(study, &trial, &subject, errors, observer)? {
+            let question = Asked {
+                subject: &subject,
+                continues: Some(&id),
+            };
+            if self.ask(study, &trial, question, errors, observer)? {
                 kept.push(index);
                 self.found.take_back(index);
             }
         }
         Ok(())
+    }
+
+    /// Duels behind those of a lever's first question with which a second one may call a gain.
+    fn more_duels(&self, study: &Study, id: &str, errors: ErrorBudget) -> usize {
+        let missing = fewest_duels(&errors).saturating_sub(scored(study, id));
+        missing.max(LEAST_MORE)
     }
 
     /// Seconds that stay for the total and the profile.
@@ -200,19 +234,22 @@ impl TuneRun<'_> {
         &mut self,
         study: &mut Study,
         trial: &Trial,
-        subject: &str,
+        question: Asked<'_>,
         errors: ErrorBudget,
         observer: &mut dyn Observer,
     ) -> Result<bool> {
         let (base, candidates) = (&self.options.base, &self.found.candidates);
         let [a, b] = [&trial.without, &trial.with].map(|levers| with_all(base, candidates, levers));
         let reserve = self.reserved_for_total(study, true);
-        let errors = self.limited(study, errors, reserve, QUESTIONS_AHEAD);
+        let earlier = question.continues.map_or(0, |id| scored(study, id));
+        let mut errors = self.limited(study, errors, reserve, QUESTIONS_AHEAD);
+        errors.max_duels += earlier;
         let is_first = self.found.claims.is_empty() && self.found.whole.is_none();
         let test = SequentialTest {
             reserve_seconds: reserve,
             must_answer: is_first,
-            ..self.test(Phase::Claim, subject, &a, &b, errors)
+            continues: question.continues,
+            ..self.test(Phase::Claim, question.subject, &a, &b, errors)
         };
         let title = match trial.levers.as_slice() {
             [one] => candidates[*one].lever.title().to_owned(),

@@ -403,6 +403,7 @@ fn comparison_of(sides: &[Variant; 2]) -> SequentialTest<'_> {
         reserve_seconds: 0.0,
         must_answer: true,
         narrow_to: None,
+        continues: None,
         best_part: None,
     }
 }
