@@ -107,7 +107,7 @@ pub(crate) fn cmake_options(
     let mut set = |name: &str, value: String| {
         options.insert(name.to_owned(), value);
     };
-    let compile = compile_flags(build, recipe, stage);
+    let compile = [build.flags.clone(), added_compile_flags(recipe, stage)].concat();
     set("CMAKE_C_FLAGS", joined(&[&compile, &recipe.c_flags]));
     set("CMAKE_CXX_FLAGS", joined(&[&compile, &recipe.cxx_flags]));
     // cmake's own would come last, and bring -O2 -g with them.
@@ -117,7 +117,14 @@ pub(crate) fn cmake_options(
             "-DNDEBUG".to_owned(),
         );
     }
-    let link = joined(&[&link_flags(build, recipe, tools), &recipe.link_flags]);
+    let linker: Vec<String> = tools.linker.iter().flat_map(linker_flags).collect();
+    let link = joined(&[
+        &build.link_flags,
+        &[FOR_BOLT.to_owned()],
+        &linker,
+        &static_link_flags(recipe),
+        &recipe.link_flags,
+    ]);
     set("CMAKE_EXE_LINKER_FLAGS", link);
     // Libraries that the build makes for itself (MySQL: abseil, protobuf, ICU) are of the same objects.
     if let Some(found) = &tools.linker {
@@ -183,14 +190,9 @@ pub(crate) fn keep_links(
     }
 }
 
-/// Flags for both languages: the distribution's, then the recipe's, then what the stage takes.
-pub(crate) fn compile_flags(
-    build: &BuildDescription,
-    recipe: &Recipe,
-    stage: &Stage,
-) -> Vec<String> {
-    let mut flags = build.flags.clone();
-    flags.extend(recipe.flags.iter().cloned());
+/// Flags for both languages behind the distribution's: the recipe's, then what the stage takes.
+pub(crate) fn added_compile_flags(recipe: &Recipe, stage: &Stage) -> Vec<String> {
+    let mut flags = recipe.flags.clone();
     let gcc = recipe.compiler.is_gcc();
     let mut add = |words: &[&str]| flags.extend(words.iter().map(|word| (*word).to_owned()));
     match (stage, recipe.lto, gcc) {
@@ -234,17 +236,11 @@ pub(crate) fn compile_flags(
 }
 
 /// Keeps the relocations in the file (they are not loaded): BOLT can take any build as it is.
-pub(crate) const FOR_BOLT: &str = "-Wl,--emit-relocs";
+const FOR_BOLT: &str = "-Wl,--emit-relocs";
 
-/// Flags of the link.
-pub(crate) fn link_flags(
-    build: &BuildDescription,
-    recipe: &Recipe,
-    tools: &Toolchain,
-) -> Vec<String> {
-    let mut flags = build.link_flags.clone();
-    flags.push(FOR_BOLT.to_owned());
-    flags.extend(tools.linker.iter().flat_map(linker_flags));
+/// Flags of the link for what is linked in.
+pub(crate) fn static_link_flags(recipe: &Recipe) -> Vec<String> {
+    let mut flags = Vec::new();
     if recipe.static_libraries.contains(&StaticLibrary::Cxx) {
         flags.extend(["-static-libstdc++", "-static-libgcc"].map(str::to_owned));
     }
@@ -257,10 +253,12 @@ pub(crate) fn link_flags(
 }
 
 fn linker_flags(found: &LinkerFound) -> [String; 2] {
-    [
-        format!("-fuse-ld={}", found.linker),
-        format!("-B{}", found.folder.display()),
-    ]
+    [choice_of(found), format!("-B{}", found.folder.display())]
+}
+
+/// The flag that names the linker.
+pub(crate) fn choice_of(found: &LinkerFound) -> String {
+    format!("-fuse-ld={}", found.linker)
 }
 
 fn joined(parts: &[&[String]]) -> String {

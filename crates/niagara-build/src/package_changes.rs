@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use niagara_error::{anyhow, bail};
-use niagara_server::BuildDescription;
 
-use crate::flags::{FOR_BOLT, Stage, compile_flags, link_flags, static_options};
+use crate::flags::{Stage, added_compile_flags, choice_of, static_link_flags, static_options};
 use crate::recipe::{Lto, Recipe};
 use crate::store::{BuildKind, BuildRecord, BuildStore};
 use crate::toolchain::Toolchain;
@@ -57,19 +56,16 @@ impl PackageChanges {
     /// # Errors
     /// There is none, or several; a profile of gcc, which belongs to the objects of one folder.
     pub fn of(store: &BuildStore, key: &str) -> Result<Self> {
-        let builds = store.list()?.into_iter();
-        let mut found: Vec<BuildRecord> = builds
-            .filter(|build| build.finished && build.record.key.starts_with(key))
-            .map(|build| build.record)
-            .filter(|record| record.kind == BuildKind::Server)
-            .collect();
-        let (Some(record), true) = (found.pop(), found.is_empty()) else {
+        let (key, _) = store.beginning_with(key)?;
+        let build = store.find(&key);
+        let build = build.filter(|build| build.record.kind == BuildKind::Server);
+        let Some(build) = build else {
             bail!(
-                "the key {key} is that of no finished server, or of several";
-                remedy: "give the beginning of one, as `niagara server build list` shows it"
+                "the build {key} is no finished server";
+                remedy: "give the key of one, as `niagara server build list` shows it"
             );
         };
-        Self::of_record(&record)
+        Self::of_record(&build.record)
     }
 
     fn of_record(record: &BuildRecord) -> Result<Self> {
@@ -88,27 +84,14 @@ impl PackageChanges {
             None => Stage::Plain,
             Some(_) => Stage::Optimised(Some(Path::new(PROFILE_PLACE))),
         };
-        // Without the package's own: the packager has those.
-        let nothing = BuildDescription {
-            source: String::new(),
-            targets: Vec::new(),
-            binary: PathBuf::new(),
-            flags: Vec::new(),
-            link_flags: Vec::new(),
-            cmake: BTreeMap::new(),
-            plugins_off: Vec::new(),
-            needs: Vec::new(),
-            cpu_seconds: Default::default(),
-            disk_mb: 0,
-            earlier: Vec::new(),
-        };
-        let both = compile_flags(&nothing, recipe, &stage);
-        let with = |own: &[String]| both.iter().chain(own).cloned().collect::<Vec<_>>();
-        let link = link_flags(&nothing, recipe, tools)
-            .into_iter()
+        let both = added_compile_flags(recipe, &stage);
+        let with = |own: &[String]| [both.as_slice(), own].concat();
+        // Where the linker is here says nothing of another machine.
+        let linker = tools.linker.iter().map(choice_of);
+        let link_flags = linker
+            .chain(static_link_flags(recipe))
             .chain(recipe.link_flags.clone())
-            // Where the linker is here says nothing of another machine.
-            .filter(|flag| flag != FOR_BOLT && !flag.starts_with("-B/"));
+            .collect();
         let (c_flags, cxx_flags) = (with(&recipe.c_flags), with(&recipe.cxx_flags));
         let asks_for_this_cpu = |flag: &String| flag.ends_with("=native");
         Ok(Self {
@@ -117,7 +100,7 @@ impl PackageChanges {
             recipe: recipe.one_line(),
             compiler: tools.compiler.clone(),
             programs: programs(recipe, tools),
-            link_flags: link.collect(),
+            link_flags,
             cmake: static_options(recipe)
                 .map(|option| (option.to_owned(), "TRUE".to_owned()))
                 .chain(recipe.cmake.clone())

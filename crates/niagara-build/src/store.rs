@@ -379,6 +379,18 @@ impl BuildStore {
     /// # Errors
     /// No such build, several, or one that is being made or used.
     pub fn remove(&self, key: &str) -> Result<u64> {
+        let (key, folder) = self.beginning_with(key)?;
+        match self.discard(&key, &folder)? {
+            Some(disk) => Ok(disk.freed()),
+            None => bail!(
+                "the build {key} is being made or used right now";
+                remedy: "remove it once the command that does so has ended"
+            ),
+        }
+    }
+
+    /// Key and folder of the one build whose key begins like this, finished or not.
+    pub(crate) fn beginning_with(&self, key: &str) -> Result<(String, PathBuf)> {
         if key.is_empty() {
             bail!(
                 "an empty key is the beginning of every build's";
@@ -392,17 +404,11 @@ impl BuildStore {
             .chain(self.unreadable().into_iter().map(|it| (it.key, it.folder)))
             .collect();
         folders.retain(|(known, _)| known.starts_with(key));
-        let [(key, folder)] = &folders[..] else {
-            bail!(
+        match (folders.pop(), folders.len()) {
+            (Some(one), 0) => Ok(one),
+            (found, others) => bail!(
                 "{} builds have a key that begins with `{key}`; `niagara server build list` shows them",
-                folders.len()
-            );
-        };
-        match self.discard(key, folder)? {
-            Some(disk) => Ok(disk.freed()),
-            None => bail!(
-                "the build {key} is being made or used right now";
-                remedy: "remove it once the command that does so has ended"
+                usize::from(found.is_some()) + others
             ),
         }
     }

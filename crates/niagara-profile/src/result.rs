@@ -128,8 +128,8 @@ pub struct Cpu {
     pub samples: u64,
     /// Samples per second of a CPU.
     pub frequency: u64,
-    /// Shares of the machine's CPU time: server, load generator or (beside a live server) Niagara, network interrupts, other interrupts, others, idle; empty where it
-    /// cannot be seen whole.
+    /// Shares of the machine's CPU time: server, load generator, network interrupts, other interrupts, others, idle. Beside a live
+    /// server Niagara itself stands for the load generator. Empty where the machine cannot be seen whole.
     pub machine: BTreeMap<String, f64>,
     /// The server's CPU time by layer.
     pub layers: Vec<LayerShare>,

@@ -31,7 +31,8 @@ pub const AGAIN_SHARE: f64 = 0.2;
 /// All others together are tried on top of them; up to three are tried one by one, the best first. A group that is shown to help is
 /// halved, the less likely half first: the whole with it against the whole without it. One that is not shown to help is dropped.
 ///
-/// A lever is kept by a question of its own, or by one more after it was dropped, which counts the duels of the first one, too: under "it does nothing" those scores are symmetric as well. With `(1 - AGAIN_SHARE) alpha / levers` and
+/// A lever is kept by a question of its own, or by one more after it was dropped. That one counts the duels of the first, too: a lever
+/// that does nothing has symmetric scores in both. With `(1 - AGAIN_SHARE) alpha / levers` and
 /// `AGAIN_SHARE alpha / levers` for them the probability that any lever is kept that does nothing is at most `alpha`; questions about
 /// groups keep nothing and may have `alpha` each.
 #[derive(Debug, Clone)]

@@ -48,7 +48,7 @@ pub(crate) fn on_top_of(
     Ok(context)
 }
 
-/// The same for a server that writes and of which nothing but its release is known.
+/// The same for a server that writes. Its release is all that is known of it.
 pub(crate) fn of_release(family: Family, version: Version, machine: Fingerprint) -> Context {
     Context {
         writes: true,

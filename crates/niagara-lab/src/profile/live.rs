@@ -96,7 +96,7 @@ fn observe(
     };
     let here = name_release(scene, process, &mut found);
     announce("which threads are at work", options, observer);
-    let before = Counted::read(&mut scene.counter);
+    let before = CounterReading::read(&mut scene.counter);
     let serving = serving_threads(scene, LOOK_AT_THREADS, rng)?;
     let program = &process.program;
     take_views(
@@ -177,15 +177,15 @@ fn take_locks(scene: &mut AtWork<'_>, found: &mut Profile) -> Result<()> {
 }
 
 /// What the server had counted at one moment.
-struct Counted {
+struct CounterReading {
     at: Instant,
     statements: Option<f64>,
     counters: Option<Growth>,
 }
 
-impl Counted {
-    fn read(counter: &mut StatementCounter) -> Counted {
-        Counted {
+impl CounterReading {
+    fn read(counter: &mut StatementCounter) -> CounterReading {
+        CounterReading {
             at: Instant::now(),
             statements: counter.statements(),
             counters: counter.counters().map(Growth::from),

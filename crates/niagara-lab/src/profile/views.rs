@@ -41,7 +41,7 @@ pub(super) trait Scene {
 }
 
 /// The threads that take part in the load.
-pub(super) struct Serving {
+pub(super) struct ServingThreads {
     /// In random order.
     threads: Vec<i32>,
     /// How many times a second all of them together are given a CPU.
@@ -53,7 +53,7 @@ pub(super) fn serving_threads(
     scene: &mut dyn Scene,
     seconds: f64,
     rng: &mut impl Rng,
-) -> Result<Serving> {
+) -> Result<ServingThreads> {
     let before = schedule(scene.pid())?;
     let took = scene.pass(seconds)?;
     let after = schedule(scene.pid())?;
@@ -61,14 +61,14 @@ pub(super) fn serving_threads(
     threads.shuffle(rng);
     let turns = turns(&threads, &before, &after) as f64;
     let switches = if took > 0.0 { turns / took } else { 0.0 };
-    Ok(Serving { threads, switches })
+    Ok(ServingThreads { threads, switches })
 }
 
 /// Takes those of the three views that are asked for, of a server with this program. One that cannot be had here is no error: the
 /// profile says so.
 pub(super) fn take_views(
     scene: &mut dyn Scene,
-    serving: Serving,
+    serving: ServingThreads,
     program: &Path,
     access: &Access,
     options: &ProfileOptions,
@@ -77,7 +77,7 @@ pub(super) fn take_views(
 ) -> Result<()> {
     let cancel = scene.cancel().clone();
     let pid = scene.pid();
-    let Serving {
+    let ServingThreads {
         threads: mut workers,
         switches,
     } = serving;

@@ -578,6 +578,11 @@ impl<'a> RunningTest<'a> {
 /// for duels that take longer than the last ones.
 pub(crate) fn first_look_seconds(study: &Study, errors: ErrorBudget, couples: u32) -> f64 {
     let duels = errors.fewest_duels().unwrap_or(errors.max_duels);
+    seconds_of(study, duels, couples)
+}
+
+/// Seconds that so many duels of this many couples take, with room for duels that take longer than the last ones.
+pub(crate) fn seconds_of(study: &Study, duels: usize, couples: u32) -> f64 {
     duels as f64 * study.duel_seconds(couples) * SPARE_TIME
 }
 

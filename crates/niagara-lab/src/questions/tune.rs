@@ -27,7 +27,7 @@ use crate::questions::search::{
     search_duel_seconds, starting_values, worth_searching,
 };
 use crate::questions::sequential_test::{
-    RunningTest, SPARE_TIME, SequentialTest, TestOutcome, first_look_seconds,
+    RunningTest, SPARE_TIME, SequentialTest, TestOutcome, first_look_seconds, seconds_of,
 };
 use crate::questions::tune_options::{TuneOptions, two_rungs_errors};
 use crate::questions::tune_plan::TuneTime;
@@ -418,9 +418,8 @@ impl<'a> TuneRun<'a> {
 
     /// Seconds that the first looks at the total take.
     fn total_seconds(&self, study: &Study) -> f64 {
-        self.options.screen_time(self.couples).total_duels[0] as f64
-            * study.duel_seconds(self.couples)
-            * SPARE_TIME
+        let duels = self.options.screen_time(self.couples).total_duels[0];
+        seconds_of(study, duels, self.couples)
     }
 
     fn judge_total(

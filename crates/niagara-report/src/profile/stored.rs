@@ -126,15 +126,15 @@ fn with_levers_left(seen: &DiagnosedProfile) -> Profile {
     for limit in &mut profile.limits {
         let known = |id: &String| seen.levers.contains_key(id);
         let left: Vec<bool> = limit.lever_ids.iter().map(|id| !known(id)).collect();
-        keep(&mut limit.levers, &left);
-        keep(&mut limit.lever_ids, &left);
-        keep(&mut limit.lever_risks, &left);
+        retain_places(&mut limit.levers, &left);
+        retain_places(&mut limit.lever_ids, &left);
+        retain_places(&mut limit.lever_risks, &left);
     }
     profile
 }
 
 /// Keeps what is at the places that say so, and what lies behind them.
-fn keep<T>(all: &mut Vec<T>, places: &[bool]) {
+fn retain_places<T>(all: &mut Vec<T>, places: &[bool]) {
     let mut place = places.iter();
     all.retain(|_| *place.next().unwrap_or(&true));
 }

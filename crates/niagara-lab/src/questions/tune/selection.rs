@@ -15,7 +15,7 @@ use crate::asking::question::MAX_DUELS;
 use crate::plans::observer::{Event, Observer};
 use crate::questions::ladder::rung_errors;
 use crate::questions::sequential_test::{
-    RunningTest, SPARE_TIME, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
+    RunningTest, SequentialTest, TestOutcome, first_look_seconds, seconds_of, share_seconds,
 };
 use crate::questions::tune_plan::fewest_duels;
 use crate::questions::tuned::{Final, HelpfulGroup};
@@ -34,13 +34,6 @@ const AGAIN: &str = "again ";
 
 /// Fewest duels that a second question adds to those of the first.
 const LEAST_MORE: usize = 4;
-
-/// What the duels of a question are known by, and the question whose duels count as well.
-#[derive(Clone, Copy)]
-struct Asked<'q> {
-    subject: &'q str,
-    continues: Option<&'q str>,
-}
 
 /// Duels of a question that have a score.
 fn scored(study: &Study, subject: &str) -> usize {
@@ -95,11 +88,7 @@ impl TuneRun<'_> {
                 break;
             }
             is_first = false;
-            let question = Asked {
-                subject: &subject,
-                continues: None,
-            };
-            let is_shown = self.ask(study, &trial, question, errors, observer)?;
+            let is_shown = self.ask(study, &trial, &subject, None, errors, observer)?;
             selection.answer(is_shown);
         }
         let undecided = selection.open();
@@ -136,8 +125,9 @@ impl TuneRun<'_> {
         for index in self.found.not_shown() {
             let id = self.found.ids(&[index]).concat();
             let subject = format!("{AGAIN}{id}");
-            let more = self.more_duels(study, &id, errors);
-            let look = more as f64 * study.duel_seconds(self.couples) * SPARE_TIME;
+            // Behind the first question's duels.
+            let missing = fewest_duels(&errors).saturating_sub(scored(study, &id));
+            let look = seconds_of(study, missing.max(LEAST_MORE), self.couples);
             let needed = look + self.reserved_for_total(study, true);
             let has_time = study.recall_or(&checkpoint::is_asked(&subject), || {
                 Ok(study.left_seconds() >= needed)
@@ -150,22 +140,12 @@ impl TuneRun<'_> {
                 with: [kept.as_slice(), &[index]].concat(),
                 levers: vec![index],
             };
-            let question = Asked {
-                subject: &subject,
-                continues: Some(&id),
-            };
-            if self.ask(study, &trial, question, errors, observer)? {
+            if self.ask(study, &trial, &subject, Some(&id), errors, observer)? {
                 kept.push(index);
                 self.found.take_back(index);
             }
         }
         Ok(())
-    }
-
-    /// Duels behind those of a lever's first question with which a second one may call a gain.
-    fn more_duels(&self, study: &Study, id: &str, errors: ErrorBudget) -> usize {
-        let missing = fewest_duels(&errors).saturating_sub(scored(study, id));
-        missing.max(LEAST_MORE)
     }
 
     /// Seconds that stay for the total and the profile.
@@ -229,27 +209,28 @@ impl TuneRun<'_> {
         }
     }
 
-    /// Asks whether the levers of a trial help; what it says of them is kept.
+    /// Asks whether the levers of a trial help, the duels of the question that it `continues` included; what it says of them is kept.
     fn ask(
         &mut self,
         study: &mut Study,
         trial: &Trial,
-        question: Asked<'_>,
+        subject: &str,
+        continues: Option<&str>,
         errors: ErrorBudget,
         observer: &mut dyn Observer,
     ) -> Result<bool> {
         let (base, candidates) = (&self.options.base, &self.found.candidates);
         let [a, b] = [&trial.without, &trial.with].map(|levers| with_all(base, candidates, levers));
         let reserve = self.reserved_for_total(study, true);
-        let earlier = question.continues.map_or(0, |id| scored(study, id));
+        let earlier = continues.map_or(0, |id| scored(study, id));
         let mut errors = self.limited(study, errors, reserve, QUESTIONS_AHEAD);
         errors.max_duels += earlier;
         let is_first = self.found.claims.is_empty() && self.found.whole.is_none();
         let test = SequentialTest {
             reserve_seconds: reserve,
             must_answer: is_first,
-            continues: question.continues,
-            ..self.test(Phase::Claim, question.subject, &a, &b, errors)
+            continues,
+            ..self.test(Phase::Claim, subject, &a, &b, errors)
         };
         let title = match trial.levers.as_slice() {
             [one] => candidates[*one].lever.title().to_owned(),
@@ -556,7 +537,7 @@ impl TuneRun<'_> {
 
     /// What is left of the time after the last duel, and whether anything was left to decide.
     pub(super) fn conclude(&mut self, study: &Study) {
-        let duel = study.duel_seconds(self.couples) * SPARE_TIME;
+        let duel = seconds_of(study, 1, self.couples);
         let is_early = study.left_seconds() > 2.0 * duel + self.options.profile_seconds();
         self.found.ending = Some(match (is_early, self.found.undecided.is_empty()) {
             (true, true) => Final::NothingLeft,
