@@ -1,7 +1,9 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
-use niagara_model::{Comparison, Goal, ORIGIN, START_SETTINGS, SliceRecord, Summary};
-use niagara_stats::Estimate;
+use niagara_model::{
+    Comparison, DuelRecord, Goal, ORIGIN, START_SETTINGS, SliceRecord, Summary,
+};
+use niagara_stats::{Estimate, median};
 
 use crate::chart::Latencies;
 use crate::document::Table;
@@ -19,7 +21,7 @@ const PERCENTILES: [(f64, &str); 3] = [
 const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// Why a ratio is not that of the figures beside it.
-const RATIOS: &str = "Ratios are taken within duels; the quotient of the columns may differ.";
+const RATIOS: &str = "Each ratio is taken within duels first. It may differ from the quotient of the columns, and is the better figure.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -33,10 +35,10 @@ pub struct Sides {
     pub tps: [f64; 2],
     /// Transactions per second of all slices together.
     pub all_time_tps: [f64; 2],
-    /// Milliseconds at each of the percentiles, over all slices that nothing else disturbed; empty where no histogram is
-    /// stored.
+    /// Milliseconds at each of the percentiles in the median duel, of slices that nothing else disturbed; empty where no histogram
+    /// is stored.
     pub latency_ms: Vec<(&'static str, [f64; 2])>,
-    /// Microseconds of the server's CPU time per transaction, over all slices.
+    /// Microseconds of the server's CPU time per transaction in the median duel.
     pub cpu_us: [f64; 2],
     /// B over A from the duels: throughput, each of the percentiles, server CPU per transaction, as far as they were judged.
     pub ratios: Ratios,
@@ -106,10 +108,18 @@ impl Sides {
             transactions as f64 / own().map(|slice| slice.seconds).sum::<f64>()
         });
         let cpu_us = [0, 1].map(|side| {
-            let own = || slices.iter().filter(|slice| slice.side == side);
-            let transactions: u64 = own().map(|slice| slice.transactions_whole).sum();
-            let seconds: f64 = own().map(|slice| slice.server_cpu_seconds).sum();
-            seconds * 1e6 / transactions as f64
+            let of_duel = |duel: &&DuelRecord| {
+                let own = || {
+                    slices
+                        .iter()
+                        .filter(|slice| (slice.duel, slice.side) == (duel.seq, side))
+                };
+                let transactions: u64 = own().map(|slice| slice.transactions_whole).sum();
+                let seconds: f64 = own().map(|slice| slice.server_cpu_seconds).sum();
+                seconds * 1e6 / transactions as f64
+            };
+            let of_duels = duels.iter().map(of_duel).filter(|us| us.is_finite());
+            median(&of_duels.collect::<Vec<_>>()).unwrap_or(f64::NAN)
         });
         let errors = [0, 1].map(|side| {
             let own = || slices.iter().filter(|slice| slice.side == side);
@@ -123,7 +133,7 @@ impl Sides {
             PERCENTILES
                 .iter()
                 .map(|(percentile, name)| {
-                    (*name, [0, 1].map(|side| latencies.at(side, *percentile)))
+                    (*name, [0, 1].map(|side| latencies.of_median_duel(side, *percentile)))
                 })
                 .collect()
         });
@@ -218,7 +228,7 @@ impl Sides {
             None => "",
         };
         grid.notes.push(format!(
-            "Of latency and CPU lower is better. {RATIOS} Throughput is the median of the slices{over_all_time}."
+            "For latency and CPU, lower is better. Columns show the median duel, for throughput the median slice{over_all_time}. {RATIOS}"
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));

@@ -7,6 +7,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use maud::{Markup, html};
 use niagara_model::{DuelRecord, SliceRecord};
+use niagara_stats::median;
 
 use crate::svg::{Axis, Size, both, frame, px, x_axis, y_axis};
 
@@ -26,6 +27,7 @@ const ENDS: (f64, f64) = (5.0, 99.9);
 
 /// Latencies of A and B over all undisturbed slices of some duels.
 pub struct Latencies {
+    by_duel: [Vec<Histogram<u64>>; 2],
     merged: [Histogram<u64>; 2],
     curves: [Vec<Sample>; 2],
 }
@@ -70,10 +72,23 @@ impl Latencies {
         };
         let merged = [merged(&by_duel[0])?, merged(&by_duel[1])?];
         let curves = [0, 1].map(|side| curve(&merged[side], &by_duel[side]));
-        Some(Latencies { merged, curves })
+        Some(Latencies {
+            by_duel,
+            merged,
+            curves,
+        })
     }
 
-    /// Milliseconds at a percentile, of A or B.
+    /// Milliseconds at a percentile of the median duel, of A or B: the machine's slow minutes weigh no more than others, as in the ratios.
+    pub fn of_median_duel(&self, side: usize, percentile: f64) -> f64 {
+        let duels = self.by_duel[side].iter();
+        let own: Vec<f64> = duels
+            .map(|h| h.value_at_percentile(percentile) as f64 / 1000.0)
+            .collect();
+        median(&own).unwrap_or(f64::NAN)
+    }
+
+    /// Milliseconds at a percentile of all transactions, of A or B.
     pub fn at(&self, side: usize, percentile: f64) -> f64 {
         self.merged[side].value_at_percentile(percentile) as f64 / 1000.0
     }
