@@ -21,7 +21,7 @@ use crate::copy::DataCopy;
 use crate::observe::{Deadline, FreshStatistics, Observed, Selection, observe, refresh_statistics};
 use crate::plan::Plan;
 use crate::proof::Proof;
-use crate::screen::{Effect, Fate, Judged, Limits, Screened, screen};
+use crate::screen::{Effect, Fate, Judged, Limits, Screened, Until, screen};
 use crate::statement::NotUnderstood;
 use crate::work::Work;
 
@@ -52,6 +52,8 @@ pub struct Request<'r> {
     pub database: &'r str,
     /// How long all may take.
     pub budget: Duration,
+    /// How long it may take while no index is found that pays; not below `budget`.
+    pub none_pays: Duration,
     /// What the set may be.
     pub limits: Limits,
 }
@@ -336,6 +338,10 @@ pub fn advise(
 ) -> Result<Advice> {
     let begun = Instant::now();
     let deadline = Deadline::after(request.budget);
+    let until = Until {
+        set: deadline,
+        none_pays: Deadline::after(request.none_pays),
+    };
     tell("reading the capture")?;
     let info = info(request.capture)?;
     let longest = request.budget.mul_f64(OF_ONE).clamp(SHORTEST, LONGEST);
@@ -369,7 +375,7 @@ pub fn advise(
         &observed,
         found,
         request.limits,
-        deadline,
+        until,
         tell,
     )?;
     let digests: Vec<DigestAdvice> = observed
@@ -516,7 +522,10 @@ fn other_plans(observed: &[Observed]) -> Option<Caution> {
 }
 
 fn cautions(observed: &[Observed], screened: &Screened, info: &Info) -> Vec<Caution> {
-    let mut cautions = vec![Caution::NotProven];
+    let mut cautions = Vec::new();
+    if screened.chosen().next().is_some() {
+        cautions.push(Caution::NotProven);
+    }
     if screened.out_of_time {
         cautions.push(Caution::OutOfTime);
     }

@@ -18,7 +18,11 @@ use crate::statement::Kind;
 use crate::work::Work;
 
 /// Executions of a digest that are counted for each candidate.
-const SAMPLES: usize = 8;
+const SAMPLES: u64 = 8;
+/// The same of one whose executions take longer than they may: each costs as much time as many others.
+const CUT_SAMPLES: u64 = 2;
+/// Share of the time in which candidates are judged alone, once one is found that pays; the rest is for the set.
+const ALONE: f64 = 0.7;
 /// An index has to save this share of the work that is left, with its cost taken off.
 const WORTH: f64 = 0.01;
 /// A statement that takes this share of its work is mended.
@@ -146,6 +150,8 @@ pub struct Screened {
 struct Judging<'o> {
     observed: &'o Observed,
     executables: Vec<Executable>,
+    /// So many of them are counted.
+    samples: u64,
     tables: BTreeSet<TableName>,
     aliases: BTreeMap<String, TableName>,
     base: Work,
@@ -170,9 +176,22 @@ struct Screen<'a, 'o> {
     copy: &'a mut DataCopy,
     digests: Vec<Judging<'o>>,
     changes: Vec<Change>,
-    deadline: Deadline,
+    until: Until,
+    /// A candidate was found that pays.
+    found: bool,
+    /// What each candidate, judged alone, makes of the digests that use it.
+    alone: Vec<Vec<(usize, Work)>>,
     /// Work of all executions before.
     before: f64,
+}
+
+/// Until when there is time.
+#[derive(Debug, Clone, Copy)]
+pub struct Until {
+    /// For the set.
+    pub set: Deadline,
+    /// For judging candidates alone while none is found that pays; not before `set`.
+    pub none_pays: Deadline,
 }
 
 /// Judges the candidates; those that are not in the set are hidden when this ends.
@@ -185,7 +204,7 @@ pub fn screen(
     observed: &[Observed],
     candidates: Vec<Candidate>,
     limits: Limits,
-    deadline: Deadline,
+    until: Until,
     tell: &mut dyn FnMut(&str) -> Result<()>,
 ) -> Result<Screened> {
     let changes = observed.iter().flat_map(Observed::changes).collect();
@@ -193,7 +212,9 @@ pub fn screen(
         copy,
         digests: Vec::new(),
         changes,
-        deadline,
+        until,
+        found: false,
+        alone: Vec::new(),
         before: 0.0,
     };
     for one in observed.iter().filter(|one| one.work.is_some()) {
@@ -205,6 +226,7 @@ pub fn screen(
         ..Screened::default()
     };
     let total = candidates.len();
+    let enough = until.set.part(ALONE);
     let mut judged = Vec::new();
     for (place, candidate) in candidates.into_iter().enumerate() {
         tell(&format!(
@@ -213,7 +235,14 @@ pub fn screen(
             candidate.table,
             crate::catalog::parts_in_words(&candidate.parts)
         ))?;
-        judged.push(screen.alone(candidate)?);
+        let may_be_judged = match screen.found {
+            true => !enough.is_over(),
+            false => !until.none_pays.is_over(),
+        };
+        let (one, changed) = screen.judge_alone(candidate, may_be_judged)?;
+        screen.found |= one.saves_alone > one.costs;
+        screen.alone.push(changed);
+        judged.push(one);
     }
     screen.grow(&mut judged, limits, tell)?;
     screen.thin(&mut judged)?;
@@ -253,13 +282,24 @@ pub fn screen(
 
 impl<'o> Screen<'_, 'o> {
     fn add(&mut self, observed: &'o Observed) -> Result<()> {
-        let executables: Vec<Executable> =
-            observed.executables.iter().take(SAMPLES).cloned().collect();
-        let Some(base) = count(self.copy, &executables)? else {
+        let executables: Vec<Executable> = observed
+            .executables
+            .iter()
+            .take(SAMPLES as usize)
+            .cloned()
+            .collect();
+        let most = match observed.was_cut {
+            true => CUT_SAMPLES,
+            false => SAMPLES,
+        };
+        // Where there was time for few, there is for few.
+        let samples = most.min(observed.counted.max(1));
+        let Some(base) = count(self.copy, &executables, samples)? else {
             return Ok(());
         };
         self.digests.push(Judging {
             executables,
+            samples,
             tables: observed.tables(),
             aliases: observed.aliases(),
             base,
@@ -277,8 +317,12 @@ impl<'o> Screen<'_, 'o> {
             .sum()
     }
 
-    /// Builds a candidate and counts what it saves alone; it is hidden again.
-    fn alone(&mut self, candidate: Candidate) -> Result<Judged> {
+    /// Builds a candidate and counts what it saves alone, and the work of the digests that use it; it is hidden again.
+    fn judge_alone(
+        &mut self,
+        candidate: Candidate,
+        is_time_left: bool,
+    ) -> Result<(Judged, Vec<(usize, Work)>)> {
         let mut judged = Judged {
             candidate,
             build_seconds: None,
@@ -290,8 +334,8 @@ impl<'o> Screen<'_, 'o> {
             serves: Vec::new(),
             fate: Fate::NoTime,
         };
-        if self.deadline.is_over() {
-            return Ok(judged);
+        if !is_time_left {
+            return Ok((judged, Vec::new()));
         }
         let candidate = &judged.candidate;
         let (table, add) = (candidate.table.clone(), candidate.add_clause());
@@ -305,7 +349,7 @@ impl<'o> Screen<'_, 'o> {
             Err(error) => {
                 let message = error.root_cause().to_string();
                 judged.fate = Fate::Refused { message };
-                return Ok(judged);
+                return Ok((judged, Vec::new()));
             }
         };
         judged.build_seconds = Some(built.seconds);
@@ -331,7 +375,13 @@ impl<'o> Screen<'_, 'o> {
             saves if saves <= judged.costs => Fate::CostsMore,
             _ => Fate::SavesLittle,
         };
-        Ok(judged)
+        Ok((judged, changed))
+    }
+
+    /// Whether the set so far leaves the digests that use a candidate as they were when it was judged alone.
+    fn is_as_alone(&self, place: usize) -> bool {
+        let digests = self.alone[place].iter().map(|(at, _)| &self.digests[*at]);
+        digests.into_iter().all(|digest| digest.now == digest.base)
     }
 
     /// Entries of an index that the writes of the capture change.
@@ -366,7 +416,7 @@ impl<'o> Screen<'_, 'o> {
             {
                 continue;
             }
-            if let Some(work) = count(self.copy, &digest.executables)? {
+            if let Some(work) = count(self.copy, &digest.executables, digest.samples)? {
                 let saved = (digest.now.total() - work.total()) * digest.executions();
                 // A statement that finds what it needs is better left alone, unless much is won.
                 if digest.has_cause() || saved < 0.0 {
@@ -411,7 +461,8 @@ impl<'o> Screen<'_, 'o> {
                 one.fate = Fate::TooLarge;
                 continue;
             }
-            if self.deadline.is_over() {
+            let (is_over, is_as_alone) = (self.until.set.is_over(), self.is_as_alone(place));
+            if is_over && !is_as_alone {
                 one.fate = Fate::NoTime;
                 continue;
             }
@@ -424,7 +475,11 @@ impl<'o> Screen<'_, 'o> {
             let add = candidate.add_clause();
             self.copy
                 .show(&candidate.table, &candidate.name, &add, true)?;
-            let (saves, changed) = self.saving(&candidate)?;
+            // The first one was counted in an empty set already, and where the time is over that has to do for others that it leaves alone.
+            let (saves, changed) = match is_as_alone && (number == 0 || is_over) {
+                true => (one.saves_alone, self.alone[place].clone()),
+                false => self.saving(&candidate)?,
+            };
             let net = saves - one.costs;
             // One that was taken for being shorter is as good as the longer one.
             let next = waiting.last().map_or(f64::MIN, |(next, _)| *next);
@@ -503,7 +558,7 @@ impl<'o> Screen<'_, 'o> {
         let mut without = Vec::new();
         for place in users {
             let digest = &self.digests[place];
-            if let Some(work) = count(self.copy, &digest.executables)? {
+            if let Some(work) = count(self.copy, &digest.executables, digest.samples)? {
                 loss += (work.total() - digest.now.total()) * digest.executions();
                 without.push((place, work));
             }
@@ -644,14 +699,21 @@ fn plan(copy: &mut DataCopy, digest: &Judging<'_>) -> Result<Option<Plan>> {
     Ok(refusal(copy.plan(&one.database, &one.sql))?.ok())
 }
 
-/// Mean work of the samples; none where none could be counted.
-fn count(copy: &mut DataCopy, executables: &[Executable]) -> Result<Option<Work>> {
-    let (mut sum, mut counted) = (Work::default(), 0_u32);
+/// Mean work of so many of the samples; none where none could be counted.
+fn count(
+    copy: &mut DataCopy,
+    executables: &[Executable],
+    samples: u64,
+) -> Result<Option<Work>> {
+    let (mut sum, mut counted) = (Work::default(), 0);
     for one in executables {
+        if counted == samples {
+            break;
+        }
         if let Ok(one) = refusal(copy.count(&one.database, &one.sql))? {
             sum += one.work;
             counted += 1;
         }
     }
-    Ok((counted > 0).then(|| sum * (1.0 / f64::from(counted))))
+    Ok((counted > 0).then(|| sum * (1.0 / counted as f64)))
 }

@@ -408,19 +408,26 @@ impl fmt::Display for Caution {
             Self::NoDurations => f.write_str("The capture has no durations: statements are weighed by how often they run."),
             Self::NotUnderstood { digests, share } => write!(
                 f,
-                "{digests} digests ({} of the time) are not understood: they are named in advice.json and no index was sought for them.",
+                "Not understood: {} ({} of the time). No index was sought for them; advice.json names them.",
+                counted(*digests as u64, "digest"),
                 percent(*share)
             ),
             Self::NotCounted { digests, share } => write!(
                 f,
-                "{digests} digests ({} of the time) could not be executed on the copy: advice.json has what the server said.",
+                "Not executed on the copy: {} ({} of the time). advice.json has what the server said.",
+                counted(*digests as u64, "digest"),
                 percent(*share)
             ),
             Self::Cut { digests } => write!(
                 f,
-                "{digests} digests were ended for they took too long: their work is larger than what was counted."
+                "{} reached the time limit of an execution: the work is larger than what was counted.",
+                counted(*digests as u64, "digest")
             ),
-            Self::Slower { digests } => write!(f, "{digests} digests take more work with the set: advice.json names them."),
+            Self::Slower { digests } => write!(
+                f,
+                "More work with the set: {}. advice.json names them.",
+                counted(*digests as u64, "digest")
+            ),
         }
     }
 }
@@ -506,13 +513,13 @@ pub fn headline(advice: &Advice) -> String {
         advice.statistics.len(),
     ) {
         (0, 0, 0) => format!(
-            "0 indexes: {} none that pays. {}",
-            judge(advice),
+            "0 indexes: {}. {}",
+            why_none(advice),
             advice.finding
         ),
         (0, drops, fresh) => format!(
-            "0 indexes to add: {} none that pays ({}). {}",
-            judge(advice),
+            "0 indexes to add: {} ({}). {}",
+            why_none(advice),
             remainder(drops, fresh),
             advice.finding
         ),
@@ -533,11 +540,17 @@ pub fn headline(advice: &Advice) -> String {
     }
 }
 
-/// Who found none that pays.
-fn judge(advice: &Advice) -> &'static str {
-    match advice.proof {
-        Some(_) => "duels show",
-        None => "counting shows",
+/// Why there is none.
+fn why_none(advice: &Advice) -> String {
+    let judged = &advice.screened.judged;
+    let without_time = judged.iter().filter(|one| one.fate == Fate::NoTime).count();
+    match (&advice.proof, without_time) {
+        (Some(_), _) => "duels show none that pays".to_owned(),
+        (None, 0) => "counting shows none that pays".to_owned(),
+        (None, _) => format!(
+            "the budget ended before {without_time} of {} candidates were judged, and none of the others pays",
+            judged.len()
+        ),
     }
 }
 

@@ -5,7 +5,7 @@ mod common;
 use anyhow::Result;
 use common::schemas::{LEDGER, REPORTS};
 use common::{INDEXES, SHOP, Schema, Shop, shop_statements};
-use niagara_queries::{Advice, Fate, report, schema, words};
+use niagara_queries::{Advice, Fate, Limits, report, schema, words};
 
 /// Servers of both families.
 const MARIADB: &str = "mariadb-10.11";
@@ -216,5 +216,33 @@ fn writes_outweigh_a_reader_seldom_seen() -> Result<()> {
         "{}",
         describe(&advice)
     );
+    Ok(())
+}
+
+/// A statement of which one execution takes longer than it may takes the time of all that follows.
+#[test]
+fn a_missing_index_is_found_though_the_budget_ends_while_statements_are_looked_at() -> Result<()> {
+    let shop = Shop::start(MARIADB)?;
+    // Half a millisecond for each of 8,000 rows: twice the time of an execution.
+    let statements: Vec<String> = (1..4)
+        .map(|n| format!("SELECT id FROM customer WHERE SLEEP(0.0005) = 0 AND note = 'note {n}'"))
+        .collect();
+    let capture = shop.capture("slow", &statements)?;
+    let limits = Limits {
+        indexes: 20,
+        bytes: None,
+    };
+    let short = shop.advise_in([1, 1], &capture, limits)?;
+    assert_eq!(short.screened.chosen().count(), 0, "{}", describe(&short));
+    let headline = words::headline(&short);
+    assert!(
+        headline.starts_with("0 indexes: the budget ended before"),
+        "{headline}"
+    );
+    let longer = shop.advise_in([1, 600], &capture, limits)?;
+    let chosen: Vec<&str> = (longer.screened.chosen())
+        .map(|one| one.candidate.parts[0].column.as_str())
+        .collect();
+    assert_eq!(chosen, ["note"], "{}", describe(&longer));
     Ok(())
 }

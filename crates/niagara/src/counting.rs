@@ -35,6 +35,8 @@ pub struct QueryCount<'a> {
     pub data: &'a Data,
     /// How long counting may take.
     pub budget: Duration,
+    /// How long it may take while no index is found that pays; not below `budget`.
+    pub none_pays: Duration,
     /// What the set of indexes may be.
     pub limits: Limits,
 }
@@ -98,6 +100,7 @@ impl QueryCount<'_> {
             capture: self.capture,
             database,
             budget: self.budget,
+            none_pays: self.none_pays,
             limits: self.limits,
         };
         let advice = advise(&server, &install, &request, &mut |text| {

@@ -46,12 +46,12 @@ impl Display for Note {
         match self {
             Self::Sessions { connected } => write!(
                 f,
-                "{connected} sessions are connected now, this one among them"
+                "sessions connected now: {connected}, this one among them"
             ),
             Self::Rate { statements } => write!(
                 f,
-                "the server answers {statements:.1} statements a second in the mean since its start; each is one write of the log, its \
-                 text and some 300 bytes, so some {:.0} kB a second without the texts",
+                "the server has answered {statements:.1} statements a second on average since its start; the log takes the text of each and \
+                 some 300 bytes, some {:.0} kB a second without the texts",
                 statements * 0.3
             ),
             Self::FreeSpace { bytes, folder } => write!(

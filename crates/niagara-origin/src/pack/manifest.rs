@@ -115,10 +115,13 @@ impl fmt::Display for LeftOut {
             Self::Database { name } => write!(f, "database {name}"),
             Self::Accounts => f.write_str("accounts and their passwords"),
             Self::SecretSetting { name } => write!(f, "the value of {name}"),
-            Self::UnstableTables { database, tables } => write!(
-                f,
-                "one moment for all rows: {tables} tables of {database} are of engines without transactions"
-            ),
+            Self::UnstableTables { database, tables } => {
+                let s = if *tables == 1 { "" } else { "s" };
+                write!(
+                    f,
+                    "one moment for all rows: {tables} table{s} of {database} in engines without transactions"
+                )
+            }
         }
     }
 }

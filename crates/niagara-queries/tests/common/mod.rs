@@ -290,10 +290,21 @@ impl Shop {
 
     /// The same within limits.
     pub fn advise_within(&self, capture: &Path, limits: Limits) -> Result<Advice> {
+        self.advise_in([1200, 1200], capture, limits)
+    }
+
+    /// The same in so many seconds, and in so many while no index is found that pays.
+    pub fn advise_in(
+        &self,
+        [budget, none_pays]: [u64; 2],
+        capture: &Path,
+        limits: Limits,
+    ) -> Result<Advice> {
         let request = Request {
             capture,
             database: "shop",
-            budget: Duration::from_secs(1200),
+            budget: Duration::from_secs(budget),
+            none_pays: Duration::from_secs(none_pays),
             limits,
         };
         advise(&self.server, &self.install, &request, &mut |_| Ok(()))

@@ -34,6 +34,8 @@ impl Printed for Advice {
 
 /// Share of the budget that is for counting, where duels follow.
 const COUNTING: f64 = 0.4;
+/// The same while no index is found that pays: duels need one.
+const NONE_PAYS: f64 = 0.7;
 
 /// What the queries need: indexes, statistics, other statements; counted and proven on a private copy of your data
 ///
@@ -126,16 +128,18 @@ fn counted_and_proven(
     (cache, cancel): (&Cache, &Cancel),
     terminal: &mut Terminal,
 ) -> Result<Advice> {
+    let share = |share: f64| match args.no_duels {
+        true => args.budget,
+        false => args.budget.mul_f64(share),
+    };
     let counting = QueryCount {
         capture: capture(args)?,
         server: args.server.as_deref(),
         servers: &args.servers,
         origin,
         data,
-        budget: match args.no_duels {
-            true => args.budget,
-            false => args.budget.mul_f64(COUNTING),
-        },
+        budget: share(COUNTING),
+        none_pays: share(NONE_PAYS),
         limits: Limits {
             indexes: args.max_indexes,
             bytes: args.max_index_space,

@@ -284,6 +284,7 @@ fn queries(
         origin: &question.origin,
         data,
         budget: COUNTING,
+        none_pays: COUNTING,
         limits: Limits {
             indexes: MAX_INDEXES,
             bytes: None,
