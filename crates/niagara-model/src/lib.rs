@@ -17,6 +17,7 @@ mod lost_setting;
 mod node_account;
 mod node_reason;
 pub mod number;
+mod origin_note;
 mod reason;
 mod recommendation;
 mod record;
@@ -46,13 +47,14 @@ pub use deployment::{
     DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, HeldBack,
     Overridden, StrongerSetting, TargetMachine, TargetSize, TargetValue,
 };
-pub use event::{EventRecord, ORIGIN, RunTime, START_SETTINGS};
+pub use event::{Event, EventRecord, RunTime};
 pub use goal::Goal;
 pub use header::{About, StudyHeader};
 pub use load_name::load_name;
 pub use lost_setting::{LostSetting, SettingReason, Successor};
-pub use node_account::{FOUGHT_ON, NODES_HELD, NodeAccount, NodeSeconds};
+pub use node_account::{FoughtOn, NodeAccount, NodeSeconds};
 pub use node_reason::{JobEnd, NodeReason, NodeTrouble, SharedMachine};
+pub use origin_note::OriginNote;
 pub use reason::{Failure, Machine, Reason, Setting};
 pub use recommendation::{
     Alternative, AlternativeReason, Benefit, Conclusion, DropReason, DroppedLever, DuelsOf,

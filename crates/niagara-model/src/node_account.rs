@@ -1,14 +1,26 @@
-//! What nodes were held for by a study whose duels were run elsewhere.
+//! Nodes of a study whose duels were run elsewhere: which duel each ran, and what they were held for.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{NodeTrouble, SharedMachine};
 
-/// Kind of the events that hold a [`NodeAccount`]; the last one is of all sittings.
-pub const NODES_HELD: &str = "nodes held";
-/// Kind of the events that say which node ran a duel.
-pub const FOUGHT_ON: &str = "fought on";
+/// Where and how a duel was run.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FoughtOn {
+    /// The duel's place in its study.
+    pub seq: u32,
+    /// The duel's name in the shared folder.
+    pub duel: String,
+    /// The node.
+    pub node: String,
+    /// What tells its machine from others, for nodes that share one; empty where nothing does.
+    pub machine: String,
+    /// The worker and its incarnation.
+    pub worker: String,
+    /// Which attempt it was, from 1.
+    pub epoch: u32,
+}
 
 /// Node-seconds by what they were spent on.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,9 @@
 //! The English of what studies find, in one place: each enum is turned into sentences by an exhaustive match.
 
 mod check;
+mod event;
 mod node;
+mod origin;
 mod setting;
 
 use std::collections::BTreeSet;

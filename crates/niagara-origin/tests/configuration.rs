@@ -7,10 +7,11 @@ use std::path::Path;
 
 use anyhow::Result;
 use niagara_error::Explain as _;
-use niagara_origin::configuration::{ConfigSource, ConfigurationRemark, StartConfiguration};
+use niagara_model::OriginNote;
+use niagara_origin::configuration::{ConfigSource, StartConfiguration};
 use niagara_server::Install;
 
-use variables::assert_same;
+use variables::{assert_same, told};
 
 /// The distribution's server, which `scripts/setup test` installs.
 const SERVER: &str = "/usr/sbin/mariadbd";
@@ -90,8 +91,8 @@ fn includes_groups_and_duplicates_are_resolved_as_the_server_does() -> Result<()
         matches!(
             &start.remarks[..],
             [
-                ConfigurationRemark::OtherInstance { group, .. },
-                ConfigurationRemark::InitConnect { .. }
+                OriginNote::OtherInstance { group, .. },
+                OriginNote::InitConnect { .. }
             ] if group == "mariadb-10.6"
         ),
         "{:?}",
@@ -161,7 +162,7 @@ fn a_start_comes_to_what_the_server_makes_of_the_file() -> Result<()> {
             "userstat",
         ],
     )?;
-    let told = start.told().join("\n");
+    let told = told(&start);
     for words in ["[mysqld1]", "init_connect", "innodb_nonsense"] {
         assert!(told.contains(words), "{words}: {told}");
     }
@@ -203,7 +204,7 @@ fn nothing_of_the_original_wakes_and_no_secret_is_told() -> Result<()> {
          performance-schema-instrument='statement/%=ON'\n",
     )?;
     let start = read(&path, 4 << 30)?;
-    let told = format!("{}\n{start:?}", start.told().join("\n"));
+    let told = format!("{}\n{start:?}", told(&start));
     assert!(!told.contains("S3cret"), "{told}");
     // A zone is known where its tables are.
     assert!(told.contains("named zones are in the original's data"));

@@ -20,7 +20,7 @@ use niagara_server::archive::Apt;
 use niagara_server::{Cache, Cancel, Catalog, Config, ImageStore, Install, RunningServer, get};
 
 use shop::{Shop, assert_no_binary_log, output_of, value};
-use variables::assert_same;
+use variables::{assert_same, told};
 
 /// The catalogue's server.
 const MYSQL: &str = "mysql-9.7";
@@ -372,7 +372,7 @@ fn a_start_comes_to_what_the_server_makes_of_the_file() -> Result<()> {
         &path,
         &["optimizer-switch", "sort-buffer-size", "join-buffer-size"],
     )?;
-    let told = start.told().join("\n");
+    let told = told(&start);
     for words in ["[mysqld-8.0]", "loose-key_buffer", "innodb_nonsense"] {
         assert!(told.contains(words), "{words}: {told}");
     }
@@ -407,7 +407,7 @@ fn a_running_server_tells_its_plugins() -> Result<()> {
         &scratch,
     )?;
     assert_eq!(start.config["plugin_load_add"], "connection_control.so");
-    let told = start.told().join("\n");
+    let told = told(&start);
     assert!(told.contains("mysql_no_login.so"), "{told}");
     server.stop()
 }

@@ -1,15 +1,12 @@
 //! Everything a report is made from, read from the results.
 
 use niagara_model::{
-    Comparison, DuelRecord, Ending, EventRecord, FOUGHT_ON, Goal, NODES_HELD, NodeAccount, Phase,
-    RunTime, SliceRecord, StudyRecord, Summary, VariantRecord,
+    Comparison, DuelRecord, Ending, Event, EventRecord, Goal, NodeAccount, Phase, RunTime,
+    SliceRecord, StudyRecord, Summary, VariantRecord,
 };
 use niagara_store::Store;
 
 use crate::{DiagnosedProfile, diagnosed_profiles, number};
-
-/// Kind of the events in which the lab remembers its own decisions: not for people.
-const DECISION: &str = "decision";
 
 /// One study as stored.
 #[derive(Debug, Clone)]
@@ -40,15 +37,12 @@ impl Report {
     /// # Errors
     /// The results cannot be read.
     pub fn load(store: &Store) -> niagara_store::Result<Report> {
-        let mut events = store.events()?;
-        // Those of nodes are told in one account.
-        events.retain(|event| ![DECISION, FOUGHT_ON, NODES_HELD].contains(&event.kind.as_str()));
         Ok(Report {
             study: store.study()?,
             summary: store.summary()?,
             variants: store.variants()?,
             duels: store.duels()?,
-            events,
+            events: store.events()?,
             run_time: store.total_run_time()?,
             nodes_held: store.node_account()?,
             profiles: diagnosed_profiles(store)?,
@@ -71,6 +65,13 @@ impl Report {
             ),
             None => "Stopped before the first result".to_owned(),
         }
+    }
+
+    /// The main settings of a tuning's start, in one line.
+    pub(crate) fn start_settings(&self) -> Option<String> {
+        let mut events = self.events.iter().map(|record| &record.event);
+        let kept = events.find(|event| matches!(event, Event::StartSettings { .. }))?;
+        kept.words().map(|(_, settings)| settings)
     }
 
     /// The scored duels that carry the headline, in order.

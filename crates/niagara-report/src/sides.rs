@@ -1,8 +1,6 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
-use niagara_model::{
-    Comparison, DuelRecord, Goal, ORIGIN, START_SETTINGS, SliceRecord, Summary,
-};
+use niagara_model::{Comparison, DuelRecord, Event, Goal, SliceRecord, Summary};
 use niagara_stats::{Estimate, median};
 
 use crate::chart::Latencies;
@@ -148,14 +146,12 @@ impl Sides {
             origin: report
                 .events
                 .iter()
-                .filter(|event| event.kind == ORIGIN)
-                .map(|event| event.text.clone())
+                .filter_map(|record| match &record.event {
+                    Event::Origin { note } => Some(note.to_string()),
+                    _ => None,
+                })
                 .collect(),
-            start: report
-                .events
-                .iter()
-                .find(|event| first_is_start && event.kind == START_SETTINGS)
-                .map(|event| event.text.clone()),
+            start: report.start_settings().filter(|_| first_is_start),
         })
     }
 

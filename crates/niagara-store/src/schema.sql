@@ -92,12 +92,11 @@ CREATE TABLE account (
     PRIMARY KEY (duel, side)
 ) STRICT, WITHOUT ROWID;
 
--- What happened besides: a lever set aside, a crash, an interruption, a resumption.
+-- What happened besides: a lever set aside, a side that failed, a resumption; what the study decided on its way.
 CREATE TABLE event (
     id      INTEGER PRIMARY KEY,
     unix_ms INTEGER NOT NULL,
-    kind    TEXT    NOT NULL,
-    text    TEXT    NOT NULL
+    content TEXT    NOT NULL    -- JSON: its code, and the fields that events of that code have
 ) STRICT;
 
 -- Time used: a resumed study adds rows, and their sum is what its budget has spent.

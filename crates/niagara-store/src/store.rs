@@ -9,17 +9,19 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use niagara_model::{
-    DuelRecord, Ending, EventRecord, NODES_HELD, NodeAccount, Phase, ProfileRecord, ReplayRecord,
+    DuelRecord, Ending, Event, EventRecord, NodeAccount, Phase, ProfileRecord, ReplayRecord,
     ResourceCounters, RunTime, SliceRecord, StudyRecord, Summary, VariantRecord,
 };
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row, ffi, params};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 
 use crate::error::{Result, StoreError};
 
 /// The tables of `results.db`, with what each column holds.
 pub const SCHEMA: &str = include_str!("schema.sql");
 /// Counted up with every change of what the file holds: results of another format are neither read nor continued.
-const FORMAT: i64 = 6;
+const FORMAT: i64 = 7;
 /// "Niag" in SQLite's header, by which `file` and we recognise our own.
 const APPLICATION_ID: i64 = 0x4e69_6167;
 const WAIT_FOR_OTHERS: Duration = Duration::from_secs(30);
@@ -335,11 +337,7 @@ impl Store {
         side: u8,
         counters: &ResourceCounters,
     ) -> Result<()> {
-        let content = serde_json::to_string(counters).map_err(|e| StoreError::Nonsense {
-            path: self.path.clone(),
-            what: "the counters to be stored",
-            detail: e.to_string(),
-        })?;
+        let content = self.json_of(counters, "the counters to be stored")?;
         self.write(
             "INSERT OR REPLACE INTO account VALUES (?1, ?2, ?3)",
             params![duel, side, content],
@@ -358,11 +356,7 @@ impl Store {
     /// Keeps what a replay did on one side of a duel that is about to be stored; a duel that was lost with its process
     /// and is fought again replaces it.
     pub fn add_replay(&self, duel: u32, side: u8, replay: &ReplayRecord) -> Result<()> {
-        let content = serde_json::to_string(replay).map_err(|e| StoreError::Nonsense {
-            path: self.path.clone(),
-            what: "the replay to be stored",
-            detail: e.to_string(),
-        })?;
+        let content = self.json_of(replay, "the replay to be stored")?;
         self.write(
             "INSERT OR REPLACE INTO replay VALUES (?1, ?2, ?3)",
             params![duel, side, content],
@@ -485,24 +479,24 @@ impl Store {
         )
     }
 
-    /// Notes something that happened: a lever set aside, a crash, an interruption.
-    pub fn add_event(&self, unix_ms: i64, kind: &str, text: &str) -> Result<()> {
+    /// Notes something that happened.
+    pub fn add_event(&self, unix_ms: i64, event: &Event) -> Result<()> {
+        let content = self.json_of(event, "the event to be stored")?;
         self.write(
-            "INSERT INTO event (unix_ms, kind, text) VALUES (?1, ?2, ?3)",
-            params![unix_ms, kind, text],
+            "INSERT INTO event (unix_ms, content) VALUES (?1, ?2)",
+            params![unix_ms, content],
         )
     }
 
     /// Everything noted, in the order it was.
     pub fn events(&self) -> Result<Vec<EventRecord>> {
         self.rows(
-            "SELECT unix_ms, kind, text FROM event ORDER BY id",
+            "SELECT unix_ms, content FROM event ORDER BY id",
             [],
             |row| {
                 Ok(EventRecord {
                     unix_ms: row.get(0)?,
-                    kind: row.get(1)?,
-                    text: row.get(2)?,
+                    event: json(row, 1)?,
                 })
             },
         )
@@ -510,9 +504,12 @@ impl Store {
 
     /// What nodes were held for, all sittings together; `None` of a study on one machine.
     pub fn node_account(&self) -> Result<Option<NodeAccount>> {
-        let events = self.events()?;
-        let mut kept = events.iter().rev().filter(|event| event.kind == NODES_HELD);
-        Ok(kept.find_map(|event| serde_json::from_str(&event.text).ok()))
+        let events = self.events()?.into_iter().rev();
+        let mut kept = events.filter_map(|event| match event.event {
+            Event::NodesHeld(account) => Some(account),
+            _ => None,
+        });
+        Ok(kept.next())
     }
 
     /// Adds to the time used: once per sitting, or as often as is convenient.
@@ -541,17 +538,7 @@ impl Store {
     /// Replaces the summary.
     pub fn set_summary(&self, summary: &Summary) -> Result<()> {
         let kind = summary.kind();
-        let written_and_read = || {
-            let text = serde_json::to_string(summary)?;
-            // A number that is none would be noticed only when the report is made.
-            serde_json::from_str::<Summary>(&text)?;
-            Ok(text)
-        };
-        let content = written_and_read().map_err(|e: serde_json::Error| StoreError::Nonsense {
-            path: self.path.clone(),
-            what: "the summary to be stored",
-            detail: e.to_string(),
-        })?;
+        let content = self.json_of(summary, "the summary to be stored")?;
         self.write(
             "INSERT OR REPLACE INTO summary VALUES (1, ?1, ?2)",
             params![kind, content],
@@ -574,6 +561,24 @@ impl Store {
                 })
             })
             .transpose()
+    }
+
+    fn json_of<T: Serialize + DeserializeOwned>(
+        &self,
+        content: &T,
+        what: &'static str,
+    ) -> Result<String> {
+        let written_and_read = || {
+            let text = serde_json::to_string(content)?;
+            // A number that is none would be noticed only when the results are read.
+            serde_json::from_str::<T>(&text)?;
+            Ok(text)
+        };
+        written_and_read().map_err(|e: serde_json::Error| StoreError::Nonsense {
+            path: self.path.clone(),
+            what,
+            detail: e.to_string(),
+        })
     }
 
     fn write(&self, sql: &str, params: impl Params) -> Result<()> {
@@ -613,7 +618,7 @@ fn counted(row: &Row, column: usize) -> rusqlite::Result<u64> {
     u64::try_from(value).map_err(|_| rusqlite::Error::IntegralValueOutOfRange(column, value))
 }
 
-fn json<T: serde::de::DeserializeOwned>(row: &Row, column: usize) -> rusqlite::Result<T> {
+fn json<T: DeserializeOwned>(row: &Row, column: usize) -> rusqlite::Result<T> {
     let text: String = row.get(column)?;
     serde_json::from_str(&text).map_err(|e| unreadable(column, e))
 }

@@ -8,6 +8,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{duel, slices, study, variant};
+use niagara_model::Event;
 use niagara_store::{Store, StoreError};
 
 const WRITE_TO: &str = "NIAGARA_TEST_WRITE_TO";
@@ -163,7 +164,10 @@ fn a_full_disk_costs_the_running_duel_only() {
 
     std::fs::remove_file(disk.0.path().join("filler")).expect("there");
     let mut store = Store::open(&path).expect("after space was freed");
-    assert!(store.add_event(0, "resumed", "space was freed").is_ok());
+    let resumed = Event::Resumed {
+        command: "niagara tune".into(),
+    };
+    assert!(store.add_event(0, &resumed).is_ok());
     let _ = store.add_duel(&duel(seq), &[]);
     assert!(assert_whole_but_last(&store, seq));
 }

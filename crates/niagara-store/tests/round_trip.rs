@@ -4,12 +4,15 @@
 mod common;
 
 use common::{comparison, duel, interval, slices, study, variant};
+use niagara_error::Explanation;
 use niagara_model::{
-    CompareSummary, Ending, EventRecord, Phase, PointFailure, ProfileRecord, RoundRatio,
-    StudyHeader, Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
+    CompareSummary, Ending, Event, EventRecord, FoughtOn, LostSetting, NodeAccount, NotTried,
+    OriginNote, Phase, PointFailure, ProfileRecord, Reason, RoundRatio, SettingReason, StudyHeader,
+    Summary, SweepCurve, SweepPoint, SweepSummary, Unevenness,
 };
 use niagara_stats::Estimate;
 use niagara_store::{Store, StoreError};
+use serde_json::json;
 
 fn new_store(folder: &tempfile::TempDir) -> Store {
     Store::create(&folder.path().join("results.db"), &study()).expect("a fresh folder")
@@ -41,9 +44,6 @@ fn everything_survives_being_closed_and_opened() {
     store.add_duel(&duel(0), &slices(0)).expect("room");
     store.add_duel(&failed, &[]).expect("room");
     store.add_duel(&disturbed, &slices(2)).expect("room");
-    store
-        .add_event(5, "resumed", "after an interruption")
-        .expect("room");
     store.add_run_time(100.0, 60.0).expect("room");
     store.add_run_time(50.5, 30.0).expect("room");
     drop(store);
@@ -58,14 +58,105 @@ fn everything_survives_being_closed_and_opened() {
     assert_eq!(store.slices(Some(0)).expect("there"), slices(0));
     assert_eq!(store.slices(Some(1)).expect("there"), []);
     assert_eq!(store.slices(None).expect("there").len(), 80);
-    let event = EventRecord {
-        unix_ms: 5,
-        kind: "resumed".into(),
-        text: "after an interruption".into(),
-    };
-    assert_eq!(store.events().expect("there"), [event]);
     let used = store.total_run_time().expect("there");
     assert_eq!((used.elapsed_seconds, used.load_seconds), (150.5, 90.0));
+}
+
+/// One event of each kind.
+fn events() -> Vec<Event> {
+    vec![
+        Event::Resumed {
+            command: "niagara tune mariadb-10.11".into(),
+        },
+        Event::NextPart {
+            command: "niagara run matrix.toml".into(),
+        },
+        Event::SideFailed {
+            error: Explanation::new("the server ended").remedy("look into its log"),
+        },
+        Event::SetAside(NotTried {
+            lever: "query-cache".into(),
+            title: "query cache on".into(),
+            reason: Reason::SharedHost,
+        }),
+        Event::StartSettings {
+            settings: vec![("log_bin".into(), "OFF".into())],
+        },
+        Event::Origin {
+            note: OriginNote::LeftOut(LostSetting {
+                setting: "server_id=5".into(),
+                place: "/etc/my.cnf line 3".into(),
+                reason: SettingReason::Replication,
+            }),
+        },
+        Event::FoughtOn(FoughtOn {
+            seq: 3,
+            duel: "d-3".into(),
+            node: "n1".into(),
+            machine: "m".into(),
+            worker: "w".into(),
+            epoch: 2,
+        }),
+        Event::NodesHeld(NodeAccount {
+            workers: 2,
+            held: 0.1 + 0.2,
+            ..NodeAccount::default()
+        }),
+        Event::Steps {
+            duel: 3,
+            seconds: [vec![("copy".into(), 2.5)], Vec::new()],
+        },
+        Event::Decision {
+            key: "looks Claim malloc".into(),
+            value: json!({"looks": [8, 12], "alpha": 0.05, "by_threads": {"8": null}}),
+        },
+    ]
+}
+
+#[test]
+fn events_of_every_kind_come_back_with_their_codes() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = new_store(&folder);
+    // By the compiler: an event that this does not know is not in the list either.
+    let code = |event: &Event| match event {
+        Event::Resumed { .. } => "resumed",
+        Event::NextPart { .. } => "next-part",
+        Event::SideFailed { .. } => "side-failed",
+        Event::SetAside(_) => "set-aside",
+        Event::StartSettings { .. } => "start-settings",
+        Event::Origin { .. } => "origin",
+        Event::FoughtOn(_) => "fought-on",
+        Event::NodesHeld(_) => "nodes-held",
+        Event::Steps { .. } => "steps",
+        Event::Decision { .. } => "decision",
+    };
+    for (unix_ms, event) in (5..).zip(events()) {
+        store.add_event(unix_ms, &event).expect("room");
+    }
+    drop(store);
+    let store = Store::open(&folder.path().join("results.db")).expect("just written");
+    let kept = store.events().expect("there");
+    let records = (5..).zip(events());
+    let records = records.map(|(unix_ms, event)| EventRecord { unix_ms, event });
+    assert_eq!(kept, records.collect::<Vec<_>>());
+    for EventRecord { event, .. } in &kept {
+        assert_eq!(json!(event)["code"], code(event));
+    }
+    let account = store.node_account().expect("readable");
+    assert_eq!(account.map(|account| account.workers), Some(2));
+}
+
+#[test]
+fn an_event_that_could_not_be_read_again_is_refused_at_once() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = new_store(&folder);
+    let held = NodeAccount {
+        held: f64::NAN,
+        ..NodeAccount::default()
+    };
+    let refused = store.add_event(5, &Event::NodesHeld(held));
+    assert!(matches!(refused, Err(StoreError::Nonsense { .. })));
+    assert_eq!(store.events().expect("there"), []);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
 use common::{Place, SHORT_TUNING, run, signal, wait_until};
-use niagara_model::Summary;
+use niagara_model::{Event, Summary};
 use niagara_store::Store;
 use nix::sys::signal::Signal;
 
@@ -74,17 +74,17 @@ fn wait_for(child: &mut Child, what: &str, holds: impl Fn() -> bool) {
     });
 }
 
-/// What the study decided about a failed side: name and text.
+/// What the study decided about failed sides, as JSON.
 fn blamed(place: &Place) -> Vec<String> {
     let Ok(store) = Store::open_read_only(&place.out().join("results.db")) else {
         return Vec::new();
     };
-    let events = store.events().unwrap_or_default();
-    events
-        .into_iter()
-        .filter(|event| event.kind == "decision" && event.text.starts_with("blame "))
-        .map(|event| event.text)
-        .collect()
+    let events = store.events().unwrap_or_default().into_iter();
+    let decided = events.filter_map(|record| match record.event {
+        Event::Decision { key, value } if key.starts_with("blame ") => Some(value.to_string()),
+        _ => None,
+    });
+    decided.collect()
 }
 
 #[test]

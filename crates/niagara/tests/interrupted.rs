@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use common::{Place, run, signal, socket_of, wait_until};
-use niagara_model::Ending;
+use niagara_model::{Ending, Event};
 use niagara_store::Store;
 use nix::sys::signal::Signal;
+use serde_json::json;
 
 #[test]
 fn ctrl_c_keeps_what_was_measured_and_the_same_command_continues() {
@@ -76,18 +77,23 @@ fn a_study_is_not_continued_with_another_binary_nor_elsewhere() {
     child.wait().expect("niagara ends");
     let duels = place.duels().len();
     // As if it had been begun before an upgrade, and on another machine.
-    for (decided, told) in [
+    for ((key, value), told) in [
         (
-            "binary mariadb-10.11\t\"that of then\"",
+            ("binary mariadb-10.11", json!("that of then")),
             "another binary of mariadb-10.11",
         ),
         (
-            r#"measured on	{"machine":{"cpu":"Z80","cpus":1,"kernel":"1.0","client":null}}"#,
+            (
+                "measured on",
+                json!({"machine": {"cpu": "Z80", "cpus": 1, "kernel": "1.0", "client": null}}),
+            ),
             "CPU Z80 then",
         ),
     ] {
         let store = Store::open(&place.out().join("results.db")).expect("the results");
-        store.add_event(0, "decision", decided).expect("room");
+        let key = key.to_owned();
+        let decision = Event::Decision { key, value };
+        store.add_event(0, &decision).expect("room");
         drop(store);
         let (code, _, stderr) = run(&mut place.small_compare());
         assert_eq!(code, Some(1), "{stderr}");

@@ -4,6 +4,7 @@ mod common;
 
 use common::existing::Existing;
 use common::{Place, run};
+use niagara_model::Event;
 use niagara_store::Store;
 
 /// What runs on the user's tables: nothing of it is made.
@@ -98,12 +99,17 @@ fn variants_are_compared_on_the_users_data_and_configuration() {
     let origin = &study.plan["origin"];
     assert!(origin["data"]["source"]["digest"].is_string(), "{origin:#}");
     assert_eq!(origin["machine"]["cpus"], 16);
-    let events = store.events().expect("events");
+    let events = store.events().expect("events").into_iter();
+    let origin = events.filter_map(|record| match record.event {
+        Event::Origin { note } => Some(note),
+        _ => None,
+    });
+    let origin: Vec<_> = origin.collect();
     // What the start is without, and what the data are.
     for words in ["server_id=5", "the data are the data directory"] {
         assert!(
-            events.iter().any(|event| event.text.contains(words)),
-            "no {words} in {events:?}"
+            origin.iter().any(|note| note.to_string().contains(words)),
+            "no {words} in {origin:?}"
         );
     }
     for variant in store.variants().expect("variants") {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use common::{Place, run, signal};
-use niagara_model::{CellOutcome, Reason, RungOutcome, Summary};
+use niagara_model::{CellOutcome, Event, Reason, RungOutcome, Summary};
 use niagara_store::Store;
 use nix::sys::signal::Signal;
 
@@ -360,13 +360,15 @@ fn engines_meet_in_duels() {
 fn kept_plan(place: &Place) -> (Vec<String>, Vec<String>) {
     let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
     let decisions = store.events().expect("readable").into_iter();
-    let decisions = decisions.filter(|event| {
-        let plans = ["couples\t", "looks "];
-        event.kind == "decision" && plans.iter().any(|name| event.text.starts_with(name))
+    let decisions = decisions.filter_map(|record| match record.event {
+        Event::Decision { key, value } if key == "couples" || key.starts_with("looks ") => {
+            Some(format!("{key} {value}"))
+        }
+        _ => None,
     });
     let duels = store.duels().expect("readable").into_iter();
     (
-        decisions.map(|event| event.text).collect(),
+        decisions.collect(),
         duels
             .map(|duel| format!("{} {} {:?}", duel.couples, duel.seed, duel.variants))
             .collect(),

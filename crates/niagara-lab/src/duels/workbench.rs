@@ -10,6 +10,7 @@ use niagara_build::{BuildStore, Forecast, InUse, Recipe, kept_as};
 use niagara_capture::rewrite::RewrittenTexts;
 use niagara_error::{Explain as _, anyhow, bail};
 use niagara_load::{Admin, Endpoint, TableEvent, TableOptions};
+use niagara_model::OriginNote;
 use niagara_origin::configuration::StartConfiguration;
 use niagara_origin::data::image_of;
 use niagara_server::{
@@ -169,8 +170,8 @@ impl Workbench {
                 "private copy: starting it with your configuration",
             ));
             start.try_out(&self.cache, &install)?;
-            for line in start.told() {
-                observer.see(Event::Note(&line));
+            for note in start.notes() {
+                observer.see(Event::Note(&note.to_string()));
             }
             self.starts.insert(server.to_owned(), start);
         }
@@ -525,22 +526,21 @@ impl Workbench {
                 .map_err(stopped_or)?
             }
         };
-        let mut told = vec![format!(
-            "the data are the {}, database {database}; accounts, events and replication sleep in the copy",
-            data.source.title()
-        )];
-        told.extend(image.record()?.without);
+        let mut notes = vec![OriginNote::Data {
+            data: data.source.title(),
+            database: database.clone(),
+        }];
+        let without = image.record()?.without.into_iter();
+        notes.extend(without.map(|said| OriginNote::DataWithout { said }));
         if let (None, Some(persisted)) = (&self.origin.config, &data.source.persisted) {
-            let names: Vec<&str> = persisted.settings.keys().map(String::as_str).collect();
-            told.push(format!(
-                "the start is without what was SET PERSIST ({}: {}): it is taken with the server's own option file (--config)",
-                persisted.file.display(),
-                names.join(", ")
-            ));
+            notes.push(OriginNote::WithoutPersisted {
+                file: persisted.file.display().to_string(),
+                settings: persisted.settings.keys().cloned().collect(),
+            });
         }
-        for line in told {
-            observer.see(Event::Note(&line));
-            self.data_notes.add(line);
+        for note in notes {
+            observer.see(Event::Note(&note.to_string()));
+            self.data_notes.add(note);
         }
         Ok(PreparedServer {
             install,

@@ -17,9 +17,8 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use niagara_fleet::content::Content;
 use niagara_fleet::{Head, Order};
-use niagara_model::{Ending, NodeAccount};
+use niagara_model::{Ending, FoughtOn, NodeAccount};
 use niagara_server::Cancelled;
-use serde::{Deserialize, Serialize};
 
 use crate::duels::score::score_in_place;
 use crate::duels::workbench::Workbench;
@@ -40,23 +39,6 @@ use packing::pack_for_nodes;
 const HELD: usize = 3;
 /// Duels that are asked for ahead, for each node: what it holds, and one more.
 const AHEAD: usize = HELD + 1;
-
-/// Where and how a duel was run.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct FoughtOn {
-    /// The duel's place in its study.
-    pub seq: u32,
-    /// The duel's name in the shared folder.
-    pub duel: String,
-    /// The node.
-    pub node: String,
-    /// What tells its machine from others, for nodes that share one; empty where nothing does.
-    pub machine: String,
-    /// The worker and its incarnation.
-    pub worker: String,
-    /// Which attempt it was, from 1.
-    pub epoch: u32,
-}
 
 /// The nodes of a study.
 pub(crate) struct Fleet {

@@ -14,7 +14,6 @@ use niagara_model::{
 };
 use niagara_stats::{ErrorBudget, LookPlan};
 use niagara_store::Store;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::asking::level_sets::{LevelSet, MatrixQuestion};
@@ -262,7 +261,9 @@ impl PartOpening {
         };
         let events = store.events()?;
         let record = part_record();
-        let records = parsed(store, &record, record.all(&events))?;
+        let records = record.all(&events);
+        let records = records.map(|value| record.read(value, store.path()));
+        let records: Vec<PartRecord> = records.collect::<Result<_>>()?;
         let summary = store.summary()?;
         let is_over = summary.as_ref().is_some_and(Summary::is_complete);
         let last = record.last(&events).and(records.last());
@@ -272,12 +273,13 @@ impl PartOpening {
         }
         let spent = spent(store, &events)?;
         let told = checkpoint::told();
-        let told = parsed(store, &told, told.all(&events).next_back().into_iter())?;
+        let last_told = told.all(&events).next_back();
+        let last_told = last_told.map(|value| told.read(value, store.path()));
         let earlier = match summary {
             Some(Summary::Matrix(summary)) => Earlier::of(
                 *summary,
                 spent,
-                told.into_iter().flatten().collect(),
+                last_told.transpose()?.unwrap_or_default(),
                 fewest_duels(study),
             ),
             _ => Earlier::default(),
@@ -478,14 +480,10 @@ fn spent(store: &Store, events: &[EventRecord]) -> Result<f64> {
     // By part: the duels before it, what its confirmation was given.
     let mut parts: Vec<(usize, f64)> = vec![(0, 0.0)];
     for event in events {
-        if let Some(text) = begun.of(event) {
-            let before = parsed(store, &begun, std::iter::once(text))?;
-            parts.extend(before.iter().map(|part| (part.duels, 0.0)));
-        } else if let Some(text) = given.of(event) {
-            let share = parsed(store, &given, std::iter::once(text))?.iter().sum();
-            if let Some(part) = parts.last_mut() {
-                part.1 = share;
-            }
+        if let Some(value) = begun.of(event) {
+            parts.push((begun.read(value, store.path())?.duels, 0.0));
+        } else if let (Some(value), Some(part)) = (given.of(event), parts.last_mut()) {
+            part.1 = given.read(value, store.path())?;
         }
     }
     let duels = store.duels()?;
@@ -496,15 +494,6 @@ fn spent(store: &Store, events: &[EventRecord]) -> Result<f64> {
             .any(|duel| duel.phase == Phase::Total && duel.score.is_some())
     });
     Ok(used.map(|((_, share), _)| share).sum())
-}
-
-/// Decisions that are kept under a key.
-fn parsed<'e, T: DeserializeOwned>(
-    store: &Store,
-    key: &Checkpoint<T>,
-    texts: impl Iterator<Item = &'e str>,
-) -> Result<Vec<T>> {
-    texts.map(|text| key.read(text, store.path())).collect()
 }
 
 /// How far a matrix is of which parts may have been measured, for whoever plans the next one.

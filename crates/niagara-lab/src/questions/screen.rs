@@ -555,7 +555,9 @@ impl<'a> RunningScreening<'a> {
         let found = study.recall_or(&checkpoint::blame(self.duels), || {
             let levers = self.in_force(levels);
             let found = failing_levers(self.bench, self.base, candidates, &levers, &may_go_on)?;
-            study.note("side failed", &reason.to_string())?;
+            study.note(&niagara_model::Event::SideFailed {
+                error: reason.clone(),
+            })?;
             Ok(found)
         })?;
         self.set_aside.extend(found.into_iter().filter_map(|lever| {
@@ -583,7 +585,7 @@ impl<'a> RunningScreening<'a> {
         };
         // A sitting that continues the study finds the same in the duels that it takes again.
         study.recall_or(&checkpoint::set_aside(self.duels), || {
-            study.note("set aside", &format!("{}: {}", told.lever, told.reason))?;
+            study.note(&niagara_model::Event::SetAside(told.clone()))?;
             Ok(true)
         })?;
         self.set_aside.push((index, told));

@@ -1,9 +1,7 @@
 //! `tune`: the main job. Try every lever that applies, keep what is proven, say what was found.
 
 use anyhow::Result;
-use niagara_model::{
-    FinalCheck, Finding, NotTried, Phase, Reason, START_SETTINGS, Summary, Warning,
-};
+use niagara_model::{FinalCheck, Finding, NotTried, Phase, Reason, Summary, Warning};
 use niagara_server::Cancelled;
 use niagara_stats::{ErrorBudget, Verdict, derive_seed};
 
@@ -208,7 +206,9 @@ impl<'a> TuneRun<'a> {
                 &self.found.candidates,
                 observer,
             )?;
-            study.note(START_SETTINGS, &probed.start)?;
+            study.note(&niagara_model::Event::StartSettings {
+                settings: probed.start,
+            })?;
             Ok(probed.misfits)
         })?;
         self.found

@@ -1,6 +1,5 @@
 //! What a study decides on its way and keeps, so that a sitting that continues it takes the same way: each decision by a
-//! key that knows what it holds. In the results they are lines of name, tab and JSON. What a part of a study decided holds for
-//! that part alone.
+//! key that knows what it holds. What a part of a study decided holds for that part alone.
 
 use std::marker::PhantomData;
 use std::path::Path;
@@ -8,21 +7,19 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result};
 use niagara_model::{
-    ChangedPlan, EventRecord, FinalCheck, NotTried, Phase, Reason, SameAnswers, Warning,
+    ChangedPlan, Event, EventRecord, FinalCheck, NotTried, Phase, Reason, SameAnswers, Warning,
 };
 use niagara_server::TlsSession;
 use niagara_stats::LookPlan;
 use niagara_store::Store;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::duels::arena::unix_ms;
 use crate::lever::Searching;
 use crate::plans::announced::TunePlan;
 use crate::studies::host_identity::HostIdentity;
-
-/// Event kind under which the study keeps a decision that later steps depend on.
-pub(crate) const DECISION: &str = "decision";
 
 /// The name of the decision that begins a part of the study.
 pub(crate) const PART_BEGUN: &str = "part begun";
@@ -48,19 +45,24 @@ impl<T> Checkpoint<T> {
         &self.name
     }
 
-    /// The kind and the text of the event that keeps `decided`, which is JSON.
-    pub(crate) fn event(&self, decided: &str) -> (&'static str, String) {
-        (DECISION, format!("{}\t{decided}", self.name))
+    /// The event that keeps `decided`.
+    pub(crate) fn event(&self, decided: Value) -> Event {
+        Event::Decision {
+            key: self.name.clone(),
+            value: decided,
+        }
     }
 
-    /// What `event` keeps under this key, as JSON.
-    pub(crate) fn of<'e>(&self, event: &'e EventRecord) -> Option<&'e str> {
-        let kept = (event.kind == DECISION).then_some(event.text.as_str())?;
-        kept.strip_prefix(self.name.as_str())?.strip_prefix('\t')
+    /// What `event` keeps under this key.
+    pub(crate) fn of<'e>(&self, record: &'e EventRecord) -> Option<&'e Value> {
+        match &record.event {
+            Event::Decision { key, value } if *key == self.name => Some(value),
+            _ => None,
+        }
     }
 
-    /// What was kept last under this key since the last part was begun, as JSON.
-    pub(crate) fn last<'e>(&self, events: &'e [EventRecord]) -> Option<&'e str> {
+    /// What was kept last under this key since the last part was begun.
+    pub(crate) fn last<'e>(&self, events: &'e [EventRecord]) -> Option<&'e Value> {
         let begun = Checkpoint::<()>::named(PART_BEGUN);
         let parts = events
             .iter()
@@ -69,11 +71,11 @@ impl<T> Checkpoint<T> {
         parts.iter().rev().find_map(|event| self.of(event))
     }
 
-    /// All that was kept under this key, in all parts, in order, as JSON.
+    /// All that was kept under this key, in all parts, in order.
     pub(crate) fn all<'e>(
         &self,
         events: &'e [EventRecord],
-    ) -> impl DoubleEndedIterator<Item = &'e str> {
+    ) -> impl DoubleEndedIterator<Item = &'e Value> {
         events.iter().filter_map(|event| self.of(event))
     }
 }
@@ -99,8 +101,8 @@ impl<T: Serialize> Checkpoint<T> {
     /// # Errors
     /// The results cannot be written.
     pub(crate) fn keep_in(&self, store: &Store, decided: &T) -> Result<()> {
-        let (kind, text) = self.event(&serde_json::to_string(decided)?);
-        Ok(store.add_event(unix_ms(SystemTime::now()), kind, &text)?)
+        let event = self.event(serde_json::to_value(decided)?);
+        Ok(store.add_event(unix_ms(SystemTime::now()), &event)?)
     }
 }
 
@@ -111,16 +113,16 @@ impl<T: DeserializeOwned> Checkpoint<T> {
     /// The results cannot be read.
     pub(crate) fn kept_in(&self, store: &Store, file: &Path) -> Result<Option<T>> {
         let events = store.events()?;
-        let text = self.last(&events);
-        text.map(|text| self.read(text, file)).transpose()
+        let last = self.last(&events);
+        last.map(|value| self.read(value, file)).transpose()
     }
 
-    /// What `text` says, which `file` keeps under this key.
+    /// What `value` says, which `file` keeps under this key.
     ///
     /// # Errors
     /// It is something else.
-    pub(crate) fn read(&self, text: &str, file: &Path) -> Result<T> {
-        serde_json::from_str(text).with_context(|| {
+    pub(crate) fn read(&self, value: &Value, file: &Path) -> Result<T> {
+        T::deserialize(value).with_context(|| {
             format!(
                 "{}: the decision {} cannot be read; begin again with another --out",
                 file.display(),
@@ -296,26 +298,28 @@ pub(crate) fn promoted() -> Checkpoint<Vec<String>> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
     fn what_a_part_decided_holds_for_that_part() {
-        let event = |key: &str, text: &str| EventRecord {
+        let event = |key: &str, decided: Value| EventRecord {
             unix_ms: 0,
-            kind: DECISION.to_owned(),
-            text: format!("{key}\t{text}"),
+            event: Checkpoint::<()>::named(key).event(decided),
         };
-        let first = vec![event("rate", "1.0"), event("rate limit", "9")];
-        assert_eq!(rate().last(&first), Some("1.0"));
+        let first = vec![event("rate", json!(1.0)), event("rate limit", json!(9))];
+        assert_eq!(rate().last(&first), Some(&json!(1.0)));
         let mut second = first;
-        second.extend([event("part begun", "{}"), event("couples", "8")]);
+        second.extend([event("part begun", json!({})), event("couples", json!(8))]);
         assert_eq!(rate().last(&second), None);
-        assert_eq!(couples().last(&second), Some("8"));
+        assert_eq!(couples().last(&second), Some(&json!(8)));
         let begun = Checkpoint::<()>::named(PART_BEGUN);
-        assert_eq!(begun.last(&second), Some("{}"));
-        second.push(event("rate", "2.0"));
-        assert_eq!(rate().last(&second), Some("2.0"));
+        assert_eq!(begun.last(&second), Some(&json!({})));
+        second.push(event("rate", json!(2.0)));
+        assert_eq!(rate().last(&second), Some(&json!(2.0)));
         let rate = rate();
-        assert_eq!(rate.all(&second).collect::<Vec<_>>(), ["1.0", "2.0"]);
+        let all: Vec<&Value> = rate.all(&second).collect();
+        assert_eq!(all, [&json!(1.0), &json!(2.0)]);
     }
 }

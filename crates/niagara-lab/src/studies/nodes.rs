@@ -2,9 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_model::DuelRecord;
-
-use crate::fleet::FoughtOn;
+use niagara_model::{DuelRecord, FoughtOn};
 
 /// The machines that ran duels, in the order of their first. What several nodes of one machine say is what one machine says.
 #[derive(Debug, Default)]

@@ -2,7 +2,7 @@
 //! decided or used of its time.
 
 use anyhow::Result;
-use niagara_model::{DuelRecord, FOUGHT_ON, RunTime};
+use niagara_model::{DuelRecord, Event, EventRecord, RunTime};
 use niagara_store::Store;
 use serde::{Deserialize, Serialize};
 
@@ -30,7 +30,7 @@ impl PartBegun {
     pub(crate) fn last(store: &Store) -> Result<Self> {
         let events = store.events()?;
         let begun = part_begun();
-        let last = begun.last(&events).map(serde_json::from_str).transpose()?;
+        let last = begun.last(&events).map(Self::deserialize).transpose()?;
         Ok(last.unwrap_or_default())
     }
 
@@ -56,8 +56,9 @@ impl PartBegun {
         let events = store.events()?;
         let key = checkpoint::time_kept();
         let kept = key.all(&events).next_back();
-        let on_nodes = events.iter().any(|event| event.kind == FOUGHT_ON);
-        let lost = match kept.map(serde_json::from_str::<usize>).transpose()? {
+        let is_by_node = |record: &EventRecord| matches!(record.event, Event::FoughtOn(_));
+        let on_nodes = events.iter().any(is_by_node);
+        let lost = match kept.map(usize::deserialize).transpose()? {
             Some(kept) => time_of_duels(duels.get(kept..).unwrap_or_default(), on_nodes),
             None => {
                 // Results from before it was kept which duels are behind it, or no sitting has ended yet.

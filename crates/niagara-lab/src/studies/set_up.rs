@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Context, Result, anyhow};
-use niagara_model::ORIGIN;
+use niagara_model::Event;
 use niagara_origin::configuration::StartConfiguration;
 use niagara_server::{Cancel, TransportKind};
 
@@ -102,11 +102,12 @@ impl<'a> SetUp<'a> {
     /// Keeps with the results what the start is, and what it goes without.
     pub(crate) fn note_start(&self, study: &Study) -> Result<()> {
         let server = &self.base.server;
-        let told = self.starts.get(server).map(StartConfiguration::told);
-        told.unwrap_or_default()
-            .iter()
-            .chain(&self.data_notes.lines())
-            .try_for_each(|line| study.note(ORIGIN, line))
+        let of_start = self.starts.get(server).map(StartConfiguration::notes);
+        of_start
+            .unwrap_or_default()
+            .into_iter()
+            .chain(self.data_notes.all())
+            .try_for_each(|note| study.note(&Event::Origin { note }))
     }
 
     /// A workbench for one of the study's loads.

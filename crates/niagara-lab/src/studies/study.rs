@@ -9,21 +9,21 @@ use anyhow::{Context, Result};
 use niagara_error::{anyhow, bail};
 use niagara_load::StepTime;
 use niagara_model::{
-    DuelRecord, FOUGHT_ON, Finding, NODES_HELD, SliceRecord, StudyRecord, Summary, VariantRecord,
+    DuelRecord, Event, Finding, FoughtOn, SliceRecord, StudyRecord, Summary, VariantRecord,
 };
 use niagara_server::file_digest;
 use niagara_stats::InterferenceSlope;
 use niagara_store::{Store, StoreError, StudyLock};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde::{Deserialize, Serialize};
 
 use crate::duels::arena::unix_ms;
 use crate::duels::score::learn_taken;
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
-use crate::fleet::{Fleet, FleetOptions, FoughtOn};
+use crate::fleet::{Fleet, FleetOptions};
 use crate::plans::duel_plan::{unit_seconds, warmed_up_unit_seconds};
-use crate::plans::observer::{Event, Observer};
+use crate::plans::observer::{self, Observer};
 use crate::plans::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 use crate::plans::study_key::study_key;
 use crate::studies::checkpoint::{self, Checkpoint};
@@ -34,9 +34,6 @@ use crate::studies::pace::seconds_beyond;
 use crate::studies::part_begun::PartBegun;
 use crate::studies::results_folder::{RESULTS_FILE, is_bare};
 use crate::variants::variant::Variant;
-
-/// Event kind under which the steps of a job are kept, of A and of B.
-const STEPS: &str = "steps";
 
 /// Duels from which it is told how long the next ones will take: a machine's load changes.
 const PACE_DUELS: usize = 12;
@@ -147,11 +144,12 @@ impl Study {
             }
             seed = there.seed;
             check(Some(&store))?;
-            let kind = match options.begins_part {
-                true => "next part",
-                false => "resumed",
+            let command = record.command.clone();
+            let event = match options.begins_part {
+                true => Event::NextPart { command },
+                false => Event::Resumed { command },
             };
-            store.add_event(unix_ms(SystemTime::now()), kind, &record.command)?;
+            store.add_event(unix_ms(SystemTime::now()), &event)?;
             store
         } else {
             check(None)?;
@@ -287,7 +285,7 @@ impl Study {
     /// # Errors
     /// The results file cannot be written.
     pub(super) fn keep_node(&mut self, fought_on: &FoughtOn) -> Result<()> {
-        self.note(FOUGHT_ON, &serde_json::to_string(fought_on)?)?;
+        self.note(&Event::FoughtOn(fought_on.clone()))?;
         self.nodes.add(fought_on);
         Ok(())
     }
@@ -307,7 +305,7 @@ impl Study {
         };
         let taken: BTreeSet<String> = self.fought_on()?.into_iter().map(|on| on.duel).collect();
         let account = fleet.account(|duel| taken.contains(duel));
-        self.note(NODES_HELD, &serde_json::to_string(&account)?)
+        self.note(&Event::NodesHeld(account))
     }
 
     /// Where its duels were run, as far as that was elsewhere.
@@ -315,11 +313,12 @@ impl Study {
     /// # Errors
     /// The results file cannot be read.
     pub(crate) fn fought_on(&self) -> Result<Vec<FoughtOn>> {
-        let events = self.store.events()?;
-        let kept = events.iter().filter(|event| event.kind == FOUGHT_ON);
-        Ok(kept
-            .filter_map(|event| serde_json::from_str(&event.text).ok())
-            .collect())
+        let events = self.store.events()?.into_iter();
+        let kept = events.filter_map(|record| match record.event {
+            Event::FoughtOn(fought_on) => Some(fought_on),
+            _ => None,
+        });
+        Ok(kept.collect())
     }
 
     /// Set-up is done: from here on time counts against the budget.
@@ -337,7 +336,7 @@ impl Study {
         let done = work(observer);
         let took = began.elapsed();
         self.clock.leave_out(took);
-        observer.see(Event::LeftOut(took));
+        observer.see(observer::Event::LeftOut(took));
         done
     }
 
@@ -525,22 +524,16 @@ impl Study {
     /// # Errors
     /// The results file cannot be read.
     pub fn steps(&self) -> Result<Vec<[Vec<StepTime>; 2]>> {
-        let events = self.store.events()?;
-        let kept = events.iter().filter(|event| event.kind == STEPS);
-        Ok(steps_of_duels(
-            kept.map(|event| event.text.as_str()),
-            self.next,
-        ))
+        let events = self.store.events()?.into_iter();
+        Ok(steps_of_duels(events.map(|record| record.event), self.next))
     }
 
-    /// Keeps a line about what happened.
+    /// Keeps what happened.
     ///
     /// # Errors
     /// The results file cannot be written.
-    pub(crate) fn note(&self, kind: &str, text: &str) -> Result<()> {
-        Ok(self
-            .store
-            .add_event(unix_ms(SystemTime::now()), kind, text)?)
+    pub(crate) fn note(&self, event: &Event) -> Result<()> {
+        Ok(self.store.add_event(unix_ms(SystemTime::now()), event)?)
     }
 
     /// Whether it is continued where it was begun.
@@ -634,11 +627,14 @@ impl Study {
             })?;
         }
         if outcome.steps.iter().any(|steps| !steps.is_empty()) {
-            let kept = StepsOfDuel {
-                duel: outcome.record.seq,
-                steps: outcome.steps,
+            let of_side = |side: Vec<StepTime>| -> Vec<(String, f64)> {
+                let steps = side.into_iter();
+                steps.map(|step| (step.name, step.seconds)).collect()
             };
-            self.note(STEPS, &serde_json::to_string(&kept)?)?;
+            self.note(&Event::Steps {
+                duel: outcome.record.seq,
+                seconds: outcome.steps.map(of_side),
+            })?;
         }
         let curves = outcome.warm_up_curves.map(as_kept);
         self.keep_curves(outcome.record.seq, &curves)?;
@@ -693,29 +689,22 @@ impl Study {
     }
 }
 
-/// What the steps of a duel's jobs took, of A and of B, kept a moment before the duel itself.
-#[derive(Debug, Serialize, Deserialize)]
-struct StepsOfDuel {
-    duel: u32,
-    steps: [Vec<StepTime>; 2],
-}
-
-/// The steps of the duels before `next`, of lines in the order in which they were kept. Of a duel that was lost with its process
-/// and fought again there are two lines, and the last one holds.
-fn steps_of_duels<'t>(
-    lines: impl Iterator<Item = &'t str>,
-    next: usize,
-) -> Vec<[Vec<StepTime>; 2]> {
-    let mut by_duel = BTreeMap::new();
-    for line in lines {
-        if let Ok(StepsOfDuel { duel, steps }) = serde_json::from_str(line) {
-            by_duel.insert(duel, steps);
+/// The steps of the duels before `next`, of events in the order in which they were kept: of a duel that has two, the last one holds.
+fn steps_of_duels(events: impl Iterator<Item = Event>, next: usize) -> Vec<[Vec<StepTime>; 2]> {
+    let of_side = |side: Vec<(String, f64)>| -> Vec<StepTime> {
+        let steps = side.into_iter();
+        steps
+            .map(|(name, seconds)| StepTime { name, seconds })
+            .collect()
+    };
+    let kept = events.filter_map(|event| match event {
+        Event::Steps { duel, seconds } if (duel as usize) < next => {
+            Some((duel, seconds.map(of_side)))
         }
-    }
-    let stored = by_duel
-        .into_iter()
-        .filter(|(duel, _)| (*duel as usize) < next);
-    stored.map(|(_, steps)| steps).collect()
+        _ => None,
+    });
+    let by_duel: BTreeMap<u32, _> = kept.collect();
+    by_duel.into_values().collect()
 }
 
 /// A warm-up curve (transactions per second) in tenths: short decimals are read again as the very numbers they were.

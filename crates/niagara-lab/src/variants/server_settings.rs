@@ -64,19 +64,17 @@ const MAIN: [&str; 12] = [
 ];
 
 impl Settings {
-    /// The main settings in one line: `innodb_buffer_pool_size = 128M, …`; those that the server does not have are left out.
-    pub(crate) fn main_ones(&self) -> String {
+    /// The main settings, with `128M` for a size; those that the server does not have are left out.
+    pub(crate) fn main_ones(&self) -> Vec<(String, String)> {
         // What MySQL still shows beside the redo log's capacity has no effect there.
         let idle = self
             .values
             .contains_key("innodb_redo_log_capacity")
             .then_some("innodb_log_file_size");
-        let shown: Vec<String> = MAIN
-            .iter()
+        MAIN.iter()
             .filter(|name| Some(**name) != idle)
-            .filter_map(|name| Some(format!("{name} = {}", sized(self.values.get(*name)?))))
-            .collect();
-        shown.join(", ")
+            .filter_map(|name| Some(((*name).to_owned(), sized(self.values.get(*name)?))))
+            .collect()
     }
 }
 
@@ -116,10 +114,14 @@ mod tests {
                 .into(),
             ..Settings::default()
         };
-        assert_eq!(
-            settings.main_ones(),
-            "innodb_buffer_pool_size = 128M, log_bin = ON, sync_binlog = 1, innodb_redo_log_capacity = 100M"
-        );
+        let main = [
+            ("innodb_buffer_pool_size", "128M"),
+            ("log_bin", "ON"),
+            ("sync_binlog", "1"),
+            ("innodb_redo_log_capacity", "100M"),
+        ]
+        .map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(settings.main_ones(), main);
     }
 
     #[test]

@@ -10,13 +10,13 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use niagara_error::bail;
 use niagara_load::{Admin, Transport};
+use niagara_model::OriginNote;
 use niagara_server::{Cache, Install, plugin_folder_of, server_behind};
 
 use super::dropped_settings::dropped_settings;
 use super::known_options::KnownOptions;
 use super::option_name::{PLUGINS, option_of};
 use super::release::series;
-use super::remark::ConfigurationRemark;
 use super::size::same_value;
 use super::source::{DIFFERS, RunningConfig, RunningSetting};
 
@@ -191,9 +191,9 @@ impl RunningConfig {
     }
 
     /// What is to be known of settings that were found so; none of a server that says them itself.
-    pub(super) fn comparison_remark(&self) -> Option<ConfigurationRemark> {
+    pub(super) fn comparison_remark(&self) -> Option<OriginNote> {
         let with = self.compared_with.as_ref()?;
-        Some(ConfigurationRemark::Compared {
+        Some(OriginNote::Compared {
             address: self.address.clone(),
             with: with.clone(),
         })

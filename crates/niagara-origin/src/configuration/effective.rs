@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use niagara_model::OriginNote;
 use niagara_server::Install;
 
 use super::known_options::KnownOptions;
 use super::option_file::{FileOption, OptionFiles};
 use super::other_groups::unread;
-use super::remark::ConfigurationRemark;
 
 /// The options that `install` would be started with by `file`, in its order; what was noticed on the way is added to
 /// the files' remarks.
@@ -31,20 +31,17 @@ pub(crate) fn effective(
     let without = unread(&read.options, known, &install.name);
     read.remarks.extend(without);
     let others = other_files(&known.files, file, &read.files);
-    read.remarks.extend(
-        others
-            .into_iter()
-            .map(|other| ConfigurationRemark::OtherFile {
-                file: other.clone(),
-                named: file.to_owned(),
-            }),
-    );
+    read.remarks
+        .extend(others.into_iter().map(|other| OriginNote::OtherFile {
+            file: other.display().to_string(),
+            named: file.display().to_string(),
+        }));
     if same(&ours, &said) {
         return Ok((ours, read));
     }
     // The server has the last word; a value with ` --` in it is all that could be cut wrongly.
-    read.remarks.push(ConfigurationRemark::ReadDifferently {
-        file: file.to_owned(),
+    read.remarks.push(OriginNote::ReadDifferently {
+        file: file.display().to_string(),
         server: install.name.clone(),
     });
     Ok((cut(&said, &ours, file), read))

@@ -11,7 +11,6 @@ mod other_groups;
 mod persisted;
 mod place;
 mod release;
-mod remark;
 mod running;
 mod running_malloc;
 mod secret;
@@ -23,13 +22,11 @@ mod start;
 mod successor;
 mod trial;
 mod without_effect;
-mod words;
 
 #[cfg(fuzzing)]
 pub use option_file::read_option_text;
 pub use persisted::Persisted;
 pub use place::Place;
-pub use remark::ConfigurationRemark;
 pub use running::running_config;
 pub(crate) use secret::is_hidden;
 pub use server_options::ServerOptions;

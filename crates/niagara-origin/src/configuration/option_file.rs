@@ -7,9 +7,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use super::place::Place;
-use super::remark::ConfigurationRemark;
 use anyhow::{Context, Result};
 use niagara_error::{Remedy as _, bail};
+use niagara_model::OriginNote;
 
 /// Includes within includes that the servers follow.
 const MAX_DEPTH: usize = 10;
@@ -55,7 +55,7 @@ pub(crate) struct OptionFiles {
     /// Folders of `!includedir`, each with the place of that line.
     pub folders: Vec<(PathBuf, Place)>,
     /// What was passed over.
-    pub remarks: Vec<ConfigurationRemark>,
+    pub remarks: Vec<OriginNote>,
 }
 
 impl OptionFiles {
@@ -102,8 +102,8 @@ impl OptionFiles {
         let metadata =
             fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?;
         if metadata.mode() & WORLD_WRITABLE != 0 {
-            self.remarks.push(ConfigurationRemark::WritableByAll {
-                file: path.to_owned(),
+            self.remarks.push(OriginNote::WritableByAll {
+                file: path.display().to_string(),
             });
             return Ok(());
         }
@@ -149,8 +149,9 @@ impl OptionFiles {
                 Line::Nothing => {}
                 Line::Group(name) => *group = Some(name),
                 Line::Include(_) | Line::IncludeFolder(_) if depth == MAX_DEPTH => {
-                    self.remarks
-                        .push(ConfigurationRemark::NestedTooDeep { place: place() });
+                    self.remarks.push(OriginNote::NestedTooDeep {
+                        place: place().to_string(),
+                    });
                 }
                 Line::Include(file) => self.include(Path::new(&file), &place(), depth + 1)?,
                 Line::IncludeFolder(folder) => {

@@ -1,11 +1,11 @@
 //! Groups of option files that this server does not read although they are about servers: of other instances, of other
 //! versions, of the script that starts them. A start without them may not be the user's server, which has to be told.
 
+use niagara_model::OriginNote;
 use niagara_server::normalise_variable;
 
 use super::known_options::KnownOptions;
 use super::option_file::FileOption;
-use super::remark::ConfigurationRemark;
 
 /// Scripts that start servers have groups that end so; the settings of theirs that a server is faster, slower or answers otherwise by.
 const SCRIPTS: [&str; 4] = ["_safe", "-safe", "_multi", "-multi"];
@@ -24,7 +24,7 @@ pub(crate) fn unread(
     options: &[FileOption],
     known: &KnownOptions,
     server: &str,
-) -> Vec<ConfigurationRemark> {
+) -> Vec<OriginNote> {
     let mut groups: Vec<(&str, Vec<&FileOption>)> = Vec::new();
     for option in options.iter().filter(|option| !known.reads(&option.group)) {
         match groups.iter_mut().find(|(name, _)| *name == option.group) {
@@ -42,9 +42,9 @@ pub(crate) fn unread(
                 '-' => rest.next().is_some_and(|c| c.is_ascii_digit()),
                 first => first.is_ascii_digit(),
             };
-            return is_ours.then(|| ConfigurationRemark::OtherInstance {
+            return is_ours.then(|| OriginNote::OtherInstance {
                 group: name.to_owned(),
-                place: of_it[0].place.clone(),
+                place: of_it[0].place.to_string(),
                 settings: of_it.len(),
                 server: server.to_owned(),
             });
@@ -54,9 +54,9 @@ pub(crate) fn unread(
             .map(|option| normalise_variable(&option.name))
             .filter(|name| OF_SCRIPTS.contains(&name.as_str()))
             .collect();
-        (!named.is_empty()).then(|| ConfigurationRemark::StartScript {
+        (!named.is_empty()).then(|| OriginNote::StartScript {
             group: name.to_owned(),
-            place: of_it[0].place.clone(),
+            place: of_it[0].place.to_string(),
             settings: named,
         })
     });

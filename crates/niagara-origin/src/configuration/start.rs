@@ -6,8 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use niagara_error::Explain as _;
-use niagara_load::counted;
-use niagara_model::{LostSetting, SettingReason};
+use niagara_model::{LostSetting, OriginNote, SettingReason};
 use niagara_server::{
     Around, Cache, Config, ImageStore, Install, LaunchSpec, ProcessSettings, StartFailed, launch,
     layout_of, plugin_folder_of,
@@ -19,7 +18,6 @@ use super::known_options::{Known, KnownOptions};
 
 use super::persisted::Persisted;
 use super::place::Place;
-use super::remark::ConfigurationRemark;
 use super::secret::shown_setting;
 use super::setting::{Setting, setting};
 use super::size::{number, shown};
@@ -83,7 +81,7 @@ pub struct StartConfiguration {
     /// Folders that an option file includes, each with the place of that line.
     pub folders: Vec<(PathBuf, Place)>,
     /// What else was noticed.
-    pub remarks: Vec<ConfigurationRemark>,
+    pub remarks: Vec<OriginNote>,
     /// Variables that are left out because no option has their name, each with its place among those.
     pub unknown: Vec<(String, usize)>,
 }
@@ -270,7 +268,7 @@ impl StartConfiguration {
         if let ConfigSource::Running(running) = source
             && !running.installed.is_empty()
         {
-            start.remarks.push(ConfigurationRemark::InstalledPlugins {
+            start.remarks.push(OriginNote::InstalledPlugins {
                 plugins: running.installed.clone(),
             });
         }
@@ -329,7 +327,7 @@ impl StartConfiguration {
         let sifted = sift(&self.config, ask)?;
         self.config = sifted.taken;
         for (name, value) in sifted.renamed {
-            self.remarks.push(ConfigurationRemark::Renamed {
+            self.remarks.push(OriginNote::Renamed {
                 place: self.places.get(&name).cloned().unwrap_or_default(),
                 here: self.config.get(&name).cloned().unwrap_or_default(),
                 release: named(install),
@@ -496,7 +494,7 @@ impl StartConfiguration {
             .is_some_and(|statements| !statements.trim().is_empty())
         {
             let place = self.place_of("init_connect").unwrap_or(&self.from);
-            self.remarks.push(ConfigurationRemark::InitConnect {
+            self.remarks.push(OriginNote::InitConnect {
                 place: place.to_owned(),
             });
         }
@@ -506,18 +504,18 @@ impl StartConfiguration {
     fn take_malloc(&mut self, malloc: Option<&str>, install: &Install) {
         let own = install.own_malloc.as_str();
         let remark = match malloc {
-            None => ConfigurationRemark::UnseenMalloc {
+            None => OriginNote::UnseenMalloc {
                 own: own.to_owned(),
             },
             // Nothing is preloaded there: this server's own is as good as that one's.
             Some(malloc) if malloc == own || malloc == SYSTEM_MALLOC => return,
             Some(malloc) if install.mallocs.contains_key(malloc) => {
                 self.malloc = Some(malloc.to_owned());
-                ConfigurationRemark::SameMalloc {
+                OriginNote::SameMalloc {
                     malloc: malloc.to_owned(),
                 }
             }
-            Some(malloc) => ConfigurationRemark::MissingMalloc {
+            Some(malloc) => OriginNote::MissingMalloc {
                 malloc: malloc.to_owned(),
                 own: own.to_owned(),
                 server: install.name.clone(),
@@ -586,32 +584,31 @@ impl StartConfiguration {
         });
     }
 
-    /// What a person is told once, a line each.
-    pub fn told(&self) -> Vec<String> {
-        let mut lines = vec![format!(
-            "the start is {}: {} kept, {} left out",
-            self.from,
-            counted(self.config.len() as u64, "setting"),
-            self.left_out.len()
-        )];
-        if let Some((last, others)) = self.files.split_last()
-            && !others.is_empty()
-        {
-            lines.push(format!(
-                "read up to {}, {} files",
-                last.display(),
-                self.files.len()
-            ));
+    /// What a person is told once.
+    pub fn notes(&self) -> Vec<OriginNote> {
+        let mut notes = vec![OriginNote::Configuration {
+            from: self.from.clone(),
+            kept: self.config.len(),
+            left_out: self.left_out.len(),
+        }];
+        if let [_, .., last] = &self.files[..] {
+            notes.push(OriginNote::OptionFiles {
+                last: last.display().to_string(),
+                files: self.files.len(),
+            });
         }
-        lines.extend(self.remarks.iter().map(ToString::to_string));
-        lines.extend(self.left_out.iter().map(|out| format!("left out: {out}")));
-        lines.extend(self.lowered.iter().map(|(name, lowered)| {
-            format!(
-                "{name} is {} here, for two servers run at once on this machine; yours is {}, which stays yours",
-                lowered.here, lowered.yours
-            )
-        }));
-        lines
+        notes.extend(self.remarks.iter().cloned());
+        notes.extend(self.left_out.iter().cloned().map(OriginNote::LeftOut));
+        notes.extend(
+            self.lowered
+                .iter()
+                .map(|(name, lowered)| OriginNote::Lowered {
+                    variable: name.clone(),
+                    yours: lowered.yours.clone(),
+                    here: lowered.here.clone(),
+                }),
+        );
+        notes
     }
 }
 

@@ -65,3 +65,10 @@ pub fn assert_same(install: &Install, file: &Path, changed: &[&str]) -> Result<S
     }
     Ok(start)
 }
+
+/// What a person is told of `start`, a line each.
+pub fn told(start: &StartConfiguration) -> String {
+    let notes = start.notes().into_iter();
+    let lines: Vec<_> = notes.map(|note| note.to_string()).collect();
+    lines.join("\n")
+}

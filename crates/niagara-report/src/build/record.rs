@@ -1,6 +1,6 @@
 //! What a colleague needs to check and to repeat it: command, machine, variants, events.
 
-use niagara_model::VariantRecord;
+use niagara_model::{EventRecord, VariantRecord};
 use serde_json::Value;
 
 use crate::document::{Block, Column, Depth, Facts, Folded, Section, Table};
@@ -157,19 +157,19 @@ fn nodes_held(report: &Report) -> Section {
 fn events(report: &Report) -> Section {
     let heading = "Other events";
     let section = Section::new(Depth::Page, heading);
-    if report.events.is_empty() {
-        return section;
-    }
     let columns = ["When", "What", "Details"].map(|name| (name, Column::Words));
     let mut table = Table::of(heading, &columns);
-    for event in &report.events {
-        table.rows.push(vec![
-            number::moment(event.unix_ms),
-            event.kind.clone(),
-            event.text.clone(),
-        ]);
+    for EventRecord { unix_ms, event } in &report.events {
+        if let Some((what, details)) = event.words() {
+            table
+                .rows
+                .push(vec![number::moment(*unix_ms), what.to_owned(), details]);
+        }
     }
-    section.with(Block::Table(table))
+    match table.rows.is_empty() {
+        true => section,
+        false => section.with(Block::Table(table)),
+    }
 }
 
 /// JSON of any shape, flat: `cpu › model  Xeon …`.

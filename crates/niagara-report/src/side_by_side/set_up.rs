@@ -1,6 +1,6 @@
 //! Under what two studies were measured, and what of it differs.
 
-use niagara_model::{START_SETTINGS, Summary, VariantRecord};
+use niagara_model::{Summary, VariantRecord};
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
@@ -99,9 +99,8 @@ fn recorded(report: &Report) -> Vec<(Part, String, String)> {
             fact(Part::Start, &name, value);
         }
     }
-    let settings = report.events.iter().find(|e| e.kind == START_SETTINGS);
-    if let Some(settings) = settings {
-        fact(Part::Start, "main settings", settings.text.clone());
+    if let Some(settings) = report.start_settings() {
+        fact(Part::Start, "main settings", settings);
     }
     for (name, value) in flat(&report.study.plan) {
         fact(Part::Plan, &name, value);

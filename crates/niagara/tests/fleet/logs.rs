@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::time::SystemTime;
 
-use niagara_model::FOUGHT_ON;
+use niagara_model::Event;
 use niagara_store::Store;
 use serde_json::Value;
 
@@ -124,17 +124,17 @@ pub(crate) fn check_once(place: &Place, folder: &Path) {
     }
     let store = Store::open_read_only(&place.out().join("results.db")).expect("results");
     let events = store.events().expect("readable").into_iter();
-    let kept: Vec<Value> = events
-        .filter(|event| event.kind == FOUGHT_ON)
-        .map(|event| serde_json::from_str(&event.text).expect("JSON"))
-        .collect();
+    let kept = events.filter_map(|record| match record.event {
+        Event::FoughtOn(fought_on) => Some((fought_on.duel, u64::from(fought_on.epoch))),
+        _ => None,
+    });
+    let kept: Vec<(String, u64)> = kept.collect();
     let duels = store.duels().expect("readable");
     assert_eq!(kept.len(), duels.len());
-    let names: BTreeSet<String> = kept.iter().map(|kept| text(&kept["duel"])).collect();
+    let names: BTreeSet<&String> = kept.iter().map(|(duel, _)| duel).collect();
     assert_eq!(names.len(), kept.len(), "a duel is kept twice");
-    for kept in &kept {
-        let epoch = kept["epoch"].as_u64();
-        assert_eq!(taken.get(&text(&kept["duel"])).copied(), epoch, "{kept}");
+    for (duel, epoch) in &kept {
+        assert_eq!(taken.get(duel), Some(epoch), "{duel}");
     }
 }
 

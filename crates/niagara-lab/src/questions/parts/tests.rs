@@ -391,19 +391,14 @@ fn a_part_that_was_stopped_is_continued_by_its_own_command_alone() {
     };
     let store = Store::create(&folder.path().join("results.db"), &record).expect("new");
     let (_, first) = study(&["O3"]);
-    let keep = |kind_and_text: (&str, String)| {
-        store
-            .add_event(0, kind_and_text.0, &kind_and_text.1)
-            .expect("room");
-    };
+    let keep = |event| store.add_event(0, &event).expect("room");
     let begun = begun(&["O3"], Earlier::default());
     let record = begun.record(&first, here("6.1"), BTreeMap::new());
-    keep(
-        part_begun().event("{\"duels\":0,\"used\":{\"elapsed_seconds\":0.0,\"load_seconds\":0.0}}"),
-    );
-    keep(part_record().event(&serde_json::to_string(&record).expect("JSON")));
-    keep(checkpoint::told().event("[{\"code\":\"stopped\"}]"));
-    keep(checkpoint::confirmation().event("0.025"));
+    let used = json!({"elapsed_seconds": 0.0, "load_seconds": 0.0});
+    keep(part_begun().event(json!({"duels": 0, "used": used})));
+    keep(part_record().event(json!(record)));
+    keep(checkpoint::told().event(json!([{"code": "stopped"}])));
+    keep(checkpoint::confirmation().event(json!(0.025)));
     let next = |part: &[&str]| {
         let (study, matrix) = study(part);
         PartOpening::read(&study, &matrix, Some(&store)).expect("readable")

@@ -167,15 +167,19 @@ fn curves_of_a_duel_that_was_lost_do_not_count() {
 }
 
 #[test]
-fn decisions_are_kept_once_and_read_as_earlier_versions_wrote_them() {
+fn decisions_are_kept_once_and_by_their_whole_names() {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let study = open(folder.path()).expect("new");
-    for line in [
-        "couples\t23",
-        "warm-up\t1",
-        "ended Claim malloc-jemalloc\t7",
+    let decision = |key: &str, value| Event::Decision {
+        key: key.to_owned(),
+        value,
+    };
+    for (key, value) in [
+        ("couples", 23),
+        ("warm-up", 1),
+        ("ended Claim malloc-jemalloc", 7),
     ] {
-        study.note(checkpoint::DECISION, line).expect("room");
+        study.note(&decision(key, json!(value))).expect("room");
     }
     let couples = || study.recall_or(&checkpoint::couples(), || Ok(40));
     assert_eq!(couples().expect("readable"), 23);
@@ -192,9 +196,8 @@ fn decisions_are_kept_once_and_read_as_earlier_versions_wrote_them() {
         let kept = study.recall_or(&checkpoint::promoted(), || Ok(decided));
         assert_eq!(kept.expect("readable"), promoted());
     }
-    study
-        .note(checkpoint::DECISION, "couples\tmany")
-        .expect("room");
+    let many = decision("couples", json!("many"));
+    study.note(&many).expect("room");
     let error = format!("{:#}", couples().expect_err("no number"));
     assert!(
         error.contains("couples") && error.contains("--out"),
@@ -830,12 +833,12 @@ fn steps_are_of_duels_that_are_stored_each_once() {
         };
         [vec![step.clone()], vec![step]]
     };
-    let kept = |duel: u32, seconds: f64| {
-        let steps = steps(seconds);
-        serde_json::to_string(&StepsOfDuel { duel, steps }).expect("plain")
+    let kept = |duel: u32, seconds: f64| Event::Steps {
+        duel,
+        seconds: [0, 1].map(|_| vec![("copy".to_owned(), seconds)]),
     };
     // The second duel was lost with its process and fought again; the third is about to be stored.
-    let lines = [kept(0, 1.0), kept(1, 2.0), kept(1, 3.0), kept(2, 4.0)];
-    let told = steps_of_duels(lines.iter().map(String::as_str), 2);
+    let events = [kept(0, 1.0), kept(1, 2.0), kept(1, 3.0), kept(2, 4.0)];
+    let told = steps_of_duels(events.into_iter(), 2);
     assert_eq!(told, [steps(1.0), steps(3.0)]);
 }

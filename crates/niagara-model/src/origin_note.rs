@@ -1,28 +1,56 @@
-//! What is noticed of a configuration beside the settings that are kept or left out.
+//! What is told of a start that is the user's own server: codes and fields. Their English is in `words/origin.rs`.
 
-use std::path::PathBuf;
+use serde::{Deserialize, Serialize};
 
-use super::place::Place;
+use crate::LostSetting;
 
-/// What a person has to know of a start's configuration. Its English is in [`words`](super::words).
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ConfigurationRemark {
+/// What a person has to know of the configuration and the data that a study starts from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "code", rename_all = "kebab-case")]
+pub enum OriginNote {
+    /// The start has a configuration of the user's.
+    Configuration {
+        /// Where it is from, for people.
+        from: String,
+        /// Settings that are kept.
+        kept: usize,
+        /// Settings that are left out.
+        left_out: usize,
+    },
+    /// The configuration is in several option files.
+    OptionFiles {
+        /// The one that was read last.
+        last: String,
+        /// How many there are.
+        files: usize,
+    },
+    /// A setting is left out.
+    LeftOut(LostSetting),
+    /// A size does not fit into this machine.
+    Lowered {
+        /// The variable.
+        variable: String,
+        /// As the original has it.
+        yours: String,
+        /// As the start has it.
+        here: String,
+    },
     /// An option file is ignored, as servers do: everybody may write to it.
     WritableByAll {
         /// The file.
-        file: PathBuf,
+        file: String,
     },
     /// A line that includes other files is passed over, as servers do: includes are nested too deeply.
     NestedTooDeep {
-        /// The line.
-        place: Place,
+        /// The file and the line.
+        place: String,
     },
     /// A group is of another instance or version, and this server does not read it.
     OtherInstance {
         /// The group's name.
         group: String,
-        /// Its first setting.
-        place: Place,
+        /// Where its first setting stands.
+        place: String,
         /// How many settings it has.
         settings: usize,
         /// The server, by its name in the catalogue.
@@ -32,22 +60,22 @@ pub enum ConfigurationRemark {
     StartScript {
         /// The group's name.
         group: String,
-        /// Its first setting.
-        place: Place,
+        /// Where its first setting stands.
+        place: String,
         /// Those of its settings by which a server differs.
         settings: Vec<String>,
     },
     /// Servers read another file beside the one that was named.
     OtherFile {
         /// The file that was not read.
-        file: PathBuf,
+        file: String,
         /// The one that was named.
-        named: PathBuf,
+        named: String,
     },
     /// The server reads the file differently than its lines say.
     ReadDifferently {
         /// The file.
-        file: PathBuf,
+        file: String,
         /// The server, by its name in the catalogue.
         server: String,
     },
@@ -99,5 +127,24 @@ pub enum ConfigurationRemark {
         own: String,
         /// The server, by its name in the catalogue.
         server: String,
+    },
+    /// The load runs on data of the user's.
+    Data {
+        /// What they are, for people: `prepared backup /backup/shop of MariaDB 10.11.19`.
+        data: String,
+        /// The database that the load is in.
+        database: String,
+    },
+    /// The copy of the data is without something.
+    DataWithout {
+        /// In the words of the image's record: `niagara-server` keeps that, and does not know this crate.
+        said: String,
+    },
+    /// The data have settings that were SET PERSIST, and the start is without them.
+    WithoutPersisted {
+        /// The file that they are in.
+        file: String,
+        /// Their names.
+        settings: Vec<String>,
     },
 }

@@ -1,18 +1,34 @@
-//! The English of what is noticed of a configuration.
+//! The English of what is told of the user's own server.
 
 use std::fmt::{Display, Formatter, Result};
 
-use niagara_load::counted;
+use crate::{OriginNote, number};
 
-use super::remark::ConfigurationRemark;
-
-impl Display for ConfigurationRemark {
+impl Display for OriginNote {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         match self {
+            Self::Configuration {
+                from,
+                kept,
+                left_out,
+            } => write!(
+                f,
+                "the start is {from}: {} kept, {left_out} left out",
+                number::count(*kept, "setting")
+            ),
+            Self::OptionFiles { last, files } => write!(f, "read up to {last}, {files} files"),
+            Self::LeftOut(setting) => write!(f, "left out: {setting}"),
+            Self::Lowered {
+                variable,
+                yours,
+                here,
+            } => write!(
+                f,
+                "{variable} is {here} here, for two servers run at once on this machine; yours is {yours}, which stays yours"
+            ),
             Self::WritableByAll { file } => write!(
                 f,
-                "{} is ignored, as servers do: everybody may write to it (chmod o-w)",
-                file.display()
+                "{file} is ignored, as servers do: everybody may write to it (chmod o-w)"
             ),
             Self::NestedTooDeep { place } => write!(
                 f,
@@ -27,7 +43,7 @@ impl Display for ConfigurationRemark {
                 f,
                 "[{group}] ({place}, {}) is of another instance or version: {server} does not read it, and the start is without it; \
                  where it is your server's, name an option file that has its lines in [mysqld]",
-                counted(*settings as u64, "setting")
+                number::count(*settings, "setting")
             ),
             Self::StartScript {
                 group,
@@ -40,15 +56,12 @@ impl Display for ConfigurationRemark {
             ),
             Self::OtherFile { file, named } => write!(
                 f,
-                "{} is here too, which servers read beside {}: the start is without it; where your server has it, name a file that \
-                 includes both (!include)",
-                file.display(),
-                named.display()
+                "{file} is here too, which servers read beside {named}: the start is without it; where your server has it, name a \
+                 file that includes both (!include)"
             ),
             Self::ReadDifferently { file, server } => write!(
                 f,
-                "{server} reads {} differently than its lines say: the server's reading counts",
-                file.display()
+                "{server} reads {file} differently than its lines say: the server's reading counts"
             ),
             Self::Compared { address, with } => write!(
                 f,
@@ -91,6 +104,16 @@ impl Display for ConfigurationRemark {
                 f,
                 "the running server has {malloc}, which is not here for {server}: the start has {own}, and what {malloc} gains is not \
                  part of it"
+            ),
+            Self::Data { data, database } => write!(
+                f,
+                "the data are the {data}, database {database}; accounts, events and replication sleep in the copy"
+            ),
+            Self::DataWithout { said } => f.write_str(said),
+            Self::WithoutPersisted { file, settings } => write!(
+                f,
+                "the start is without what was SET PERSIST ({file}: {}): it is taken with the server's own option file (--config)",
+                settings.join(", ")
             ),
         }
     }
