@@ -84,3 +84,4 @@ pub use warning::{
     AllTimeMeaning, BusySide, ChosenIndex, Control, Finding, PointFailure, QueriesFirst, SlowSide,
     TakenEvidence, Warning, Weight,
 };
+pub use words::remains_over_socket;

@@ -1621,12 +1621,12 @@ impl Recommendation {
                 benefit,
                 ..
             } => {
-                let socket = match with_socket {
-                    true => " Use the Unix socket in the application.",
-                    false => "",
+                let apply = match with_socket {
+                    true => "Use the Unix socket in the application, and apply",
+                    false => "Apply",
                 };
                 format!(
-                    "Install {}: {}.{socket} {benefit}. It takes a restart.",
+                    "{apply} {} to the server: {}. {benefit}. That takes a restart.",
                     number::count(changes.len(), "change"),
                     changes.join("; ")
                 )
@@ -1649,34 +1649,70 @@ impl Recommendation {
 
     /// How sure that is, and what is left, in sentences behind the headline.
     pub fn rest(&self) -> Option<String> {
+        self.behind(Benefit::proof)
+    }
+
+    /// The same beneath a title, which has the figure.
+    pub fn rest_beneath_title(&self) -> Option<String> {
+        self.behind(Benefit::proof_alone)
+    }
+
+    fn behind(&self, proof: fn(&Benefit) -> String) -> Option<String> {
         let (benefit, others) = match self {
             Self::UseSocket(benefit) => match benefit.others {
-                Others::Undecided { .. } => (benefit, format!(" {}.", benefit.others)),
+                Others::Undecided { .. } => (benefit, Some(format!("{}.", benefit.others))),
                 _ => (
                     benefit,
-                    " Nothing else that was tried is worth a restart.".to_owned(),
+                    Some("Nothing else that was tried is worth a restart.".to_owned()),
                 ),
             },
-            Self::Install {
-                benefit,
-                over_socket,
-                ..
-            } => {
-                let others = match benefit.others {
-                    Others::None => String::new(),
-                    others => format!(" {others}."),
-                };
-                let rest = over_socket.as_ref().map_or(String::new(), |left| {
-                    let left = number::estimate(&benefit.goal.figure(left));
-                    format!(
-                        " Where the application uses the socket already, {left} is left to gain."
-                    )
-                });
-                (benefit, rest + &others)
-            }
+            Self::Install { benefit, .. } => match benefit.others {
+                Others::None => (benefit, None),
+                others => (benefit, Some(format!("{others}."))),
+            },
             Self::Nothing { setting, .. } => return setting.about_socket(),
         };
-        Some(format!("{}{others}", benefit.proof()))
+        let parts = [self.remains(), Some(proof(benefit)), others];
+        Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+    }
+
+    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.03 [1.01, 1.06]`. None where
+    /// that was not measured.
+    pub fn figure_over_socket(&self) -> Option<String> {
+        let Self::Install {
+            changes,
+            over_socket: Some(left),
+            benefit,
+            ..
+        } = self
+        else {
+            return None;
+        };
+        let figure = benefit.figure(left);
+        Some(match changes.len() {
+            1 => figure,
+            several => format!("{figure} (product of {several} changes)"),
+        })
+    }
+
+    /// The same in a sentence; nothing of what is not about the socket and the server both.
+    fn remains(&self) -> Option<String> {
+        let is_mixed = matches!(
+            self,
+            Self::Install {
+                with_socket: true,
+                ..
+            }
+        );
+        is_mixed.then(|| remains_over_socket(self.figure_over_socket().as_deref()))
+    }
+}
+
+/// What remains to gain, in figures, where the application uses the Unix socket already.
+pub fn remains_over_socket(figure: Option<&str>) -> String {
+    match figure {
+        Some(figure) => format!("If the application uses the socket already, {figure} remains."),
+        None => "If the application uses the socket already, less remains: how much was not measured by itself.".to_owned(),
     }
 }
 
@@ -1712,17 +1748,32 @@ impl Display for Setup {
 }
 
 impl Benefit {
-    /// `× 1.19 [1.17, 1.25], proven`; of other goals than throughput with their names.
-    fn in_short(&self) -> String {
-        let figure = number::estimate(&self.goal.figure(&self.effect));
+    /// `× 1.19 [1.17, 1.25]`; of other goals than throughput with their names.
+    fn figure(&self, gain: &niagara_stats::Estimate) -> String {
+        let figure = number::estimate(&self.goal.figure(gain));
         match self.goal {
-            Goal::Throughput => format!("{figure}, proven"),
-            goal => format!("{goal} {figure}, proven"),
+            Goal::Throughput => figure,
+            goal => format!("{goal} {figure}"),
         }
+    }
+
+    /// `× 1.19 [1.17, 1.25], proven`.
+    fn in_short(&self) -> String {
+        format!("{}, proven", self.figure(&self.effect))
     }
 
     /// `× 1.19 [1.17, 1.25], proven by 12 fresh duels on test tables, not on your traffic; 99th percentile of latency: no change shown.`
     fn proof(&self) -> String {
+        let figure = number::estimate(&self.goal.figure(&self.effect));
+        format!("{figure}, {}", self.proven_by())
+    }
+
+    /// The same without the figure.
+    fn proof_alone(&self) -> String {
+        number::capital(&self.proven_by())
+    }
+
+    fn proven_by(&self) -> String {
         let proven_on = match self.setting.benchmark {
             true => " on test tables, not on your traffic",
             false => "",
@@ -1737,32 +1788,33 @@ impl Benefit {
             _ => String::new(),
         };
         format!(
-            "{}, proven by {}{proven_on}{tail}.",
-            number::estimate(&self.goal.figure(&self.effect)),
+            "proven by {}{proven_on}{tail}.",
             number::count(self.duels, "fresh duel")
         )
     }
 }
 
 impl Display for Benefit {
-    /// `mariadb-10.11 is then 19 % faster for oltp_read_only, 32 threads`.
+    /// `mariadb-10.11 then completes 19 % more transactions (oltp_read_only, 32 threads)`.
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         let figure = self.goal.figure(&self.effect);
         let size = number::gain_of(&figure);
         let size = size.trim_start_matches(['+', '−']);
         let better = match self.goal {
-            Goal::Throughput if figure.ratio >= 3.0 => format!("{:.1} times as fast", figure.ratio),
-            Goal::Throughput => format!("{size} faster"),
-            Goal::Cpu => format!("{size} cheaper in server CPU time per transaction"),
-            Goal::P95 => format!("{size} lower in its 95th percentile of latency"),
-            Goal::P99 => format!("{size} lower in its 99th percentile of latency"),
+            Goal::Throughput if figure.ratio >= 3.0 => {
+                format!("completes {:.1} times as many transactions", figure.ratio)
+            }
+            Goal::Throughput => format!("completes {size} more transactions"),
+            Goal::Cpu => format!("takes {size} less CPU time per transaction"),
+            Goal::P95 => format!("has a 95th percentile of latency that is {size} lower"),
+            Goal::P99 => format!("has a 99th percentile of latency that is {size} lower"),
         };
         let Setup {
             server, threads, ..
         } = &self.setting;
         write!(
             f,
-            "{server} is then {better} for {}, {}",
+            "{server} then {better} ({}, {})",
             crate::load_name(&self.setting.workload),
             number::count(*threads as usize, "thread")
         )

@@ -73,6 +73,8 @@ pub(crate) struct Document {
     pub headline: String,
     /// How sure that is, where it is told apart.
     pub proof: Option<String>,
+    /// The same beneath the title, where the title has the figure.
+    pub proof_beneath_title: Option<String>,
     /// What was measured, under what load.
     pub lead: Vec<(Depth, String)>,
     /// What a reader must know before believing the rest.
@@ -93,7 +95,17 @@ impl Document {
 
     /// Headline and proof in one line.
     pub(crate) fn finding(&self) -> String {
-        let parts = [Some(self.headline.as_str()), self.proof.as_deref()];
+        self.headline_with(self.proof.as_deref())
+    }
+
+    /// The same beneath the title, which may have the figure.
+    pub(crate) fn finding_beneath_title(&self) -> String {
+        let proof = self.proof_beneath_title.as_ref().or(self.proof.as_ref());
+        self.headline_with(proof.map(String::as_str))
+    }
+
+    fn headline_with(&self, proof: Option<&str>) -> String {
+        let parts = [Some(self.headline.as_str()), proof];
         parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
     }
 

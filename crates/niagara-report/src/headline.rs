@@ -1,6 +1,6 @@
 //! The one sentence of a report.
 
-use niagara_model::{Comparison, Summary, number};
+use niagara_model::{Comparison, Recommendation, Summary, number};
 
 use crate::build;
 use crate::wording::{compare_headline, compare_title, losses, tune_headline, tune_title};
@@ -21,6 +21,8 @@ pub(crate) struct Opening {
     pub headline: String,
     /// How sure that is, and what else is to be done.
     pub rest: Option<String>,
+    /// The same beneath the title, where that has the figure.
+    pub rest_beneath_title: Option<String>,
 }
 
 impl Opening {
@@ -31,17 +33,19 @@ impl Opening {
                 title: title(summary),
                 headline: headline(summary),
                 rest: None,
+                rest_beneath_title: None,
             };
         };
-        let (headline, rest) = match &tune.recommendation {
-            Some(recommendation) => (recommendation.headline(), recommendation.rest()),
-            None => (evidence(summary), None),
-        };
+        let recommendation = tune.recommendation.as_ref();
+        let headline = recommendation.map(Recommendation::headline);
+        let headline = headline.unwrap_or_else(|| evidence(summary));
+        let rest = recommendation.and_then(Recommendation::rest);
         match tune.queries_first() {
             None => Self {
                 title: title(summary),
                 headline,
                 rest,
+                rest_beneath_title: recommendation.and_then(Recommendation::rest_beneath_title),
             },
             Some(first) => {
                 // The settings are the second thing to think of.
@@ -55,6 +59,7 @@ impl Opening {
                     title: Some(first.title()),
                     headline: first.headline(),
                     rest: Some(rest.join(" ")),
+                    rest_beneath_title: None,
                 }
             }
         }

@@ -40,6 +40,7 @@ pub(crate) fn advice(advice: &Advice) -> Document {
         title: None,
         headline: headline(advice),
         proof: None,
+        proof_beneath_title: None,
         lead: vec![(
             Depth::Every,
             format!(

@@ -114,6 +114,7 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
         title: opening.title,
         headline: opening.headline,
         proof: opening.rest,
+        proof_beneath_title: opening.rest_beneath_title,
         lead: vec![
             (Depth::Brief, format!("{}{errors}", header.workload)),
             (
@@ -154,6 +155,7 @@ fn unfinished(report: &Report) -> Document {
         title: None,
         headline: report.headline(),
         proof: None,
+        proof_beneath_title: None,
         lead: (phase != niagara_model::Phase::Noise)
             .then(|| (Depth::Long, stopped.to_owned()))
             .into_iter()

@@ -77,6 +77,7 @@ pub(crate) fn document(source: &Profiles<'_>) -> Document {
         title: None,
         headline: headline(profiles),
         proof: None,
+        proof_beneath_title: None,
         lead: lead.collect(),
         warnings: Vec::new(),
         sections: all,

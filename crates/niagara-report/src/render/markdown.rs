@@ -10,7 +10,7 @@ pub(crate) fn text(document: &Document) -> String {
     let mut page = Page(String::new());
     page.line(&format!("# {}", plain(document.title())));
     if document.title.is_some() {
-        page.line(&plain(&document.finding()));
+        page.line(&plain(&document.finding_beneath_title()));
     } else if let Some(proof) = &document.proof {
         page.line(&plain(proof));
     }

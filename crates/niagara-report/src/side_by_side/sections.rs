@@ -52,6 +52,7 @@ pub(crate) fn document(both: &SideBySide, medium: Medium) -> Document {
         title: None,
         headline: both.headline.clone(),
         proof: None,
+        proof_beneath_title: None,
         lead: Vec::new(),
         warnings: both.warnings.clone(),
         sections,
