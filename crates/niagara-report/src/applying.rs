@@ -353,7 +353,7 @@ fn answered(answers: Option<&SameAnswers>) -> String {
 }
 
 /// Whether settings of the host are among the steps.
-fn touches_host(deployment: &Deployment) -> bool {
+pub(crate) fn touches_host(deployment: &Deployment) -> bool {
     deployment.huge_pages
         || transparent_pages(deployment).is_some()
         || !deployment.host_steps.is_empty()

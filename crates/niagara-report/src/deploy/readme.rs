@@ -2,7 +2,8 @@
 
 use std::fmt::Write;
 
-use niagara_settings::{TransportKind, format_cpu_list};
+use niagara_model::remains_over_socket;
+use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
 
 use super::{
     ARCHIVE, DeployInput, HUGE_PAGES, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
@@ -55,6 +56,10 @@ pub fn readme(input: &DeployInput) -> String {
         "# Changes found by Niagara for {}\n\n{first}{}\n\n",
         input.server, input.evidence
     );
+    if input.variant.brings_socket() && !is_alone {
+        let remains = remains_over_socket(input.over_socket.as_deref());
+        page.push_str(&format!("**{remains}**\n\n"));
+    }
     page.extend(older_build(input));
     if let Some(risk) = &input.risk {
         page.push_str(&format!("**Risk.** {risk}\n\n"));
@@ -210,7 +215,10 @@ impl Sections {
         let (config, process) = (has_options(input), has_unit(input));
         let mut step = Numbers(0);
         self.line("## Apply\n");
-        self.line("Copy this folder to the server's machine, and work in it there.\n");
+        self.line(
+            "Copy this folder to the server's machine, here called SERVER: `scp -r deploy SERVER:niagara-deploy`. Work in it there: \
+             `ssh SERVER`, then `cd niagara-deploy`.\n",
+        );
         self.line(match input.own_place() {
             None if config => format!(
                 "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
@@ -277,8 +285,10 @@ impl Sections {
             ));
             self.code(&commands);
         }
+        let mut silent = Vec::new();
         if config {
             self.option_file(input, &mut step);
+            silent.push(step.0);
         }
         // Before anything that a restart would take up: what fails here leaves the packaged server as it was.
         if let Some(built) = &input.variant.built {
@@ -306,22 +316,26 @@ impl Sections {
         }
         if process {
             self.line(format!("{} The server's process:", step.next()));
+            silent.push(step.0);
             let folder = format!("/etc/systemd/system/{service}.service.d");
             let path = format!("{folder}/{}", unit::NAME);
-            self.code(&[
-                unless_there(
-                    &path,
-                    "it is of an earlier round, and was not replaced. Undo that round first, or put the lines of both into it",
-                    &format!("sudo install -D -m 644 {} {path}", unit::NAME),
-                ),
-                "sudo systemctl daemon-reload".to_owned(),
-            ]);
+            self.code(&[unless_there(
+                &path,
+                "it is of an earlier round, and was not replaced. Undo that round first, or put the lines of both into it",
+                &[
+                    format!("sudo install -D -m 644 {} {path}", unit::NAME),
+                    "sudo systemctl daemon-reload".to_owned(),
+                ],
+            )]);
         }
         if config || process {
+            let silent: Vec<String> = silent.iter().map(u32::to_string).collect();
             self.line(format!(
-                "{} Restart, which interrupts every connection for some seconds. The first command prints the file of the server's errors; \
-                 nothing or `stderr` means the journal. Where the server does not start, look there, and do \"Undo\".",
-                step.next()
+                "{} Restart **only if step {} printed nothing**. It interrupts every connection for some seconds, and the caches are \
+                 cold for some minutes. The first command prints the file of the server's errors; nothing or `stderr` means the \
+                 journal. Where the server does not start, look there, and do \"Undo\".",
+                step.next(),
+                silent.join(" and step ")
             ));
             self.code(&[
                 format!("sudo {} -N -B -e 'SELECT @@log_error'", input.client()),
@@ -392,16 +406,19 @@ impl Sections {
     fn option_file(&mut self, input: &DeployInput, step: &mut Numbers) {
         self.line(format!("{} The server's variables:", step.next()));
         let path = input.option_path();
-        let mut install = format!("sudo install -m 644 {} {path}", option_file::NAME);
+        let install = format!("sudo install -m 644 {} {path}", option_file::NAME);
+        let mut include = None;
         // What it overrides is read after all folders: so has to be this. Another file of that name is not to be read by it.
         if let Some((main, line)) = including(input) {
-            install =
-                format!("{{ {install} && printf '\\n%s\\n' '{line}' | sudo tee -a {main}; }}");
+            include = Some(format!(
+                "printf '\\n%s\\n' '{line}' | sudo tee -a {main} > /dev/null"
+            ));
         }
+        let commands: Vec<String> = std::iter::once(install).chain(include).collect();
         self.code(&[unless_there(
             &path,
             "choose a name that sorts behind it, here and to undo it",
-            &install,
+            &[commands.join(" && ")],
         )]);
         if input.own_place().is_some() && input.variant.start.is_none() {
             self.line(format!(
@@ -474,7 +491,7 @@ impl Sections {
                 unless_there(
                     &format!("{PLACE}/usr"),
                     "undo the round that it is of first",
-                    &format!("sudo tar -C {PLACE} -xzf {ARCHIVE}"),
+                    &[format!("sudo tar -C {PLACE} -xzf {ARCHIVE}")],
                 ),
                 format!("{PLACE}/{} --no-defaults --version", built.binary.display()),
             ]);
@@ -587,13 +604,9 @@ impl Sections {
             );
         }
         if is_by_socket {
-            let left = match &input.over_socket {
-                Some(left) => format!(" What is left to gain then is {left}."),
-                None => String::new(),
-            };
-            self.line(format!(
-                "An application that uses the Unix socket already needs none of this. WordPress with `DB_HOST` `localhost` does.{left}\n"
-            ));
+            self.line(
+                "An application that uses the Unix socket already needs none of this. WordPress with `DB_HOST` `localhost` does.\n",
+            );
             self.line(socket::is_used(input));
             self.line(socket::steps(input));
         }
@@ -612,6 +625,12 @@ impl Sections {
                 "systemctl show {} -p {},ExecMainStartTimestamp",
                 input.service(),
                 properties(&input.variant)
+            ));
+        }
+        if input.variant.runtime.scheduling == Some(Scheduling::Batch) {
+            commands.push(format!(
+                "chrt -p $(systemctl show -p MainPID --value {})",
+                input.service()
             ));
         }
         if let Some(malloc) = &input.variant.malloc {
@@ -682,9 +701,13 @@ impl Sections {
         let shown = unit::shown(&input.variant);
         if !shown.is_empty() {
             self.line(format!(
-                "`systemctl show` has to print `{}`, and a start (`ExecMainStartTimestamp`) after the restart above: the others are what \
-                 the unit says.\n",
-                shown.join("`, `")
+                "`systemctl show` has to print `{}`, and a start (`ExecMainStartTimestamp`) after the restart above. The other values \
+                 come from the unit.{}\n",
+                shown.join("`, `"),
+                match input.variant.runtime.scheduling {
+                    Some(Scheduling::Batch) => " `chrt` asks the process itself: it has to print `SCHED_BATCH`.",
+                    Some(Scheduling::Nice(_)) | None => "",
+                }
             ));
         }
         if let Some(malloc) = &input.variant.malloc {
@@ -735,7 +758,10 @@ impl Sections {
             ));
         }
         if input.variant.brings_socket() {
-            self.line("\nThe application may keep using the socket; no undo is needed there.");
+            self.line(
+                "\nThe application may keep using the socket. If the site shows a database error, restore the copy of the application's \
+                 file.",
+            );
         }
         if let Some(engine) = &input.variant.engine {
             self.line(format!(
@@ -769,7 +795,8 @@ impl Sections {
     }
 
     fn code(&mut self, commands: &[String]) {
-        self.line(format!("   ```sh\n   {}\n   ```", commands.join("\n   ")));
+        let commands = commands.join("\n").replace('\n', "\n   ");
+        self.line(format!("   ```sh\n   {commands}\n   ```"));
     }
 }
 
@@ -889,9 +916,12 @@ fn ask_variables(input: &DeployInput, client: &str) -> Option<String> {
     })
 }
 
-/// A command that is run where there is no `path`; else it is said, and what to do.
-fn unless_there(path: &str, remedy: &str, command: &str) -> String {
-    format!("test -e {path} && echo '{path} is there already: {remedy}' || {command}")
+/// Commands that are run where there is no `path`; else it is said, and what to do.
+fn unless_there(path: &str, remedy: &str, commands: &[String]) -> String {
+    format!(
+        "if test -e {path}; then\n  echo '{path} is there already: {remedy}'\nelse\n  {}\nfi",
+        commands.join("\n  ")
+    )
 }
 
 fn has_options(input: &DeployInput) -> bool {

@@ -9,7 +9,7 @@ pub(super) const ALONE: &str = "**Nothing is installed on the server, and nothin
 
 /// What takes it back where nothing else is to be done.
 const UNDO: &str = "Put the old host and port back into that line, `127.0.0.1` and 3306 say, and reload the application. The server \
-    needs no restart. An account that was made for it goes by `DROP USER 'NAME'@'localhost'`.";
+    needs no restart. If the site shows a database error, restore the copy of the application's file. An account that was made for it goes by `DROP USER 'NAME'@'localhost'`.";
 
 /// Where the path stands, and the line, for Debian's and Ubuntu's path.
 const LINES: [(&str, &str); 12] = [
@@ -78,14 +78,15 @@ pub(super) fn steps(input: &DeployInput) -> String {
          NAME@localhost or NAME@% works, one for `127.0.0.1` or another host alone is refused. One with `REQUIRE SSL` needs a client \
          that encrypts over the socket, too.\n   \
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
-         Make NAME@localhost only where the list has neither, or where it has an account with an empty name at `localhost`. With the \
+         Create NAME@localhost if neither exists, or if an account with an empty name exists at `localhost`. With the \
          application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then repeat what `SHOW GRANTS FOR \
          'NAME'@'127.0.0.1'` prints, with `localhost` in place of the address.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
          ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
          3. Keep a copy of the application's file, outside of the folder that the web server shows. Then write that path into the \
          file, in place of host and port:\n\n{lines}\
-         4. Reload the application: PHP-FPM, the application's server.\n"
+         4. Reload the application. PHP-FPM on Debian and Ubuntu: `sudo systemctl reload 'php*-fpm.service'`; others: their own \
+         server.\n"
     )
 }
 
@@ -117,9 +118,22 @@ pub(super) fn how_much(input: &DeployInput) -> String {
         "How much it helps: the server's CPU time per statement, before and after, at the same time of day. These print its CPU \
          seconds and its statements since the start; take both twice, an hour apart, and divide the differences:\n\n\
          ```sh\nps -o cputimes= -p $(pidof -s {})\n{} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n\n\
-         Days differ by several per cent: what is smaller takes several days. `niagara compare --before a.capture --after b.capture` \
+         {}Days differ by several per cent: a change of less than 5 % does not show within days. `niagara compare --before a.capture --after b.capture` \
          compares two captures statement by statement.\n",
         input.daemon(),
-        plugins::administrator(input)
+        plugins::administrator(input),
+        expected(input)
     )
+}
+
+/// What the figures after over those before should come to.
+fn expected(input: &DeployInput) -> String {
+    let Some(cpu) = &input.cpu else {
+        return String::new();
+    };
+    let with_socket = match input.variant.brings_socket() && !input.is_socket_alone() {
+        true => ", the socket's part included",
+        false => "",
+    };
+    format!("Expected, after over before, by the measurement: {cpu}{with_socket}. ")
 }

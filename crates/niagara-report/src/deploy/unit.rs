@@ -18,6 +18,21 @@ pub const FOLDER: &str = "/opt/niagara/usr/lib/mysql/plugin";
 
 /// `None` when the process is started as it always was.
 pub fn unit(input: &DeployInput) -> Option<String> {
+    let settings = settings(input);
+    if settings.is_empty() {
+        return None;
+    }
+    let place = format!("/etc/systemd/system/{}.service.d/{NAME}", input.service());
+    let head = head(input, &place);
+    Some(format!("{head}\n[Service]\n{settings}"))
+}
+
+/// Whether there is such a file.
+pub(super) fn is_there(input: &DeployInput) -> bool {
+    !settings(input).is_empty()
+}
+
+fn settings(input: &DeployInput) -> String {
     let mut settings = built(input);
     for (name, value) in environment(&input.variant) {
         if let Some(rung) = input.rung_of(&name) {
@@ -32,12 +47,7 @@ pub fn unit(input: &DeployInput) -> Option<String> {
         settings.extend(directive.comment.as_deref().map(comment));
         settings.push_str(&format!("{}\n", one_line(&directive.line)));
     }
-    if settings.is_empty() {
-        return None;
-    }
-    let place = format!("/etc/systemd/system/{}.service.d/{NAME}", input.service());
-    let head = head(input, &place);
-    Some(format!("{head}\n[Service]\n{settings}"))
+    settings
 }
 
 /// What `systemctl show` prints of the settings, in its own words.
