@@ -1,8 +1,9 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
 use niagara_model::{Comparison, Rung, SearchedRange, TuneSummary};
-use niagara_stats::{Estimate, Judgement, Verdict};
+use niagara_stats::{Estimate, Judgement, Verdict, product};
 
+use crate::document::{Block, Depth, Folded, Section};
 use crate::number;
 use crate::step::Step;
 use crate::wording::{Standing, rung_estimate, rung_standing, verdict_on_goal};
@@ -16,8 +17,18 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
 const PROVEN: &str = "Proven: measured again in fresh duels.";
-/// Where the rest is.
-const MORE: &str = "n counts duels; docs/methodology.md explains them.";
+/// Of `n = 12`.
+const COUNTS: &str = "n counts duels.";
+/// Of bars on a page.
+pub(crate) const HATCHED: &str = "Solid bars are proven by fresh duels, hatched ones are not.";
+/// Of bars in characters.
+pub(crate) const BARS: &str = "Bars: █ to the lower figure, ▒ the bracket, ┃ the estimate";
+/// What stands above the explanation of duels.
+const HOW: &str = "How to read this";
+/// What a duel is, and what stands in brackets.
+const DUELS: &str = "A duel starts both servers afresh on identical data and moves the load between them in short slices. It gives one \
+    figure, the ratio of the two. The brackets come from how far these figures lie apart: more duels, or a quieter machine, make them \
+    narrower. Fresh duels took no part in choosing the levers, so that the luck of the choice is not in them.";
 
 /// How to read the way: what stands beside its figures, as far as it occurs.
 pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
@@ -27,14 +38,24 @@ pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
         Some(brackets(tune)),
         proven,
         in_short(tune),
-        Some(MORE.to_owned()),
+        Some(COUNTS.to_owned()),
     ];
     parts.into_iter().flatten().collect()
 }
 
+/// What a reader who was never told of duels has to know, where there is room for it.
+pub(crate) fn how_to_read() -> Folded {
+    Folded {
+        title: HOW.to_owned(),
+        detail: String::new(),
+        open: false,
+        inner: Section::new(Depth::Every, "").with(Block::Text(DUELS.to_owned())),
+    }
+}
+
 /// The same for one screen.
 pub(crate) fn legend_in_short(tune: &TuneSummary) -> Vec<String> {
-    let how_to_read = format!("{} n counts duels.", brackets(tune));
+    let how_to_read = format!("{} {COUNTS}", brackets(tune));
     in_short(tune).into_iter().chain([how_to_read]).collect()
 }
 
@@ -84,10 +105,16 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     if only_lever(tune).is_some() {
         return earlier_duels(tune);
     }
-    if tune.total.is_some() {
-        parts.push(
-            "Total: measured by itself in fresh duels; it need not be the product of the parts.",
-        );
+    if let Some(total) = &tune.total {
+        parts.push(match above_product(tune, total) {
+            None => "Total: measured by itself in fresh duels; it need not be the product of the parts.",
+            Some(Excess::WithinIntervals) => {
+                "Total: measured by itself in fresh duels; above the product of the parts, but within their intervals."
+            }
+            Some(Excess::Beyond) => {
+                "Total: measured by itself in fresh duels; above the product of the parts, for levers may strengthen each other."
+            }
+        });
     }
     if has(Standing::Screened) {
         parts.push("Screened: not measured again, so it may be luck.");
@@ -102,6 +129,31 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         parts.push("Refuted: fresh duels showed a loss.");
     }
     (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// A total above the product of its parts.
+enum Excess {
+    /// Their intervals allow it.
+    WithinIntervals,
+    /// More than they allow.
+    Beyond,
+}
+
+/// How far the total is above the product of its parts, to the digits that people read; nothing where it is not, or a part has no figure.
+fn above_product(tune: &TuneSummary, total: &Comparison) -> Option<Excess> {
+    if FoundBySearch::of(tune).is_some() {
+        return None;
+    }
+    let parts: Vec<Estimate> = own_rungs(tune).map(|rung| *rung_estimate(rung)).collect();
+    let (product, total) = (product(&parts), total.judged().estimate.ratio);
+    let hundredths = |ratio: f64| (ratio * 100.0).round();
+    if !product.ratio.is_finite() || hundredths(total) <= hundredths(product.ratio) {
+        return None;
+    }
+    Some(match total <= product.high {
+        true => Excess::WithinIntervals,
+        false => Excess::Beyond,
+    })
 }
 
 /// Whether a rung has no figure of its own: the search alone brought it in, so that the screening measured it with another

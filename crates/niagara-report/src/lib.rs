@@ -7,6 +7,7 @@ mod chart;
 mod deploy;
 mod directives;
 mod document;
+mod duel_lengths;
 mod flat;
 mod handover;
 mod headline;

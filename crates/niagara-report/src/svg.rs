@@ -181,9 +181,30 @@ pub(crate) fn y_axis(axis: &Axis, left: f64, right: f64) -> Markup {
     }
 }
 
+/// Lines that a text in a chart takes at most.
+const MAX_LINES: usize = 3;
+
+/// `text` broken between words to what fits into `width` at `size` pixels of type; what is left after some lines is cut.
+pub(crate) fn folded(text: &str, width: f64, size: f64) -> Vec<String> {
+    let room = letters(width, size);
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        let is_last = lines.len() >= MAX_LINES;
+        match lines.last_mut() {
+            Some(line) if is_last || line.chars().count() + 1 + word.chars().count() <= room => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    let lines = lines.iter();
+    lines.map(|line| fit(line, width, size)).collect()
+}
+
 /// `text` cut to what fits into `width` at `size` pixels of type, by the average width of a letter.
 pub fn fit(text: &str, width: f64, size: f64) -> String {
-    let room = (width / (size * 0.54)).max(2.0) as usize;
+    let room = letters(width, size);
     if text.chars().count() <= room {
         return text.to_owned();
     }
@@ -192,9 +213,29 @@ pub fn fit(text: &str, width: f64, size: f64) -> String {
     cut + "…"
 }
 
+/// Letters that fit into `width` at `size` pixels of type, by the average width of one.
+fn letters(width: f64, size: f64) -> usize {
+    (width / (size * 0.54)).max(2.0) as usize
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn long_titles_take_several_lines() {
+        let of = |text: &str| folded(text, 100.0, 10.0);
+        assert_eq!(of("larger table cache"), ["larger table cache"]);
+        assert_eq!(
+            of("the server's code in 2 MB pages (huge pages)"),
+            ["the server's code", "in 2 MB pages", "(huge pages)"]
+        );
+        assert_eq!(of("a-word-that-alone-is-too-long b"), ["a-word-that-alone…", "b"]);
+        let long = of(&"one more ".repeat(20));
+        assert_eq!(long.len(), MAX_LINES);
+        assert!(long[MAX_LINES - 1].ends_with('…'), "{long:?}");
+        assert_eq!(of(""), [] as [&str; 0]);
+    }
 
     #[test]
     fn coordinates_are_always_numbers() {

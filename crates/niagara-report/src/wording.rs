@@ -3,16 +3,17 @@
 use std::cmp::Ordering;
 
 use niagara_model::{
-    BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison, FinalCheck, Finding, Goal,
+    Alternative, BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison, FinalCheck, Finding, Goal,
     NotTried, Reason, Releases, Rung, SameAnswers, Searched, SeriesOfRuns, StudyHeader, Summary,
     Together, TuneSummary, Warning,
 };
 use niagara_settings::TlsSession;
-use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
+use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict, meets};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::all_time::{ALL_TIME, ALL_TIME_MEANS, cautions, withdrawn};
+use crate::duel_lengths::DuelLengths;
 use crate::handover::is_unchecked;
 use crate::load::load_of;
 use crate::number;
@@ -495,6 +496,23 @@ fn at_best(comparison: &Comparison) -> String {
     }
 }
 
+/// Why a variant is not recommended, and where its figure looks better than the recommended one's, what that is worth.
+pub(crate) fn not_recommended(other: &Alternative, recommended: Option<&Comparison>) -> String {
+    let gain = other.comparison.judged().estimate;
+    let looks_better = recommended
+        .map(|total| total.judged().estimate)
+        .filter(|total| gain.ratio > total.ratio);
+    let noise = match looks_better.is_some_and(|total| meets(&gain, &total)) {
+        true => "; its larger gain is within the noise",
+        false => "",
+    };
+    format!("{}{noise}", other.because)
+}
+
+/// Which of two figures of a lever counts.
+pub(crate) const FRESH_COUNT: &str = "Where screened and fresh figures differ, go by the fresh ones. They took no part in the choice, and tried the lever \
+     on top of those already kept; the screening's is an average over the other levers' settings.";
+
 /// What the figures of rungs and totals are. Above × 1 is better, below it worse, whatever the goal.
 pub(crate) fn judged_by(goal: Goal) -> &'static str {
     match goal {
@@ -527,7 +545,7 @@ pub(crate) fn error_probability(judgement: &Judgement) -> String {
             confidence * 100.0
         ),
         None if judgement.one_sided => {
-            format!("α = {alpha}, one-sided: the lower end is what counts")
+            format!("α = {alpha}, one-sided: only the lower bound is promised")
         }
         None => format!("α = {alpha}"),
     }
@@ -691,6 +709,40 @@ fn circumstances(comparison: &Comparison) -> String {
     arriving + &on
 }
 
+/// How it was measured, with how long the parts of a duel took where duels are stored.
+pub(crate) fn protocol(name: &str, lengths: Option<&DuelLengths>) -> String {
+    let how = match name {
+        "duel" => "duels: both servers are alive, and the load moves between them",
+        "pair" => "pairs: one server after the other, each started afresh, in random order",
+        "trimmed" => "of 2008: five runs of each, the best and the worst dropped",
+        "solo" => "each variant alone, started afresh",
+        other => other,
+    };
+    let Some(lengths) = lengths else {
+        return how.to_owned();
+    };
+    let warm_up = format!("after {} of warm-up for each server", seconds(lengths.warm_up));
+    match name {
+        "duel" => format!(
+            "{how}; {} of slices of {} in each, {warm_up}",
+            number::count(lengths.couples, "couple"),
+            seconds(lengths.slice)
+        ),
+        "pair" => format!("{how}; {} of load on each, {warm_up}", seconds(lengths.slice)),
+        _ => how.to_owned(),
+    }
+}
+
+/// `0.11 s`, `5.2 s`, `30 s`.
+fn seconds(seconds: f64) -> String {
+    let digits = match seconds {
+        few if few < 1.0 => 2,
+        some if some < 10.0 => 1,
+        _ => 0,
+    };
+    format!("{seconds:.digits$} s")
+}
+
 /// What each machine says by itself, whether they differ, and what may be said of machines like these.
 pub fn nodes(comparison: &Comparison) -> Option<String> {
     let nodes = comparison.nodes.as_ref()?;
@@ -729,7 +781,7 @@ pub(crate) fn many_intervals(n: usize) -> Option<String> {
     (n >= 10).then(|| {
         format!(
             "Even if no lever had an effect, about {} of {n} intervals of 95 % would leave out × 1 by chance. Intervals are wider where \
-             fewer duels tell of a lever: one of several memory allocators, or levers that act on each other.",
+             fewer duels bear on a lever: one of several memory allocators, or levers that act on each other.",
             (n as f64 / 20.0).round()
         )
     })

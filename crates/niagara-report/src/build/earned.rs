@@ -4,8 +4,8 @@ use niagara_model::{Comparison, DropReason, DroppedLever, NextStep, Rung, TuneSu
 use niagara_stats::Estimate;
 
 use crate::document::{Column, Section, Table};
-use crate::number;
 use crate::wording::Standing;
+use crate::{number, wording};
 
 /// Percentiles in a table, or nothing.
 fn tail(estimate: Option<&Estimate>) -> String {
@@ -127,7 +127,7 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
         row(
             other.levers.join("; "),
             &other.comparison,
-            other.because.to_string(),
+            wording::not_recommended(other, recommended),
         )
     }));
     table

@@ -18,8 +18,10 @@ mod upgrade;
 use niagara_model::{About, Comparison, Goal, StudyHeader, Summary};
 use niagara_stats::Verdict;
 
+use crate::all_time::ALL_TIME;
 use crate::applying::{HEADING, applying, applying_in_short};
 use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
+use crate::duel_lengths::DuelLengths;
 use crate::headline::Opening;
 use crate::{Report, Sides, chart, number, profile, replay, wording};
 
@@ -82,7 +84,7 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     let mut sections = own.pictures;
     sections.extend(own.claims);
     sections.push(costs(summary));
-    sections.extend(comparison.map(verdicts));
+    sections.extend(comparison.map(|comparison| verdicts(comparison, sides.is_some())));
     sections.extend(sides.map(|sides| Section::from(sides.table()).at(Depth::Long)));
     sections.extend(header.about.as_ref().map(about));
     sections.extend(own.tables);
@@ -99,7 +101,8 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     }
     let replay = comparison.and_then(|comparison| comparison.replay.as_ref());
     sections.extend(replay.into_iter().flat_map(replay::sections));
-    sections.push(method(summary, own.method));
+    let lengths = report.and_then(DuelLengths::of);
+    sections.push(method(summary, lengths.as_ref(), own.method));
     let mut in_short = owned(applying_in_short(summary).unwrap_or_default());
     in_short.extend(replay.into_iter().flat_map(replay::in_short));
     in_short.extend(facts);
@@ -182,10 +185,15 @@ fn owned(facts: Vec<(&str, String)>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Every figure of a comparison, the one that decides first.
-fn verdicts(comparison: &Comparison) -> Section {
+/// Every figure of a comparison, the one that decides first. `has_table`: a table behind it has throughput over all time, too, so that
+/// it is told here only where it says something else.
+fn verdicts(comparison: &Comparison, has_table: bool) -> Section {
+    let disagrees = comparison
+        .all_time
+        .is_some_and(|all_time| all_time.disagrees);
+    let is_told = |claim: &Claim| !has_table || disagrees || claim.title != ALL_TIME;
     let mut claims = vec![decisive(comparison)];
-    claims.extend(lesser(comparison));
+    claims.extend(lesser(comparison).filter(is_told));
     let note = wording::closed_load(comparison);
     Section::new(Depth::Long, "Verdicts")
         .named("figures")
@@ -266,12 +274,12 @@ fn about(about: &About) -> Section {
 }
 
 /// How it was measured.
-fn method(summary: &Summary, words: Option<String>) -> Section {
+fn method(summary: &Summary, lengths: Option<&DuelLengths>, words: Option<String>) -> Section {
     let mut section = Section::new(Depth::Long, "How it was measured").named("method");
     if let Some(words) = words {
         section = section.with_at(Depth::Page, Block::Text(words));
     }
-    section.with_some(Facts::short(method_facts(summary)))
+    section.with_some(Facts::short(method_facts(summary, lengths)))
 }
 
 /// How a study of a file was measured, for one screen.
@@ -283,13 +291,13 @@ fn facts_in_short(summary: &Summary) -> Vec<(String, String)> {
         "error probability",
         "server",
     ];
-    let facts = method_facts(summary).into_iter();
+    let facts = method_facts(summary, None).into_iter();
     facts
         .filter(|(name, _)| !left_out.contains(&name.as_str()))
         .collect()
 }
 
-fn method_facts(summary: &Summary) -> Vec<(String, String)> {
+fn method_facts(summary: &Summary, lengths: Option<&DuelLengths>) -> Vec<(String, String)> {
     let header = summary.header();
     let comparison = judged_comparison(summary);
     let is_tune = matches!(summary, Summary::Tune(_));
@@ -300,7 +308,7 @@ fn method_facts(summary: &Summary) -> Vec<(String, String)> {
         fact("B", compare.comparison.b.clone());
     }
     fact("time", wording::time(header));
-    fact("protocol", header.protocol.clone());
+    fact("protocol", wording::protocol(&header.protocol, lengths));
     if let Some(sd) = header.sd_duel {
         fact("noise", wording::noise(sd, is_tune));
     }

@@ -41,12 +41,15 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
         false => TO_THE_FINAL,
     };
     let section = |depth, notes| {
+        let how_to_read = Block::Folded(ladder::how_to_read());
         let way = Way {
             steps: ladder::steps(tune),
             judged_by: wording::judged_by(tune.header.goal),
             notes,
         };
-        Section::new(depth, way_heading(heading, tune.header.goal)).with(Block::Way(way))
+        Section::new(depth, way_heading(heading, tune.header.goal))
+            .with(Block::Way(way))
+            .with_at(Depth::Long, how_to_read)
     };
     vec![
         section(Depth::Long, ladder::legend(tune)),
@@ -75,6 +78,7 @@ fn rungs(tune: &TuneSummary) -> Section {
             ("Risk", Column::Words),
         ],
     );
+    let has_fresh = tune.rungs.iter().any(|rung| rung.claim.is_some());
     for rung in &tune.rungs {
         let screened = &rung.screened;
         let change = match &rung.chosen {
@@ -107,7 +111,9 @@ fn rungs(tune: &TuneSummary) -> Section {
         title: "What each changes, and why".to_owned(),
         detail: String::new(),
         open: tune.rungs.len() <= MAX_OPEN,
-        inner: Section::new(Depth::Every, "").with(Block::Table(table)),
+        inner: Section::new(Depth::Every, "")
+            .with(Block::Table(table))
+            .with_some(has_fresh.then(|| Block::Note(wording::FRESH_COUNT.to_owned()))),
     }))
 }
 

@@ -3,10 +3,12 @@
 use maud::{Markup, html};
 use niagara_stats::Estimate;
 
-use crate::svg::{Axis, Size, both, fit, frame, px, x_axis};
+use crate::svg::{Axis, Size, both, fit, folded, frame, px, x_axis};
 
 /// Size of regular type that is as wide as bold type of 14 pixels, in the widest of the usual typefaces.
 const BOLD: f64 = 16.5;
+/// Between the lines of a title.
+const LINE: f64 = 17.0;
 
 /// One row.
 pub struct Row {
@@ -63,6 +65,41 @@ struct Geometry {
     plot: (f64, f64),
     mark_y: f64,
     top: f64,
+    /// Room for a line of a title.
+    title: f64,
+}
+
+/// A row where it is drawn: one whose title takes several lines is higher.
+struct Placed<'a> {
+    row: &'a Row,
+    title: Vec<String>,
+    top: f64,
+    height: f64,
+    /// Of the mark.
+    y: f64,
+}
+
+impl Geometry {
+    /// The rows beneath each other.
+    fn placed<'a>(&self, size: Size, rows: &'a [Row]) -> Vec<Placed<'a>> {
+        let mut top = self.top;
+        let placed = rows.iter().map(|row| {
+            let title = folded(&row.title, self.title, BOLD);
+            let more = LINE * title.len().saturating_sub(1) as f64;
+            // Beside the title the mark stays at its first line.
+            let lower = if size == Size::Narrow { more } else { 0.0 };
+            let placed = Placed {
+                row,
+                title,
+                top,
+                height: self.row + more,
+                y: top + self.mark_y + lower,
+            };
+            top += placed.height;
+            placed
+        });
+        placed.collect()
+    }
 }
 
 /// Rows of one line each over `domain`, in both sizes; read aloud as `what`, then title and numbers of every row.
@@ -94,39 +131,45 @@ pub(crate) fn row_chart(
             plot: (326.0, 704.0),
             mark_y: 20.0,
             top: 6.0,
+            title: 312.0,
         },
         (Size::Wide, false) => Geometry {
             row: 27.0,
             plot: (326.0, 672.0),
             mark_y: 13.0,
             top: 6.0,
+            title: 312.0,
         },
         (Size::Narrow, two) => Geometry {
             row: if two { 74.0 } else { 66.0 },
             plot: (8.0, 352.0),
             mark_y: if two { 50.0 } else { 46.0 },
             top: 2.0,
+            title: 356.0,
         },
     };
     let ticks = if size == Size::Wide { 6 } else { 4 };
     let axis = Axis::new(domain, geometry.plot).with_gain_ticks(ticks);
-    let bottom = geometry.top + geometry.row * rows.len() as f64 + 4.0;
+    let placed = geometry.placed(size, rows);
+    let bottom = placed
+        .last()
+        .map_or(geometry.top, |last| last.top + last.height)
+        + 4.0;
     let zero = px(axis.at(0.0));
     let body = html! {
         (x_axis(&axis, if size == Size::Wide { geometry.top } else { bottom }, bottom))
         @if size == Size::Wide {
             line.zero x1=(zero) x2=(zero) y1=(px(geometry.top)) y2=(px(bottom)) {}
         }
-        @for (i, row) in rows.iter().enumerate() {
-            @let top = geometry.top + geometry.row * i as f64;
-            @let y = top + geometry.mark_y;
+        @for (i, at) in placed.iter().enumerate() {
+            @let Placed { row, y, .. } = *at;
             g class={ "row " (row.class) } {
                 title {
                     (row.title) ": " (row.numbers)
                     @if !row.standing.is_empty() { ", " (row.standing) }
                     @if !row.detail.is_empty() { " (" (row.detail) ")" }
                 }
-                rect.hover x="0" y=(px(top)) width=(px(size.width())) height=(px(geometry.row)) {}
+                rect.hover x="0" y=(px(at.top)) width=(px(size.width())) height=(px(at.height)) {}
                 @if size == Size::Narrow {
                     // Lines through the text would hurt: the grid is drawn behind the marks alone.
                     @for (value, _) in &axis.ticks {
@@ -135,36 +178,48 @@ pub(crate) fn row_chart(
                     }
                     line.zero x1=(zero) x2=(zero) y1=(px(y - 11.0)) y2=(px(y + 11.0)) {}
                 }
-                (labels(size, row, top, y, two_lines))
-                (mark(row, &axis, y, geometry.row))
+                (labels(size, at, two_lines))
+                (mark(row, &axis, y, placed.get(i + 1).map_or(0.0, |next| next.y - y)))
             }
         }
     };
     frame(size, bottom + 24.0, label, body)
 }
 
-fn labels(size: Size, row: &Row, top: f64, y: f64, two_lines: bool) -> Markup {
+fn labels(size: Size, at: &Placed<'_>, two_lines: bool) -> Markup {
+    let Placed { row, top, y, .. } = *at;
+    let below = LINE * at.title.len().saturating_sub(1) as f64;
     match (size, two_lines) {
         (Size::Wide, true) => html! {
-            text.title x="0" y=(px(top + 18.0)) { (fit(&row.title, 312.0, BOLD)) }
-            text.detail x="0" y=(px(top + 34.0)) { (fit(&row.detail, 300.0, 13.0)) }
+            (title(at, top + 18.0))
+            text.detail x="0" y=(px(top + 34.0 + below)) { (fit(&row.detail, 300.0, 13.0)) }
             text.numbers x="940" y=(px(top + 18.0)) text-anchor="end" { (row.numbers) }
             text.standing x="940" y=(px(top + 34.0)) text-anchor="end" { (row.standing) }
         },
         (Size::Wide, false) => html! {
-            text.title x="0" y=(px(y + 4.5)) { (fit(&row.title, 312.0, BOLD)) }
+            (title(at, y + 4.5))
             text.numbers x="832" y=(px(y + 4.5)) text-anchor="end" { (row.numbers) }
             text.standing x="940" y=(px(y + 4.5)) text-anchor="end" { (row.standing) }
         },
         (Size::Narrow, _) => html! {
-            text.title x="0" y=(px(top + 15.0)) { (fit(&row.title, 356.0, BOLD)) }
-            text.numbers x="0" y=(px(top + 31.0)) { (row.numbers) }
-            text.standing x="360" y=(px(top + 31.0)) text-anchor="end" { (row.standing) }
+            (title(at, top + 15.0))
+            text.numbers x="0" y=(px(top + 31.0 + below)) { (row.numbers) }
+            text.standing x="360" y=(px(top + 31.0 + below)) text-anchor="end" { (row.standing) }
         },
     }
 }
 
-fn mark(row: &Row, axis: &Axis, y: f64, height: f64) -> Markup {
+/// The title, the first of its lines at `y`.
+fn title(at: &Placed<'_>, y: f64) -> Markup {
+    html! {
+        @for (line, text) in at.title.iter().enumerate() {
+            text.title x="0" y=(px(y + LINE * line as f64)) { (text) }
+        }
+    }
+}
+
+/// `next`: how far below the next row's mark is.
+fn mark(row: &Row, axis: &Axis, y: f64, next: f64) -> Markup {
     let (low, middle, high) = row.interval;
     let (x_low, x, x_high) = (axis.at(low), axis.at(middle), axis.at(high));
     html! {
@@ -172,7 +227,7 @@ fn mark(row: &Row, axis: &Axis, y: f64, height: f64) -> Markup {
             @let from = axis.at(start);
             rect.bar x=(px(from.min(x))) y=(px(y - 8.0)) width=(px((x - from).abs().max(0.5))) height="16" {}
             @if joined {
-                line.joint x1=(px(x)) x2=(px(x)) y1=(px(y + 8.0)) y2=(px(y + height - 8.0)) {}
+                line.joint x1=(px(x)) x2=(px(x)) y1=(px(y + 8.0)) y2=(px(y + next - 8.0)) {}
             }
         }
         line.interval x1=(px(x_low)) x2=(px(x_high)) y1=(px(y)) y2=(px(y)) {}

@@ -50,6 +50,8 @@ fn known_levers(summary: Option<&Summary>) -> BTreeMap<String, Known> {
     tried.chain(not_tried).collect()
 }
 
+/// The limit of CPUs, by its identifier.
+const CPU: &str = "cpu";
 /// What the levers of builds begin with.
 const BUILD: &str = "build-";
 
@@ -147,10 +149,11 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     let list = |limits: &[&FoundLimit]| -> String {
         let named = limits.iter().map(|limit| {
             format!(
-                "{} ({} of {})",
+                "{} ({} of {}{})",
                 limit.title,
                 percent(limit.share),
-                whole(profile)
+                whole(profile),
+                generator(limit, profile)
             )
         });
         named.collect::<Vec<_>>().join(", ")
@@ -166,7 +169,8 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     let named = || {
         let named = natural.iter().map(|limit| {
             let share = percent(limit.share);
-            format!("{} ({share} of the time)", limit.title)
+            let generator = generator(limit, profile);
+            format!("{} ({share} of the time{generator})", limit.title)
         });
         named.collect::<Vec<_>>().join(", ")
     };
@@ -203,6 +207,19 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
         }
         (true, Some(_)) => "nothing that was observed stands out.".to_owned(),
         (true, None) => "it could not be seen here.".to_owned(),
+    }
+}
+
+/// Share of the CPUs from which on the load generator's is told.
+const MUCH_GENERATED: f64 = 0.005;
+
+/// Beside the limit of CPUs, what the load generator takes of them: the server would have that elsewhere.
+fn generator(limit: &FoundLimit, profile: &Profile) -> String {
+    let machine = profile.cpu.as_ref().map(|cpu| &cpu.machine);
+    let share = machine.and_then(|machine| machine.get("load generator"));
+    match share.filter(|share| limit.limit == CPU && **share >= MUCH_GENERATED) {
+        Some(share) => format!("; the load generator takes {} of the CPUs", percent(*share)),
+        None => String::new(),
     }
 }
 
@@ -420,6 +437,9 @@ mod tests {
                 && !words.contains("hardware"),
             "{words}"
         );
+        let cpu = busy.profile.cpu.as_mut().expect("seen");
+        cpu.machine = BTreeMap::from([("load generator".to_owned(), 0.116)]);
+        assert!(said(&busy).contains("CPU (90 % of the time; the load generator takes 12 % of the CPUs)."));
         // By counting they are the headline.
         busy.queries_first = true;
         assert!(

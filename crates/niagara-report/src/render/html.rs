@@ -7,7 +7,7 @@ use super::scroll::scroll;
 use crate::document::{
     Block, Claim, Column, Document, Extent, Facts, Figure, Section, Table, Tone, Way,
 };
-use crate::{chart, number};
+use crate::{chart, ladder, number};
 
 const STYLE: &str = include_str!("style.css");
 
@@ -158,7 +158,7 @@ fn way(way: &Way) -> Markup {
             (chart::waterfall(&way.steps))
             figcaption {
                 @for note in &way.notes { (note) " " }
-                "Solid bars are proven by fresh duels, hatched ones are not."
+                @if way.steps.iter().any(|step| !step.sure) { (ladder::HATCHED) }
             }
         }
     }
@@ -231,8 +231,23 @@ fn cell(text: &str, column: Column) -> Markup {
     let mut lines = text.lines();
     let first = lines.next().unwrap_or_default();
     html! {
-        @if column == Column::Code && !first.is_empty() { code { (first) } } @else { (first) }
+        @if column == Column::Code && !first.is_empty() { code { (with_breaks(first)) } } @else { (first) }
         @for line in lines.filter(|line| !line.is_empty()) { p.small { (with_code(line)) } }
+    }
+}
+
+/// Letters of a word of code from which on it may be broken within.
+const LONG_WORD: usize = 22;
+
+/// Code whose long words may be broken behind their parts: `innodb_adaptive_hash_index_parts=64`.
+fn with_breaks(code: &str) -> Markup {
+    html! {
+        @for word in code.split_inclusive(' ') {
+            @if word.chars().count() < LONG_WORD { (word) }
+            @else {
+                @for part in word.split_inclusive(['_', '=', ',', '/']) { (part) wbr; }
+            }
+        }
     }
 }
 

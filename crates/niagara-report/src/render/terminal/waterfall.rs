@@ -93,6 +93,19 @@ impl Screen {
         for note in &way.notes {
             self.wrapped("  ", note, Paint::Plain);
         }
+        self.bars(&way.steps, &layout);
+    }
+
+    /// What the characters of bars mean.
+    fn bars(&mut self, steps: &[Step], layout: &Layout) {
+        if layout.bar == 0 {
+            return;
+        }
+        let open = match steps.iter().all(|step| step.sure) {
+            true => "",
+            false => "; ░: not proven",
+        };
+        self.wrapped("  ", &format!("{}{open}.", ladder::BARS), Paint::Plain);
     }
 
     /// The levers that do most, a line each, and the total.
@@ -126,6 +139,7 @@ impl Screen {
         for note in &way.notes {
             self.wrapped("  ", note, Paint::Plain);
         }
+        self.bars(&steps, &layout);
     }
 
     fn step(&mut self, step: &Step, layout: &Layout) {
