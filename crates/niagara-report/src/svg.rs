@@ -230,7 +230,10 @@ mod tests {
             of("the server's code in 2 MB pages (huge pages)"),
             ["the server's code", "in 2 MB pages", "(huge pages)"]
         );
-        assert_eq!(of("a-word-that-alone-is-too-long b"), ["a-word-that-alone…", "b"]);
+        assert_eq!(
+            of("a-word-that-alone-is-too-long b"),
+            ["a-word-that-alone…", "b"]
+        );
         let long = of(&"one more ".repeat(20));
         assert_eq!(long.len(), MAX_LINES);
         assert!(long[MAX_LINES - 1].ends_with('…'), "{long:?}");

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use niagara_model::{
-    Alternative, BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison, FinalCheck, Finding, Goal,
-    NotTried, Reason, Releases, Rung, SameAnswers, Searched, SeriesOfRuns, StudyHeader, Summary,
-    Together, TuneSummary, Warning,
+    Alternative, BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison, FinalCheck, Finding,
+    Goal, NotTried, Reason, Releases, Rung, SameAnswers, Searched, SeriesOfRuns, StudyHeader,
+    Summary, Together, TuneSummary, Warning,
 };
 use niagara_settings::TlsSession;
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict, meets};
@@ -721,14 +721,20 @@ pub(crate) fn protocol(name: &str, lengths: Option<&DuelLengths>) -> String {
     let Some(lengths) = lengths else {
         return how.to_owned();
     };
-    let warm_up = format!("after {} of warm-up for each server", seconds(lengths.warm_up));
+    let warm_up = format!(
+        "after {} of warm-up for each server",
+        seconds(lengths.warm_up)
+    );
     match name {
         "duel" => format!(
             "{how}; {} of slices of {} in each, {warm_up}",
             number::count(lengths.couples, "couple"),
             seconds(lengths.slice)
         ),
-        "pair" => format!("{how}; {} of load on each, {warm_up}", seconds(lengths.slice)),
+        "pair" => format!(
+            "{how}; {} of load on each, {warm_up}",
+            seconds(lengths.slice)
+        ),
         _ => how.to_owned(),
     }
 }

@@ -427,11 +427,11 @@ fn without_socket(input: &DeployInput) -> String {
             format!("This file brings {left} where the application uses the Unix socket.")
         }
         (Some(left), false) => {
-            format!(
-                "The files together bring {left} where the application uses the Unix socket."
-            )
+            format!("The files together bring {left} where the application uses the Unix socket.")
         }
-        (None, true) => "What this file brings without the Unix socket was not measured by itself.".to_owned(),
+        (None, true) => {
+            "What this file brings without the Unix socket was not measured by itself.".to_owned()
+        }
         (None, false) => {
             "What the files bring without the Unix socket was not measured by itself.".to_owned()
         }

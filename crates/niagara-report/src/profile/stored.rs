@@ -439,7 +439,10 @@ mod tests {
         );
         let cpu = busy.profile.cpu.as_mut().expect("seen");
         cpu.machine = BTreeMap::from([("load generator".to_owned(), 0.116)]);
-        assert!(said(&busy).contains("CPU (90 % of the time; the load generator takes 12 % of the CPUs)."));
+        assert!(
+            said(&busy)
+                .contains("CPU (90 % of the time; the load generator takes 12 % of the CPUs).")
+        );
         // By counting they are the headline.
         busy.queries_first = true;
         assert!(

@@ -75,13 +75,9 @@ pub fn one_line(state: &State, used: Duration) -> String {
             after(newest, state.next_look)
         ));
     }
-    let strongest: Vec<String> = standing_out(&state.levers)
-        .iter()
-        .take(3)
-        .map(|lever| format!("{} {}", lever.title, so_far(&lever.effect)))
-        .collect();
-    if !strongest.is_empty() {
-        parts.push(format!("levers so far: {}", strongest.join(", ")));
+    let found = clear_of_one(&state.levers);
+    if !found.is_empty() {
+        parts.push(format!("so far {}", found.join("; ")));
     }
     parts.join(" · ")
 }
@@ -108,20 +104,13 @@ pub fn outcome(state: &State) -> Option<String> {
         return None;
     }
     let out = standing_out(&state.levers);
-    let mut text = format!(
+    let mut parts = vec![format!(
         "{}, levers: {}",
         state.stage,
         beside_chance(state, out.len())
-    );
-    let strongest: Vec<String> = out
-        .iter()
-        .take(3)
-        .map(|lever| format!("{} {}", lever.title, so_far(&lever.effect)))
-        .collect();
-    if !strongest.is_empty() {
-        text += &format!("; the largest: {}", strongest.join(", "));
-    }
-    Some(text)
+    )];
+    parts.extend(clear_of_one(&state.levers));
+    Some(parts.join("; "))
 }
 
 /// The picture, a line each, none longer than the frame.
@@ -303,15 +292,17 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
         let text = format!("what the levers do is told from duel {from} on");
         return vec![String::new(), frame.fit(&text)];
     }
-    let ordered = by_distance(&state.levers);
+    let mut shown = by_distance(&state.levers);
     // The line beneath takes one.
     let most = MAX_LEVERS.min(room - 1);
     if most == 0 {
         return Vec::new();
     }
-    let rows: Vec<Row> = ordered
+    shown.truncate(most);
+    // What helps stands above what hurts.
+    shown.sort_by(|a, b| b.effect.ratio.total_cmp(&a.effect.ratio));
+    let rows: Vec<Row> = shown
         .iter()
-        .take(most)
         .map(|lever| Row {
             name: lever.title.clone(),
             estimate: lever.effect,
@@ -341,6 +332,24 @@ fn by_distance(levers: &[Screened]) -> Vec<&Screened> {
     let mut ordered: Vec<&Screened> = levers.iter().collect();
     ordered.sort_by(|a, b| distance(b).total_cmp(&distance(a)));
     ordered
+}
+
+/// Levers that a line names of those that help, and of those that hurt.
+const NAMED: usize = 3;
+
+/// What was shown of levers so far: `help: Unix socket instead of TCP × 1.07 [1.05, 1.10]`, `hurt: pool of threads × 0.91 [0.88, 0.94]`.
+fn clear_of_one(levers: &[Screened]) -> Vec<String> {
+    let (help, hurt): (Vec<&Screened>, Vec<&Screened>) = standing_out(levers)
+        .into_iter()
+        .partition(|lever| lever.effect.low > 1.0);
+    let told = [("help", help), ("hurt", hurt)].into_iter();
+    let told = told.filter(|(_, levers)| !levers.is_empty());
+    told.map(|(word, levers)| {
+        let named = levers.iter().take(NAMED);
+        let named = named.map(|lever| format!("{} {}", lever.title, so_far(&lever.effect)));
+        format!("{word}: {}", named.collect::<Vec<_>>().join(", "))
+    })
+    .collect()
 }
 
 /// Levers whose interval excludes 1, in the same order.
@@ -463,6 +472,37 @@ fn drawn(estimate: &Estimate, axis: (f64, f64), width: usize, glyphs: &Glyphs) -
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn levers_that_help_are_told_apart_from_those_that_hurt() {
+        let lever = |title: &str, ratio: f64| Screened {
+            lever: String::new(),
+            title: title.to_owned(),
+            change: String::new(),
+            effect: Estimate {
+                ratio,
+                low: ratio - 0.02,
+                high: ratio + 0.02,
+            },
+            std_err: 0.01,
+            expected: None,
+            duels: 30,
+            tail: None,
+        };
+        let all = [
+            lever("pool of threads", 0.91),
+            lever("Unix socket", 1.07),
+            lever("larger sort buffer", 1.01),
+        ];
+        assert_eq!(
+            clear_of_one(&all),
+            [
+                "help: Unix socket × 1.07 [1.05, 1.09]",
+                "hurt: pool of threads × 0.91 [0.89, 0.93]"
+            ]
+        );
+        assert_eq!(clear_of_one(&all[2..]), [] as [&str; 0]);
+    }
 
     #[test]
     fn a_look_that_is_over_is_not_announced() {
