@@ -78,6 +78,13 @@ pub fn is_empty(advice: &Advice) -> bool {
         && advice.statistics.is_empty()
 }
 
+/// What both files begin with that change tables: nobody is to wait for them.
+pub fn bounded_wait() -> String {
+    let why = "An ALTER waits for transactions that use its table, and every later statement on the table waits behind it. After 10 s it \
+               stops with an error instead: run it again then.";
+    format!("{}SET SESSION lock_wait_timeout = 10;\n", comment(why))
+}
+
 /// A text as a comment of one line: what a statement holds is not the file's business.
 fn comment(text: &str) -> String {
     let line: String = text
@@ -95,12 +102,16 @@ fn online(is_online: bool) -> &'static str {
     }
 }
 
+/// What the disappearance of an index breaks.
+const FORCED: &str = "No captured statement names it. Others that do (FORCE INDEX, USE INDEX) fail without it: look through the application.";
+
 fn schema(advice: &Advice) -> String {
     let mut out = comment(&headline(advice));
     for caution in &advice.cautions {
         out.push_str(&comment(&caution.to_string()));
     }
     out.push_str(&comment("Niagara applies nothing. One statement a line; undo.sql takes all of it back; watch.sql says what to look at."));
+    out.push_str(&bounded_wait());
     for one in &advice.statistics {
         let _ = write!(
             out,
@@ -120,6 +131,7 @@ fn schema(advice: &Advice) -> String {
     for drop in advice.superfluous() {
         out.push('\n');
         out.push_str(&comment(&format!("{}: {}", drop.title(), drop.reason)));
+        out.push_str(&comment(FORCED));
         out.push_str(&drop_statement(advice, drop));
     }
     for table in &advice.tables {
@@ -265,6 +277,7 @@ fn drop_statement(advice: &Advice, drop: &Drop) -> String {
 fn undo(advice: &Advice) -> String {
     let mut out =
         comment("Takes back what schema.sql does, in reverse order. Fresh statistics stay.");
+    out.push_str(&bounded_wait());
     for drop in advice.superfluous().rev() {
         let table = drop.table.quoted();
         let name = quote(&drop.index.name);

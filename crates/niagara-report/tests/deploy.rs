@@ -824,6 +824,9 @@ fn changed_tables_and_statements_are_files() {
         "--   gh-ost --database=shop --table=t --alter='ADD INDEX i (a)' --execute",
     );
     has("undo.sql", "\nALTER TABLE `shop`.`t` DROP INDEX `i`;\n");
+    for file in ["schema.sql", "undo.sql"] {
+        has(file, "\nSET SESSION lock_wait_timeout = 10;\n");
+    }
     has(
         "statements.sql",
         "--   SELECT a FROM t WHERE b + 0 = ?1\nSELECT a FROM t WHERE b = ?1;\n",

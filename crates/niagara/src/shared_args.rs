@@ -19,6 +19,10 @@ use niagara_report::Format;
 /// What a study's exit codes mean, for the end of its help.
 pub const EXIT_CODES: &str = "Exit code: 0 on completion, whatever the verdict; 1 after an error; 2 for a wrong command line; 130 after Ctrl-C.";
 
+/// The same of a command that comes to no verdict.
+pub const PLAIN_EXIT_CODES: &str =
+    "Exit code: 0 on completion; 1 after an error; 2 for a wrong command line; 130 after Ctrl-C.";
+
 /// Help in two lengths, for commands whose options fill more than a screen: their own `--help` is off.
 #[derive(Debug, Clone, Default, Args)]
 pub struct HelpArgs {

@@ -101,6 +101,13 @@ fn advice_goes_from_log_to_index() {
     let undo = fs::read_to_string(folder.path().join("niagara-advice/shop/deploy/undo.sql"))
         .expect("written");
     assert!(undo.contains("DROP INDEX `idx_email`"), "{undo}");
+    for file in [&schema, &undo] {
+        let wait = file.find("\nSET SESSION lock_wait_timeout = 10;\n");
+        assert!(
+            wait.is_some_and(|wait| wait < file.find("\nALTER").unwrap_or(0)),
+            "{file}"
+        );
+    }
     check_report(&folder.path().join("niagara-advice/shop"));
 }
 

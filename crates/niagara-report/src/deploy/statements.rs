@@ -1,7 +1,7 @@
 //! Statements that are handed over: changes of tables with their undo, and rewrites with rules for ProxySQL.
 
 use niagara_model::DeployRewrite;
-use niagara_queries::schema::large_table;
+use niagara_queries::schema::{bounded_wait, large_table};
 
 use super::DeployInput;
 
@@ -60,6 +60,7 @@ fn schema(input: &DeployInput) -> String {
             out += &comment(&format!("{}.\n{}", rung.told(), rung.why));
         }
     }
+    out += &format!("\n{}", bounded_wait());
     for statement in &input.variant.schema {
         out += &format!("\n{};\n", in_one_line(statement));
         for line in large_table(statement) {
@@ -71,6 +72,7 @@ fn schema(input: &DeployInput) -> String {
 
 fn undo(input: &DeployInput) -> String {
     let mut out = comment("Takes back what schema.sql does, in reverse order.");
+    out += &bounded_wait();
     for statement in &input.variant.schema_undo {
         out += &format!("{};\n", in_one_line(statement));
     }

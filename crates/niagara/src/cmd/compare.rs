@@ -43,10 +43,10 @@ use crate::shared_args::{
   niagara compare base base --max-duels 12            (what noise looks like)
   niagara compare mariadb-10.11 ./build/sql/mariadbd --fail-if 'slower>2%' --format github")]
 pub struct CompareArgs {
-    /// The baseline
+    /// The baseline: a server, `base` or changes, joined by `,`: malloc=jemalloc, cfg.NAME=VALUE, a lever's name
     #[arg(value_name = "A", required_unless_present = "before")]
     pub a: Option<String>,
-    /// The candidate
+    /// The candidate, written in the same way
     #[arg(value_name = "B", required_unless_present = "before")]
     pub b: Option<String>,
     /// Instead of A and B: production's traffic before a change, a capture

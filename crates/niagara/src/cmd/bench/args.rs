@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use niagara_load::{CoalescingChoice, IoChoice, Schedule, TlsMode};
 
 use crate::load_args::LoadArgs;
-use crate::shared_args::{HelpArgs, OriginArgs, duration};
+use crate::shared_args::{HelpArgs, OriginArgs, PLAIN_EXIT_CODES, duration};
 
 /// Where servers listen unless told otherwise.
 const DEFAULT_PORT: u16 = 3306;
@@ -24,7 +24,7 @@ const DEFAULT_TIME: Duration = Duration::from_secs(10);
 /// The report has throughput, latency, errors and what the load cost the server; docs/bench.md says
 /// what each figure means. Ctrl-C keeps what was measured and prints the report.
 #[derive(Debug, Args)]
-#[command(disable_help_flag = true)]
+#[command(after_help = PLAIN_EXIT_CODES, disable_help_flag = true)]
 #[command(mut_arg("workload", |arg| arg.long(None).visible_alias(None).index(1).value_name("WORKLOAD")))]
 #[command(before_help = "Examples:
   niagara bench oltp_read_only
