@@ -237,7 +237,7 @@ fn cell(text: &str, column: Column) -> Markup {
 }
 
 /// Letters of a word of code from which on it may be broken within.
-const LONG_WORD: usize = 22;
+const LONG_WORD: usize = 14;
 
 /// Code whose long words may be broken behind their parts: `innodb_adaptive_hash_index_parts=64`.
 fn with_breaks(code: &str) -> Markup {
