@@ -348,6 +348,28 @@ fn every_form_has_what_was_left_out() {
     );
 }
 
+/// A variant that is not recommended may look better by luck.
+#[test]
+fn a_larger_gain_within_the_noise_is_called_so() {
+    let told = |ratio, low, high| {
+        let mut tune = tuned();
+        let other = &mut tune.alternatives[0];
+        other.because = AlternativeReason::UnprovenLevers;
+        other.comparison.throughput.estimate = fixture::estimate(ratio, low, high);
+        text(&Summary::Tune(Box::new(tune)), false)
+    };
+    let words = "not every lever of it is proven; its larger gain is within the noise";
+    let within = told(1.33, 1.25, 1.42);
+    assert!(within.contains(words), "{within}");
+    for (ratio, low, high) in [(1.45, 1.4, 1.5), (1.3, 1.25, 1.36)] {
+        let other = told(ratio, low, high);
+        assert!(
+            other.contains("not every lever") && !other.contains("noise"),
+            "{other}"
+        );
+    }
+}
+
 /// The total of one lever is of the same change as the duels that decided to keep it.
 #[test]
 fn one_lever_has_one_figure() {

@@ -1277,3 +1277,43 @@ fn an_interval_that_is_one_sided_says_what_its_ends_are_worth() {
         "{one_sided}"
     );
 }
+
+/// A total above the product of its parts makes readers doubt: it is said whether their intervals allow it.
+#[test]
+fn a_total_above_the_product_of_its_parts_is_explained() {
+    let told = |ratio: f64| {
+        let mut tuned = fixture::tune();
+        let total = tuned.total.as_mut().expect("a total");
+        total.throughput.estimate = fixture::estimate(ratio, ratio - 0.02, ratio + 0.02);
+        markdown(&report(&Summary::Tune(Box::new(tuned))))
+    };
+    for (ratio, words) in [
+        (1.25, "it need not be the product of the parts."),
+        (
+            1.33,
+            "above the product of the parts, but within their intervals.",
+        ),
+        (
+            1.45,
+            "above the product of the parts, for levers may strengthen each other.",
+        ),
+    ] {
+        let text = told(ratio);
+        assert!(text.contains(words), "{ratio}: {text}");
+    }
+}
+
+/// How it was measured is said in figures, not by the name of a protocol.
+#[test]
+fn a_method_has_the_lengths_of_duels() {
+    let text = markdown(&report(&tune()));
+    let line = text.lines().find(|line| line.starts_with("- Protocol: "));
+    let line = line.expect("the protocol");
+    for words in [
+        "both servers are alive",
+        "couples of slices of",
+        "of warm-up",
+    ] {
+        assert!(line.contains(words), "{words}: {line}");
+    }
+}
