@@ -35,7 +35,7 @@ pub fn page(record: &Record) -> String {
         .filter(|run| run.only_in_record)
         .collect();
     if !further.is_empty() {
-        page.push_str("\n## Only in the record\n\n");
+        page.push_str("\n## Further runs, in the record\n\n");
         for run in further {
             let _ = writeln!(page, "- {}: {}", run.title, run.found.join(" "));
         }
@@ -56,7 +56,8 @@ pub fn overview(records: &[Record]) -> String {
         Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure, method, checks and all notes.\n\
         \"Added\" is the day on which the figures entered the repository.\n\
         All machines are virtual, with 2 CPUs that server and load generator share. Not all are the same.\n\
-        Ratios are B over A; brackets hold 95 % intervals. The totals of tunings and ladders, proven one-sided at 5 %, have 90 % intervals, also for CPU time and latency.\n\n\
+        Ratios are B over A; brackets hold 95 % intervals, with these exceptions. A tuning's total, CPU time and latency have 90 % (one-sided 95 %), its proven levers 90 % or more.\n\
+        The rungs of a ladder [share 5 %](../methodology.md#proof): their intervals are wider, the total's is of 95 %.\n\n\
         |result|finding|published earlier|\n|---|---|---|\n"
         .to_owned();
     for record in records {
