@@ -283,7 +283,7 @@ pub struct LimitArgs {
     /// Free space that stays on the log's disk; the capture ends there
     #[arg(long, value_name = "BYTES", default_value = "1G", value_parser = bytes)]
     pub min_free: u64,
-    /// Longest time of a capture without --for
+    /// Longest time of a capture without --for, and of a pack's dump
     #[arg(long, value_name = "TIME", default_value = "1h", value_parser = duration)]
     pub max_time: Duration,
 }
