@@ -209,6 +209,11 @@ impl Advice {
         }
         self.cautions
             .retain(|caution| !matches!(caution, Caution::NotProven));
+        let last = proof.handed_over.as_ref().unwrap_or(&proof.set);
+        if last.is_open() {
+            let duels = last.duels;
+            self.cautions.push(Caution::TooFewDuels { duels });
+        }
         let untried = proof.indexes.iter().filter(|one| one.trial.is_none());
         let untried = untried.count();
         if proof.set.pays() && untried > 0 {
@@ -263,6 +268,11 @@ pub enum TableAdvice {
 pub enum Caution {
     /// The set is counted, not proven.
     NotProven,
+    /// The set is counted: the time ended before there were duels enough to decide by.
+    TooFewDuels {
+        /// How many there were.
+        duels: usize,
+    },
     /// The set is proven, and so many indexes of it were not left out in turn.
     ProvenTogether {
         /// How many.

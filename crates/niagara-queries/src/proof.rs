@@ -39,6 +39,16 @@ impl Trial {
         };
         better && self.other_answers.is_empty()
     }
+
+    /// Whether the time ended before there were duels enough to decide by: that says nothing against what counting found.
+    pub fn is_open(&self) -> bool {
+        self.verdict.is_none() && self.other_answers.is_empty() && !self.pays()
+    }
+
+    /// Whether the second is not shown to be better though there were duels enough, or has other answers.
+    pub fn is_lost(&self) -> bool {
+        !self.pays() && !self.is_open()
+    }
 }
 
 /// A statement with the set over the same without it.
@@ -86,7 +96,7 @@ impl Proof {
         let not_shown = |trial: &Trial| Fate::NotShown {
             ratio: trial.throughput,
         };
-        if !self.set.pays() {
+        if self.set.is_lost() {
             return Some(match self.set.other_answers.is_empty() {
                 true => not_shown(&self.set),
                 false => Fate::OtherAnswers,
@@ -97,11 +107,11 @@ impl Proof {
             .iter()
             .find(|one| one.table == table && one.index == index);
         let alone = of_index.and_then(|one| one.trial.as_ref());
-        match alone.filter(|trial| !trial.pays()) {
+        match alone.filter(|trial| trial.is_lost()) {
             Some(trial) => Some(not_shown(trial)),
             None => {
                 let together = self.handed_over.as_ref();
-                together.filter(|trial| !trial.pays()).map(not_shown)
+                together.filter(|trial| trial.is_lost()).map(not_shown)
             }
         }
     }
@@ -145,9 +155,13 @@ mod tests {
         assert!(!trial(Some(Verdict::Undetected), 1.0).pays());
         assert!(!trial(Some(Verdict::Slower), 0.9).pays());
         assert!(!trial(None, 1.1).pays());
+        assert!(trial(None, 1.1).is_open() && !trial(None, 1.1).is_lost());
+        assert!(trial(Some(Verdict::Undetected), 1.0).is_lost());
         let mut other = trial(Some(Verdict::Faster), 0.9);
         other.other_answers.push(other_answer());
-        assert!(!other.pays());
+        assert!(other.is_lost());
+        other.verdict = None;
+        assert!(other.is_lost());
     }
 
     #[test]
@@ -181,6 +195,10 @@ mod tests {
             Some(Fate::NotShown { .. })
         ));
         proof.handed_over = None;
+        // Duels too few for any verdict leave what counting found.
+        let enough = std::mem::replace(&mut proof.set, trial(None, 1.1));
+        assert_eq!(against(&proof, "untried"), None);
+        proof.set = enough;
         proof.set.other_answers.push(other_answer());
         assert_eq!(against(&proof, "pays"), Some(Fate::OtherAnswers));
     }

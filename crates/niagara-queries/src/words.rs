@@ -371,6 +371,11 @@ impl fmt::Display for Caution {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotProven => f.write_str("The set is counted on a copy, not proven by duels: rows and pages are exact, the gain in time is not measured."),
+            Self::TooFewDuels { duels } => write!(
+                f,
+                "The set is counted on a copy; it is not proven: {} in the budget are too few to decide by. A longer --budget proves it.",
+                counted(*duels as u64, "duel")
+            ),
             Self::ProvenTogether { indexes } => write!(
                 f,
                 "{} of the set are proven together with the others, not alone: a longer --budget leaves each out in turn.",
@@ -557,10 +562,14 @@ fn why_none(advice: &Advice) -> String {
 /// What duels showed of what is handed over.
 fn proven(proof: &Proof) -> String {
     let trial = proof.handed_over.as_ref().unwrap_or(&proof.set);
-    format!(
-        " Proven by duels: throughput {}.",
-        interval(&trial.throughput)
-    )
+    let throughput = interval(&trial.throughput);
+    match trial.is_open() {
+        true => format!(
+            " Not proven: {} are too few to decide by (throughput {throughput}).",
+            counted(trial.duels as u64, "duel")
+        ),
+        false => format!(" Proven by duels: throughput {throughput}."),
+    }
 }
 
 /// `× 1.234 [1.200, 1.270]`.

@@ -93,6 +93,14 @@ fn sureness(advice: &Advice) -> String {
     match &advice.proof {
         Some(proof) => {
             let trial = proof.handed_over.as_ref().unwrap_or(&proof.set);
+            if has_set && trial.is_open() {
+                return format!(
+                    "Rows and pages are counted on a copy of the data. It is not proven: {} on the capture are too few to decide by \
+                     (throughput {}).",
+                    number::count(trial.duels, "duel"),
+                    number::estimate(&trial.throughput)
+                );
+            }
             let found = match has_set {
                 true => "Proven by",
                 false => "Not shown by",

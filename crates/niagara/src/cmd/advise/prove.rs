@@ -67,7 +67,11 @@ impl ProofRun<'_> {
         let duel = |a: &[String], b: &[String], within: Duration, terminal: &mut Terminal| {
             self.compare(&load, [a, b], within, alpha, terminal)
         };
-        let found = duel(&[], &all, first, terminal)?;
+        let mut found = duel(&[], &all, first, terminal)?;
+        if trial(&found).is_open() && left() >= SHORTEST {
+            // Whether the set pays comes before what each index adds: the same study goes on with the time of those.
+            found = duel(&[], &all, first + left(), terminal)?;
+        }
         let mut proof = Proof {
             set: trial(&found),
             digests: digests(&found),
@@ -83,15 +87,14 @@ impl ProofRun<'_> {
                     let without: Vec<String> = without(&all, place);
                     let within = left().div_f64((count - place + 1) as f64);
                     match within >= SHORTEST {
-                        // Duels too few for any verdict say nothing against an index of a set that pays.
                         true => Some(trial(&duel(&without, &all, within, terminal)?))
-                            .filter(|alone| alone.verdict.is_some() || alone.pays()),
+                            .filter(|alone| !alone.is_open()),
                         false => None,
                     }
                 }
                 _ => None,
             };
-            if alone.as_ref().is_none_or(Trial::pays) {
+            if !alone.as_ref().is_some_and(Trial::is_lost) {
                 kept.push(statement.clone());
             }
             proof.indexes.push(IndexTrial {
