@@ -712,8 +712,8 @@ fn circumstances(comparison: &Comparison) -> String {
 /// How it was measured, with how long the parts of a duel took where duels are stored.
 pub(crate) fn protocol(name: &str, lengths: Option<&DuelLengths>) -> String {
     let how = match name {
-        "duel" => "duels: both servers are alive, and the load moves between them",
-        "pair" => "pairs: one server after the other, each started afresh, in random order",
+        "duel" => "duels, with both servers alive and the load moving between them",
+        "pair" => "pairs, one server after the other, each started afresh, in random order",
         "trimmed" => "of 2008: five runs of each, the best and the worst dropped",
         "solo" => "each variant alone, started afresh",
         other => other,

@@ -278,7 +278,8 @@ fn the_socket_alone_is_one_line_of_the_application() {
     for other in [
         "mariadb.service",
         "There is nothing to install",
-        "systemctl",
+        "systemctl restart",
+        "systemctl show",
         "may stay on the socket",
         "sizes and counts",
     ] {

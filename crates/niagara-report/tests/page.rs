@@ -12,7 +12,7 @@ use niagara_stats::Estimate;
 use niagara_store::Store;
 
 /// Elements that HTML leaves unclosed.
-const VOID: [&str; 4] = ["meta", "br", "hr", "link"];
+const VOID: [&str; 5] = ["meta", "br", "hr", "link", "wbr"];
 
 /// A page for `summary`; written to a folder too when `NIAGARA_TEST_PAGES` names one, for people to view.
 fn page(name: &str, summary: &Summary, duels: u32, ln: f64) -> String {

@@ -243,9 +243,12 @@ const LONG_WORD: usize = 14;
 fn with_breaks(code: &str) -> Markup {
     html! {
         @for word in code.split_inclusive(' ') {
-            @if word.chars().count() < LONG_WORD { (word) }
+            @if word.trim_end().chars().count() < LONG_WORD { (word) }
             @else {
-                @for part in word.split_inclusive(['_', '=', ',', '/']) { (part) wbr; }
+                @for (place, part) in word.split_inclusive(['_', '=', ',', '/']).enumerate() {
+                    @if place > 0 { wbr; }
+                    (part)
+                }
             }
         }
     }
