@@ -504,12 +504,11 @@ impl Store {
 
     /// What nodes were held for, all sittings together; `None` of a study on one machine.
     pub fn node_account(&self) -> Result<Option<NodeAccount>> {
-        let events = self.events()?.into_iter().rev();
-        let mut kept = events.filter_map(|event| match event.event {
+        let mut events = self.events()?.into_iter().rev();
+        Ok(events.find_map(|record| match record.event {
             Event::NodesHeld(account) => Some(account),
             _ => None,
-        });
-        Ok(kept.next())
+        }))
     }
 
     /// Adds to the time used: once per sitting, or as often as is convenient.

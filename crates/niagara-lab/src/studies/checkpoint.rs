@@ -53,7 +53,7 @@ impl<T> Checkpoint<T> {
         }
     }
 
-    /// What `event` keeps under this key.
+    /// What `record` keeps under this key.
     pub(crate) fn of<'e>(&self, record: &'e EventRecord) -> Option<&'e Value> {
         match &record.event {
             Event::Decision { key, value } if *key == self.name => Some(value),
