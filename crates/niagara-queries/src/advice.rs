@@ -166,7 +166,7 @@ impl Advice {
     }
 
     fn is_only_unseen(&self, one: &Drop) -> bool {
-        one.reason == DropReason::NeverUsed && self.capture_seconds < LONG_CAPTURE
+        one.reason.is_by_use() && self.capture_seconds < LONG_CAPTURE
     }
 
     /// The statement that takes most of those that read far more than they return; none where none does.
@@ -196,6 +196,7 @@ impl Advice {
 
     /// Adds what duels showed: indexes that are not shown to pay leave the set.
     pub fn take_proof(&mut self, proof: Proof) {
+        let mut rejected: BTreeSet<(TableName, String)> = BTreeSet::new();
         for one in &mut self.screened.judged {
             if one.fate != Fate::Chosen {
                 continue;
@@ -205,8 +206,17 @@ impl Advice {
                 // The set takes more work without it: `saves` is what it would lose.
                 self.screened.work_after += one.saves - one.costs;
                 one.fate = fate;
+                rejected.insert((one.candidate.table.clone(), one.candidate.name.clone()));
             }
         }
+        // What was to go because of an index that does not come stays.
+        self.screened.drops.retain(|drop| match &drop.reason {
+            DropReason::Duplicate { of } | DropReason::LeftPrefix { of } => {
+                !rejected.contains(&(drop.table.clone(), of.clone()))
+            }
+            DropReason::NotUsedBesideSet => rejected.is_empty(),
+            DropReason::NeverUsed => true,
+        });
         self.cautions
             .retain(|caution| !matches!(caution, Caution::NotProven));
         let last = proof.handed_over.as_ref().unwrap_or(&proof.set);

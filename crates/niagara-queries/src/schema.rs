@@ -262,14 +262,14 @@ fn drop_statement(advice: &Advice, drop: &Drop) -> String {
     };
     let gone = format!("ALTER TABLE {table} DROP INDEX {name}, ALGORITHM=INPLACE, LOCK=NONE;\n");
     match (&drop.reason, hide) {
-        (DropReason::NeverUsed, Some(hide)) => format!(
+        (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Some(hide)) => format!(
             "{hide}{}",
             comment(&format!(
                 "when nobody has missed it for a full cycle of the business: {}",
                 gone.trim_end()
             ))
         ),
-        (DropReason::NeverUsed, None) => comment(gone.trim_end()),
+        (DropReason::NeverUsed | DropReason::NotUsedBesideSet, None) => comment(gone.trim_end()),
         (DropReason::Duplicate { .. } | DropReason::LeftPrefix { .. }, _) => gone,
     }
 }
@@ -282,13 +282,13 @@ fn undo(advice: &Advice) -> String {
         let table = drop.table.quoted();
         let name = quote(&drop.index.name);
         let shown = match (&drop.reason, advice.abilities.hiding) {
-            (DropReason::NeverUsed, Hiding::Ignored) => {
+            (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Hiding::Ignored) => {
                 format!("ALTER TABLE {table} ALTER INDEX {name} NOT IGNORED;\n")
             }
-            (DropReason::NeverUsed, Hiding::Invisible) => {
+            (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Hiding::Invisible) => {
                 format!("ALTER TABLE {table} ALTER INDEX {name} VISIBLE;\n")
             }
-            (DropReason::NeverUsed, Hiding::Rebuild) => continue,
+            (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Hiding::Rebuild) => continue,
             (DropReason::Duplicate { .. } | DropReason::LeftPrefix { .. }, _) => {
                 format!("ALTER TABLE {table} {};\n", drop.undo_clause())
             }

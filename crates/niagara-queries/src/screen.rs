@@ -8,7 +8,7 @@ use niagara_stats::Estimate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::candidate::{Candidate, Drop, DropReason, IndexUse, Kept, KeptReason};
+use crate::candidate::{Candidate, Drop, IndexUse, Kept, KeptReason};
 use crate::catalog::{Catalog, Index, IndexKind, IndexPart, TableName};
 use crate::cause::Cause;
 use crate::copy::{Built, DataCopy};
@@ -589,6 +589,7 @@ impl<'o> Screen<'_, 'o> {
         let mut index_use = IndexUse {
             touched: observed.iter().flat_map(Observed::tables).collect(),
             named: observed.iter().flat_map(Observed::named_indexes).collect(),
+            used_before: observed.iter().flat_map(|one| one.uses.clone()).collect(),
             ..IndexUse::default()
         };
         for one in observed {
@@ -635,7 +636,7 @@ impl<'o> Screen<'_, 'o> {
     /// Hides an index that seems superfluous; whether the capture takes no more work. Else it is shown again.
     fn can_go(&mut self, drop: &Drop) -> Result<bool> {
         // Where nothing uses it there is nothing to count, and it stays where it is.
-        if drop.reason == DropReason::NeverUsed {
+        if drop.reason.is_by_use() {
             return Ok(true);
         }
         let parts: Vec<String> = drop.index.parts.iter().map(IndexPart::sql).collect();

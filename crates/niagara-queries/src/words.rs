@@ -333,6 +333,9 @@ impl fmt::Display for DropReason {
             Self::Duplicate { of } => write!(f, "it duplicates {of}"),
             Self::LeftPrefix { of } => write!(f, "{of} begins with it"),
             Self::NeverUsed => f.write_str("no statement of the capture uses it"),
+            Self::NotUsedBesideSet => {
+                f.write_str("no statement of the capture uses it once the new indexes are there")
+            }
         }
     }
 }

@@ -5,7 +5,8 @@ mod common;
 use anyhow::Result;
 use common::schemas::{LEDGER, REPORTS};
 use common::{INDEXES, SHOP, Schema, Shop, shop_statements};
-use niagara_queries::{Advice, Fate, Limits, report, schema, words};
+use niagara_queries::{Advice, Fate, Limits, Proof, Trial, report, schema, words};
+use niagara_stats::{Estimate, Verdict};
 
 /// Servers of both families.
 const MARIADB: &str = "mariadb-10.11";
@@ -244,5 +245,51 @@ fn a_missing_index_is_found_though_the_budget_ends_while_statements_are_looked_a
         .map(|one| one.candidate.parts[0].column.as_str())
         .collect();
     assert_eq!(chosen, ["note"], "{}", describe(&longer));
+    Ok(())
+}
+
+/// The index that a new one begins with is to go, and stays where duels do not show that the new one pays.
+#[test]
+fn what_a_rejected_index_was_to_replace_stays() -> Result<()> {
+    let shop = Shop::start(MARIADB)?;
+    shop.drop_indexes(&[INDEXES[5]])?;
+    shop.server
+        .query("ALTER TABLE shop.purchase ADD INDEX short (status)")?;
+    let statements: Vec<String> = (1..20)
+        .map(|day| {
+            format!(
+                "SELECT id, total FROM purchase WHERE status = 'paid' AND placed BETWEEN '2025-01-{day:02}' AND '2025-01-{:02}'",
+                day + 6
+            )
+        })
+        .collect();
+    let capture = shop.capture("status", &statements)?;
+    let mut advice = shop.advise(&capture)?;
+    let gone = |advice: &Advice| -> Vec<String> {
+        let drops = advice.superfluous();
+        drops.map(|drop| drop.index.name.clone()).collect()
+    };
+    assert_eq!(gone(&advice), ["short"], "{}", describe(&advice));
+    advice.take_proof(Proof {
+        set: Trial {
+            throughput: Estimate {
+                ratio: 1.0,
+                low: 0.99,
+                high: 1.01,
+            },
+            verdict: Some(Verdict::Undetected),
+            cpu: None,
+            p99: None,
+            duels: 12,
+            other_answers: Vec::new(),
+            poor_replay: Vec::new(),
+        },
+        digests: Vec::new(),
+        indexes: Vec::new(),
+        handed_over: None,
+        seconds: 1.0,
+    });
+    assert_eq!(gone(&advice), [""; 0], "{}", describe(&advice));
+    assert!(schema::is_empty(&advice), "{}", describe(&advice));
     Ok(())
 }

@@ -34,6 +34,15 @@ pub enum DropReason {
     },
     /// No statement of the capture uses it.
     NeverUsed,
+    /// Statements of the capture use it, and none does once the set is there.
+    NotUsedBesideSet,
+}
+
+impl DropReason {
+    /// Whether it goes for what a capture does not do, which others may do.
+    pub fn is_by_use(&self) -> bool {
+        matches!(self, Self::NeverUsed | Self::NotUsedBesideSet)
+    }
 }
 
 /// An index that would be dropped and stays.
@@ -72,8 +81,10 @@ pub enum KeptReason {
 /// What the statements of a capture do with indexes.
 #[derive(Debug, Clone, Default)]
 pub struct IndexUse {
-    /// The indexes that some statement uses.
+    /// The indexes that some statement uses beside the set.
     pub used: BTreeSet<(TableName, String)>,
+    /// The indexes that some statement uses without the set.
+    pub used_before: BTreeSet<(TableName, String)>,
     /// Those that a hint names, in lower case.
     pub named: BTreeSet<(TableName, String)>,
     /// The tables of all statements.
@@ -92,25 +103,31 @@ pub fn drops(catalog: &Catalog, of: &IndexUse) -> (Vec<Drop>, Vec<Kept>) {
             if index.is_primary() || !ordered {
                 continue;
             }
-            let is_used = of.used.contains(&(table.name.clone(), index.name.clone()));
+            let place = (table.name.clone(), index.name.clone());
+            let is_used = of.used.contains(&place);
             let is_named = (of.named).contains(&(table.name.clone(), index.name.to_lowercase()));
             let reason = match covered_by(table, index, &gone) {
                 Some(reason) => reason,
                 // A table that the capture does not touch says nothing of its indexes.
-                None if !is_used && of.touched.contains(&table.name) => DropReason::NeverUsed,
+                None if !is_used && of.touched.contains(&table.name) => {
+                    match of.used_before.contains(&place) {
+                        true => DropReason::NotUsedBesideSet,
+                        false => DropReason::NeverUsed,
+                    }
+                }
                 None => continue,
             };
             let named = is_named.then_some(KeptReason::Named);
             let stays = named.or_else(|| stays(catalog, table, index, &gone));
             let stays = stays.or_else(|| {
-                let is_by_use = reason == DropReason::NeverUsed && of.unseen > 0;
-                is_by_use.then_some(KeptReason::NotAllSeen {
+                let is_unsure = reason.is_by_use() && of.unseen > 0;
+                is_unsure.then_some(KeptReason::NotAllSeen {
                     statements: of.unseen,
                 })
             });
             match stays {
                 // That a unique index is not used for reading is no news.
-                Some(KeptReason::Unique) if reason == DropReason::NeverUsed => {}
+                Some(KeptReason::Unique) if reason.is_by_use() => {}
                 Some(reason) => kept.push(Kept {
                     table: table.name.clone(),
                     index: index.name.clone(),
