@@ -339,9 +339,10 @@ fn claims(trial: &Trial) -> Vec<Claim> {
     let mut claims = vec![Claim {
         title: "Throughput".to_owned(),
         estimate: trial.throughput,
-        verdict: match trial.pays() {
-            true => "better",
-            false => "not shown to pay",
+        verdict: match (trial.pays(), trial.is_open()) {
+            (true, _) => "better",
+            (false, true) => "not decided",
+            (false, false) => "not shown to pay",
         }
         .to_owned(),
         note: number::count(trial.duels, "duel"),
