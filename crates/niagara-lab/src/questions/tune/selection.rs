@@ -35,6 +35,19 @@ const AGAIN: &str = "again ";
 /// Fewest duels that a second question adds to those of the first.
 const LEAST_MORE: usize = 4;
 
+/// How a question about levers is asked.
+struct Asking<'a> {
+    /// What its duels are kept under.
+    subject: &'a str,
+    /// The question whose duels count, too.
+    continues: Option<&'a str>,
+    errors: ErrorBudget,
+    /// Questions that share the time that is left, this one included.
+    questions: usize,
+    /// Seconds that stay for what comes after all of them.
+    reserve_seconds: f64,
+}
+
 /// Duels of a question that have a score.
 fn scored(study: &Study, subject: &str) -> usize {
     let of = |duel: &&DuelRecord| duel.phase == Phase::Claim && duel.subject == subject;
@@ -88,7 +101,14 @@ impl TuneRun<'_> {
                 break;
             }
             is_first = false;
-            let is_shown = self.ask(study, &trial, &subject, None, errors, observer)?;
+            let asking = Asking {
+                subject: &subject,
+                continues: None,
+                errors,
+                questions: QUESTIONS_AHEAD,
+                reserve_seconds: self.reserved_for_total(study, true),
+            };
+            let is_shown = self.ask(study, &trial, &asking, observer)?;
             selection.answer(is_shown);
         }
         let undecided = selection.open();
@@ -123,12 +143,17 @@ impl TuneRun<'_> {
         observer: &mut dyn Observer,
     ) -> Result<()> {
         for index in self.found.not_shown() {
+            // A lever that is kept alone has its total by its own duels: the best one may take all the time.
+            let (questions, reserve_seconds) = match kept.is_empty() {
+                true => (1, self.options.profile_seconds()),
+                false => (QUESTIONS_AHEAD, self.reserved_for_total(study, true)),
+            };
             let id = self.found.ids(&[index]).concat();
             let subject = format!("{AGAIN}{id}");
             // Behind the first question's duels.
             let missing = fewest_duels(&errors).saturating_sub(scored(study, &id));
             let look = seconds_of(study, missing.max(LEAST_MORE), self.couples);
-            let needed = look + self.reserved_for_total(study, true);
+            let needed = look + reserve_seconds;
             let has_time = study.recall_or(&checkpoint::is_asked(&subject), || {
                 Ok(study.left_seconds() >= needed)
             })?;
@@ -140,7 +165,14 @@ impl TuneRun<'_> {
                 with: [kept.as_slice(), &[index]].concat(),
                 levers: vec![index],
             };
-            if self.ask(study, &trial, &subject, Some(&id), errors, observer)? {
+            let asking = Asking {
+                subject: &subject,
+                continues: Some(&id),
+                errors,
+                questions,
+                reserve_seconds,
+            };
+            if self.ask(study, &trial, &asking, observer)? {
                 kept.push(index);
                 self.found.take_back(index);
             }
@@ -214,20 +246,24 @@ impl TuneRun<'_> {
         &mut self,
         study: &mut Study,
         trial: &Trial,
-        subject: &str,
-        continues: Option<&str>,
-        errors: ErrorBudget,
+        asking: &Asking<'_>,
         observer: &mut dyn Observer,
     ) -> Result<bool> {
         let (base, candidates) = (&self.options.base, &self.found.candidates);
         let [a, b] = [&trial.without, &trial.with].map(|levers| with_all(base, candidates, levers));
-        let reserve = self.reserved_for_total(study, true);
+        let &Asking {
+            subject,
+            continues,
+            questions,
+            reserve_seconds,
+            ..
+        } = asking;
         let earlier = continues.map_or(0, |id| scored(study, id));
-        let mut errors = self.limited(study, errors, reserve, QUESTIONS_AHEAD);
+        let mut errors = self.limited(study, asking.errors, reserve_seconds, questions);
         errors.max_duels += earlier;
         let is_first = self.found.claims.is_empty() && self.found.whole.is_none();
         let test = SequentialTest {
-            reserve_seconds: reserve,
+            reserve_seconds,
             must_answer: is_first,
             continues,
             ..self.test(Phase::Claim, subject, &a, &b, errors)
