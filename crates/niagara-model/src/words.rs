@@ -1649,15 +1649,15 @@ impl Recommendation {
 
     /// How sure that is, and what is left, in sentences behind the headline.
     pub fn rest(&self) -> Option<String> {
-        self.behind(Benefit::proof)
+        self.behind(true)
     }
 
     /// The same beneath a title, which has the figure.
     pub fn rest_beneath_title(&self) -> Option<String> {
-        self.behind(Benefit::proof_alone)
+        self.behind(false)
     }
 
-    fn behind(&self, proof: fn(&Benefit) -> String) -> Option<String> {
+    fn behind(&self, with_figure: bool) -> Option<String> {
         let (benefit, others) = match self {
             Self::UseSocket(benefit) => match benefit.others {
                 Others::Undecided { .. } => (benefit, Some(format!("{}.", benefit.others))),
@@ -1672,7 +1672,17 @@ impl Recommendation {
             },
             Self::Nothing { setting, .. } => return setting.about_socket(),
         };
-        let parts = [self.remains(), Some(proof(benefit)), others];
+        let remains = self.remains();
+        let proof = match (&remains, with_figure) {
+            (None, true) => format!("{}, {}", benefit.gain(), benefit.proof()),
+            (None, false) => number::capital(&benefit.proof()),
+            // What remains was not proven by these duels.
+            (Some(_), true) => {
+                format!("Both together: {}, {}", benefit.gain(), benefit.proof())
+            }
+            (Some(_), false) => format!("Both together are {}", benefit.proof()),
+        };
+        let parts = [remains, Some(proof), others];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 
@@ -1762,18 +1772,13 @@ impl Benefit {
         format!("{}, proven", self.figure(&self.effect))
     }
 
-    /// `× 1.19 [1.17, 1.25], proven by 12 fresh duels on test tables, not on your traffic; 99th percentile of latency: no change shown.`
+    /// `× 1.19 [1.17, 1.25]`, whatever it is of.
+    fn gain(&self) -> String {
+        number::estimate(&self.goal.figure(&self.effect))
+    }
+
+    /// `proven by 12 fresh duels on test tables, not on your traffic; 99th percentile of latency: no change shown.`
     fn proof(&self) -> String {
-        let figure = number::estimate(&self.goal.figure(&self.effect));
-        format!("{figure}, {}", self.proven_by())
-    }
-
-    /// The same without the figure.
-    fn proof_alone(&self) -> String {
-        number::capital(&self.proven_by())
-    }
-
-    fn proven_by(&self) -> String {
         let proven_on = match self.setting.benchmark {
             true => " on test tables, not on your traffic",
             false => "",

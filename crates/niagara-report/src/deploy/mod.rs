@@ -405,7 +405,7 @@ fn head(input: &DeployInput, place: &str) -> String {
     let evidence = &input.evidence;
     let found = match input.variant.new_transport() {
         Some(TransportKind::Unix) => format!(
-            "{}\nWith the Unix socket in the application, which no file changes (see README.md): {evidence}",
+            "{}\nWith the Unix socket as well, which the application has to use (see README.md): {evidence}",
             without_socket(input)
         ),
         Some(TransportKind::Tls) => format!(
