@@ -701,11 +701,7 @@ fn plan(copy: &mut DataCopy, digest: &Judging<'_>) -> Result<Option<Plan>> {
 }
 
 /// Mean work of so many of the samples; none where none could be counted.
-fn count(
-    copy: &mut DataCopy,
-    executables: &[Executable],
-    samples: u64,
-) -> Result<Option<Work>> {
+fn count(copy: &mut DataCopy, executables: &[Executable], samples: u64) -> Result<Option<Work>> {
     let (mut sum, mut counted) = (Work::default(), 0);
     for one in executables {
         if counted == samples {

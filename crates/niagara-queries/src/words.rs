@@ -520,11 +520,7 @@ pub fn headline(advice: &Advice) -> String {
         advice.superfluous().count(),
         advice.statistics.len(),
     ) {
-        (0, 0, 0) => format!(
-            "0 indexes: {}. {}",
-            why_none(advice),
-            advice.finding
-        ),
+        (0, 0, 0) => format!("0 indexes: {}. {}", why_none(advice), advice.finding),
         (0, drops, fresh) => format!(
             "0 indexes to add: {} ({}). {}",
             why_none(advice),

@@ -19,7 +19,7 @@ const PERCENTILES: [(f64, &str); 3] = [
 const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// Why a ratio is not that of the figures beside it.
-const RATIOS: &str = "Each ratio is taken within duels first. It may differ from the quotient of the columns, and is the better figure.";
+const RATIOS: &str = "Ratios are taken within duels; they may differ from the columns' quotient.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -131,7 +131,10 @@ impl Sides {
             PERCENTILES
                 .iter()
                 .map(|(percentile, name)| {
-                    (*name, [0, 1].map(|side| latencies.of_median_duel(side, *percentile)))
+                    (
+                        *name,
+                        [0, 1].map(|side| latencies.of_median_duel(side, *percentile)),
+                    )
                 })
                 .collect()
         });
@@ -224,7 +227,7 @@ impl Sides {
             None => "",
         };
         grid.notes.push(format!(
-            "For latency and CPU, lower is better. Columns show the median duel, for throughput the median slice{over_all_time}. {RATIOS}"
+            "For latency and CPU, lower is better. Columns show the median duel, for throughput the median slice{over_all_time}. {RATIOS} The ratio is the better figure."
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));
