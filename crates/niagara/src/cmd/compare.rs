@@ -43,7 +43,7 @@ use crate::shared_args::{
   niagara compare base base --max-duels 12            (what noise looks like)
   niagara compare mariadb-10.11 ./build/sql/mariadbd --fail-if 'slower>2%' --format github")]
 pub struct CompareArgs {
-    /// The baseline: `base`, a server's name or path, or changes joined by `,` (malloc=jemalloc, cfg.NAME=VALUE, see `niagara levers`)
+    /// The baseline: `base`, a server, or changes: malloc=jemalloc,cfg.NAME=VALUE (see `niagara levers`)
     #[arg(value_name = "A", required_unless_present = "before")]
     pub a: Option<String>,
     /// The candidate, written in the same way
