@@ -13,8 +13,10 @@ use crate::screen::Fate;
 pub struct Trial {
     /// Throughput of the second over the first.
     pub throughput: Estimate,
-    /// What that is called; none where the time ended before.
+    /// What that is called.
     pub verdict: Option<Verdict>,
+    /// Whether there were duels enough to call anything.
+    pub is_decidable: bool,
     /// CPU time of the server for a transaction.
     pub cpu: Option<Estimate>,
     /// 99th percentile of latency.
@@ -42,7 +44,7 @@ impl Trial {
 
     /// Whether the time ended before there were duels enough to decide by: that says nothing against what counting found.
     pub fn is_open(&self) -> bool {
-        self.verdict.is_none() && self.other_answers.is_empty() && !self.pays()
+        !self.is_decidable && self.other_answers.is_empty() && !self.pays()
     }
 
     /// Whether the second is not shown to be better though there were duels enough, or has other answers.
@@ -128,11 +130,19 @@ mod tests {
         Trial {
             throughput: estimate(1.2, 1.1, 1.3),
             verdict,
+            is_decidable: true,
             cpu: Some(estimate(0.9, 0.8, cpu_high)),
             p99: None,
             duels: 8,
             other_answers: Vec::new(),
             poor_replay: Vec::new(),
+        }
+    }
+
+    fn too_few() -> Trial {
+        Trial {
+            is_decidable: false,
+            ..trial(Some(Verdict::Undetected), 1.1)
         }
     }
 
@@ -155,12 +165,12 @@ mod tests {
         assert!(!trial(Some(Verdict::Undetected), 1.0).pays());
         assert!(!trial(Some(Verdict::Slower), 0.9).pays());
         assert!(!trial(None, 1.1).pays());
-        assert!(trial(None, 1.1).is_open() && !trial(None, 1.1).is_lost());
+        assert!(too_few().is_open() && !too_few().is_lost());
         assert!(trial(Some(Verdict::Undetected), 1.0).is_lost());
         let mut other = trial(Some(Verdict::Faster), 0.9);
         other.other_answers.push(other_answer());
         assert!(other.is_lost());
-        other.verdict = None;
+        other.is_decidable = false;
         assert!(other.is_lost());
     }
 
@@ -196,7 +206,7 @@ mod tests {
         ));
         proof.handed_over = None;
         // Duels too few for any verdict leave what counting found.
-        let enough = std::mem::replace(&mut proof.set, trial(None, 1.1));
+        let enough = std::mem::replace(&mut proof.set, too_few());
         assert_eq!(against(&proof, "untried"), None);
         proof.set = enough;
         proof.set.other_answers.push(other_answer());

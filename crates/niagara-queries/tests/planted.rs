@@ -278,6 +278,7 @@ fn what_a_rejected_index_was_to_replace_stays() -> Result<()> {
                 high: 1.01,
             },
             verdict: Some(Verdict::Undetected),
+            is_decidable: true,
             cpu: None,
             p99: None,
             duels: 12,

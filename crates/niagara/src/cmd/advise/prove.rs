@@ -15,6 +15,7 @@ use niagara_model::{Comparison, DigestFinding, Summary};
 use niagara_origin::data::ChangeStatement;
 use niagara_queries::{Advice, DigestTrial, IndexTrial, Proof, Trial, schema};
 use niagara_server::{Cancel, Cancelled};
+use niagara_stats::LookPlan;
 
 use crate::command_line::{command_line, command_of_part};
 use crate::progress::Terminal;
@@ -79,15 +80,21 @@ impl ProofRun<'_> {
             handed_over: None,
             seconds: 0.0,
         };
+        // Fewer duels call nothing. What one took here has the set-up in it, as the next ones will.
+        let fewest = LookPlan::fewest_duels(alpha).unwrap_or_default();
+        let needed = begun
+            .elapsed()
+            .mul_f64(fewest as f64 / proof.set.duels.max(1) as f64)
+            .max(SHORTEST);
         let mut kept: Vec<String> = Vec::new();
         for (place, (table, index, statement)) in set.iter().enumerate() {
             let alone = match set.len() {
                 1 => Some(proof.set.clone()),
                 count if proof.set.pays() => {
                     let without: Vec<String> = without(&all, place);
-                    let within = left().div_f64((count - place + 1) as f64);
-                    match within >= SHORTEST {
-                        true => Some(trial(&duel(&without, &all, within, terminal)?))
+                    let share = left().div_f64((count - place + 1) as f64);
+                    match left() >= needed {
+                        true => Some(trial(&duel(&without, &all, share.max(needed), terminal)?))
                             .filter(|alone| !alone.is_open()),
                         false => None,
                     }
@@ -205,6 +212,7 @@ fn trial(found: &Comparison) -> Trial {
     Trial {
         throughput: found.throughput.estimate,
         verdict: found.throughput.verdict,
+        is_decidable: found.throughput.critical.is_some(),
         cpu: found.cpu_per_transaction,
         p99: found.latency_p99,
         duels: found.throughput.duels,
