@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use niagara_stats::Estimate;
+pub(crate) use niagara_model::number::estimate as interval;
 
 use crate::advice::{Advice, Caution, Finding, StatisticsAdvice, TableAdvice};
 use crate::candidate::{Candidate, DropReason, KeptReason, NotTried, NotTriedReason, Purpose};
@@ -381,7 +381,7 @@ impl fmt::Display for Caution {
             ),
             Self::ProvenTogether { indexes } => write!(
                 f,
-                "{} of the set are proven together with the others, not alone: a longer --budget leaves each out in turn.",
+                "Proven together with the others, not alone: {}. A longer --budget leaves each out in turn.",
                 counted(*indexes as u64, "index")
             ),
             Self::PoorReplay { shortcomings } => {
@@ -569,14 +569,6 @@ fn proven(proof: &Proof) -> String {
         ),
         false => format!(" Proven by duels: throughput {throughput}."),
     }
-}
-
-/// `× 1.234 [1.200, 1.270]`.
-pub(crate) fn interval(estimate: &Estimate) -> String {
-    format!(
-        "× {:.3} [{:.3}, {:.3}]",
-        estimate.ratio, estimate.low, estimate.high
-    )
 }
 
 fn remainder(drops: usize, fresh: usize) -> String {

@@ -111,6 +111,6 @@ const METHOD_OF_SERIES: &str = "The protocol of 2008: five runs of A, then five 
     worst are dropped and the other three averaged. What the machine does meanwhile is part of the difference.";
 
 const METHOD: &str = "A and B are alive at once on identical data; the load moves between them in short slices, in random order, while \
-    the idle one is frozen. Two neighbouring slices, one of each, are a couple; 5 to 40 couples after a fresh start of both \
+    the idle one is frozen. Two neighbouring slices, one of each, are a couple; usually 4 to 40 couples after a fresh start of both \
     servers are a duel. A duel gives one figure, and duels are what the interval is made from. It holds for this machine and this \
     workload.";

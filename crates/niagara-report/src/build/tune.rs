@@ -358,7 +358,7 @@ fn nothing_changed(tune: &TuneSummary, control: &Screened) -> &'static str {
 fn method(alpha: f64) -> String {
     format!(
         "Two servers with identical data are alive at once; the load moves between them in short slices, in random order, while the \
-         idle one is frozen. Two neighbouring slices, one of each, are a couple; 5 to 40 couples after a fresh start of both \
+         idle one is frozen. Two neighbouring slices, one of each, are a couple; usually 4 to 40 couples after a fresh start of both \
          servers are a duel, which gives one figure. Screening duels set every lever at once, in a balanced design, and estimate all \
          effects together. What is called proven, and the total, come from fresh duels that the screening never saw. On identical \
          variants, and while the noise is steady, the chance of calling a difference is at most {alpha}. All of it holds for this \

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use niagara_lab::lever::Change;
 use niagara_lab::{
     Data, Found, Inventory, Load, Origin, Question, Session, StudyDescription, VariantRecipe,
@@ -22,8 +22,6 @@ use crate::progress::Terminal;
 
 /// The engine of tables that name none: the data have theirs.
 const ENGINE: &str = "InnoDB";
-/// The first duels take this share of the time, where indexes are left out afterwards.
-const OF_SET: f64 = 0.5;
 /// Duels in less time show nothing.
 const SHORTEST: Duration = Duration::from_secs(20);
 /// The error probability that all questions of an advice share.
@@ -52,6 +50,11 @@ impl ProofRun<'_> {
     /// Servers that cannot be set up; a capture whose replay shows nothing; stopped.
     pub fn prove(&self, advice: &Advice, time: Duration, terminal: &mut Terminal) -> Result<Proof> {
         let begun = Instant::now();
+        if self.folder.exists() {
+            // Of an earlier run, which had another time for each question: another study.
+            std::fs::remove_dir_all(&self.folder)
+                .with_context(|| format!("cannot remove {}", self.folder.display()))?;
+        }
         let left = || time.saturating_sub(begun.elapsed());
         let load = load_of(workload_of_file(self.capture)?, [], ENGINE, 1)?;
         let set = schema::set_statements(advice);
@@ -61,18 +64,11 @@ impl ProofRun<'_> {
             .iter()
             .map(|(_, _, statement)| statement.clone())
             .collect();
-        let first = match set.len() {
-            1 => left(),
-            _ => left().mul_f64(OF_SET),
-        };
         let duel = |a: &[String], b: &[String], within: Duration, terminal: &mut Terminal| {
             self.compare(&load, [a, b], within, alpha, terminal)
         };
-        let mut found = duel(&[], &all, first, terminal)?;
-        if trial(&found).is_open() && left() >= SHORTEST {
-            // Whether the set pays comes before what each index adds: the same study goes on with the time of those.
-            found = duel(&[], &all, first + left(), terminal)?;
-        }
+        // Whether the set pays comes before what each index adds. Duels that show it soon leave their time to those.
+        let found = duel(&[], &all, left(), terminal)?;
         let mut proof = Proof {
             set: trial(&found),
             digests: digests(&found),
