@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Result, bail};
 use niagara_lab::lever::Change;
 use niagara_lab::{
     Data, Found, Inventory, Load, Origin, Question, Session, StudyDescription, VariantRecipe,
@@ -50,11 +50,6 @@ impl ProofRun<'_> {
     /// Servers that cannot be set up; a capture whose replay shows nothing; stopped.
     pub fn prove(&self, advice: &Advice, time: Duration, terminal: &mut Terminal) -> Result<Proof> {
         let begun = Instant::now();
-        if self.folder.exists() {
-            // Of an earlier run, which had another time for each question: another study.
-            std::fs::remove_dir_all(&self.folder)
-                .with_context(|| format!("cannot remove {}", self.folder.display()))?;
-        }
         let left = || time.saturating_sub(begun.elapsed());
         let load = load_of(workload_of_file(self.capture)?, [], ENGINE, 1)?;
         let set = schema::set_statements(advice);
@@ -184,7 +179,8 @@ fn recipe(statements: &[String]) -> VariantRecipe {
 
 /// A folder's name that no other question has.
 fn name_of(question: &StudyDescription) -> Result<String> {
-    let key = study_key(question)?;
+    // A study of another budget is another study.
+    let key = study_key(&(question, question.budget))?;
     Ok(key.chars().take(12).collect())
 }
 
