@@ -1,4 +1,4 @@
-//! What is told of a start that is the user's own server: codes and fields. Their English is in `words/origin.rs`.
+//! Notes on a start that is the user's own server: codes and fields. Their English is in `words/origin.rs`.
 
 use serde::{Deserialize, Serialize};
 

@@ -220,7 +220,7 @@ fn writes_outweigh_a_reader_seldom_seen() -> Result<()> {
     Ok(())
 }
 
-/// A statement of which one execution takes longer than it may takes the time of all that follows.
+/// One execution of the statement exceeds its time limit and uses up the budget.
 #[test]
 fn a_missing_index_is_found_though_the_budget_ends_while_statements_are_looked_at() -> Result<()> {
     let shop = Shop::start(MARIADB)?;

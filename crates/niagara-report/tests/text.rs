@@ -1278,7 +1278,7 @@ fn an_interval_that_is_one_sided_says_what_its_ends_are_worth() {
     );
 }
 
-/// A total above the product of its parts makes readers doubt: it is said whether their intervals allow it.
+/// The legend explains a total above the product of its parts.
 #[test]
 fn a_total_above_the_product_of_its_parts_is_explained() {
     let told = |ratio: f64| {
@@ -1303,7 +1303,7 @@ fn a_total_above_the_product_of_its_parts_is_explained() {
     }
 }
 
-/// How it was measured is said in figures, not by the name of a protocol.
+/// The method has the lengths of slices, duels and warm-up.
 #[test]
 fn a_method_has_the_lengths_of_duels() {
     let text = markdown(&report(&tune()));

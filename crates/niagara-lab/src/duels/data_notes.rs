@@ -4,8 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use niagara_model::OriginNote;
 
-/// What is told of the user's data when they are set up, each thing once: the benches of a study share it, and it is kept with the
-/// results.
+/// Notes on the user's data, each once. The benches of a study share them, and the results keep them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct DataNotes(Arc<Mutex<Vec<OriginNote>>>);
 

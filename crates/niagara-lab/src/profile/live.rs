@@ -96,7 +96,7 @@ fn observe(
     };
     let here = name_release(scene, process, &mut found);
     announce("which threads are at work", options, observer);
-    let before = CounterReading::read(&mut scene.counter);
+    let before = CounterSnapshot::read(&mut scene.counter);
     let serving = serving_threads(scene, LOOK_AT_THREADS, rng)?;
     let program = &process.program;
     take_views(
@@ -177,15 +177,15 @@ fn take_locks(scene: &mut AtWork<'_>, found: &mut Profile) -> Result<()> {
 }
 
 /// What the server had counted at one moment.
-struct CounterReading {
+struct CounterSnapshot {
     at: Instant,
     statements: Option<f64>,
     counters: Option<Growth>,
 }
 
-impl CounterReading {
-    fn read(counter: &mut StatementCounter) -> CounterReading {
-        CounterReading {
+impl CounterSnapshot {
+    fn read(counter: &mut StatementCounter) -> CounterSnapshot {
+        CounterSnapshot {
             at: Instant::now(),
             statements: counter.statements(),
             counters: counter.counters().map(Growth::from),

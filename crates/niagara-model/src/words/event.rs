@@ -3,8 +3,7 @@
 use crate::Event;
 
 impl Event {
-    /// What happened and its details, for people. `None` of decisions, which a study keeps for itself, and of nodes, which are told in
-    /// one account.
+    /// What happened and its details, for people. `None` for decisions, and for events of nodes: the report sums them up elsewhere.
     pub fn words(&self) -> Option<(&'static str, String)> {
         Some(match self {
             Self::Resumed { command } => ("resumed", command.clone()),

@@ -1,4 +1,4 @@
-//! The English of what is told of the user's own server.
+//! The English of notes on the user's own server.
 
 use std::fmt::{Display, Formatter, Result};
 

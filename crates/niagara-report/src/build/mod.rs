@@ -185,8 +185,8 @@ fn owned(facts: Vec<(&str, String)>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Every figure of a comparison, the one that decides first. `has_table`: a table behind it has throughput over all time, too, so that
-/// it is told here only where it says something else.
+/// Every figure of a comparison, the one that decides first. With a table behind it (`has_table`), throughput over all time stands
+/// here only if the two disagree.
 fn verdicts(comparison: &Comparison, has_table: bool) -> Section {
     let disagrees = comparison
         .all_time

@@ -79,7 +79,7 @@ impl Latencies {
         })
     }
 
-    /// Milliseconds at a percentile of the median duel, of A or B: the machine's slow minutes weigh no more than others, as in the ratios.
+    /// Milliseconds at a percentile of the median duel, of A or B. Slow minutes of the machine weigh as little as in the ratios.
     pub fn of_median_duel(&self, side: usize, percentile: f64) -> f64 {
         let duels = self.by_duel[side].iter();
         let own: Vec<f64> = duels

@@ -70,7 +70,7 @@ struct Geometry {
 }
 
 /// A row where it is drawn: one whose title takes several lines is higher.
-struct Placed<'a> {
+struct RowPlace<'a> {
     row: &'a Row,
     title: Vec<String>,
     top: f64,
@@ -81,14 +81,14 @@ struct Placed<'a> {
 
 impl Geometry {
     /// The rows beneath each other.
-    fn placed<'a>(&self, size: Size, rows: &'a [Row]) -> Vec<Placed<'a>> {
+    fn placed<'a>(&self, size: Size, rows: &'a [Row]) -> Vec<RowPlace<'a>> {
         let mut top = self.top;
         let placed = rows.iter().map(|row| {
             let title = folded(&row.title, self.title, BOLD);
             let more = LINE * title.len().saturating_sub(1) as f64;
             // Beside the title the mark stays at its first line.
             let lower = if size == Size::Narrow { more } else { 0.0 };
-            let placed = Placed {
+            let placed = RowPlace {
                 row,
                 title,
                 top,
@@ -162,7 +162,7 @@ pub(crate) fn row_chart(
             line.zero x1=(zero) x2=(zero) y1=(px(geometry.top)) y2=(px(bottom)) {}
         }
         @for (i, at) in placed.iter().enumerate() {
-            @let Placed { row, y, .. } = *at;
+            @let RowPlace { row, y, .. } = *at;
             g class={ "row " (row.class) } {
                 title {
                     (row.title) ": " (row.numbers)
@@ -186,8 +186,8 @@ pub(crate) fn row_chart(
     frame(size, bottom + 24.0, label, body)
 }
 
-fn labels(size: Size, at: &Placed<'_>, two_lines: bool) -> Markup {
-    let Placed { row, top, y, .. } = *at;
+fn labels(size: Size, at: &RowPlace<'_>, two_lines: bool) -> Markup {
+    let RowPlace { row, top, y, .. } = *at;
     let below = LINE * at.title.len().saturating_sub(1) as f64;
     match (size, two_lines) {
         (Size::Wide, true) => html! {
@@ -210,7 +210,7 @@ fn labels(size: Size, at: &Placed<'_>, two_lines: bool) -> Markup {
 }
 
 /// The title, the first of its lines at `y`.
-fn title(at: &Placed<'_>, y: f64) -> Markup {
+fn title(at: &RowPlace<'_>, y: f64) -> Markup {
     html! {
         @for (line, text) in at.title.iter().enumerate() {
             text.title x="0" y=(px(y + LINE * line as f64)) { (text) }

@@ -916,7 +916,7 @@ fn ask_variables(input: &DeployInput, client: &str) -> Option<String> {
     })
 }
 
-/// Commands that are run where there is no `path`; else it is said, and what to do.
+/// Shell lines that run the commands if `path` does not exist, and otherwise print the remedy.
 fn unless_there(path: &str, remedy: &str, commands: &[String]) -> String {
     format!(
         "if test -e {path}; then\n  echo '{path} is there already: {remedy}'\nelse\n  {}\nfi",

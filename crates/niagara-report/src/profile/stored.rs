@@ -210,10 +210,10 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     }
 }
 
-/// Share of the CPUs from which on the load generator's is told.
+/// Smallest share of the CPUs by the load generator that the report names.
 const MUCH_GENERATED: f64 = 0.005;
 
-/// Beside the limit of CPUs, what the load generator takes of them: the server would have that elsewhere.
+/// The load generator's share of the CPUs, for the limit of CPUs.
 fn generator(limit: &FoundLimit, profile: &Profile) -> String {
     let machine = profile.cpu.as_ref().map(|cpu| &cpu.machine);
     let share = machine.and_then(|machine| machine.get("load generator"));

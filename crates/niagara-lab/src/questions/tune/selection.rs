@@ -36,7 +36,7 @@ const AGAIN: &str = "again ";
 const LEAST_MORE: usize = 4;
 
 /// How a question about levers is asked.
-struct Asking<'a> {
+struct LeverQuestion<'a> {
     /// What its duels are kept under.
     subject: &'a str,
     /// The question whose duels count, too.
@@ -101,14 +101,14 @@ impl TuneRun<'_> {
                 break;
             }
             is_first = false;
-            let asking = Asking {
+            let question = LeverQuestion {
                 subject: &subject,
                 continues: None,
                 errors,
                 questions: QUESTIONS_AHEAD,
                 reserve_seconds: self.reserved_for_total(study, true),
             };
-            let is_shown = self.ask(study, &trial, &asking, observer)?;
+            let is_shown = self.ask(study, &trial, &question, observer)?;
             selection.answer(is_shown);
         }
         let undecided = selection.open();
@@ -165,14 +165,14 @@ impl TuneRun<'_> {
                 with: [kept.as_slice(), &[index]].concat(),
                 levers: vec![index],
             };
-            let asking = Asking {
+            let question = LeverQuestion {
                 subject: &subject,
                 continues: Some(&id),
                 errors,
                 questions,
                 reserve_seconds,
             };
-            if self.ask(study, &trial, &asking, observer)? {
+            if self.ask(study, &trial, &question, observer)? {
                 kept.push(index);
                 self.found.take_back(index);
             }
@@ -246,20 +246,20 @@ impl TuneRun<'_> {
         &mut self,
         study: &mut Study,
         trial: &Trial,
-        asking: &Asking<'_>,
+        question: &LeverQuestion<'_>,
         observer: &mut dyn Observer,
     ) -> Result<bool> {
         let (base, candidates) = (&self.options.base, &self.found.candidates);
         let [a, b] = [&trial.without, &trial.with].map(|levers| with_all(base, candidates, levers));
-        let &Asking {
+        let &LeverQuestion {
             subject,
             continues,
             questions,
             reserve_seconds,
             ..
-        } = asking;
+        } = question;
         let earlier = continues.map_or(0, |id| scored(study, id));
-        let mut errors = self.limited(study, asking.errors, reserve_seconds, questions);
+        let mut errors = self.limited(study, question.errors, reserve_seconds, questions);
         errors.max_duels += earlier;
         let is_first = self.found.claims.is_empty() && self.found.whole.is_none();
         let test = SequentialTest {
