@@ -194,7 +194,7 @@ mod tests {
         assert_eq!(json["code"], "rate");
         assert_eq!(json["statements"], 10.0);
         let text = json["text"].as_str().unwrap();
-        assert!(text.contains("so some 3 kB a second"), "{text}");
+        assert!(text.contains("some 3 kB a second"), "{text}");
         let notes = standing(&product(&[("slow_query_log", "ON"), ("general_log", "ON")]));
         let goes_to = "?".to_owned();
         assert_eq!(notes, [Note::SlowLogOn { goes_to }, Note::GeneralLogOn]);
