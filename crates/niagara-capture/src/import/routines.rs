@@ -64,7 +64,7 @@ impl Held {
     /// Whether `caller` began no later and ended no earlier, as far as the log says.
     fn is_within(&self, caller: &Entry<'_>) -> bool {
         let duration = |entry: &Entry<'_>| {
-            i64::try_from(entry.duration_us.unwrap_or(0)).unwrap_or(i64::MAX / 4)
+            i64::try_from(entry.measured.duration_us.unwrap_or(0)).unwrap_or(i64::MAX / 4)
         };
         let (own, other) = (duration(&self.numbers), duration(caller));
         match (self.numbers.stamp, caller.stamp) {
@@ -165,13 +165,13 @@ impl Routines {
 fn kept(mut held: Vec<Held>) -> Vec<Fate> {
     let mut before: Option<(Stamp, u64)> = None;
     for one in &mut held {
-        let (stamp, duration) = (one.numbers.stamp, one.numbers.duration_us);
+        let (stamp, duration) = (one.numbers.stamp, one.numbers.measured.duration_us);
         let since = duration.map(|duration| (stamp, duration));
         if let (Some((last, passed)), Some(duration), Stamp::Second(_)) = (before, duration, stamp)
             && last == stamp
             && duration >= passed
         {
-            one.numbers.duration_us = Some(duration - passed);
+            one.numbers.measured.duration_us = Some(duration - passed);
         }
         before = since;
     }

@@ -387,12 +387,12 @@ impl Tracker {
         if entry.database.is_some() || (is_new && self.kind == LogKind::Slow) {
             session.database = self.said;
         }
-        let duration = entry.duration_us.unwrap_or(0);
+        let duration = entry.measured.duration_us.unwrap_or(0);
         let (start_us, exact) = self.clock.start(entry.stamp, duration, session.free_us);
         let end = start_us.saturating_add(i64::try_from(duration).unwrap_or(i64::MAX));
         session.free_us = Some(end);
         self.inexact |= !exact;
-        self.has_durations |= entry.duration_us.is_some();
+        self.has_durations |= entry.measured.duration_us.is_some();
         Place {
             session: session.number,
             start_us,
@@ -418,7 +418,7 @@ impl Tracker {
             place,
             transaction,
             measured: Measured {
-                duration_us: current.entry.duration_us,
+                duration_us: current.entry.measured.duration_us,
                 ..Measured::default()
             },
             user: session.user,
@@ -676,7 +676,7 @@ type Done = Result<Change, (Cause, u64)>;
 
 /// Whether the source says that a command failed.
 fn has_failed(entry: &Entry<'_>) -> bool {
-    entry.error.is_some_and(|error| error != 0)
+    entry.measured.error.is_some_and(|error| error != 0)
 }
 
 fn starts_with_words(text: &[u8], first: &[u8], second: &[u8]) -> bool {
@@ -706,15 +706,7 @@ fn event(
         class,
         place,
         transaction,
-        measured: Measured {
-            duration_us: entry.duration_us,
-            lock_us: entry.lock_us,
-            rows_sent: entry.rows_sent,
-            rows_examined: entry.rows_examined,
-            rows_affected: entry.rows_affected,
-            error: entry.error,
-            plan: entry.plan,
-        },
+        measured: entry.measured,
         user,
         database,
         client,

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::client::ClientSettings;
-use crate::file::Plan;
+use crate::file::Measured;
 use crate::way::Way;
 
 /// When a statement began, as far as the log says.
@@ -70,22 +70,8 @@ pub struct Entry<'a> {
     pub database: Option<&'a [u8]>,
     /// The beginning.
     pub stamp: Stamp,
-    /// The duration, in microseconds.
-    pub duration_us: Option<u64>,
-    /// The wait for locks, in microseconds.
-    pub lock_us: Option<u64>,
-    /// Rows sent to the client.
-    pub rows_sent: Option<u64>,
-    /// Rows read to find them.
-    pub rows_examined: Option<u64>,
-    /// Rows changed.
-    pub rows_affected: Option<u64>,
-    /// Bytes sent to the client. MariaDB says 0 for executes of prepared statements.
-    pub bytes_sent: Option<u64>,
-    /// The error's number; 0 for none. None where the log does not say it.
-    pub error: Option<u32>,
-    /// How it was executed.
-    pub plan: Plan,
+    /// What the server said of it.
+    pub measured: Measured,
     /// How the session stands afterwards, as the server says it in recorded traffic; none of what failed, and in logs.
     pub standing: Option<Standing>,
     /// One in this many statements, or sessions, was logged (`log_slow_rate_limit`).
@@ -113,14 +99,9 @@ pub(super) struct Parsed {
     pub way: Option<Way>,
     pub database: Option<Range<usize>>,
     pub stamp: Option<Stamp>,
-    pub duration_us: Option<u64>,
-    pub lock_us: Option<u64>,
-    pub rows_sent: Option<u64>,
-    pub rows_examined: Option<u64>,
-    pub rows_affected: Option<u64>,
+    pub measured: Measured,
+    /// Bytes sent to the client; tells statements that failed. MariaDB says 0 for executes of prepared statements.
     pub bytes_sent: Option<u64>,
-    pub error: Option<u32>,
-    pub plan: Plan,
     pub sampled: u64,
     pub whole_sessions: bool,
     pub routine: Option<Range<usize>>,

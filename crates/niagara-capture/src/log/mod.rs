@@ -7,7 +7,6 @@
 mod clean;
 mod entry;
 mod general;
-mod header;
 mod input;
 mod json;
 mod line;
@@ -16,6 +15,7 @@ mod piece;
 mod probe;
 mod reader;
 mod slow_entry;
+mod slow_header;
 mod text_end;
 mod time;
 mod window;

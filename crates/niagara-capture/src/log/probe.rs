@@ -7,9 +7,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::entry::Stamp;
-use super::header::{self, Headed};
 use super::line::{Seen, begins_banner, first_line, version};
 use super::meaning::{Meaning, Votes};
+use super::slow_header::{self, Headed};
 use super::{clean, general, slow_entry};
 use crate::error::{CaptureError, Likeness};
 use crate::log::Input;
@@ -155,7 +155,7 @@ impl Findings {
     }
 
     fn slow(&mut self, text: &[u8]) -> Option<usize> {
-        let Headed::Whole(header) = header::read(text, Meaning::Start) else {
+        let Headed::Whole(header) = slow_header::read(text, Meaning::Start) else {
             return None;
         };
         self.kind = Some(LogKind::Slow);
@@ -180,7 +180,7 @@ impl Findings {
             self.first_second.get_or_insert(second);
             if matches!(stamp, Stamp::Second(_)) {
                 self.votes
-                    .see(second, header.parsed.duration_us.unwrap_or(0));
+                    .see(second, header.parsed.measured.duration_us.unwrap_or(0));
             }
         }
         Some(header.length)

@@ -12,9 +12,8 @@ use super::general::General;
 use super::line::{Seen, banner_length, begins_banner, first_line, version};
 use super::piece::Piece;
 use super::probe::{LogKind, Probe};
-use super::slow_entry;
 use super::window::Window;
-use super::{Meaning, general, header};
+use super::{Meaning, general, slow_entry, slow_header};
 use crate::dropped::{Cause, Dropped, Place};
 use crate::error::CaptureError;
 use crate::sql::SqlMode;
@@ -314,7 +313,7 @@ impl<R: Read> LogReader<R> {
         let first = u64::from(!continues && !is_space);
         let headers = match (cause, self.kind) {
             (Cause::BrokenHeader | Cause::StrayLines | Cause::CutHead, LogKind::Slow) => {
-                header::count(piece)
+                slow_header::count(piece)
             }
             (Cause::StrayLines, _) => general::count_heads(piece),
             _ => 0,
@@ -390,14 +389,7 @@ fn entry<'a>(bytes: &'a [u8], parsed: &Parsed, line: u64) -> Entry<'a> {
         way: parsed.way,
         database: parsed.database.clone().map(|range| &bytes[range]),
         stamp: parsed.stamp.unwrap_or(Stamp::Second(0)),
-        duration_us: parsed.duration_us,
-        lock_us: parsed.lock_us,
-        rows_sent: parsed.rows_sent,
-        rows_examined: parsed.rows_examined,
-        rows_affected: parsed.rows_affected,
-        bytes_sent: parsed.bytes_sent,
-        error: parsed.error,
-        plan: parsed.plan,
+        measured: parsed.measured,
         standing: None,
         sampled: parsed.sampled.max(1),
         whole_sessions: parsed.whole_sessions,

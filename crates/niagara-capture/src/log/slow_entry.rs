@@ -5,13 +5,13 @@ use std::sync::LazyLock;
 use memchr::memmem::Finder;
 
 use super::entry::{Command, Parsed};
-use super::header::{self, Headed, begins_entry};
 use super::line::{
     Seen, banner_length, before_banner, begins_banner, begins_with, closes_comment, first_line,
     is_whole_banner,
 };
 use super::meaning::Meaning;
 use super::piece::Piece;
+use super::slow_header::{self, Headed, begins_entry};
 use super::text_end::{self, Ending, TextEnd, may_be_all};
 use super::time::parse_count;
 use crate::dropped::Cause;
@@ -67,12 +67,12 @@ impl Ending for SlowEnding {
     }
 
     fn is_whole(&self, text: &[u8]) -> bool {
-        matches!(header::read(text, Meaning::Start), Headed::Whole(_))
+        matches!(slow_header::read(text, Meaning::Start), Headed::Whole(_))
             || begins_banner(text, true) == Seen::Yes
     }
 
     fn is_believable(&self, text: &[u8]) -> bool {
-        match header::read(text, Meaning::Start) {
+        match slow_header::read(text, Meaning::Start) {
             Headed::Whole(header) => {
                 header.has_user
                     && header
@@ -151,7 +151,7 @@ fn whole_headers(
             .find(|&at| match whole_entries(&text[at..next], mode) {
                 (_, true) => true,
                 // One that was cut as well ends what looked like a literal.
-                (1.., false) => match header::read(&text[at..], Meaning::Start) {
+                (1.., false) => match slow_header::read(&text[at..], Meaning::Start) {
                     Headed::Whole(header) => {
                         header.timestamp.is_some_and(|time| time >= second - BACK)
                     }
@@ -175,7 +175,7 @@ fn whole_entries(text: &[u8], mode: SqlMode) -> (usize, bool) {
             at += banner_length(&text[at..], true).unwrap_or(text.len());
             continue;
         }
-        let Headed::Whole(header) = header::read(&text[at..], Meaning::Start) else {
+        let Headed::Whole(header) = slow_header::read(&text[at..], Meaning::Start) else {
             return (count, false);
         };
         at += header.length;
@@ -229,7 +229,7 @@ pub(super) fn read(
     meaning: Meaning,
     mode: impl Fn(Option<u64>) -> SqlMode,
 ) -> Piece {
-    let header = match header::read(text, meaning) {
+    let header = match slow_header::read(text, meaning) {
         Headed::Whole(header) => header,
         Headed::Broken { next, database } => {
             return Piece::Drop {
@@ -247,11 +247,11 @@ pub(super) fn read(
     if let Some(piece) = administrator(body, eof, start, &mut parsed) {
         return piece;
     }
-    let may_have_failed = parsed.rows_affected == Some(0)
-        && parsed.rows_sent == Some(0)
-        && parsed.rows_examined == Some(0)
+    let may_have_failed = parsed.measured.rows_affected == Some(0)
+        && parsed.measured.rows_sent == Some(0)
+        && parsed.measured.rows_examined == Some(0)
         && parsed.bytes_sent.is_some_and(|bytes| bytes > 11)
-        && parsed.error.is_none();
+        && parsed.measured.error.is_none();
     let ending = SlowEnding {
         second: header.timestamp.unwrap_or(0),
     };
@@ -290,7 +290,10 @@ fn command_of(text: &[u8], parsed: &Parsed) -> Command {
         return Command::Throttled(count);
     }
     // The mark of MariaDB: what a prepared statement sends is not counted.
-    if parsed.bytes_sent == Some(0) && parsed.rows_affected.is_some() && parsed.error.is_none() {
+    if parsed.bytes_sent == Some(0)
+        && parsed.measured.rows_affected.is_some()
+        && parsed.measured.error.is_none()
+    {
         Command::Execute
     } else {
         Command::Query

@@ -10,7 +10,7 @@ use pcap_parser::{Block, Linktype, PcapBlockOwned, PcapError, create_reader};
 use super::conversation::{Conversation, Heard};
 use super::packet::{Segment, is_known, segment};
 use crate::dropped::{Cause, Dropped, Place};
-use crate::file::Plan;
+use crate::file::Measured;
 use crate::log::{Entry, Stamp, Standing};
 use crate::sql::SqlMode;
 use crate::way::Way;
@@ -120,14 +120,13 @@ impl Told {
             way: Some(Way::Network),
             database: None,
             stamp: Stamp::Exact(heard.start_us),
-            duration_us: heard.duration_us,
-            lock_us: None,
-            rows_sent: heard.rows_sent,
-            rows_examined: None,
-            rows_affected: heard.rows_affected,
-            bytes_sent: None,
-            error: heard.error,
-            plan: Plan::default(),
+            measured: Measured {
+                duration_us: heard.duration_us,
+                rows_sent: heard.rows_sent,
+                rows_affected: heard.rows_affected,
+                error: heard.error,
+                ..Measured::default()
+            },
             standing: heard.status.map(|status| Standing {
                 in_transaction: status.in_transaction(),
                 autocommit: status.autocommit(),

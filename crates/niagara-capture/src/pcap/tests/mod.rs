@@ -36,8 +36,8 @@ fn read_files(files: &[&[u8]]) -> Option<(Vec<String>, Dropped)> {
             "{:?} {} {:?} {:?}",
             entry.command,
             String::from_utf8_lossy(entry.text),
-            entry.rows_sent,
-            entry.error
+            entry.measured.rows_sent,
+            entry.measured.error
         )
     })
 }
@@ -161,8 +161,8 @@ fn read_with_users(bytes: &[u8]) -> (Vec<String>, Dropped) {
             String::from_utf8_lossy(entry.user),
             entry.command,
             String::from_utf8_lossy(entry.text),
-            entry.rows_sent,
-            entry.error
+            entry.measured.rows_sent,
+            entry.measured.error
         )
     });
     told.expect("recorded traffic")
@@ -171,7 +171,7 @@ fn read_with_users(bytes: &[u8]) -> (Vec<String>, Dropped) {
 /// The start of each in microseconds, and its duration.
 fn times(bytes: &[u8]) -> Vec<(i64, Option<u64>)> {
     let told = told(&[bytes], |entry| match entry.stamp {
-        Stamp::Exact(start) => (start, entry.duration_us),
+        Stamp::Exact(start) => (start, entry.measured.duration_us),
         other => panic!("{other:?}"),
     });
     told.expect("recorded traffic").0

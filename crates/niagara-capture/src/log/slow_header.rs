@@ -36,7 +36,8 @@ pub(super) struct Header {
 /// Most lines of a header that are not known: what has more is no header.
 const MAX_UNKNOWN: u64 = 64;
 
-/// Fields that servers write, by how their names begin: those of MariaDB, MySQL and Percona Server.
+/// Fields that servers write, by how their names begin: those of MariaDB, MySQL and Percona Server. They only tell known lines from
+/// others. What is kept of one is decided in [`Header::field`]: a new field needs both.
 const FIELDS: [&[u8]; 36] = [
     b"Query_time",
     b"Lock_time",
@@ -295,36 +296,41 @@ impl Header {
         let parsed = &mut self.parsed;
         match key {
             b"Query_time" => {
-                parsed.duration_us = parse_seconds(value);
-                self.has_times = parsed.duration_us.is_some();
+                parsed.measured.duration_us = parse_seconds(value);
+                self.has_times = parsed.measured.duration_us.is_some();
             }
-            b"Lock_time" => parsed.lock_us = parse_seconds(value),
-            b"Rows_sent" => parsed.rows_sent = parse_count(value),
-            b"Rows_examined" => parsed.rows_examined = parse_count(value),
-            b"Rows_affected" => parsed.rows_affected = parse_count(value),
+            b"Lock_time" => parsed.measured.lock_us = parse_seconds(value),
+            b"Rows_sent" => parsed.measured.rows_sent = parse_count(value),
+            b"Rows_examined" => parsed.measured.rows_examined = parse_count(value),
+            b"Rows_affected" => parsed.measured.rows_affected = parse_count(value),
             b"Bytes_sent" => parsed.bytes_sent = parse_count(value),
             b"Thread_id" => parsed.thread = parse_count(value),
             b"Schema" => parsed.database = Some(at..at + value.trim_ascii_end().len()),
             b"Errno" | b"Last_errno" => {
-                parsed.error = parse_count(value).and_then(|n| u32::try_from(n).ok())
+                parsed.measured.error = parse_count(value).and_then(|n| u32::try_from(n).ok())
             }
-            b"Full_scan" => parsed.plan.full_scan = parse_flag(value),
-            b"Full_join" => parsed.plan.full_join = parse_flag(value),
-            b"Filesort" => parsed.plan.filesort = parse_flag(value),
-            b"Tmp_table" => parsed.plan.temporary_table = parse_flag(value),
-            b"Tmp_table_on_disk" => parsed.plan.temporary_table_on_disk = parse_flag(value),
-            b"Created_tmp_tables" => parsed.plan.temporary_table = parse_any(value),
-            b"Created_tmp_disk_tables" => parsed.plan.temporary_table_on_disk = parse_any(value),
+            b"Full_scan" => parsed.measured.plan.full_scan = parse_flag(value),
+            b"Full_join" => parsed.measured.plan.full_join = parse_flag(value),
+            b"Filesort" => parsed.measured.plan.filesort = parse_flag(value),
+            b"Tmp_table" => parsed.measured.plan.temporary_table = parse_flag(value),
+            b"Tmp_table_on_disk" => {
+                parsed.measured.plan.temporary_table_on_disk = parse_flag(value)
+            }
+            b"Created_tmp_tables" => parsed.measured.plan.temporary_table = parse_any(value),
+            b"Created_tmp_disk_tables" => {
+                parsed.measured.plan.temporary_table_on_disk = parse_any(value)
+            }
             b"Sort_range_count" | b"Sort_scan_count" => {
                 // One of the two is 0 where the other is not.
-                parsed.plan.filesort = match (parsed.plan.filesort, parse_any(value)) {
-                    (Some(true), Some(_)) => Some(true),
-                    (_, any) => any,
-                };
+                parsed.measured.plan.filesort =
+                    match (parsed.measured.plan.filesort, parse_any(value)) {
+                        (Some(true), Some(_)) => Some(true),
+                        (_, any) => any,
+                    };
             }
             // Temporary tables are read in the same way: what counts them comes later, and decides.
             b"Read_rnd_next" => {
-                parsed.plan.full_scan = parse_any(value);
+                parsed.measured.plan.full_scan = parse_any(value);
                 self.counts_rows_read = true;
             }
             b"Start" => self.start_us = parse_iso(value),
@@ -346,7 +352,7 @@ impl Header {
 
     /// MySQL counts rows of temporary tables among those of full scans: with one of them nothing is known of a full scan.
     fn settle_full_scan(&mut self) {
-        let plan = &mut self.parsed.plan;
+        let plan = &mut self.parsed.measured.plan;
         if self.counts_rows_read
             && plan.full_scan == Some(true)
             && plan.temporary_table != Some(false)
@@ -361,7 +367,7 @@ impl Header {
             let next = self.length;
             return self.broken(next);
         };
-        let duration = i64::try_from(self.parsed.duration_us.unwrap_or(0)).unwrap_or(0);
+        let duration = i64::try_from(self.parsed.measured.duration_us.unwrap_or(0)).unwrap_or(0);
         self.parsed.stamp = Some(match (self.start_us, self.end_us, meaning) {
             (Some(start), ..) => Stamp::Exact(start),
             (None, Some(end), _) => Stamp::Exact(end.saturating_sub(duration)),
