@@ -1,7 +1,6 @@
 //! Whether a study ends with something to install.
 
 use niagara_model::{Comparison, Summary, TuneSummary};
-use niagara_stats::Verdict;
 
 /// Whether a study of this kind may end with something to install.
 pub fn may_deploy(summary: &Summary) -> bool {
@@ -16,15 +15,13 @@ pub fn may_deploy(summary: &Summary) -> bool {
 
 /// Whether fresh duels proved a final variant to be better than the start.
 pub(crate) fn is_proven(summary: &Summary) -> bool {
-    let verdict = summary
-        .comparison()
-        .and_then(|found| found.judged().verdict);
-    may_deploy(summary) && verdict == Some(Verdict::Faster)
+    let total = summary.comparison();
+    may_deploy(summary) && total.is_some_and(|found| found.judged().shows_gain())
 }
 
 /// Whether a tuning measured a variant again, to the end, and proved nothing by it.
 pub(crate) fn is_only_tried(tune: &TuneSummary) -> bool {
-    let is_proven = |total: &Comparison| total.judged().verdict == Some(Verdict::Faster);
+    let is_proven = |total: &Comparison| total.judged().shows_gain();
     let is_open = tune.total.as_ref().is_none_or(is_proven) || !tune.header.complete;
     tune.header.deployment.is_none() && !is_open
 }

@@ -1,5 +1,5 @@
 //! The sequential judgement, and the only place where a verdict is decided: what the duels' scores say so far, and
-//! whether more are wanted.
+//! whether more are wanted. Whether a call of "faster" still stands on all duels is [`Judgement::shows_gain`].
 
 use crate::all_time::AllTime;
 use crate::evidence::Evidence;

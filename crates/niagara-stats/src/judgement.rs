@@ -72,6 +72,12 @@ impl Judgement {
         }
     }
 
+    /// Whether B is shown to be faster, by all duels together: it was called so, and the last duels take nothing back. What is handed over
+    /// or called proven asks this.
+    pub fn shows_gain(&self) -> bool {
+        self.verdict == Some(Verdict::Faster) && !self.was_called_earlier()
+    }
+
     /// Whether the difference was called at a look before the last duels, which no longer show it by themselves.
     pub fn was_called_earlier(&self) -> bool {
         match self.verdict {

@@ -7,7 +7,7 @@ use niagara_model::{
     Phase, Reason, SameAnswers, SeriesOfRuns, StudyHeader, Summary, Upgrade, Warning, number,
 };
 use niagara_server::Cancelled;
-use niagara_stats::{ErrorBudget, Rule, Verdict, detectable_by};
+use niagara_stats::{ErrorBudget, Rule, detectable_by};
 
 use crate::asking::question::StudyDescription;
 use crate::asking::rate_choice::RateChoice;
@@ -145,7 +145,7 @@ impl<'a> CompareRun<'a> {
     /// What installing B takes; `None` unless it was proven better, with the same answers, and its own build is not known to be
     /// wrong.
     fn deployment(&self, found: &Comparison, is_wrong: bool) -> Result<Option<Deployment>> {
-        let is_faster = found.judged().verdict == Some(Verdict::Faster);
+        let is_faster = found.judged().shows_gain();
         // They are compared behind the last duel: a process that is killed before has kept no recommendation.
         let is_asked = are_compared(self.bench, self.answers.as_ref());
         if !is_faster || !is_asked || !found.may_be_recommended() || is_wrong {

@@ -12,7 +12,7 @@
 //! unless its time ended before its first duel: then nothing was seen.
 
 use niagara_model::Confirmed;
-use niagara_stats::{ErrorBudget, LookPlan, Verdict};
+use niagara_stats::{ErrorBudget, LookPlan};
 
 /// Below this share of α nothing is left of it.
 const NOTHING: f64 = 1e-6;
@@ -48,7 +48,7 @@ pub(crate) fn confirmation_subject(part: usize) -> String {
 
 /// Whether fresh duels proved it faster than the baseline.
 pub(crate) fn is_proven(confirmed: &Confirmed) -> bool {
-    confirmed.comparison.judged().verdict == Some(Verdict::Faster)
+    confirmed.comparison.judged().shows_gain()
 }
 
 /// Which of the two counts, the later one first, and which does not: the later one, unless the earlier one alone was proven. What was

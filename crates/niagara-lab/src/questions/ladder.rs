@@ -5,7 +5,7 @@ use niagara_model::{
     About, BuildNote, Comparison, Deployment, FinalCheck, Finding, Goal, LadderRung, LadderSummary,
     MethodControl, Phase, Reason, RungOutcome, SameAnswers, StudyHeader, Summary, Warning,
 };
-use niagara_stats::{ErrorBudget, Rule, Verdict};
+use niagara_stats::{ErrorBudget, Rule};
 
 use crate::asking::question::RungRecipe;
 use crate::duels::inventory::Inventory;
@@ -537,7 +537,7 @@ impl LadderState<'_> {
     /// Whether fresh duels proved the final variant faster.
     fn is_proven(&self) -> bool {
         let total = self.total.as_ref();
-        total.and_then(|total| total.judged().verdict) == Some(Verdict::Faster)
+        total.is_some_and(|total| total.judged().shows_gain())
     }
 
     /// What installing the final variant takes; `None` unless fresh duels proved it faster and it was checked.
@@ -598,7 +598,7 @@ fn outcome_of(
         });
     }
     let claim = Box::new(comparison(study, test, tested)?);
-    let is_faster = tested.judgement.verdict == Some(Verdict::Faster);
+    let is_faster = tested.judgement.shows_gain();
     Ok(match is_faster && claim.may_be_recommended() {
         true => RungOutcome::Kept { claim },
         false => RungOutcome::NotKept { claim },

@@ -7,7 +7,7 @@ use niagara_model::{
     Searched, Together, Warning,
 };
 use niagara_stats::{
-    Bond, Estimate, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student,
+    Bond, Estimate, Judgement, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student,
 };
 
 use crate::duels::workbench::Workbench;
@@ -449,9 +449,7 @@ impl TuneResult {
     /// Whether fresh duels proved the final variant faster, all of them together.
     pub(crate) fn is_proven(&self) -> bool {
         let judged = self.total.as_ref().map(Comparison::judged);
-        judged.is_some_and(|judged| {
-            judged.verdict == Some(Verdict::Faster) && !judged.was_called_earlier()
-        })
+        judged.is_some_and(Judgement::shows_gain)
     }
 
     /// A tuning without one of its controls says so.

@@ -6,8 +6,8 @@ use niagara_model::{
     Phase,
 };
 use niagara_stats::{
-    AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, Verdict, disagreement,
-    meets, product,
+    AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, disagreement, meets,
+    product,
 };
 
 use super::{BEFORE_FINAL, TuneRun, stop_if_interrupted};
@@ -583,8 +583,6 @@ impl TuneRun<'_> {
     }
 }
 
-/// Whether duels show a gain, all of them together.
 fn is_faster(found: &Comparison) -> bool {
-    let judged = found.judged();
-    judged.verdict == Some(Verdict::Faster) && !judged.was_called_earlier()
+    found.judged().shows_gain()
 }
