@@ -3,9 +3,6 @@
 use niagara_model::Deployment;
 use niagara_settings::{ProcessSettings, Scheduling, format_cpu_list};
 
-/// What `systemctl show` is asked for, beside limits of levers: every directive that a drop-in may have.
-const PROPERTIES: &str = "Environment,CPUAffinity,CPUSchedulingPolicy,Nice,LimitMEMLOCK";
-
 /// A setting of the process.
 pub(crate) struct Directive {
     /// Its line of the drop-in, which `systemctl show` prints so, too.
@@ -104,10 +101,4 @@ fn limit((name, least): (&String, &u64)) -> Directive {
 /// Whether the server locks memory.
 fn locks_memory(variant: &Deployment) -> bool {
     variant.huge_pages || variant.config.contains_key("memlock")
-}
-
-/// What `systemctl show` is asked for.
-pub(crate) fn properties(variant: &Deployment) -> String {
-    let limits = variant.limits.keys().map(|name| format!(",{name}"));
-    limits.fold(PROPERTIES.to_owned(), |all, name| all + &name)
 }

@@ -9,7 +9,6 @@ use super::{
     ARCHIVE, DeployInput, HUGE_PAGES, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
     TEXT_LIBRARY_PLACE, host, option_file, plugins, socket, statements, unit,
 };
-use crate::directives::properties;
 use crate::host::{TRANSPARENT, transparent_pages};
 use crate::wording::{checks_told, paragraph};
 
@@ -622,9 +621,9 @@ impl Sections {
         }
         if has_unit(input) {
             commands.push(format!(
-                "systemctl show {} -p {},ExecMainStartTimestamp",
+                "systemctl show {} -p {}ExecMainStartTimestamp",
                 input.service(),
-                properties(&input.variant)
+                unit::properties(&input.variant)
             ));
         }
         if input.variant.runtime.scheduling == Some(Scheduling::Batch) {
@@ -701,8 +700,7 @@ impl Sections {
         let shown = unit::shown(&input.variant);
         if !shown.is_empty() {
             self.line(format!(
-                "`systemctl show` has to print `{}`, and a start (`ExecMainStartTimestamp`) after the restart above. The other values \
-                 come from the unit.{}\n",
+                "`systemctl show` has to print `{}`, and a start (`ExecMainStartTimestamp`) after the restart above.{}\n",
                 shown.join("`, `"),
                 match input.variant.runtime.scheduling {
                     Some(Scheduling::Batch) => " `chrt` asks the process itself: it has to print `SCHED_BATCH`.",

@@ -62,6 +62,13 @@ pub(crate) fn shown(variant: &Deployment) -> Vec<String> {
     environment.into_iter().chain(directives).collect()
 }
 
+/// The names of these settings, each with a comma behind it.
+pub(crate) fn properties(variant: &Deployment) -> String {
+    let shown = shown(variant);
+    let names = shown.iter().filter_map(|line| line.split_once('='));
+    names.map(|(name, _)| format!("{name},")).collect()
+}
+
 /// The built server in place of the packaged one: the package's own options of its command line stay.
 fn built(input: &DeployInput) -> String {
     let Some(built) = &input.variant.built else {
