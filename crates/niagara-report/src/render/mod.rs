@@ -1,4 +1,4 @@
-//! Documents written down, a file for each format. A new format is a file here and a line in each `match` below.
+//! Documents written down, a file for each format. A new format is a file here, a line in each `match` below, and a place in `Format::ALL`.
 
 mod csv;
 mod github;
@@ -23,7 +23,7 @@ use crate::source::Source;
 /// What a report can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For a terminal.
+    /// For a terminal; [`Medium::Text`] is something else: the long text that Markdown is made of.
     Text,
     /// For issues, wikis, merge requests.
     Markdown,
