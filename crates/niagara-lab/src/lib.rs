@@ -6,9 +6,10 @@
 //!
 //! The rooms: `asking/` (what people ask, as they write it), `lever/` and `variants/` (what a server can be set to),
 //! `study_file/` (questions in files), `plans/` (what is planned and told), `duels/` (one duel in the arena), `studies/` (a study around its duels),
-//! `questions/` (how each kind is answered), `profile/` (where the time goes), `client_host/` (load from elsewhere), `fleet/` (duels elsewhere).
+//! `answering/` (how each kind is answered), `profile/` (where the time goes), `client_host/` (load from elsewhere), `fleet/` (duels elsewhere).
 //! They use each other in one direction: `crates/niagara/tests/circles.rs` holds that.
 
+mod answering;
 mod asking;
 mod client_host;
 mod duels;
@@ -16,11 +17,20 @@ mod fleet;
 pub mod lever;
 mod plans;
 mod profile;
-mod questions;
 mod studies;
 pub mod study_file;
 mod variants;
 
+pub use answering::answer::{Answer, answer};
+pub use answering::compare::compare_plan;
+pub use answering::compare::couples::couples_of;
+pub use answering::ladder::rung_errors;
+pub use answering::matrix::parts::PartsSoFar;
+pub use answering::measuring::Found;
+pub use answering::method_controls::{CONTROL_COUNT, control_duels};
+pub use answering::noise::Noise;
+pub use answering::opening::parts_so_far;
+pub use answering::sweep::{MAX_SWEPT, sweep_protocol};
 pub use asking::choose_levers::{Application, Keep, TuneQuestion};
 pub use asking::duel_defaults::{DefaultCouples, DuelOptions};
 pub use asking::level_sets::{AxisRecipe, LevelRecipe, LevelSet, MatrixQuestion};
@@ -54,16 +64,6 @@ pub use profile::debug_symbols::debug_symbols;
 pub use profile::{
     LiveSubject, ProfileOptions, ShortProfile, View, profile, profile_live, sweep_profile_seconds,
 };
-pub use questions::answer::{Answer, answer};
-pub use questions::compare::compare_plan;
-pub use questions::couples::couples_of;
-pub use questions::ladder::rung_errors;
-pub use questions::measuring::Found;
-pub use questions::method_controls::{CONTROL_COUNT, control_duels};
-pub use questions::noise::Noise;
-pub use questions::opening::parts_so_far;
-pub use questions::parts::PartsSoFar;
-pub use questions::sweep::{MAX_SWEPT, sweep_protocol};
 pub use studies::history::History;
 pub use studies::results_folder::{RESULTS, RESULTS_FILE, file_name};
 pub use studies::session::Session;

@@ -17,6 +17,8 @@ use super::known::Known;
 use super::matrix::{keep_part, matrix};
 use super::quantities::{DurationText, FORMATS, Probability, ShareText};
 use super::variant_parts::{engine, of_parts, of_variant, reference, server};
+use crate::answering::method_controls::is_control;
+use crate::answering::sweep::{MAX_SWEPT, sweep_protocol};
 use crate::asking::load_of::{load_of, settings_of};
 use crate::asking::quantity;
 use crate::asking::question::{
@@ -26,8 +28,6 @@ use crate::asking::rate_choice::RateChoice;
 use crate::asking::recipe::VariantRecipe;
 use crate::client_host::check_host;
 use crate::plans::spec::{Load, Protocol};
-use crate::questions::method_controls::is_control;
-use crate::questions::sweep::{MAX_SWEPT, sweep_protocol};
 use crate::variants::origin::{Data, Origin};
 use niagara_model::Goal;
 use niagara_stats::HALF_WEIGHT;

@@ -7,10 +7,10 @@ use niagara_model::{
 use niagara_stats::{ErrorBudget, Rule, Verdict};
 use serde_json::json;
 
+use crate::answering::comparison::comparison;
+use crate::answering::failure_summary::why_unmeasured;
+use crate::answering::sequential_test::{RunningTest, SequentialTest};
 use crate::plans::observer::Silent;
-use crate::questions::comparison::comparison;
-use crate::questions::failure_summary::why_unmeasured;
-use crate::questions::sequential_test::{RunningTest, SequentialTest};
 use crate::studies::series::{Series, SeriesEnd};
 
 const LONGEST: f64 = 4.0;
