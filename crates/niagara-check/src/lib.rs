@@ -13,7 +13,6 @@
 mod answers;
 mod crash;
 mod cut_short;
-mod judge;
 mod outcome;
 mod progress;
 mod record;
@@ -21,6 +20,7 @@ mod room;
 mod run;
 mod server;
 mod suite;
+mod trust;
 
 pub use answers::{ANSWERED_ENGINES, AnswersOptions, Planted, compare_answers, exercise};
 pub use crash::{CRASH_SIZES, CrashOptions, crash_recovery};

@@ -11,8 +11,8 @@ use niagara_server::{Cache, Catalog, Install, Version, file_digest};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::judge::packaged;
 use super::outcome::{Outcome, Part, PartReport};
+use super::trust::packaged;
 
 /// What checks examine, and judge by. Raised when that changes: what was found in an older form has to be checked again.
 const FORM: u32 = 10;

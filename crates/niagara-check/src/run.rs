@@ -6,12 +6,12 @@ use niagara_server::{Cache, Catalog, Install, get_suite};
 
 use super::answers::{AnswersOptions, compare_answers};
 use super::crash::{CrashOptions, crash_recovery};
-use super::judge::{no_packaged, packaged};
 use super::outcome::{Outcome, Part, PartReport, SkipReason};
 use super::progress::Progress;
 use super::record::CheckRecord;
 use super::room::Room;
 use super::suite::{SuiteOptions, TestList, regression_suite, sweep_logs};
+use super::trust::{no_packaged, packaged};
 use niagara_server::Cancel;
 
 /// What is checked, and beside what.

@@ -21,13 +21,13 @@ use rand_chacha::ChaCha8Rng;
 use self::answer::{Answer, Closeness, ask, difference, warns_otherwise};
 use self::script::{Kind, Scope, Script, Section, Statement};
 use super::cut_short::cut_short;
-use super::judge::{objection, recommends_nothing};
 use super::outcome::{
     CheckCount, CheckFinding, CheckItem, CheckNote, LeftOut, Part, PartReport, SkipReason,
 };
 use super::progress::{Progress, Reporter};
 use super::room::Room;
 use super::server::{Bench, Setting, connect, endpoint};
+use super::trust::{objection, recommends_nothing};
 use niagara_model::AnswerMismatch;
 use niagara_server::Cancel;
 

@@ -29,11 +29,11 @@ pub(crate) use self::logs::sweep_logs;
 use self::output::Verdict;
 use self::own_tests::{OwnTests, own_tests};
 use self::runner::{Run, Runner};
-use super::judge::{objection, recommends_nothing};
 use super::outcome::{
     CheckCount, CheckFinding, CheckItem, CheckNote, LeftOut, Part, PartReport, SkipReason,
 };
 use super::progress::{Progress, Reporter};
+use super::trust::{objection, recommends_nothing};
 
 /// The lists that are built in, by the server's name in the catalogue.
 static LISTS: include_dir::Dir<'_> =

@@ -252,12 +252,12 @@ impl Study {
             return Ok(record);
         }
         bench.cancel().check()?;
-        let outcome = self.run_duel(bench, spec, observer)?;
+        let outcome = self.here_or_on_a_node(bench, spec, observer)?;
         self.keep_duel(bench, spec, outcome)
     }
 
     /// The one place where it is decided who runs a duel: this machine, or a node.
-    fn run_duel(
+    fn here_or_on_a_node(
         &mut self,
         bench: &Workbench,
         spec: &DuelSpec,
