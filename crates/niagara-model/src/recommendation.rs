@@ -213,6 +213,8 @@ pub enum AlternativeReason {
     Tail,
     /// It has levers that fresh duels did not show to help.
     UnprovenLevers,
+    /// Both: unproven levers, and a worse tail of latency.
+    UnprovenLeversAndTail,
 }
 
 /// How much worse a tail of latency may become.

@@ -1954,6 +1954,9 @@ impl Display for AlternativeReason {
         f.write_str(match self {
             Self::Tail => "not recommended: the tail of latency is worse",
             Self::UnprovenLevers => "not recommended: not every lever of it is proven",
+            Self::UnprovenLeversAndTail => {
+                "not recommended: the tail of latency is worse, and not every lever of it is proven"
+            }
         })
     }
 }

@@ -3,9 +3,9 @@
 use std::cmp::Ordering;
 
 use niagara_model::{
-    Alternative, BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison, FinalCheck, Finding,
-    Goal, NotTried, Reason, Releases, Rung, SameAnswers, Searched, SeriesOfRuns, StudyHeader,
-    Summary, Together, TuneSummary, Warning,
+    Alternative, AlternativeReason, BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison,
+    FinalCheck, Finding, Goal, NotTried, Reason, Releases, Rung, SameAnswers, Searched,
+    SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning,
 };
 use niagara_settings::TlsSession;
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict, meets};
@@ -501,7 +501,9 @@ pub(crate) fn not_recommended(other: &Alternative, recommended: Option<&Comparis
     let gain = other.comparison.judged().estimate;
     let looks_better = recommended
         .map(|total| total.judged().estimate)
-        .filter(|total| gain.ratio > total.ratio);
+        .filter(|total| gain.ratio > total.ratio)
+        // Where the tail is worse, the gain is not what decides.
+        .filter(|_| other.because == AlternativeReason::UnprovenLevers);
     let noise = match looks_better.is_some_and(|total| meets(&gain, &total)) {
         true => "; its larger gain is within the noise",
         false => "",

@@ -351,13 +351,14 @@ fn every_form_has_what_was_left_out() {
 /// A variant that is not recommended may look better by luck.
 #[test]
 fn a_larger_gain_within_the_noise_is_called_so() {
-    let told = |ratio, low, high| {
+    let told_because = |because, ratio, low, high| {
         let mut tune = tuned();
         let other = &mut tune.alternatives[0];
-        other.because = AlternativeReason::UnprovenLevers;
+        other.because = because;
         other.comparison.throughput.estimate = fixture::estimate(ratio, low, high);
         text(&Summary::Tune(Box::new(tune)), false)
     };
+    let told = |ratio, low, high| told_because(AlternativeReason::UnprovenLevers, ratio, low, high);
     let words = "not every lever of it is proven; its larger gain is within the noise";
     let within = told(1.33, 1.25, 1.42);
     assert!(within.contains(words), "{within}");
@@ -368,6 +369,13 @@ fn a_larger_gain_within_the_noise_is_called_so() {
             "{other}"
         );
     }
+    let because = AlternativeReason::UnprovenLeversAndTail;
+    let other = told_because(because, 1.33, 1.25, 1.42);
+    assert!(
+        other.contains("the tail of latency is worse, and not every lever")
+            && !other.contains("noise"),
+        "{other}"
+    );
 }
 
 /// The total of one lever is of the same change as the duels that decided to keep it.

@@ -397,7 +397,7 @@ impl TuneRun<'_> {
             true => self.fall_back(study, &kept, observer)?,
             false => self.hold_total_against_parts(&kept),
         }
-        self.found.add_whole(promoted);
+        self.found.add_whole(promoted, self.options.guard);
         self.keep_summary(study)
     }
 

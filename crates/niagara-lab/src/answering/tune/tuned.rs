@@ -4,7 +4,7 @@ use anyhow::Result;
 use niagara_model::{
     Alternative, AlternativeReason, Comparison, Control, Deployment, DropReason, DroppedLever,
     DuelsOf, Failure, FinalCheck, Finding, Goal, NotTried, Reason, Rung, SameAnswers, Screened,
-    Searched, Together, Warning,
+    Searched, TailGuard, Together, Warning,
 };
 use niagara_stats::{
     Bond, Estimate, Judgement, Prospect, ScreenedEffect, Unsteady, Verdict, promote, student,
@@ -210,15 +210,19 @@ impl TuneResult {
     }
 
     /// Everything that was promoted is an alternative, where less is handed over.
-    pub(crate) fn add_whole(&mut self, promoted: &[usize]) {
+    pub(crate) fn add_whole(&mut self, promoted: &[usize], guard: TailGuard) {
         let Some(whole) = self.whole.clone() else {
             return;
         };
         if self.rungs.len() < promoted.len() {
+            let because = match guard.broken_by(&whole) {
+                Some(_) => AlternativeReason::UnprovenLeversAndTail,
+                None => AlternativeReason::UnprovenLevers,
+            };
             self.alternatives.push(Alternative {
                 levers: self.titles(promoted),
                 comparison: Box::new(whole),
-                because: AlternativeReason::UnprovenLevers,
+                because,
             });
         }
     }
@@ -575,7 +579,7 @@ mod tests {
     use std::collections::BTreeMap;
 
     use niagara_load::WorkloadSpec;
-    use niagara_model::{CheckOutcome, CheckPart, TailGuard};
+    use niagara_model::{CheckOutcome, CheckPart};
     use niagara_model::{NextStep, QueriesFirst};
     use niagara_server::{Cache, Cancel, Catalog};
     use niagara_stats::Rule;
