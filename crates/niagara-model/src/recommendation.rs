@@ -324,7 +324,7 @@ pub enum NextStep {
     MoreTime {
         /// Titles of levers that are undecided.
         levers: Vec<String>,
-        /// Identifiers of all that the next tuning is to try: those that are kept, those of which too little was known, and these.
+        /// Identifiers of all that the next tuning is to try: those that are kept, and these.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         ids: Vec<String>,
     },

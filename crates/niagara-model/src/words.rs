@@ -1663,7 +1663,7 @@ impl Recommendation {
                 Others::Undecided { .. } => (benefit, Some(format!("{}.", benefit.others))),
                 _ => (
                     benefit,
-                    Some("Nothing else that was tried is worth a restart.".to_owned()),
+                    Some("Nothing else that was tried was proven.".to_owned()),
                 ),
             },
             Self::Install { benefit, .. } => match benefit.others {

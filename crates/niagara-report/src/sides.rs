@@ -1,7 +1,7 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
 use niagara_model::{Comparison, DuelRecord, Event, Goal, SliceRecord, Summary};
-use niagara_stats::{Estimate, median};
+use niagara_stats::{Estimate, median, middle_pair};
 
 use crate::chart::Latencies;
 use crate::document::Table;
@@ -18,8 +18,9 @@ const PERCENTILES: [(f64, &str); 3] = [
 /// The row of all transactions over all time, beneath that of the median slice.
 const OVER_ALL_TIME: &str = "The same, over all time";
 
-/// Why a ratio is not that of the figures beside it.
-const RATIOS: &str = "Ratios are taken within duels; they may differ from the columns' quotient.";
+/// What the columns are, and what the ratio is.
+const COLUMNS: &str =
+    "Columns: in each row the duel whose ratio is in the middle. B over A: by all duels.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -29,14 +30,14 @@ const ERRORS: &str = "Errors";
 pub struct Sides {
     /// What A and B are.
     pub names: [String; 2],
-    /// Median of the slices' transactions per second.
+    /// Transactions per second: the median slices of the duel whose ratio is in the middle.
     pub tps: [f64; 2],
     /// Transactions per second of all slices together.
     pub all_time_tps: [f64; 2],
-    /// Milliseconds at each of the percentiles in the median duel, of slices that nothing else disturbed; empty where no histogram
-    /// is stored.
+    /// Milliseconds at each of the percentiles in the duel whose ratio is in the middle, of slices that nothing else disturbed; empty where
+    /// no histogram is stored.
     pub latency_ms: Vec<(&'static str, [f64; 2])>,
-    /// Microseconds of the server's CPU time per transaction in the median duel.
+    /// Microseconds of the server's CPU time per transaction in the duel whose ratio is in the middle.
     pub cpu_us: [f64; 2],
     /// B over A from the duels: throughput, each of the percentiles, server CPU per transaction, as far as they were judged.
     pub ratios: Ratios,
@@ -105,19 +106,26 @@ impl Sides {
             let transactions: u64 = own().map(|slice| slice.transactions).sum();
             transactions as f64 / own().map(|slice| slice.seconds).sum::<f64>()
         });
-        let cpu_us = [0, 1].map(|side| {
-            let of_duel = |duel: &&DuelRecord| {
-                let own = || {
-                    slices
-                        .iter()
-                        .filter(|slice| (slice.duel, slice.side) == (duel.seq, side))
-                };
-                let transactions: u64 = own().map(|slice| slice.transactions_whole).sum();
-                let seconds: f64 = own().map(|slice| slice.server_cpu_seconds).sum();
-                seconds * 1e6 / transactions as f64
-            };
-            let of_duels = duels.iter().map(of_duel).filter(|us| us.is_finite());
-            median(&of_duels.collect::<Vec<_>>()).unwrap_or(f64::NAN)
+        let own = |duel: &DuelRecord, side: u8| -> Vec<&SliceRecord> {
+            let is_own = |slice: &&&SliceRecord| (slice.duel, slice.side) == (duel.seq, side);
+            slices.iter().filter(is_own).copied().collect()
+        };
+        // The figure of both sides in the duel whose ratio is in the middle.
+        let in_the_middle = |figure: &dyn Fn(&[&SliceRecord]) -> f64| {
+            let of_duels = duels
+                .iter()
+                .map(|duel| [0, 1].map(|side| figure(&own(duel, side))));
+            middle_pair(of_duels)
+        };
+        let tps = in_the_middle(&|slices| {
+            let undisturbed = slices.iter().filter(|slice| !slice.disturbed);
+            let rates = undisturbed.map(|slice| slice.transactions as f64 / slice.seconds);
+            median(&rates.collect::<Vec<_>>()).unwrap_or(f64::NAN)
+        });
+        let cpu_us = in_the_middle(&|slices| {
+            let transactions: u64 = slices.iter().map(|slice| slice.transactions_whole).sum();
+            let seconds: f64 = slices.iter().map(|slice| slice.server_cpu_seconds).sum();
+            seconds * 1e6 / transactions as f64
         });
         let errors = [0, 1].map(|side| {
             let own = || slices.iter().filter(|slice| slice.side == side);
@@ -130,20 +138,15 @@ impl Sides {
         let latency_ms = latencies.map_or(Vec::new(), |latencies| {
             PERCENTILES
                 .iter()
-                .map(|(percentile, name)| {
-                    (
-                        *name,
-                        [0, 1].map(|side| latencies.of_median_duel(side, *percentile)),
-                    )
-                })
+                .map(|(percentile, name)| (*name, latencies.of_middle_duel(*percentile)))
                 .collect()
         });
         Some(Sides {
             names: names.map(str::to_owned),
-            tps: comparison.tps,
+            tps: tps.unwrap_or(comparison.tps),
             all_time_tps,
             latency_ms,
-            cpu_us,
+            cpu_us: cpu_us.unwrap_or([f64::NAN; 2]),
             ratios: Ratios::of(comparison),
             errors,
             origin: report
@@ -163,7 +166,7 @@ impl Sides {
         self.errors.iter().all(|(errors, _)| *errors == 0)
     }
 
-    /// As a table for one screen: of throughput the median slice, of the percentiles the median, the 99th and what was judged; errors
+    /// As a table for one screen: of the percentiles the median, the 99th and what was judged; errors
     /// where there were any. A warning tells of throughput over all time where it differs.
     pub(crate) fn table_in_short(&self, goal: Goal) -> Table {
         let mut grid = self.table();
@@ -174,7 +177,7 @@ impl Sides {
             name => name != p95 || goal == Goal::P95,
         });
         grid.columns[0].0 = std::mem::take(&mut grid.heading);
-        grid.notes = vec![RATIOS.to_owned()];
+        grid.notes = vec![COLUMNS.to_owned()];
         grid.short_notes = 1;
         grid
     }
@@ -223,11 +226,11 @@ impl Sides {
             None,
         );
         let over_all_time = match self.ratios.all_time {
-            Some(_) => "; over all time: all transactions over all seconds under load",
+            Some(_) => " Over all time: all transactions over all seconds under load.",
             None => "",
         };
         grid.notes.push(format!(
-            "For latency and CPU, lower is better. Columns show the median duel, for throughput the median slice{over_all_time}. {RATIOS} The ratio is the better figure."
+            "{COLUMNS} For latency and CPU, lower is better.{over_all_time}"
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));

@@ -5,6 +5,16 @@ pub fn median(values: &[f64]) -> Option<f64> {
     percentile(values, 50.0)
 }
 
+/// The pair whose ratio, second over first, is in the middle; of an even number the lower of the middle two. Pairs without a ratio above
+/// 0 are left out. `None` of nothing.
+pub fn middle_pair(pairs: impl IntoIterator<Item = [f64; 2]>) -> Option<[f64; 2]> {
+    let ratio = |[first, second]: &[f64; 2]| second / first;
+    let has_ratio = |pair: &[f64; 2]| ratio(pair).is_finite() && ratio(pair) > 0.0;
+    let mut pairs: Vec<[f64; 2]> = pairs.into_iter().filter(has_ratio).collect();
+    pairs.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
+    pairs.get(pairs.len().checked_sub(1)? / 2).copied()
+}
+
 /// The `p`-th percentile (0 to 100), linear between neighbours (type 7 of Hyndman & Fan, 1996,
 /// the default of R and NumPy). `None` of nothing.
 pub(crate) fn percentile(values: &[f64], p: f64) -> Option<f64> {

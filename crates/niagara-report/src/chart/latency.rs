@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use maud::{Markup, html};
 use niagara_model::{DuelRecord, SliceRecord};
-use niagara_stats::median;
+use niagara_stats::middle_pair;
 
 use crate::svg::{Axis, Size, both, frame, px, x_axis, y_axis};
 
@@ -56,13 +56,14 @@ impl Latencies {
                 None => drop(found.insert(place, histogram)),
             }
         }
-        let mut of_side = |side: u8| {
-            let duels = duels
-                .iter()
-                .filter_map(|duel| found.remove(&(duel.seq, side)));
-            duels.filter(|h| !h.is_empty()).collect::<Vec<_>>()
-        };
-        let by_duel = [of_side(0), of_side(1)];
+        // What one side of a duel has nothing to be held against is left out.
+        let of_duels = duels.iter().filter_map(|duel| {
+            let of_side = |side: u8| found.remove(&(duel.seq, side)).filter(|h| !h.is_empty());
+            let [a, b] = [0, 1].map(of_side);
+            Some((a?, b?))
+        });
+        let by_duel: (Vec<_>, Vec<_>) = of_duels.unzip();
+        let by_duel = <[Vec<_>; 2]>::from(by_duel);
         let merged = |histograms: &[Histogram<u64>]| {
             let mut sum = histograms.first()?.clone();
             for histogram in &histograms[1..] {
@@ -79,13 +80,13 @@ impl Latencies {
         })
     }
 
-    /// Milliseconds at a percentile of the median duel, of A or B. Slow minutes of the machine weigh as little as in the ratios.
-    pub fn of_median_duel(&self, side: usize, percentile: f64) -> f64 {
-        let duels = self.by_duel[side].iter();
-        let own: Vec<f64> = duels
-            .map(|h| h.value_at_percentile(percentile) as f64 / 1000.0)
-            .collect();
-        median(&own).unwrap_or(f64::NAN)
+    /// Milliseconds at a percentile, of A and B, in the duel whose ratio is in the middle. Slow minutes of the machine weigh as little as in
+    /// the ratios.
+    pub fn of_middle_duel(&self, percentile: f64) -> [f64; 2] {
+        let at = |h: &Histogram<u64>| h.value_at_percentile(percentile) as f64 / 1000.0;
+        let [a, b] = &self.by_duel;
+        let pairs = a.iter().zip(b).map(|(a, b)| [at(a), at(b)]);
+        middle_pair(pairs).unwrap_or([f64::NAN; 2])
     }
 
     /// Milliseconds at a percentile of all transactions, of A or B.

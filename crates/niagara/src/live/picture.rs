@@ -75,10 +75,7 @@ pub fn one_line(state: &State, used: Duration) -> String {
             after(newest, state.next_look)
         ));
     }
-    let found = clear_of_one(&state.levers);
-    if !found.is_empty() {
-        parts.push(format!("so far {}", found.join("; ")));
-    }
+    parts.extend(leading(&state.levers));
     parts.join(" · ")
 }
 
@@ -198,7 +195,7 @@ fn throughput(state: &State) -> Option<String> {
     }
     let [first, second] = state.sides();
     let (a, b) = (number::rate(a), number::rate(b));
-    Some(format!("{first} {a}, {second} {b} transactions/s"))
+    Some(format!("last duel: {first} {a}, {second} {b} transactions/s"))
 }
 
 fn others(state: &State) -> Option<String> {
@@ -308,7 +305,7 @@ fn levers(state: &State, frame: &Frame, room: usize) -> Vec<String> {
             estimate: lever.effect,
         })
         .collect();
-    let mut lines = chart("levers so far, 95 % intervals", &rows, frame);
+    let mut lines = chart("levers so far, undecided", &rows, frame);
     let more = state.levers.len().saturating_sub(rows.len());
     let text = format!(
         "{}{}",
@@ -337,7 +334,23 @@ fn by_distance(levers: &[Screened]) -> Vec<&Screened> {
 /// Levers that a line names of those that help, and of those that hurt.
 const NAMED: usize = 3;
 
-/// What was shown of levers so far: `help: Unix socket instead of TCP × 1.07 [1.05, 1.10]`, `hurt: pool of threads × 0.91 [0.88, 0.94]`.
+/// Names of the levers that stand out so far, without figures: those that lead by chance lead by the most.
+fn leading(levers: &[Screened]) -> Option<String> {
+    let (ahead, behind): (Vec<&Screened>, Vec<&Screened>) = standing_out(levers)
+        .into_iter()
+        .partition(|lever| lever.effect.low > 1.0);
+    let told = [("ahead", ahead), ("behind", behind)].into_iter();
+    let told = told.filter(|(_, levers)| !levers.is_empty());
+    let told = told.map(|(word, levers)| {
+        let named = levers.iter().take(NAMED);
+        let named = named.map(|lever| lever.title.as_str());
+        format!("{word}: {}", named.collect::<Vec<_>>().join(", "))
+    });
+    let told: Vec<String> = told.collect();
+    (!told.is_empty()).then(|| format!("so far, undecided: {}", told.join("; ")))
+}
+
+/// What was shown of levers: `help: Unix socket instead of TCP × 1.07 [1.05, 1.10]`, `hurt: pool of threads × 0.91 [0.88, 0.94]`.
 fn clear_of_one(levers: &[Screened]) -> Vec<String> {
     let (help, hurt): (Vec<&Screened>, Vec<&Screened>) = standing_out(levers)
         .into_iter()
@@ -502,6 +515,10 @@ mod tests {
             ]
         );
         assert_eq!(clear_of_one(&all[2..]), [] as [&str; 0]);
+        let so_far = leading(&all);
+        let words = "so far, undecided: ahead: Unix socket; behind: pool of threads";
+        assert_eq!(so_far.as_deref(), Some(words));
+        assert_eq!(leading(&all[2..]), None);
     }
 
     #[test]

@@ -141,10 +141,8 @@ pub(crate) fn next_step(found: &TuneResult, options: &TuneOptions) -> Option<Nex
         return Some(options.next.clone().unwrap_or(NextStep::NothingKnown));
     }
     let kept = found.rungs.iter().map(|rung| &rung.screened);
-    // Of what was too little known more time may show more.
-    let not_shown = found.not_shown();
-    let not_shown = not_shown.iter().filter_map(|&index| found.effect(index));
-    let tried_next = kept.chain(not_shown).chain(screened.iter().copied());
+    // What duels did not show is not asked again: asked often enough, luck would show it.
+    let tried_next = kept.chain(screened.iter().copied());
     Some(NextStep::MoreTime {
         levers: screened.iter().map(|one| one.title.clone()).collect(),
         ids: tried_next.map(|one| one.lever.clone()).collect(),

@@ -275,6 +275,10 @@ impl TuneRun<'_> {
             }
             several => format!("{} levers together", several.len()),
         };
+        let title = match continues {
+            Some(_) => format!("{title}, second look"),
+            None => title,
+        };
         let found = self.run_question(study, &test, &title, observer)?;
         let is_shown = found.as_ref().is_some_and(is_faster);
         let is_sound = found
@@ -444,6 +448,8 @@ impl TuneRun<'_> {
             name: "total",
             seconds: study.left_seconds(),
         });
+        let titles = self.found.titles(kept).join("; ");
+        observer.see(Event::Note(&format!("kept: {titles}")));
         let tell = |study: &Study, so_far: &TestOutcome| {
             self.told(study, |found| found.take_total(study, &test, so_far))
         };

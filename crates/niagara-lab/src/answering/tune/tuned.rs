@@ -754,7 +754,7 @@ mod tests {
         let Some(NextStep::MoreTime { levers, ids }) = next else {
             panic!("{next:?}");
         };
-        assert_eq!(ids, ["transport-unix", "log-spin", "scheduling-batch"]);
+        assert_eq!(ids, ["transport-unix", "scheduling-batch"]);
         assert_eq!(levers.len(), 1);
         // Statements come before the server.
         let first = QueriesFirst {
