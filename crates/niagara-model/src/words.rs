@@ -1601,6 +1601,10 @@ impl Recommendation {
                     ([one], false) => {
                         in_a_title(format!("{one}: {brings}"), format!("{counted}: {brings}"))
                     }
+                    ([one], true) => in_a_title(
+                        format!("Unix socket and {one}: {brings}"),
+                        format!("Unix socket and {counted}: {brings}"),
+                    ),
                     (_, false) => format!("{counted}: {brings}"),
                     (_, true) => format!("Unix socket and {counted}: {brings}"),
                 }

@@ -16,7 +16,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 /// What they are of a total that had too few duels.
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
-const PROVEN: &str = "Proven: measured again in fresh duels.";
+const PROVEN: &str = "Proven: by fresh duels. They also decided to keep the lever, so its own figure may flatter; the total's does not.";
 /// Of `n = 12`.
 const COUNTS: &str = "n counts duels.";
 /// Of bars on a page.
@@ -28,7 +28,7 @@ const HOW: &str = "How to read this";
 /// What a duel is, and what stands in brackets.
 const DUELS: &str = "A duel starts both servers afresh on identical data and moves the load between them in short slices. It gives one \
     figure, the ratio of the two. The brackets come from how far these figures lie apart: more duels, or a quieter machine, make them \
-    narrower. Fresh duels took no part in choosing the levers, so that the luck of the choice is not in them.";
+    narrower. The total's duels took no part in any choice, so that no luck of a choice is in them.";
 
 /// How to read the way: what stands beside its figures, as far as it occurs.
 pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
@@ -107,12 +107,12 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     }
     if let Some(total) = &tune.total {
         parts.push(match above_product(tune, total) {
-            None => "Total: measured by itself in fresh duels; it need not be the product of the parts.",
+            None => "Total: by fresh duels of its own; the parts need not add up to it.",
             Some(Excess::WithinIntervals) => {
-                "Total: measured by itself in fresh duels; above the product of the parts, but within their intervals."
+                "Total: by fresh duels of its own; it lies above the parts together, within their intervals."
             }
             Some(Excess::Beyond) => {
-                "Total: measured by itself in fresh duels; above the product of the parts, for levers may strengthen each other."
+                "Total: by fresh duels of its own; it lies above the parts together, for levers may strengthen each other."
             }
         });
     }

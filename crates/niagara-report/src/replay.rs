@@ -147,6 +147,15 @@ fn note(replay: &ReplaySummary, shown: usize) -> String {
     )
 }
 
+/// That the captured database had little to do, where it had.
+pub(crate) fn idleness(replay: &ReplaySummary) -> Option<Finding> {
+    let in_flight = replay.fidelity.in_flight.0.filter(|count| *count < BUSY)?;
+    Some(Finding::MostlyIdle {
+        in_flight,
+        limit: BUSY,
+    })
+}
+
 /// What a reader must know before believing the rest.
 pub(crate) fn warnings(replay: &ReplaySummary) -> Vec<Finding> {
     let mut all = Vec::new();
@@ -155,14 +164,7 @@ pub(crate) fn warnings(replay: &ReplaySummary) -> Vec<Finding> {
             shortcomings: replay.verdict.shortcomings().to_vec(),
         });
     }
-    if let Some(in_flight) = replay.fidelity.in_flight.0
-        && in_flight < BUSY
-    {
-        all.push(Finding::MostlyIdle {
-            in_flight,
-            limit: BUSY,
-        });
-    }
+    all.extend(idleness(replay));
     let slow_here = replay.slow_here();
     if !slow_here.is_empty() {
         all.push(Finding::SlowHere { digests: slow_here });

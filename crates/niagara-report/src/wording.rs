@@ -1032,17 +1032,23 @@ impl From<&FinalCheck> for CheckInWords {
 
 impl From<&SameAnswers> for CheckInWords {
     fn from(answers: &SameAnswers) -> Self {
-        let alike = answers.by_content + answers.by_rows;
         let words = match (&answers.failure, answers.differ()) {
             (Some(failure), _) => failure.to_string(),
             (None, true) => {
                 let told: Vec<String> = answers.differences().map(ToString::to_string).collect();
                 told.join("; ")
             }
-            (None, false) => format!(
-                "{} answered alike",
-                number::count(alike as usize, "statement")
-            ),
+            (None, false) => {
+                let alike = number::count(answers.by_content as usize, "statement");
+                let by_rows = match answers.by_rows {
+                    0 => String::new(),
+                    some => format!(
+                        ", {} more by errors and number of rows",
+                        number::grouped(some as f64)
+                    ),
+                };
+                format!("{alike} answered alike{by_rows}")
+            }
         };
         let part = match answers.transactions < answers.of_transactions {
             true => format!(

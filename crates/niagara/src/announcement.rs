@@ -121,9 +121,14 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
         a_duel(plan.slice_seconds),
     );
     let percent = |detectable: f64| format!("{:.1} %", detectable * 100.0);
+    // One figure is enough: the smaller one, where both are known.
     let expected: Vec<String> = [
         ("a lever", plan.detectable_lever),
-        ("a total gain", plan.detectable_total),
+        (
+            "a total gain",
+            plan.detectable_total
+                .filter(|_| plan.detectable_lever.is_none()),
+        ),
     ]
     .into_iter()
     .filter_map(|(what, detectable)| Some(format!("{what} of {} or more", percent(detectable?))))
@@ -229,7 +234,7 @@ mod tests {
             !enough.contains("too few") && !enough.contains("left out"),
             "{enough}"
         );
-        let words = "a lever of 1.5 % or more and a total gain of 15.4 % or more (";
+        let words = "a lever of 1.5 % or more (";
         assert!(enough.contains(words), "{enough}");
         plan.left_out = vec!["late".to_owned(); MAX_NAMED + 1];
         let many = told(&plan);

@@ -20,6 +20,7 @@ use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of, touche
 use crate::headline::evidence;
 use crate::ladder::{FoundBySearch, is_within_search, only_lever, own_rungs};
 use crate::number;
+use crate::replay::idleness;
 use crate::wording::{CheckInWords, claim_effect, rung_effect, rung_estimate, warnings};
 
 /// Where packages of distributions put servers.
@@ -137,16 +138,19 @@ impl DeployInput {
             may_do_nothing: false,
         });
         let rungs = rungs.chain(found).collect();
-        let tables = match summary {
+        let replay = summary.comparison().and_then(|found| found.replay.as_ref());
+        let caution = match summary {
             Summary::Tune(tune) if tune.is_on_test_tables() => {
-                " The load was a benchmark on test tables, not your traffic."
+                " The load was a benchmark on test tables, not your traffic.".to_owned()
             }
-            _ => "",
+            _ => replay
+                .and_then(idleness)
+                .map_or(String::new(), |idle| format!(" {idle}")),
         };
         Some(Self {
             server: server.clone(),
             evidence: format!(
-                "{}. Measured on: {}.{tables}",
+                "{}. Measured on: {}.{caution}",
                 evidence(summary),
                 variant.machine
             ),

@@ -78,9 +78,9 @@ pub(super) fn steps(input: &DeployInput) -> String {
          NAME@localhost or NAME@% works, one for `127.0.0.1` or another host alone is refused. One with `REQUIRE SSL` needs a client \
          that encrypts over the socket, too.\n   \
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
-         Create NAME@localhost if neither exists, or if an account with an empty name exists at `localhost`. With the \
-         application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then repeat what `SHOW GRANTS FOR \
-         'NAME'@'127.0.0.1'` prints, with `localhost` in place of the address.\n\
+         If NAME@localhost is missing, create it. Only where NAME@% exists, and no account at `localhost` has an empty name, is it \
+         not needed. With the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then repeat what \
+         `SHOW GRANTS FOR 'NAME'@'HOST'` prints, with the host of the old account as HOST and `localhost` in its place.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
          ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
          3. Keep a copy of the application's file, outside of the folder that the web server shows. Then write that path into the \

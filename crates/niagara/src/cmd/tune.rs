@@ -14,6 +14,7 @@ use niagara_lab::{
 };
 
 use niagara_model::{ChosenIndex, Finding, QueriesFirst, TailGuard};
+use niagara_queries::words::headline;
 use niagara_queries::{Advice, Limits, schema};
 use niagara_server::{Cache, Cancelled, WorkFolder};
 
@@ -304,9 +305,10 @@ fn queries(
         }
     };
     let finding = finding(&advice);
-    if let Some(finding) = &finding {
-        terminal.line(&finding.to_string());
-    }
+    terminal.line(&match &finding {
+        Some(finding) => finding.to_string(),
+        None => format!("  statements: {}", headline(&advice)),
+    });
     let lever = match args.allow.contains(&Risk::Schema) {
         true => lever_of(&advice, &cache)?,
         false => None,

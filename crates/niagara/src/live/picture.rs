@@ -195,7 +195,9 @@ fn throughput(state: &State) -> Option<String> {
     }
     let [first, second] = state.sides();
     let (a, b) = (number::rate(a), number::rate(b));
-    Some(format!("last duel: {first} {a}, {second} {b} transactions/s"))
+    Some(format!(
+        "last duel: {first} {a}, {second} {b} transactions/s"
+    ))
 }
 
 fn others(state: &State) -> Option<String> {
