@@ -1295,7 +1295,7 @@ fn a_total_above_the_product_of_its_parts_is_explained() {
         ),
         (
             1.45,
-            "above the product of the parts, for levers may strengthen each other.",
+            "it lies above the parts together, for levers may strengthen each other.",
         ),
     ] {
         let text = told(ratio);
