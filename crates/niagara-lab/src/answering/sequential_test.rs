@@ -33,6 +33,9 @@ pub(crate) const SPARE_TIME: f64 = 1.15;
 /// Share of the budget by which the duels of a first look may exceed it: with fewer there is no interval.
 pub(crate) const MAX_BUDGET_OVERRUN: f64 = 0.2;
 
+/// Fewest duels that a second question adds to those of the first.
+pub(crate) const LEAST_MORE: usize = 4;
+
 /// A comparison to be decided.
 pub(crate) struct SequentialTest<'a> {
     pub phase: Phase,
@@ -160,7 +163,23 @@ fn what_shows(scores: &[f64], affordable: usize, plan: &LookPlan) -> Option<Stri
     ))
 }
 
-/// The looks of a test: planned once, for the duels that its time can pay for, and kept with the study.
+/// Duels of a question that have a score.
+pub(crate) fn scored_duels(study: &Study, phase: Phase, subject: &str) -> usize {
+    let of = |duel: &&DuelRecord| duel.phase == phase && duel.subject == subject;
+    let duels = study.done().iter().filter(of);
+    duels.filter(|duel| duel.score.is_some()).count()
+}
+
+/// Duels of a test in all, those of the question that it continues included: as many as its time pays for, and enough to say anything new.
+fn planned_duels(affordable: usize, earlier: Option<usize>, fewest: usize) -> usize {
+    let more = match earlier {
+        Some(earlier) => earlier + affordable.max(LEAST_MORE),
+        None => affordable,
+    };
+    more.max(fewest).max(1)
+}
+
+/// The looks of a test: planned once, for the duels that its time can pay for behind those that it continues, and kept with the study.
 fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
     let key = checkpoint::looks(test.phase, test.subject);
     study.recall_or(&key, || {
@@ -169,8 +188,9 @@ fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
         }
         let affordable =
             PLANNED_DUELS_FACTOR * test.open_seconds(study) / study.duel_seconds(test.couples);
+        let earlier = (test.continues).map(|subject| scored_duels(study, test.phase, subject));
         let fewest = test.errors.fewest_duels().unwrap_or(0);
-        let duels = (affordable as usize).max(fewest).max(1);
+        let duels = planned_duels(affordable as usize, earlier, fewest);
         Ok(test.errors.plan(duels))
     })
 }
@@ -702,6 +722,14 @@ mod tests {
             before.estimate.low < kept.estimate.low,
             "{before:?} {kept:?}"
         );
+    }
+
+    #[test]
+    fn a_second_question_plans_duels_behind_those_of_the_first() {
+        assert_eq!(planned_duels(7, None, 10), 10);
+        assert_eq!(planned_duels(7, Some(12), 10), 19);
+        assert_eq!(planned_duels(0, Some(12), 10), 12 + LEAST_MORE);
+        assert_eq!(planned_duels(0, None, 0), 1);
     }
 
     #[test]

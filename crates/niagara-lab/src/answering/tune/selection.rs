@@ -2,8 +2,7 @@
 
 use anyhow::Result;
 use niagara_model::{
-    Alternative, AlternativeReason, Comparison, DropReason, DuelRecord, DuelsOf, Finding, Goal,
-    Phase,
+    Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,
 };
 use niagara_stats::{
     AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, disagreement, meets,
@@ -13,7 +12,8 @@ use niagara_stats::{
 use super::{BEFORE_FINAL, TuneRun, stop_if_interrupted};
 use crate::answering::ladder::rung_errors;
 use crate::answering::sequential_test::{
-    RunningTest, SequentialTest, TestOutcome, first_look_seconds, seconds_of, share_seconds,
+    LEAST_MORE, RunningTest, SequentialTest, TestOutcome, first_look_seconds, scored_duels,
+    seconds_of, share_seconds,
 };
 use crate::answering::tune::plan::fewest_duels;
 use crate::answering::tune::tuned::{Final, HelpfulGroup};
@@ -32,9 +32,6 @@ const NAMED_TOGETHER: usize = 4;
 /// What the subject of a question begins with that is asked once more.
 const AGAIN: &str = "again ";
 
-/// Fewest duels that a second question adds to those of the first.
-const LEAST_MORE: usize = 4;
-
 /// How a question about levers is asked.
 struct LeverQuestion<'a> {
     /// What its duels are kept under.
@@ -46,13 +43,6 @@ struct LeverQuestion<'a> {
     questions: usize,
     /// Seconds that stay for what comes after all of them.
     reserve_seconds: f64,
-}
-
-/// Duels of a question that have a score.
-fn scored(study: &Study, subject: &str) -> usize {
-    let of = |duel: &&DuelRecord| duel.phase == Phase::Claim && duel.subject == subject;
-    let duels = study.done().iter().filter(of);
-    duels.filter(|duel| duel.score.is_some()).count()
 }
 
 impl TuneRun<'_> {
@@ -151,7 +141,8 @@ impl TuneRun<'_> {
             let id = self.found.ids(&[index]).concat();
             let subject = format!("{AGAIN}{id}");
             // Behind the first question's duels.
-            let missing = fewest_duels(&errors).saturating_sub(scored(study, &id));
+            let missing =
+                fewest_duels(&errors).saturating_sub(scored_duels(study, Phase::Claim, &id));
             let look = seconds_of(study, missing.max(LEAST_MORE), self.couples);
             let needed = look + reserve_seconds;
             let has_time = study.recall_or(&checkpoint::is_asked(&subject), || {
@@ -258,7 +249,7 @@ impl TuneRun<'_> {
             reserve_seconds,
             ..
         } = question;
-        let earlier = continues.map_or(0, |id| scored(study, id));
+        let earlier = continues.map_or(0, |id| scored_duels(study, Phase::Claim, id));
         let mut errors = self.limited(study, question.errors, reserve_seconds, questions);
         errors.max_duels += earlier;
         let is_first = self.found.claims.is_empty() && self.found.whole.is_none();
