@@ -10,6 +10,9 @@ use crate::facts::{Activity, Facts, Window};
 /// Below this many statements under way on average the database is not what somebody waits for.
 const IDLE: f64 = 0.1;
 
+/// Below this many the server does nothing for most of the time: the share of the time in which one runs is no more than their mean.
+const BUSY: f64 = 0.5;
+
 /// What the watched seconds show.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct Busy {
@@ -31,6 +34,18 @@ pub struct Busy {
     pub connections_per_second: f64,
     /// Where most of it is.
     pub place: BusyPlace,
+}
+
+impl Busy {
+    /// Statements under way on average.
+    pub(crate) fn running(&self) -> f64 {
+        self.statement_seconds / self.window_seconds.max(f64::EPSILON)
+    }
+
+    /// Whether nothing was under way for most of the time.
+    pub(crate) fn is_mostly_idle(&self) -> bool {
+        self.running() < BUSY
+    }
 }
 
 /// How the time of statements is known.

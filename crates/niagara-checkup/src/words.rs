@@ -378,18 +378,24 @@ pub(crate) fn busy(busy: &Busy) -> String {
     };
     let seconds = format!(
         "on average {} were running, over {:.1} s{how}",
-        statements_running(busy.statement_seconds / busy.window_seconds.max(f64::EPSILON)),
+        statements_running(busy.running()),
         busy.window_seconds
     );
-    match busy.place {
+    let place = match busy.place {
         BusyPlace::Nowhere => {
-            format!("The database is hardly busy ({seconds}): what is slow now waits elsewhere.")
+            return format!(
+                "The database is hardly busy ({seconds}): what is slow now waits elsewhere."
+            );
         }
         BusyPlace::Statements => format!("The database is busy ({seconds})."),
         BusyPlace::Queries => format!("The time is in queries ({seconds})."),
         BusyPlace::Commits => format!("The time is in commits ({seconds})."),
         BusyPlace::TableLocks => format!("The time is in waits for locks on tables ({seconds})."),
         BusyPlace::Logins => format!("The time is in logins ({seconds})."),
+    };
+    match busy.is_mostly_idle() {
+        true => format!("{place} Most of the time nothing runs."),
+        false => place,
     }
 }
 
