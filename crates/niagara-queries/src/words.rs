@@ -381,8 +381,11 @@ impl fmt::Display for Caution {
             ),
             Self::ProvenTogether { indexes } => write!(
                 f,
-                "Proven together with the others, not alone: {}. A longer --budget leaves each out in turn.",
-                counted(*indexes as u64, "index")
+                "{} proven only together with the others. A longer --budget also measures the set without each.",
+                match indexes {
+                    1 => "1 index was".to_owned(),
+                    several => format!("{} were", counted(*several as u64, "index")),
+                }
             ),
             Self::PoorReplay { shortcomings } => {
                 let told: Vec<String> = shortcomings.iter().map(ToString::to_string).collect();
