@@ -23,7 +23,7 @@ use crate::source::Source;
 /// What a report can be written as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
-    /// For a terminal; [`Medium::Text`] is something else: the long text that Markdown is made of.
+    /// For a terminal; `Medium::Text` is something else: the long text that Markdown is made of.
     Text,
     /// For issues, wikis, merge requests.
     Markdown,
