@@ -16,7 +16,8 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 /// What they are of a total that had too few duels.
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
-const PROVEN: &str = "Proven: by fresh duels. They also decided to keep the lever, so its own figure may flatter; the total's does not.";
+const PROVEN: &str =
+    "Proven: by fresh duels, whose luck may flatter a lever's own figure, not the total.";
 /// Of `n = 12`.
 const COUNTS: &str = "n counts duels.";
 /// Of bars on a page.

@@ -87,3 +87,19 @@ impl Judgement {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{LookPlan, Rule, judge};
+
+    #[test]
+    fn a_gain_that_later_duels_take_back_is_not_shown() {
+        let scores: Vec<f64> = (0..12).map(|place| 0.1 + 0.01 * f64::from(place)).collect();
+        let mut judged = judge(&scores, &LookPlan::standard(0.05), &Rule::default());
+        assert!(judged.shows_gain(), "{judged:?}");
+        judged.estimate.low = 0.99;
+        assert!(judged.was_called_earlier() && !judged.shows_gain());
+        judged.verdict = None;
+        assert!(!judged.shows_gain());
+    }
+}

@@ -54,4 +54,12 @@ mod tests {
         assert_eq!(standard_deviation(&[1.0]), None);
         assert_eq!(standard_deviation(&[1.0, 2.0, 3.0]), Some(1.0));
     }
+
+    #[test]
+    fn the_middle_pair_is_that_of_the_middle_ratio() {
+        let pairs = [[100.0, 130.0], [10.0, 11.0], [50.0, 60.0], [0.0, 5.0]];
+        assert_eq!(middle_pair(pairs), Some([50.0, 60.0]));
+        assert_eq!(middle_pair([[2.0, 4.0], [2.0, 2.0]]), Some([2.0, 2.0]));
+        assert_eq!(middle_pair([[0.0, 0.0], [1.0, f64::NAN]]), None);
+    }
 }

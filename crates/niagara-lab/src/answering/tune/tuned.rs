@@ -727,7 +727,7 @@ mod tests {
         // Of 20 degrees of freedom 95 % lie within 2.09 standard errors, 99 % within 2.85.
         assert_eq!([2.5, 2.8, 2.9].map(alarms), [0, 0, 1]);
         let once = format!("once in {:.0} tunings", ALARM.recip());
-        let page = include_str!("../../../../docs/methodology.md");
+        let page = include_str!("../../../../../docs/methodology.md");
         assert!(page.contains(&once), "{once}");
     }
 
@@ -770,6 +770,23 @@ mod tests {
         tuned.warnings.push(Finding::QueriesFirst(first).into());
         let next = next_step(&tuned, &options);
         assert_eq!(next, Some(NextStep::Advise { indexes: 0 }));
+    }
+
+    #[test]
+    fn what_is_not_recommended_says_whether_its_tail_is_worse() {
+        let (candidate, effect) = screened("transport-unix");
+        let because = |p99: f64| {
+            let mut tuned = TuneResult::new(&options(vec![candidate.clone()]));
+            tuned.screening = Some(screening(vec![effect.clone()]));
+            tuned.whole = Some(Comparison {
+                latency_p99: Some(Estimate::from_log_std_err(p99.ln(), 0.01, 2.0)),
+                ..proven()
+            });
+            tuned.add_whole(&[0], TailGuard::default());
+            tuned.alternatives.remove(0).because
+        };
+        assert_eq!(because(1.11), AlternativeReason::UnprovenLeversAndTail);
+        assert_eq!(because(1.01), AlternativeReason::UnprovenLevers);
     }
 
     #[test]

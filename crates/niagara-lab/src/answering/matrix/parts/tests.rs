@@ -49,7 +49,7 @@ fn comparison(ratio: f64, duels: usize, verdict: Option<Verdict>) -> Comparison 
     let judged = json!({
         "duels": duels,
         "verdict": verdict,
-        "estimate": { "ratio": ratio, "low": ratio * 0.9, "high": ratio * 1.1 },
+        "estimate": { "ratio": ratio, "low": ratio * 0.95, "high": ratio * 1.1 },
         "w": 1.0,
         "critical": null,
         "predictive_power": 0.0,
