@@ -15,7 +15,8 @@ use serde::{Deserialize, Serialize};
 pub struct Change {
     /// Server variables; an empty value is a flag.
     pub config: BTreeMap<String, String>,
-    /// What surrounds the server's process. A new kind of lever is a field of it.
+    // A new kind of lever is a field of this type.
+    /// What surrounds the server's process.
     pub runtime: ProcessSettings,
     /// How the binary is made, as [`Recipe::set`] takes it; anything here turns a packaged server into a built one.
     pub build: BTreeMap<String, String>,
