@@ -230,8 +230,8 @@ pub fn screen(
     let mut judged = Vec::new();
     for (place, candidate) in candidates.into_iter().enumerate() {
         tell(&format!(
-            "index {} of {total}: {}{}",
-            place + 1,
+            "judging {total} indexes, {} %: {}{}",
+            100 * place / total.max(1),
             candidate.table,
             crate::catalog::parts_in_words(&candidate.parts)
         ))?;

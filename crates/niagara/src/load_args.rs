@@ -72,7 +72,9 @@ pub struct LoadArgs {
     /// (docs/scripts.md).
     #[arg(long, visible_alias = "capture", value_name = "WORKLOAD")]
     pub workload: Option<WorkloadArg>,
-    /// Connections; a capture brings its own number, and a job has one
+    /// Connections
+    ///
+    /// A capture brings its own number, and a job has one.
     #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=16384))]
     pub threads: u32,
     #[command(flatten)]

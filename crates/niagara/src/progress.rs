@@ -23,20 +23,10 @@ const REDRAW_INTERVAL: Duration = Duration::from_millis(250);
 const MARGIN: usize = 2;
 
 /// What a line of progress is about: the same for every position of one piece of work. Digits are positions, and so is all
-/// that follows a percentage ("checking: same answers, 12 %: joins") or a number of several ("index 5 of 27: shop.orders(state)").
+/// that follows a percentage ("checking: same answers, 12 %: joins").
 fn without_position(text: &str) -> String {
     let subject = text.split_once(" %").map_or(text, |(subject, _)| subject);
-    let subject = match subject.split_once(": ") {
-        Some((place, _)) if is_position(place) => place,
-        _ => subject,
-    };
     subject.chars().filter(|c| !c.is_ascii_digit()).collect()
-}
-
-/// Whether it ends as `index 5 of 27`.
-fn is_position(text: &str) -> bool {
-    let count = text.rsplit_once(" of ").map(|(_, count)| count);
-    count.is_some_and(|count| !count.is_empty() && count.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Shows a study's events.
@@ -371,8 +361,8 @@ mod tests {
             without_position("checking the final variant: crash recovery, 0 %: writing")
         );
         assert_eq!(
-            without_position("index 1 of 27: shop.orders(state)"),
-            without_position("index 20 of 27: shop.lines(product, price)")
+            without_position("judging 27 indexes, 0 %: shop.orders(state)"),
+            without_position("judging 27 indexes, 74 %: shop.lines(product, price)")
         );
         assert_ne!(
             without_position("starting mariadb-10.11"),
