@@ -353,9 +353,11 @@ impl TuneRun<'_> {
                 round => format!("without tail {round}"),
             };
             let look = first_look_seconds(study, self.options.total_errors(), self.couples);
+            // The duels of a lever that was proven alone are its total where there is no time for another.
+            let needs_total = round == 0 && !self.is_proven_alone(&kept);
             let has_time = study
                 .recall_or(&checkpoint::is_asked(&format!("total {round}")), || {
-                    Ok(round == 0 || study.left_seconds() >= look)
+                    Ok(needs_total || study.left_seconds() >= look)
                 })?;
             if !has_time {
                 break;
@@ -520,6 +522,16 @@ impl TuneRun<'_> {
         });
         let worst = effects.max_by(|x, y| x.1.total_cmp(&y.1));
         worst.map(|(index, _)| index)
+    }
+
+    /// Whether one lever alone is kept, and its duels against the start show a gain.
+    fn is_proven_alone(&self, kept: &[usize]) -> bool {
+        let start = self.options.base.label();
+        let [index] = kept else {
+            return false;
+        };
+        let claim = self.found.claim_of(*index);
+        claim.is_some_and(|claim| claim.a == start && is_faster(claim))
     }
 
     /// Without a total that may be recommended: one lever that was proven alone against the start, with the duels that did so.
