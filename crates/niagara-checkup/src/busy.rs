@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use niagara_model::BUSY_FROM;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -9,9 +10,6 @@ use crate::facts::{Activity, Facts, Window};
 
 /// Below this many statements under way on average the database is not what somebody waits for.
 const IDLE: f64 = 0.1;
-
-/// Below this many the server does nothing for most of the time: the share of the time in which one runs is no more than their mean.
-const BUSY: f64 = 0.5;
 
 /// What the watched seconds show.
 #[derive(Debug, Clone, Serialize, JsonSchema)]
@@ -44,7 +42,7 @@ impl Busy {
 
     /// Whether nothing was under way for most of the time.
     pub(crate) fn is_mostly_idle(&self) -> bool {
-        self.running() < BUSY
+        self.running() < BUSY_FROM
     }
 }
 

@@ -383,9 +383,7 @@ pub(crate) fn busy(busy: &Busy) -> String {
     );
     let place = match busy.place {
         BusyPlace::Nowhere => {
-            return format!(
-                "The database is hardly busy ({seconds}): what is slow now waits elsewhere."
-            );
+            format!("The database is hardly busy ({seconds}): what is slow now waits elsewhere.")
         }
         BusyPlace::Statements => format!("The database is busy ({seconds})."),
         BusyPlace::Queries => format!("The time is in queries ({seconds})."),
@@ -393,7 +391,7 @@ pub(crate) fn busy(busy: &Busy) -> String {
         BusyPlace::TableLocks => format!("The time is in waits for locks on tables ({seconds})."),
         BusyPlace::Logins => format!("The time is in logins ({seconds})."),
     };
-    match busy.is_mostly_idle() {
+    match busy.place != BusyPlace::Nowhere && busy.is_mostly_idle() {
         true => format!("{place} Most of the time nothing runs."),
         false => place,
     }

@@ -81,7 +81,7 @@ pub use summary::{
 };
 pub use upgrade::{ChangedDefault, ChangedPlan, PlanOutline, TableRead, Upgrade, UpgradeObstacle};
 pub use warning::{
-    AllTimeMeaning, BusySide, ChosenIndex, Control, Finding, PointFailure, QueriesFirst, SlowSide,
-    TakenEvidence, Warning, Weight,
+    AllTimeMeaning, BUSY_FROM, BusySide, ChosenIndex, Control, Finding, PointFailure, QueriesFirst,
+    SlowSide, TakenEvidence, Warning, Weight,
 };
 pub use words::remains_over_socket;

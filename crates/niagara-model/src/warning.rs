@@ -11,6 +11,10 @@ use crate::{
     Reason, Releases, SlowHere,
 };
 
+/// Statements that a server works on at a time, on average, below which it does nothing for most of the time: the share of the time in
+/// which there is one at least is no more than that mean.
+pub const BUSY_FROM: f64 = 0.5;
+
 /// A control of the method.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

@@ -2,7 +2,7 @@
 //! out.
 
 use console::truncate_str;
-use niagara_model::{DigestComparison, DigestFinding, Finding, ReplaySummary};
+use niagara_model::{BUSY_FROM, DigestComparison, DigestFinding, Finding, ReplaySummary};
 
 use crate::document::{Depth, Section, Table};
 use crate::number;
@@ -13,10 +13,6 @@ const MAX_UNDETECTED: usize = 10;
 const MAX_ON_SCREEN: usize = 6;
 /// Characters of a statement on one screen.
 const MAX_TEXT: usize = 36;
-
-/// Statements that a server works on at a time, on average, below which it does nothing for most of the time: the share of the time in
-/// which there is one at least is no more than that mean.
-const BUSY: f64 = 0.5;
 
 /// What was replayed, and every digest; on one screen the digests that were called alone.
 pub(crate) fn sections(replay: &ReplaySummary) -> Vec<Section> {
@@ -149,10 +145,14 @@ fn note(replay: &ReplaySummary, shown: usize) -> String {
 
 /// That the captured database had little to do, where it had.
 pub(crate) fn idleness(replay: &ReplaySummary) -> Option<Finding> {
-    let in_flight = replay.fidelity.in_flight.0.filter(|count| *count < BUSY)?;
+    let in_flight = replay
+        .fidelity
+        .in_flight
+        .0
+        .filter(|count| *count < BUSY_FROM)?;
     Some(Finding::MostlyIdle {
         in_flight,
-        limit: BUSY,
+        limit: BUSY_FROM,
     })
 }
 
