@@ -354,7 +354,8 @@ impl TuneRun<'_> {
             };
             let look = first_look_seconds(study, self.options.total_errors(), self.couples);
             // The duels of a lever that was proven alone are its total where there is no time for another.
-            let needs_total = round == 0 && !self.is_proven_alone(&kept);
+            let has_total = kept.len() == 1 && self.proven_alone(&kept).is_some();
+            let needs_total = round == 0 && !has_total;
             let has_time = study
                 .recall_or(&checkpoint::is_asked(&format!("total {round}")), || {
                     Ok(needs_total || study.left_seconds() >= look)
@@ -524,14 +525,11 @@ impl TuneRun<'_> {
         worst.map(|(index, _)| index)
     }
 
-    /// Whether one lever alone is kept, and its duels against the start show a gain.
-    fn is_proven_alone(&self, kept: &[usize]) -> bool {
+    /// One of these levers that its own duels proved against the start, with what they say.
+    fn proven_alone(&self, kept: &[usize]) -> Option<&(usize, Comparison)> {
         let start = self.options.base.label();
-        let [index] = kept else {
-            return false;
-        };
-        let claim = self.found.claim_of(*index);
-        claim.is_some_and(|claim| claim.a == start && is_faster(claim))
+        let mut claims = self.found.claims.iter();
+        claims.find(|(index, claim)| kept.contains(index) && claim.a == start && is_faster(claim))
     }
 
     /// Without a total that may be recommended: one lever that was proven alone against the start, with the duels that did so.
@@ -544,11 +542,7 @@ impl TuneRun<'_> {
         if self.found.total_failure.is_some() {
             return Ok(());
         }
-        let start = self.options.base.label();
-        let mut claims = self.found.claims.iter();
-        let alone = claims
-            .find(|(index, claim)| kept.contains(index) && claim.a == start && is_faster(claim));
-        let answering = match alone.cloned() {
+        let answering = match self.proven_alone(kept).cloned() {
             Some((index, claim)) => {
                 let answers = self.keep_answers(study, vec![index], observer)? == [index];
                 answers.then_some((index, claim))
