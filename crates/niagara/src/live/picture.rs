@@ -338,30 +338,29 @@ const NAMED: usize = 3;
 
 /// Names of the levers that stand out so far, without figures: those that lead by chance lead by the most.
 fn leading(levers: &[Screened]) -> Option<String> {
-    let (ahead, behind): (Vec<&Screened>, Vec<&Screened>) = standing_out(levers)
-        .into_iter()
-        .partition(|lever| lever.effect.low > 1.0);
-    let told = [("ahead", ahead), ("behind", behind)].into_iter();
-    let told = told.filter(|(_, levers)| !levers.is_empty());
-    let told = told.map(|(word, levers)| {
-        let named = levers.iter().take(NAMED);
-        let named = named.map(|lever| lever.title.as_str());
-        format!("{word}: {}", named.collect::<Vec<_>>().join(", "))
-    });
-    let told: Vec<String> = told.collect();
+    let told = both_sides(levers, ["ahead", "behind"], |lever| lever.title.clone());
     (!told.is_empty()).then(|| format!("so far, undecided: {}", told.join("; ")))
 }
 
 /// What was shown of levers: `help: Unix socket instead of TCP × 1.07 [1.05, 1.10]`, `hurt: pool of threads × 0.91 [0.88, 0.94]`.
 fn clear_of_one(levers: &[Screened]) -> Vec<String> {
-    let (help, hurt): (Vec<&Screened>, Vec<&Screened>) = standing_out(levers)
+    let with_figure = |lever: &Screened| format!("{} {}", lever.title, so_far(&lever.effect));
+    both_sides(levers, ["help", "hurt"], with_figure)
+}
+
+/// The levers that stand out above × 1, and those below it, each side behind its word.
+fn both_sides(
+    levers: &[Screened],
+    words: [&str; 2],
+    name: impl Fn(&Screened) -> String,
+) -> Vec<String> {
+    let (above, below): (Vec<&Screened>, Vec<&Screened>) = standing_out(levers)
         .into_iter()
         .partition(|lever| lever.effect.low > 1.0);
-    let told = [("help", help), ("hurt", hurt)].into_iter();
+    let told = words.into_iter().zip([above, below]);
     let told = told.filter(|(_, levers)| !levers.is_empty());
     told.map(|(word, levers)| {
-        let named = levers.iter().take(NAMED);
-        let named = named.map(|lever| format!("{} {}", lever.title, so_far(&lever.effect)));
+        let named = levers.into_iter().take(NAMED).map(&name);
         format!("{word}: {}", named.collect::<Vec<_>>().join(", "))
     })
     .collect()
