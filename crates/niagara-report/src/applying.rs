@@ -128,7 +128,7 @@ impl<'a> Found<'a> {
 
     /// Why there is nothing to apply.
     fn why_nothing(&self) -> &'static str {
-        match self.proof.and_then(|proof| proof.judged().verdict) {
+        match self.proof.and_then(|proof| proof.judged().verdict_by_all()) {
             Some(Verdict::Faster) if self.is_unchecked => {
                 "Nothing yet: what was proven is checked before it is recommended. The same command continues from here."
             }

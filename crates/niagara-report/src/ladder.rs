@@ -1,12 +1,12 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
 use niagara_model::{Comparison, Rung, SearchedRange, TuneSummary};
-use niagara_stats::{Estimate, Judgement, Verdict, product};
+use niagara_stats::{Estimate, Judgement, product};
 
 use crate::document::{Block, Depth, Folded, Section};
 use crate::number;
 use crate::step::Step;
-use crate::wording::{Standing, rung_estimate, rung_standing, verdict_on_goal};
+use crate::wording::{Standing, proven_or_verdict, rung_estimate, rung_standing};
 
 /// Beneath every waterfall.
 pub(crate) const HOW_TO_READ: &str = "Each lever starts where the one before it ended. The total is measured by \
@@ -17,7 +17,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
 const PROVEN: &str =
-    "Proven: by fresh duels, whose luck may flatter a lever's own figure, not the total.";
+    "Fresh duels decide; so luck may flatter a lever's own figure, never the total's.";
 /// Of `n = 12`.
 const COUNTS: &str = "n counts duels.";
 /// Of bars on a page.
@@ -92,7 +92,7 @@ pub(crate) fn earlier_duels(tune: &TuneSummary) -> Option<String> {
     let earlier = rung.claim.as_ref()?.judged();
     (earlier != total.judged()).then(|| {
         format!(
-            "{} showed {} and decided to keep it: luck may be in that figure, so the fresh one counts.",
+            "{} ({}) decided to keep it; the figure above is of new ones.",
             number::count(earlier.duels, "earlier duel"),
             number::estimate(&earlier.estimate)
         )
@@ -255,14 +255,11 @@ fn judged_change(rung: &Rung) -> String {
 
 /// The step of the total.
 fn total_step(total: &Comparison) -> Step {
-    let word = match total.judged().verdict {
-        Some(Verdict::Faster) => "proven".to_owned(),
-        _ => verdict_on_goal(total),
-    };
+    let judged = total.judged();
     Step::total(
-        total.judged().estimate,
-        format!("{word}, n = {}", total.judged().duels),
-        word == "proven",
+        judged.estimate,
+        format!("{}, n = {}", proven_or_verdict(total), judged.duels),
+        judged.shows_gain(),
     )
 }
 

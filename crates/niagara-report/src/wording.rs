@@ -8,7 +8,7 @@ use niagara_model::{
     SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning,
 };
 use niagara_settings::TlsSession;
-use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict, meets};
+use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -34,7 +34,7 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
         let levers = number::count(tune.rungs.len(), "lever");
         return format!("{server} with {levers} is not called faster for {load}: {both} ({duels})");
     }
-    match total.judged().verdict {
+    match total.judged().verdict_by_all() {
         Some(Verdict::Undetected) if total.judged().confidence.is_some() => format!(
             "{server}: too few duels to call a gain of {} for {load}: {}",
             match tune.rungs.len() {
@@ -88,10 +88,7 @@ pub(crate) fn tune_title(tune: &TuneSummary) -> String {
     match (found, tune.header.complete) {
         (Some(total), _) => {
             let levers = number::count(tune.rungs.len(), "lever");
-            let verdict = match total.judged().verdict {
-                Some(Verdict::Faster) => "proven".to_owned(),
-                _ => verdict_on_goal(total),
-            };
+            let verdict = proven_or_verdict(total);
             format!("{server}: {levers}, {}", in_a_title(total, &verdict))
         }
         (None, true) => format!("{server}: no gain was proven"),
@@ -306,7 +303,7 @@ pub(crate) fn better_than(comparison: &Comparison) -> String {
 
 /// What B loses while it wins the goal, for the first line: every other figure whose interval lies on the wrong side.
 pub fn losses(comparison: &Comparison) -> Option<String> {
-    if comparison.judged().verdict != Some(Verdict::Faster) {
+    if !comparison.judged().shows_gain() {
         return None;
     }
     let mut lost = Vec::new();
@@ -411,7 +408,7 @@ pub enum Standing {
 impl Standing {
     /// Of one rung.
     pub fn of(rung: &Rung) -> Standing {
-        match rung.claim.as_ref().map(|claim| claim.judged().verdict) {
+        match rung.claim.as_ref().map(|claim| claim.judged().verdict_by_all()) {
             Some(Some(Verdict::Faster)) => Standing::Proven,
             Some(Some(Verdict::Slower)) => Standing::Refuted,
             Some(Some(Verdict::NotWorthwhile | Verdict::Undetected)) => Standing::NotConfirmed,
@@ -504,11 +501,19 @@ pub(crate) fn not_recommended(other: &Alternative, recommended: Option<&Comparis
         .filter(|total| gain.ratio > total.ratio)
         // Where the tail is worse, the gain is not what decides.
         .filter(|_| other.because == AlternativeReason::UnprovenLevers);
-    let noise = match looks_better.is_some_and(|total| meets(&gain, &total)) {
-        true => "; its larger gain is within the noise",
+    let chance = match looks_better.is_some_and(|total| may_be_chance(&gain, &total)) {
+        true => "; its larger gain may be chance",
         false => "",
     };
-    format!("{}{noise}", other.because)
+    format!("{}{chance}", other.because)
+}
+
+/// Whether one estimate may be larger than another, of other duels, by chance alone: the difference of logarithms is within the halves of
+/// the intervals that face each other, added in quadrature. That two intervals overlap would say less.
+fn may_be_chance(larger: &Estimate, smaller: &Estimate) -> bool {
+    let between = |high: f64, low: f64| (high / low).ln();
+    let reach = between(larger.ratio, larger.low).hypot(between(smaller.high, smaller.ratio));
+    between(larger.ratio, smaller.ratio) <= reach
 }
 
 /// Which of two figures of a lever counts.
@@ -531,6 +536,14 @@ pub(crate) fn verdict_on_goal(comparison: &Comparison) -> String {
     match comparison.goal {
         Goal::Throughput => words.to_owned(),
         _ => words.replace("faster", "better").replace("slower", "worse"),
+    }
+}
+
+/// `proven` of a gain that is shown, else [`verdict_on_goal`].
+pub(crate) fn proven_or_verdict(comparison: &Comparison) -> String {
+    match comparison.judged().shows_gain() {
+        true => "proven".to_owned(),
+        false => verdict_on_goal(comparison),
     }
 }
 

@@ -350,7 +350,7 @@ fn every_form_has_what_was_left_out() {
 
 /// A variant that is not recommended may look better by luck.
 #[test]
-fn a_larger_gain_within_the_noise_is_called_so() {
+fn a_larger_gain_that_may_be_chance_is_called_so() {
     let told_because = |because, ratio, low, high| {
         let mut tune = tuned();
         let other = &mut tune.alternatives[0];
@@ -359,13 +359,13 @@ fn a_larger_gain_within_the_noise_is_called_so() {
         text(&Summary::Tune(Box::new(tune)), false)
     };
     let told = |ratio, low, high| told_because(AlternativeReason::UnprovenLevers, ratio, low, high);
-    let words = "not every lever of it is proven; its larger gain is within the noise";
+    let words = "not every lever of it is proven; its larger gain may be chance";
     let within = told(1.33, 1.25, 1.42);
     assert!(within.contains(words), "{within}");
     for (ratio, low, high) in [(1.45, 1.4, 1.5), (1.3, 1.25, 1.36)] {
         let other = told(ratio, low, high);
         assert!(
-            other.contains("not every lever") && !other.contains("noise"),
+            other.contains("not every lever") && !other.contains("chance"),
             "{other}"
         );
     }
@@ -373,7 +373,7 @@ fn a_larger_gain_within_the_noise_is_called_so() {
     let other = told_because(because, 1.33, 1.25, 1.42);
     assert!(
         other.contains("the tail of latency is worse, and not every lever")
-            && !other.contains("noise"),
+            && !other.contains("chance"),
         "{other}"
     );
 }

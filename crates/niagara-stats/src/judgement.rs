@@ -75,7 +75,15 @@ impl Judgement {
     /// Whether B is shown to be faster, by all duels together: it was called so, and the last duels take nothing back. What is handed over
     /// or called proven asks this.
     pub fn shows_gain(&self) -> bool {
-        self.verdict == Some(Verdict::Faster) && !self.was_called_earlier()
+        self.verdict_by_all() == Some(Verdict::Faster)
+    }
+
+    /// The verdict by all duels together: a difference that was called at an earlier look, and that the last duels take back, is undetected.
+    pub fn verdict_by_all(&self) -> Option<Verdict> {
+        match self.was_called_earlier() {
+            true => Some(Verdict::Undetected),
+            false => self.verdict,
+        }
     }
 
     /// Whether the difference was called at a look before the last duels, which no longer show it by themselves.
@@ -90,7 +98,7 @@ impl Judgement {
 
 #[cfg(test)]
 mod tests {
-    use crate::{LookPlan, Rule, judge};
+    use crate::{LookPlan, Rule, Verdict, judge};
 
     #[test]
     fn a_gain_that_later_duels_take_back_is_not_shown() {
@@ -99,7 +107,9 @@ mod tests {
         assert!(judged.shows_gain(), "{judged:?}");
         judged.estimate.low = 0.99;
         assert!(judged.was_called_earlier() && !judged.shows_gain());
+        assert_eq!(judged.verdict_by_all(), Some(Verdict::Undetected));
         judged.verdict = None;
         assert!(!judged.shows_gain());
+        assert_eq!(judged.verdict_by_all(), None);
     }
 }

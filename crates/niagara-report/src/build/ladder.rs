@@ -34,7 +34,7 @@ pub fn headline(ladder: &LadderSummary) -> String {
             if let Some(failure) = failed(total, &load) {
                 return format!("{}: {rungs}, their total: {failure}", ladder.header.server);
             }
-            match judged.verdict {
+            match judged.verdict_by_all() {
                 Some(Verdict::Faster) => format!(
                     "{} is {} with {rungs} for {load}: {found}, proven by {duels}",
                     ladder.header.server,
@@ -274,7 +274,7 @@ fn steps(ladder: &LadderSummary) -> Vec<Step> {
         steps.push(Step::total(
             judged.estimate,
             format!("{}, n = {}", verdict_on_goal(total), judged.duels),
-            judged.verdict == Some(Verdict::Faster),
+            judged.shows_gain(),
         ));
     }
     steps

@@ -44,7 +44,7 @@ pub fn headline(matrix: &MatrixSummary) -> String {
             matrix.header.server, confirmed.title
         );
     }
-    match judgement.verdict {
+    match judgement.verdict_by_all() {
         Some(Verdict::Faster) => format!(
             "{}: {}, {}, is {} the baseline for {load}: {found}, proven by {duels} ({cells})",
             matrix.header.server,
@@ -378,7 +378,7 @@ fn in_words(cell: &Cell, alpha: f64) -> String {
         Some(comparison) => {
             let judgement = comparison.judged();
             let over_table = cell.p_over_table.is_some_and(|p| p <= alpha);
-            let mark = match (judgement.verdict, over_table) {
+            let mark = match (judgement.verdict_by_all(), over_table) {
                 (Some(Verdict::Faster), true) => " ▲▲",
                 (Some(Verdict::Faster), false) => " ▲",
                 (Some(Verdict::Slower), true) => " ▼▼",

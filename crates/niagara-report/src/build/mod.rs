@@ -210,8 +210,8 @@ fn decisive(comparison: &Comparison) -> Claim {
         note += &format!("; judged next after {}", number::count(next, "duel"));
     }
     let is_called = matches!(
-        judged.verdict,
-        Some(Verdict::Faster | Verdict::Slower) if !judged.was_called_earlier()
+        judged.verdict_by_all(),
+        Some(Verdict::Faster | Verdict::Slower)
     );
     Claim {
         title: comparison.goal.title().to_owned(),

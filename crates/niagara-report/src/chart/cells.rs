@@ -25,7 +25,10 @@ pub fn cells(matrix: &MatrixSummary, workload: usize) -> Option<Markup> {
         .filter_map(|cell| {
             let judgement = cell.comparison()?.judged();
             let estimate = judgement.estimate;
-            let called = matches!(judgement.verdict, Some(Verdict::Faster | Verdict::Slower));
+            let called = matches!(
+                judgement.verdict_by_all(),
+                Some(Verdict::Faster | Verdict::Slower)
+            );
             Some(Row {
                 title: format!(
                     "{}{}, {}",

@@ -92,7 +92,7 @@ pub(crate) fn text(summary: &Summary) -> Option<String> {
     out.sample("niagara_duels", &sides, judged.duels as f64);
     out.family("niagara_verdict", "1 of the verdict, 0 of the others.");
     for (verdict, name) in VERDICTS {
-        let is_it = f64::from(u8::from(judged.verdict == Some(verdict)));
+        let is_it = f64::from(u8::from(judged.verdict_by_all() == Some(verdict)));
         out.sample("niagara_verdict", &with(("verdict", name)), is_it);
     }
     out.family("niagara_warnings", "Warnings of the report.");

@@ -186,7 +186,7 @@ impl TuneResult {
                 DropReason::NotShown | DropReason::NotShownTogether { .. }
             );
             let claim = dropped.claim.as_deref().map(Comparison::judged);
-            let verdict = claim.and_then(|judged| judged.verdict);
+            let verdict = claim.and_then(Judgement::verdict_by_all);
             is_unknown && !matches!(verdict, Some(Verdict::Slower | Verdict::NotWorthwhile))
         };
         let mut open: Vec<&DroppedLever> = self.dropped.iter().filter(is_open).collect();

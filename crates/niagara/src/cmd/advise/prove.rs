@@ -203,7 +203,7 @@ fn trial(found: &Comparison) -> Trial {
     let replay = found.replay.as_ref();
     Trial {
         throughput: found.throughput.estimate,
-        verdict: found.throughput.verdict,
+        verdict: found.throughput.verdict_by_all(),
         is_decidable: found.throughput.critical.is_some(),
         cpu: found.cpu_per_transaction,
         p99: found.latency_p99,
