@@ -103,6 +103,19 @@ impl SequentialTest<'_> {
         })
     }
 
+    /// The judgement of a test that continues after its verdict, where a look ended it because a gain is not worthwhile. The scores ended
+    /// it, not the time: so the look's own critical value holds, too.
+    fn not_worthwhile(
+        &self,
+        scores: &[f64],
+        nodes: &[usize],
+        plan: &LookPlan,
+    ) -> Option<Judgement> {
+        self.narrow_to.filter(|_| !self.rule.to_the_end)?;
+        let called = judge_on_nodes(scores, nodes, plan, &self.rule);
+        (called.verdict == Some(Verdict::NotWorthwhile)).then_some(called)
+    }
+
     /// Seconds that are left to it.
     fn open_seconds(&self, study: &Study) -> f64 {
         (study.left_seconds() - self.reserve_seconds).max(0.0)
@@ -507,11 +520,13 @@ impl<'a> RunningTest<'a> {
                 duels: self.over_budget,
             });
         }
+        let (nodes, plan) = (&self.last_nodes, &self.plan);
         let mut judgement = test
-            .exact(&scores, &self.last_nodes, &self.plan)
+            .exact(&scores, nodes, plan)
+            .or_else(|| test.not_worthwhile(&scores, nodes, plan))
             .unwrap_or_else(|| {
                 let rule = test.final_rule();
-                judge_final_on_nodes(&scores, &self.last_nodes, &self.plan, &rule)
+                judge_final_on_nodes(&scores, nodes, plan, &rule)
             });
         // Duels that a side did not survive are among no scores: what the others say is not what it is worth. Whatever is called A,
         // neither is called better that ended the comparison so, or that failed again and again, nor where the other one ended it.
@@ -675,15 +690,14 @@ mod tests {
         }
     }
 
-    #[test]
-    fn what_is_shown_last_is_what_is_kept() {
-        let [a, b] = ["a", "b"].map(Variant::base);
-        let test = SequentialTest {
+    /// A total that continues until its interval is narrow.
+    fn total<'a>([a, b]: [&'a Variant; 2]) -> SequentialTest<'a> {
+        SequentialTest {
             phase: Phase::Total,
             subject: "",
             goal: Goal::Throughput,
-            a: &a,
-            b: &b,
+            a,
+            b,
             errors: ErrorBudget::one_sided(0.05, 44),
             rule: Rule::default(),
             couples: 8,
@@ -693,24 +707,51 @@ mod tests {
             narrow_to: Some(0.01),
             continues: None,
             best_part: None,
-        };
-        let scores = [0.05, 0.11, 0.07, 0.10, 0.06, 0.12, 0.08, 0.04, 0.09];
-        let duels = (0..).zip(scores).map(|(seq, score)| scored(seq, score));
-        let running = RunningTest {
-            test: &test,
-            plan: test.errors.plan(11),
+        }
+    }
+
+    /// A test with these scores behind it, planned for so many duels.
+    fn with_scores<'a>(
+        test: &'a SequentialTest<'a>,
+        scores: &[f64],
+        planned: usize,
+    ) -> RunningTest<'a> {
+        let duels = (0..).zip(scores).map(|(seq, &score)| scored(seq, score));
+        RunningTest {
+            test,
+            plan: test.errors.plan(planned),
             duels: duels.collect(),
             totals: vec![None; scores.len()],
             without_allowance: Vec::new(),
             asks_for_side: false,
             last_nodes: Vec::new(),
-            attempts: 9,
+            attempts: scores.len() as u64,
             failures_in_a_row: [0; 2],
             failures: Default::default(),
             last_failed: None,
             over_budget: 0,
             is_beyond_budget: false,
-        };
+        }
+    }
+
+    #[test]
+    fn total_that_a_look_ended_keeps_the_look_s_critical_value() {
+        let [a, b] = ["a", "b"].map(Variant::base);
+        let test = total([&a, &b]);
+        let scores = [-0.01, -0.02, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35].map(|percent| percent / 100.0);
+        let running = with_scores(&test, &scores, 44);
+        assert!(test.is_decided(&scores, &[], &running.plan));
+        let judged = running.judged().judgement;
+        assert_eq!(judged.verdict, Some(Verdict::NotWorthwhile), "{judged:?}");
+        assert!(judged.estimate.low < 1.0 && judged.estimate.high < 1.005);
+    }
+
+    #[test]
+    fn what_is_shown_last_is_what_is_kept() {
+        let [a, b] = ["a", "b"].map(Variant::base);
+        let test = total([&a, &b]);
+        let scores = [0.05, 0.11, 0.07, 0.10, 0.06, 0.12, 0.08, 0.04, 0.09];
+        let running = with_scores(&test, &scores, 11);
         let outcome = running.outcome(SeriesEnd::OutOfTime);
         let kept = outcome.judgement.clone();
         let mut shown = Shown::default();
