@@ -20,6 +20,8 @@ pub struct Filter {
     pub to_us: Option<i64>,
     /// What is sent with one of these databases in use; empty for all.
     pub databases: Vec<String>,
+    /// What is sent with no database in use is kept, too: logins, and sessions before they choose one.
+    pub without_database: bool,
     /// What is sent by one of these users; empty for all.
     pub users: Vec<String>,
     /// Statements whose digest's number begins so; empty for all. Events without a statement are kept.
@@ -86,7 +88,8 @@ impl Filter {
         let in_time =
             self.from_us.is_none_or(|from| start >= from) && self.to_us.is_none_or(|to| start < to);
         in_time
-            && named(&self.databases, event.database)
+            && (named(&self.databases, event.database)
+                || (self.without_database && dictionary.name(event.database).is_empty()))
             && named(&self.users, event.user)
             && (!self.read_only || event.class.is_read_only())
             && (!self.without_dumps || !is_of_dump(event, dictionary))

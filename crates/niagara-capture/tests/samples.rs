@@ -571,6 +571,13 @@ fn a_part_is_a_capture_too() {
         ..Filter::default()
     });
     assert!(!shop.is_empty() && shop.iter().all(|line| line.contains("d=shop")));
+    let with_none = keep(Filter {
+        databases: vec!["shop".to_owned()],
+        without_database: true,
+        ..Filter::default()
+    });
+    let in_shop_or_none = |line: &String| line.contains("d=shop") || line.contains("d= ");
+    assert!(with_none.len() > shop.len() && with_none.iter().all(in_shop_or_none));
     assert!(
         keep(Filter {
             users: vec!["nobody".to_owned()],

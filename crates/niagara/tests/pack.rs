@@ -35,6 +35,9 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Who called sudo.
 const CALLER: &str = "4242";
 
+/// What is said in another database of the same server: no pack of the shop may have it.
+const NEIGHBOUR: &str = "nEighb0ur";
+
 /// What no pack may have.
 const SECRET: &str = "tR0ub4dor";
 
@@ -70,9 +73,14 @@ impl Traffic {
             .stderr(Stdio::null());
         let is_over = Arc::new(AtomicBool::new(false));
         let seen = Arc::clone(&is_over);
+        let neighbour = existing.server.over_socket("other");
+        let statement = format!("SELECT '{NEIGHBOUR}'");
         let customers = std::thread::spawn(move || {
             while !seen.load(Ordering::Relaxed) {
                 visit.status().expect("a visit");
+                let mut of_neighbour = Admin::connect(&neighbour, PATIENCE).expect("a connection");
+                of_neighbour.rows(&statement).expect("a row");
+                of_neighbour.quit();
             }
         });
         Traffic { is_over, customers }
@@ -246,6 +254,11 @@ fn packed_by_hand(existing: &Existing) {
     let (data, capture) = (
         data.to_str().expect("a path"),
         capture.to_str().expect("a path"),
+    );
+    let said = run(&mut existing.place.niagara(&["capture", "export", capture, "--literals"])).1;
+    assert!(
+        said.contains("orders") && !said.contains(NEIGHBOUR),
+        "{said:.2000}"
     );
     let words = [
         "--data",

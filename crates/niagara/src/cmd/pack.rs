@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result};
 use clap::Args;
 use niagara_capture::Filter;
-use niagara_capture::file::CaptureReader;
+use niagara_capture::dropped::Cause;
+use niagara_capture::file::{CaptureReader, Summary};
 use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_lab::quantity::bytes;
 use niagara_load::{Admin, counted};
@@ -50,8 +51,8 @@ const COMPRESSED: f64 = 0.5;
 #[command(after_help = EXIT_CODES)]
 #[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.help("Begin without asking; agrees to what `capture start --yes` does, too").long_help(None)))]
 #[command(before_help = "Examples:
-  niagara pack                                       the server of this machine, 10 minutes
-  niagara pack /run/mysqld/mysqld.sock --schema shop --for 30m -o shop.niagara
+  sudo niagara pack                                  the server of this machine, 10 minutes
+  sudo niagara pack /run/mysqld/mysqld.sock --schema shop --for 30m -o shop.niagara
   niagara pack --data /backup/shop --capture shop.capture    (made by hand before)
   niagara pack --show shop.niagara
   niagara tune shop.niagara                          (on the other machine)")]
@@ -348,7 +349,7 @@ fn pack(args: PackArgs, plan: Plan, target: Target, place: &PartFolder) -> Resul
     );
     let name = output.file_name().unwrap_or_default().to_string_lossy();
     say!(
-        "Copy it to a machine like this one; there: niagara advise {name}, then niagara tune {name}"
+        "Copy it to another machine; there: niagara advise {name}, and, if it is like this one, niagara tune {name}"
     );
     Ok(code)
 }
@@ -363,6 +364,7 @@ fn with_data_and_traffic(
     stop: &AtomicBool,
 ) -> Result<Option<(PackWriter, ExitCode)>> {
     let traffic = place.path(CAPTURE);
+    let schemas = args.schema.clone();
     let Some(data) = args.data.clone() else {
         let dump = dump(&args, plan, &target, place)?;
         let state = DumpState::default();
@@ -391,7 +393,7 @@ fn with_data_and_traffic(
                 return Ok(None);
             }
             let mut writer = ended(job)?;
-            writer.file(CAPTURE, &without_dump(&traffic, place)?)?;
+            writer.file(CAPTURE, &packed_traffic(&traffic, &schemas, place)?)?;
             Ok(Some((writer, code)))
         });
     };
@@ -413,7 +415,7 @@ fn with_data_and_traffic(
         true => writer.folder(DATA_FOLDER, &data)?,
         false => writer.file(DATA_FILE, &data)?,
     }
-    writer.file(CAPTURE, &captured)?;
+    writer.file(CAPTURE, &packed_traffic(&captured, &schemas, place)?)?;
     Ok(Some((writer, code)))
 }
 
@@ -500,14 +502,27 @@ fn capture_traffic(args: PackArgs, target: Target, to: &Path) -> Result<ExitCode
     Ok(code)
 }
 
-/// The capture without what the dump itself has read.
-fn without_dump(capture: &Path, place: &PartFolder) -> Result<PathBuf> {
+/// The capture without what the dump itself has read and, where databases are named, without what is sent in others: a pack has no
+/// data of these, so that a replay could not even log in there, and their statements have other people's values.
+fn packed_traffic(capture: &Path, schemas: &[String], place: &PartFolder) -> Result<PathBuf> {
     let to = place.path("filtered.capture");
     let wanted = Filter {
+        databases: schemas.to_vec(),
+        without_database: true,
         without_dumps: true,
         ..Filter::default()
     };
-    niagara_capture::filter(capture, &to, true, &wanted, &AtomicBool::new(false))?;
+    let kept = niagara_capture::filter(capture, &to, true, &wanted, &AtomicBool::new(false))?;
+    let filtered = |summary: &Summary| summary.dropped.count(Cause::Filtered);
+    if filtered(&kept) == filtered(CaptureReader::open(capture)?.summary()) {
+        return Ok(capture.to_owned());
+    }
+    if kept.statements == 0 && !schemas.is_empty() {
+        bail!(
+            "no statement was captured in {}, and nothing is packed", schemas.join(", ");
+            remedy: "name the database that the application logs in to, by --schema; niagara checkup shows where the time goes"
+        );
+    }
     Ok(to)
 }
 

@@ -30,6 +30,7 @@ pub fn filter(args: &FilterArgs) -> Result<ExitCode> {
         from_us: time(&args.from, "--from")?,
         to_us: time(&args.to, "--to")?,
         databases: args.database.clone(),
+        without_database: false,
         users: args.user.clone(),
         digests: args.digest.clone(),
         read_only: args.read_only,
