@@ -11,6 +11,7 @@ use niagara_lab::lever::Lever;
 use niagara_lab::{
     Found, Protocol, Question, StudyDescription, VariantRecipe, answer, server_name,
 };
+use niagara_origin::pack::PackFolder;
 use niagara_report::Format;
 
 use crate::cmd::before_after;
@@ -83,7 +84,8 @@ pub struct CompareArgs {
     /// Exit with 3 if the condition holds: slower>2% (proven), maybe-slower>2% (not excluded)
     ///
     /// slower: the whole interval lies below, so that noise fails a pipeline as seldom as --alpha says. maybe-slower: the interval
-    /// does not exclude it; an undecided comparison fails, too. A server B that fails again and again is slower. May be repeated.
+    /// does not exclude it; an undecided comparison fails, too. A server B that fails again and again is slower. Duels continue after a
+    /// verdict, so that the interval is as narrow as --budget allows. May be repeated.
     #[arg(long, value_name = "CONDITION", conflicts_with = "before")]
     pub fail_if: Vec<FailIf>,
     /// How the result is printed
@@ -136,9 +138,8 @@ pub fn run(mut args: CompareArgs) -> Result<ExitCode> {
         return before_after::run(before, after, args.judge.alpha, args.study.json);
     }
     let pack = pack::adopt(&mut args.load, &mut args.origin)?;
-    args.server = Some(pack::server(args.server.as_deref(), pack.as_ref())?);
     let (levers, servers) = known(&args.study)?;
-    let question = question(&args, &levers, &servers)?;
+    let question = question(&args, pack.as_ref(), &levers, &servers)?;
     let name = format!("{}-vs-{}", side(&args.a)?, side(&args.b)?);
     let mut terminal = Terminal::new(question.budget);
     let opened = OpenSession::open(
@@ -168,7 +169,8 @@ pub fn run(mut args: CompareArgs) -> Result<ExitCode> {
     }
     let code = opened.show_as(&question, &answered, &args.study, shown)?;
     match failed {
-        Some(condition) if code == ExitCode::SUCCESS => {
+        // A comparison that B ended by failing is not complete, and it holds.
+        Some(condition) if !opened.cancel().is_cancelled() => {
             tell!("niagara: --fail-if {condition} holds");
             Ok(FailIf::exit_code())
         }
@@ -190,8 +192,13 @@ fn side(given: &Option<String>) -> Result<&str> {
 /// What the arguments ask.
 ///
 /// # Errors
-/// A variant or a load that means nothing; a protocol that the load cannot have.
-fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<StudyDescription> {
+/// A variant or a load that means nothing; a protocol that the load cannot have; a pack of a server that there is none to fetch of.
+fn question(
+    args: &CompareArgs,
+    pack: Option<&PackFolder>,
+    levers: &[Lever],
+    servers: &[String],
+) -> Result<StudyDescription> {
     let load = args.load.load()?;
     let is_job = load.workload.is_job();
     // A single long job cannot be sliced: its runs meet in pairs.
@@ -212,7 +219,7 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
         VariantRecipe::of_text(side(&args.a)?, levers, servers)?,
         VariantRecipe::of_text(side(&args.b)?, levers, servers)?,
     ];
-    // A server that no side speaks of is not set up.
+    // A server that no side speaks of is not set up, nor is there one to fetch for every pack.
     let named = match &sides {
         [
             VariantRecipe {
@@ -222,11 +229,12 @@ fn question(args: &CompareArgs, levers: &[Lever], servers: &[String]) -> Result<
                 server: Some(_), ..
             },
         ] => a.clone(),
-        _ => server_name(args.server.as_deref().unwrap_or(pack::DEFAULT_SERVER))?,
+        _ => server_name(&pack::server(args.server.as_deref(), pack)?)?,
     };
     let asked = Question::Compare {
         sides: Box::new(sides),
-        to_the_end: args.to_the_end,
+        // A verdict excludes 1; a condition asks for more of the interval.
+        to_the_end: args.to_the_end || !args.fail_if.is_empty(),
     };
     Ok(StudyDescription {
         protocol,
@@ -266,7 +274,7 @@ mod tests {
             panic!("a comparison");
         };
         let (levers, servers) = known(&args.study).expect("shipped");
-        question(&args, &levers, &servers).expect("a question")
+        question(&args, None, &levers, &servers).expect("a question")
     }
 
     /// What a study file with these lines asks, its words left out.
@@ -307,6 +315,16 @@ mod tests {
             },
             *other
         );
+    }
+
+    #[test]
+    fn condition_of_a_pipeline_has_all_of_the_time() {
+        let to_the_end = |arguments: &[&str]| match asked(arguments).question {
+            Question::Compare { to_the_end, .. } => to_the_end,
+            other => panic!("{other:?}"),
+        };
+        assert!(!to_the_end(&["base", "base"]));
+        assert!(to_the_end(&["base", "base", "--fail-if", "slower>2%"]));
     }
 
     #[test]
