@@ -20,7 +20,7 @@ const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// What the columns are, and what the ratio is.
 const COLUMNS: &str =
-    "Columns: in each row the duel whose ratio is in the middle. B over A: by all duels.";
+    "Columns: one duel for each row, that of the median ratio. B over A: all duels.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";

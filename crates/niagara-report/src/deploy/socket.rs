@@ -8,7 +8,7 @@ pub(super) const ALONE: &str = "**Nothing is installed on the server, and nothin
     then `localhost` without a port.\n\n";
 
 /// What takes it back where nothing else is to be done.
-const UNDO: &str = "Put the old host and port back into that line, `127.0.0.1` and 3306 say, and reload the application. The server \
+const UNDO: &str = "Put the old host and port (as `127.0.0.1` and 3306) back into that line, and reload the application. The server \
     needs no restart. If the site shows a database error, restore the copy of the application's file. An account that was made for it goes by `DROP USER 'NAME'@'localhost'`.";
 
 /// Where the path stands, and the line, for Debian's and Ubuntu's path.
@@ -63,6 +63,7 @@ const LINES: [(&str, &str); 12] = [
 /// What to do, step by step.
 pub(super) fn steps(input: &DeployInput) -> String {
     let client = plugins::administrator(input);
+    let program = input.client();
     let lines: String = LINES
         .iter()
         .map(|(place, line)| format!("   - {place}: {line}\n"))
@@ -80,7 +81,8 @@ pub(super) fn steps(input: &DeployInput) -> String {
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
          If NAME@localhost is missing, create it. Only where NAME@% exists, and no account at `localhost` has an empty name, is it \
          not needed. With the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then repeat what \
-         `SHOW GRANTS FOR 'NAME'@'HOST'` prints, with the host of the old account as HOST and `localhost` in its place.\n\
+         `SHOW GRANTS FOR 'NAME'@'HOST'` prints, with the host of the old account as HOST and `localhost` in its place. This has to \
+         print 1: `{program} -h localhost -u NAME -p -e 'SELECT 1'`.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
          ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
          3. Keep a copy of the application's file, outside of the folder that the web server shows. Then write that path into the \
@@ -94,7 +96,9 @@ pub(super) fn steps(input: &DeployInput) -> String {
 pub(super) fn is_used(input: &DeployInput) -> String {
     format!(
         "Does the application use the socket? The column `Host` says it: `localhost` alone is the socket, `localhost:51734` or \
-         `127.0.0.1:51734` is TCP.\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
+         `127.0.0.1:51734` is TCP. Your own {} shows as `localhost`, too. PHP's connections last milliseconds: repeat it, or look at \
+         `DB_HOST`.\n\n```sh\n{} -e 'SHOW PROCESSLIST'\n```\n",
+        input.client(),
         plugins::administrator(input)
     )
 }
@@ -118,7 +122,7 @@ pub(super) fn how_much(input: &DeployInput) -> String {
         "How much it helps: the server's CPU time per statement, before and after, at the same time of day. These print its CPU \
          seconds and its statements since the start; take both twice, an hour apart, and divide the differences:\n\n\
          ```sh\nps -o cputimes= -p $(pidof -s {})\n{} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n\n\
-         {}Days differ by several per cent: a change of less than 5 % does not show within days. `niagara compare --before a.capture --after b.capture` \
+         {}Days differ by several per cent: do not expect to see a change of less than 5 %. `niagara compare --before a.capture --after b.capture` \
          compares two captures statement by statement.\n",
         input.daemon(),
         plugins::administrator(input),
@@ -135,5 +139,5 @@ fn expected(input: &DeployInput) -> String {
         true => ", the socket's part included",
         false => "",
     };
-    format!("Expected, after over before, by the measurement: {cpu}{with_socket}. ")
+    format!("The measurement had, after over before: {cpu}{with_socket}; production will differ. ")
 }
