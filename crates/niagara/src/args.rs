@@ -40,7 +40,7 @@ const STYLES: Styles = Styles::styled()
     .valid(Style::new().bold())
     .invalid(Style::new().bold());
 
-/// Makes a MySQL-family server faster on your machine, and proves it.
+/// Finds what makes a MySQL-family server faster on your machine, and proves it.
 ///
 /// Niagara starts private servers and drives load on them. It tries known changes (levers), and decides by statistics that
 /// hold on noisy machines. Your installed servers, configuration and data stay unchanged.

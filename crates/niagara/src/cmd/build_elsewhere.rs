@@ -76,7 +76,7 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)")
     } else if left_out.iter().any(is_unasked) {
         format!(
-            "--with-builds ({BUILD_BUDGET}, 1h unless given); the package's updates do not reach such a server"
+            "--with-builds tries one; the package's updates do not reach such a server"
         )
     } else {
         // Left out on request, begun without, or failed: each says so itself.

@@ -47,8 +47,8 @@ const USUAL_SOCKETS: [&str; 4] = [
 #[command(after_help = EXIT_CODES)]
 #[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.hide(true)))]
 #[command(before_help = "Examples:
-  niagara checkup
-  niagara checkup /run/mysqld/mysqld.sock --user root
+  sudo niagara checkup
+  sudo niagara checkup /run/mysqld/mysqld.sock --user root
   niagara checkup db1:3306 --user monitor --html checkup.html")]
 pub struct CheckupArgs {
     /// Its socket or HOST:PORT [default: the server that runs on this machine]

@@ -49,7 +49,7 @@ fn screen() -> Result<String> {
     let last = last_result().unwrap_or_else(|| "none in this folder".to_owned());
     let width = columns_of_stdout();
     Ok(format!(
-        "Niagara {}: makes a MySQL-family server faster here, and proves it.\n\n\
+        "Niagara {}: finds what makes a MySQL-family server faster here, and proves it.\n\n\
          {}\n\n\
          {}\n\
          {}\n\n\
