@@ -53,7 +53,7 @@ pub fn page(record: &Record) -> String {
 /// The table of all findings.
 pub fn overview(records: &[Record]) -> String {
     let mut page = "<!-- Rendered from the records by `make docs-results`. -->\n# What was measured\n\n\
-        Each page names machine, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure, method, checks and all notes.\n\
+        Each page names the machine and, where they were kept, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure, method, checks and all notes.\n\
         \"Added\" is the day on which the figures entered the repository.\n\
         All machines are virtual, with 2 CPUs that server and load generator share. Not all are the same.\n\
         Ratios are B over A; brackets hold 95 % intervals, with these exceptions. A tuning's total, CPU time and latency have 90 % (one-sided 95 %), its proven levers 90 % or more.\n\
