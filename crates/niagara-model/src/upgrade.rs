@@ -1,10 +1,13 @@
 //! What moving captured traffic to another server would break: decided by what both answered to it on equal data.
 
+use niagara_capture::fidelity::Shortcoming;
 use niagara_error::Explanation;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::{DifferingDigest, DigestComparison, DigestFinding, LostSetting, SameAnswers};
+use crate::{
+    DifferingDigest, DigestComparison, DigestFinding, LostSetting, ReplaySummary, SameAnswers,
+};
 
 /// What was found of the way from A's server to B's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -33,6 +36,11 @@ pub enum UpgradeObstacle {
     NotCompared {
         /// Why.
         error: Explanation,
+    },
+    /// Nothing was found, but the replay is not good enough to decide by: statements that fail on both servers are answered alike.
+    PoorReplay {
+        /// What speaks against a verdict by it.
+        shortcomings: Vec<Shortcoming>,
     },
     /// Statements to which the new server answers with an error that the old one does not give.
     Failing {
@@ -124,8 +132,9 @@ impl Upgrade {
 }
 
 impl UpgradeObstacle {
-    /// What speaks against an upgrade in what was compared; the worst first.
-    pub fn of(answers: &SameAnswers, digests: &[DigestComparison]) -> Vec<Self> {
+    /// What speaks against an upgrade in what was compared; the worst first. Answers that differ do so on equal data, however poor
+    /// the replay; times of a poor one show nothing.
+    pub fn of(answers: &SameAnswers, replay: Option<&ReplaySummary>) -> Vec<Self> {
         if let Some(error) = &answers.failure {
             let error = error.clone();
             return vec![Self::NotCompared { error }];
@@ -134,27 +143,42 @@ impl UpgradeObstacle {
             .differences()
             .cloned()
             .partition(|digest| digest.error.is_some());
+        let is_answered_alike = failing.is_empty() && other.is_empty();
+        let by_replay = replay.and_then(|replay| match replay.verdict.is_good() {
+            true => Self::slower(&replay.digests),
+            false => is_answered_alike.then(|| Self::PoorReplay {
+                shortcomings: replay.verdict.shortcomings().to_vec(),
+            }),
+        });
+        let obstacles = [
+            (!failing.is_empty()).then_some(Self::Failing { digests: failing }),
+            (!other.is_empty()).then_some(Self::OtherAnswers { digests: other }),
+            by_replay,
+        ];
+        obstacles.into_iter().flatten().collect()
+    }
+
+    /// Those of `digests` that are shown to be slower; none where none is.
+    fn slower(digests: &[DigestComparison]) -> Option<Self> {
         let slower: Vec<&DigestComparison> = digests
             .iter()
             .filter(|digest| digest.finding == DigestFinding::Slower)
             .collect();
-        let obstacles = [
-            (!failing.is_empty()).then_some(Self::Failing { digests: failing }),
-            (!other.is_empty()).then_some(Self::OtherAnswers { digests: other }),
-            (!slower.is_empty()).then(|| Self::Slower {
-                share: slower.iter().map(|digest| digest.share).sum(),
-                digests: slower
-                    .iter()
-                    .map(|digest| (digest.digest.clone(), digest.latency.ratio))
-                    .collect(),
-            }),
-        ];
-        obstacles.into_iter().flatten().collect()
+        (!slower.is_empty()).then(|| Self::Slower {
+            share: slower.iter().map(|digest| digest.share).sum(),
+            digests: slower
+                .iter()
+                .map(|digest| (digest.digest.clone(), digest.latency.ratio))
+                .collect(),
+        })
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use niagara_capture::fidelity::{Fidelity, ReplayVerdict};
+    use niagara_stats::Estimate;
+
     use super::*;
     use crate::{Difference, StatementError};
 
@@ -169,11 +193,42 @@ mod tests {
         }
     }
 
+    /// A replay with one statement that is slower on B.
+    fn replay(verdict: ReplayVerdict) -> ReplaySummary {
+        ReplaySummary {
+            verdict,
+            fidelity: Fidelity::default(),
+            answers: Vec::new(),
+            identical: None,
+            same_answers: None,
+            alpha: 0.05,
+            duels: 3,
+            digests: vec![DigestComparison {
+                digest: "0123456789abcdef".into(),
+                text: "select rank from t".into(),
+                share: 0.4,
+                latency: Estimate::from_log(0.5, 0.4, 0.6),
+                p: Some(0.001),
+                finding: DigestFinding::Slower,
+                mean_us: [100.0, 165.0],
+                p95_us: [None, None],
+                captured_us: None,
+                count: [100, 100],
+                errors: [0, 0],
+                rows: [0, 0],
+            }],
+        }
+    }
+
     fn upgrade(answers: &SameAnswers) -> Upgrade {
+        upgrade_by(answers, None)
+    }
+
+    fn upgrade_by(answers: &SameAnswers, replay: Option<&ReplaySummary>) -> Upgrade {
         Upgrade {
             from: "MariaDB 10.5.29".into(),
             to: "MariaDB 10.11.19".into(),
-            obstacles: UpgradeObstacle::of(answers, &[]),
+            obstacles: UpgradeObstacle::of(answers, replay),
             is_whole: answers.transactions == answers.of_transactions,
             changed_plans: Vec::new(),
             lost_settings: Vec::new(),
@@ -278,5 +333,61 @@ mod tests {
             said.contains("not known to be safe") && said.contains("the server ended"),
             "{said}"
         );
+    }
+
+    #[test]
+    fn poor_replay_leaves_safety_unknown() {
+        // Tables that the data lack: both servers answer with the same error.
+        let answers = SameAnswers {
+            transactions: 7,
+            of_transactions: 7,
+            ..SameAnswers::default()
+        };
+        let poor = replay(ReplayVerdict::Poor {
+            shortcomings: vec![Shortcoming::Errors { share: 0.6 }],
+        });
+        let found = upgrade_by(&answers, Some(&poor));
+        assert!(!found.is_safe());
+        assert_eq!(
+            found.title(),
+            "not known to be safe to upgrade from MariaDB 10.5.29 to MariaDB 10.11.19"
+        );
+        let said = found.to_string();
+        assert!(
+            said.contains("the replay is not good enough to decide by")
+                && said.contains("60.0 % of the statements failed"),
+            "{said}"
+        );
+        let json = serde_json::to_value(&found.obstacles).expect("JSON");
+        let expected = serde_json::json!([
+            { "code": "poor_replay", "shortcomings": [{ "code": "errors", "share": 0.6 }] }
+        ]);
+        assert_eq!(json, expected);
+
+        let good = replay(ReplayVerdict::Good {
+            cautions: Vec::new(),
+        });
+        let slower = upgrade_by(&answers, Some(&good));
+        assert!(
+            matches!(slower.obstacles[..], [UpgradeObstacle::Slower { .. }]),
+            "{slower:?}"
+        );
+    }
+
+    #[test]
+    fn other_answers_are_unsafe_by_a_poor_replay() {
+        let answers = SameAnswers {
+            differing: vec![digest(Difference::Contents, None)],
+            ..SameAnswers::default()
+        };
+        let poor = replay(ReplayVerdict::Poor {
+            shortcomings: vec![Shortcoming::Late { share: 0.3 }],
+        });
+        let found = upgrade_by(&answers, Some(&poor));
+        assert!(
+            matches!(found.obstacles[..], [UpgradeObstacle::OtherAnswers { .. }]),
+            "{found:?}"
+        );
+        assert!(found.title().starts_with("not safe"), "{found}");
     }
 }

@@ -30,7 +30,10 @@ const MANY_STANDSTILLS: f64 = 0.005;
 impl Upgrade {
     /// Whether it is safe, in twelve words at most: `not safe to upgrade from mariadb-10.11 to mariadb-11.8`.
     pub fn title(&self) -> String {
-        let unknown = matches!(self.obstacles[..], [UpgradeObstacle::NotCompared { .. }]);
+        let unknown = matches!(
+            self.obstacles[..],
+            [UpgradeObstacle::NotCompared { .. } | UpgradeObstacle::PoorReplay { .. }]
+        );
         let safety = match (self.is_safe(), unknown) {
             (true, _) => "safe",
             (false, true) => "not known to be safe",
@@ -155,6 +158,10 @@ impl Display for UpgradeObstacle {
         };
         match self {
             Self::NotCompared { error } => write!(f, "answers could not be compared: {error}"),
+            Self::PoorReplay { shortcomings } => {
+                let shortcomings = shortcomings.clone();
+                ReplayVerdict::Poor { shortcomings }.fmt(f)
+            }
             Self::Failing { digests } => {
                 let errors = digests.iter().filter_map(|digest| digest.error.as_ref());
                 let codes: BTreeSet<u16> = errors.map(|error| error.code).collect();

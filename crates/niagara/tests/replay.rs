@@ -335,6 +335,34 @@ fn an_upgrade_that_breaks_statements_is_unsafe() {
 }
 
 #[test]
+fn an_upgrade_is_unknown_where_tables_are_missing() {
+    let place = Place::new();
+    let mut log = Log::default();
+    for number in 0..400_u64 {
+        // The data have no table `sale`: both servers say so.
+        let table = match number.is_multiple_of(4) {
+            true => "item",
+            false => "sale",
+        };
+        let sql = format!("SELECT stock FROM {table} WHERE id = {}", number % 100 + 1);
+        log.add(5 + number % 4, &sql, 100, (1, 0));
+    }
+    log.import(&place);
+    let (found, screen) = compared(&place, "mysql-9.7", &to_the_end("1"));
+    let upgrade = found.upgrade.expect("two servers");
+    assert!(
+        matches!(upgrade.obstacles[..], [UpgradeObstacle::PoorReplay { .. }]),
+        "{upgrade:?}"
+    );
+    let screen = screen.split_whitespace().collect::<Vec<_>>().join(" ");
+    assert!(
+        screen.contains("Not known to be safe to upgrade from MariaDB 10.11")
+            && screen.contains("of the statements failed that had not in the capture"),
+        "{screen}"
+    );
+}
+
+#[test]
 fn mistakes_and_servers_of_others_are_refused_with_the_remedy() {
     let place = Place::new();
     let mut log = Log::default();

@@ -184,6 +184,7 @@ fn check(planted: &Incompatibilities) {
             UpgradeObstacle::OtherAnswers { digests } => other.extend(digests),
             UpgradeObstacle::Slower { .. } => {}
             UpgradeObstacle::NotCompared { error } => panic!("{error}"),
+            UpgradeObstacle::PoorReplay { .. } => panic!("{found:?}"),
         }
     }
     let mut codes: Vec<u16> = failing

@@ -174,12 +174,11 @@ impl<'a> CompareRun<'a> {
 
     /// What moving from A's server to B's would break, where they are two releases and the load is captured.
     fn upgrade(&self, comparison: &Comparison) -> Result<Option<Upgrade>> {
-        let digests = comparison.replay.as_ref().map(|replay| &replay.digests[..]);
         upgrade(
             self.bench,
             [&self.options.a, &self.options.b],
             self.answers.as_ref(),
-            digests.unwrap_or_default(),
+            comparison.replay.as_ref(),
             &self.changed_plans,
         )
     }

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use niagara_model::{
-    ChangedDefault, ChangedPlan, DigestComparison, SameAnswers, Upgrade, UpgradeObstacle,
+    ChangedDefault, ChangedPlan, ReplaySummary, SameAnswers, Upgrade, UpgradeObstacle,
 };
 use niagara_origin::configuration::{ServerOptions, same_value};
 use niagara_server::Install;
@@ -43,7 +43,7 @@ pub(crate) fn upgrade(
     bench: &Workbench,
     [a, b]: [&Variant; 2],
     answers: Option<&SameAnswers>,
-    digests: &[DigestComparison],
+    replay: Option<&ReplaySummary>,
     changed_plans: &[ChangedPlan],
 ) -> Result<Option<Upgrade>> {
     let (Some(answers), Some([from, to])) = (answers, releases(bench, [a, b])?) else {
@@ -69,7 +69,7 @@ pub(crate) fn upgrade(
     Ok(Some(Upgrade {
         from,
         to,
-        obstacles: UpgradeObstacle::of(answers, digests),
+        obstacles: UpgradeObstacle::of(answers, replay),
         is_whole: answers.transactions == answers.of_transactions,
         changed_plans: changed_plans.to_vec(),
         lost_settings,
