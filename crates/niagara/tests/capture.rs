@@ -426,6 +426,37 @@ fn a_general_log_that_goes_to_a_table_is_asked_about_and_told() {
 }
 
 #[test]
+fn table_of_the_slow_log_gets_nothing_of_a_capture() {
+    let variables = [
+        ("slow_query_log", "ON"),
+        ("long_query_time", "7.5"),
+        ("log_output", "FILE,TABLE"),
+    ];
+    let server = Server::start_with("mariadb-10.11", &variables);
+    let before = server.rows(SETTINGS);
+    refused(
+        &mut server.capture("start", &["--for", "1s", "--min-free", "1M"]),
+        &[
+            "FILE,TABLE",
+            "the table mysql.slow_log gets no entries",
+            "--yes",
+        ],
+    );
+    assert_eq!(server.rows(SETTINGS), before);
+    succeed(&mut server.capture("start", &["--min-free", "1M", "--yes"]));
+    let mut session = server.session();
+    session.rows("SELECT 'meanwhile'").expect("a query");
+    drop(session);
+    succeed(&mut server.capture("stop", &[]));
+    assert_eq!(server.rows(SETTINGS), before);
+    let kept = "SELECT COUNT(*) FROM mysql.slow_log WHERE sql_text LIKE '%meanwhile%'";
+    assert_eq!(server.rows(kept), [["0"]]);
+    let export = ["capture", "export", "shop.capture", "--literals"];
+    let lines = succeed(&mut server.0.place.niagara(&export));
+    assert!(lines.contains("meanwhile"), "{lines}");
+}
+
+#[test]
 fn one_server_is_captured_once_whatever_its_address() {
     let server = Server::start("mariadb-10.11");
     let before = server.rows(SETTINGS);

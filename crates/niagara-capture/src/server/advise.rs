@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::codes::{Agreement, InWords, Miss, Note};
 use super::connection::Connection;
-use super::outlast::Outlasting;
+use super::outlast::{Outlasting, goes_to};
 use super::product::Product;
 use super::wanted::{Change, wanted};
 
@@ -54,7 +54,7 @@ pub fn advise(connection: &mut dyn Connection, file: &str) -> Result<Advice, Str
         log_output: product.variable("log_output").unwrap_or("?").to_owned(),
         file,
     });
-    let needs_yes = kept.into_iter().chain(moved);
+    let needs_yes = kept.into_iter().chain(moved).chain(slow_table(&product));
     Ok(Advice {
         version: product.version.clone(),
         set: wanted.changes.iter().map(Change::set).collect(),
@@ -110,11 +110,8 @@ pub(super) fn free_bytes(folder: &Path) -> Option<u64> {
 
 fn standing(product: &Product) -> Vec<Note> {
     let mut notes = Vec::new();
-    if product.variable("slow_query_log") == Some("ON") {
-        let goes_to = product.variable("slow_query_log_file").unwrap_or("?");
-        notes.push(Note::SlowLogOn {
-            goes_to: goes_to.to_owned(),
-        });
+    if let Some(goes_to) = goes_to(product) {
+        notes.push(Note::SlowLogOn { goes_to });
     }
     if product.variable("general_log") == Some("ON") {
         notes.push(Note::GeneralLogOn);
@@ -122,7 +119,17 @@ fn standing(product: &Product) -> Vec<Note> {
     notes
 }
 
-/// The file that the general log goes to for the time of the capture, where it goes to a table otherwise.
+/// What a capture keeps from the slow log's table; nothing where no entry goes there.
+fn slow_table(product: &Product) -> Option<Agreement> {
+    let is_filled = product.variable("slow_query_log") == Some("ON")
+        && product.logs_to("TABLE")
+        && !product.logs_to("NONE");
+    is_filled.then(|| Agreement::SlowTablePauses {
+        log_output: product.variable("log_output").unwrap_or("?").to_owned(),
+    })
+}
+
+/// The file that the general log goes to alone for the time of the capture, where it goes to a table otherwise.
 pub fn general_log_elsewhere(product: &Product, changes: &[Change]) -> Option<PathBuf> {
     if product.variable("general_log") != Some("ON") {
         return None;
@@ -184,7 +191,29 @@ mod tests {
         assert_eq!(server("ON", "TABLE"), Some(PathBuf::from("/data/db1.log")));
         assert_eq!(server("OFF", "TABLE"), None);
         assert_eq!(server("ON", "FILE"), None);
-        assert_eq!(server("ON", "FILE,TABLE"), None);
+        assert_eq!(
+            server("ON", "FILE,TABLE"),
+            Some(PathBuf::from("/data/db1.log"))
+        );
+    }
+
+    #[test]
+    fn slow_log_in_a_table_pauses_after_agreement() {
+        let pauses = |slow: &str, output: &str| {
+            let server = product(&[("slow_query_log", slow), ("log_output", output)]);
+            slow_table(&server).map(|agreement| agreement.to_string())
+        };
+        for output in ["TABLE", "FILE,TABLE"] {
+            let told = pauses("ON", output).expect("it is filled");
+            assert!(
+                told.contains(output) && told.contains("mysql.slow_log"),
+                "{told}"
+            );
+            assert_eq!(pauses("OFF", output), None);
+        }
+        for output in ["FILE", "NONE", "TABLE,NONE"] {
+            assert_eq!(pauses("ON", output), None, "{output}");
+        }
     }
 
     #[test]
@@ -195,8 +224,12 @@ mod tests {
         assert_eq!(json["statements"], 10.0);
         let text = json["text"].as_str().unwrap();
         assert!(text.contains("some 3 kB a second"), "{text}");
-        let notes = standing(&product(&[("slow_query_log", "ON"), ("general_log", "ON")]));
-        let goes_to = "?".to_owned();
+        let notes = standing(&product(&[
+            ("slow_query_log", "ON"),
+            ("general_log", "ON"),
+            ("log_output", "TABLE"),
+        ]));
+        let goes_to = "the table mysql.slow_log".to_owned();
         assert_eq!(notes, [Note::SlowLogOn { goes_to }, Note::GeneralLogOn]);
     }
 

@@ -84,11 +84,16 @@ pub enum Agreement {
         /// Where the slow log goes.
         goes_to: String,
     },
-    /// The general log goes to a file in place of a table meanwhile.
+    /// The general log goes to a file alone meanwhile, and to no table.
     GeneralLogToFile {
         /// `log_output` before.
         log_output: String,
         /// The file, which stays.
         file: PathBuf,
+    },
+    /// The slow log does not go to its table meanwhile.
+    SlowTablePauses {
+        /// `log_output` before.
+        log_output: String,
     },
 }

@@ -68,16 +68,11 @@ fn follows_server(product: &Product, name: &str) -> bool {
 }
 
 /// Where the slow log goes as the server stands; none where it goes nowhere.
-fn goes_to(product: &Product) -> Option<String> {
+pub(super) fn goes_to(product: &Product) -> Option<String> {
     if product.variable("slow_query_log") != Some("ON") {
         return None;
     }
-    let output = product.variable("log_output").unwrap_or("FILE");
-    let has = |wanted: &str| {
-        output
-            .split(',')
-            .any(|word| word.trim().eq_ignore_ascii_case(wanted))
-    };
+    let has = |place: &str| product.logs_to(place);
     let folder = Path::new(product.variable("datadir").unwrap_or_default());
     let file = folder.join(
         product

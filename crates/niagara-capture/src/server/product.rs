@@ -105,6 +105,14 @@ impl Product {
         })
     }
 
+    /// Whether `log_output` names a place: `FILE`, `TABLE` or `NONE`.
+    pub(super) fn logs_to(&self, place: &str) -> bool {
+        let output = self.variable("log_output").unwrap_or("FILE");
+        output
+            .split(',')
+            .any(|word| word.trim().eq_ignore_ascii_case(place))
+    }
+
     /// The value of a variable, if the server has it.
     pub(crate) fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str)

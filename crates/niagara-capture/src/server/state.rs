@@ -94,7 +94,7 @@ pub struct State {
     /// The number of a connection that was opened once they were undone.
     #[serde(default)]
     pub last_connection: Option<u64>,
-    /// The file that the general log goes to meanwhile, where it goes elsewhere otherwise.
+    /// The file that the general log goes to alone meanwhile, where it goes elsewhere otherwise.
     #[serde(default)]
     pub general_log: Option<PathBuf>,
     /// The server's `sql_mode` of new sessions.

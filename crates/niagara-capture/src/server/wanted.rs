@@ -40,7 +40,7 @@ pub enum Purpose {
     ConnectedSessions,
     /// No kind of statements is kept out.
     DisabledKinds,
-    /// The log goes to a file.
+    /// The log goes to a file and nowhere else.
     ToFile,
     /// That is a file of the capture's own.
     OwnFile,
@@ -91,13 +91,8 @@ pub fn wanted(product: &Product, file: &str) -> Wanted {
             Purpose::DisabledKinds,
         );
     }
-    let output = product.variable("log_output").unwrap_or("FILE");
-    if !output
-        .split(',')
-        .any(|word| word.eq_ignore_ascii_case("FILE"))
-    {
-        wanted.change(product, "log_output", "FILE", Purpose::ToFile);
-    }
+    // A table beside the file would keep every statement, and no limit counts it.
+    wanted.change(product, "log_output", "FILE", Purpose::ToFile);
     wanted.change(product, "slow_query_log_file", file, Purpose::OwnFile);
     wanted.change(product, "long_query_time", "0", Purpose::EveryStatement);
     wanted.change(product, "slow_query_log", "ON", Purpose::LogOn);
@@ -223,6 +218,28 @@ mod tests {
             .into_iter()
             .map(|change| change.name)
             .collect();
-        assert_eq!(names, ["slow_query_log_file", "long_query_time"]);
+        assert_eq!(
+            names,
+            ["log_output", "slow_query_log_file", "long_query_time"]
+        );
+    }
+
+    #[test]
+    fn log_goes_to_a_file_alone() {
+        let change = |output: &str| {
+            let server = Product::of(Family::Mariadb, &[("log_output", output)]);
+            let changes = wanted(&server, "/b.log").changes;
+            changes.first().map(|change| {
+                [change.set(), change.unset()].map(|sql| sql.replace("SET GLOBAL ", ""))
+            })
+        };
+        for output in ["FILE", "file"] {
+            assert_eq!(change(output), None, "{output}");
+        }
+        for output in ["FILE,TABLE", "TABLE", "FILE,NONE"] {
+            let undo = format!("log_output = '{output}'");
+            let expected = ["log_output = 'FILE'".to_owned(), undo];
+            assert_eq!(change(output), Some(expected));
+        }
     }
 }

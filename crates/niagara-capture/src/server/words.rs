@@ -16,7 +16,7 @@ impl Display for Purpose {
             Self::ErrorsAndStarts => "errors and exact starts",
             Self::ConnectedSessions => "sessions that are connected already follow too",
             Self::DisabledKinds => "kinds of statements that are kept out",
-            Self::ToFile => "the log goes to a file",
+            Self::ToFile => "the log goes to a file alone",
             Self::OwnFile => "a file of the capture's own",
             Self::EveryStatement => "every statement, however short",
             Self::LogOn => "the log is written",
@@ -81,9 +81,13 @@ impl Display for Agreement {
             ),
             Self::GeneralLogToFile { log_output, file } => write!(
                 f,
-                "the general log is on and log_output is {log_output}: for the time of the capture it goes to the file {}, which stays \
-                 there, instead",
+                "the general log is on and log_output is {log_output}: for the time of the capture it goes to the file {} alone, which \
+                 stays there",
                 file.display()
+            ),
+            Self::SlowTablePauses { log_output } => write!(
+                f,
+                "the slow log is on and log_output is {log_output}: for the time of the capture the table mysql.slow_log gets no entries"
             ),
         }
     }
