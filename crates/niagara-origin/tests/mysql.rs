@@ -4,7 +4,8 @@
 mod shop;
 mod variables;
 
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -16,6 +17,10 @@ use niagara_origin::configuration::{
     COMMAND_LINE, ConfigSource, SET_GLOBAL, SET_PERSIST, StartConfiguration, running_config,
 };
 use niagara_origin::data::{DataKind, DataSource, image_of};
+use niagara_origin::pack::{
+    Dump, DumpLimits, DumpState, MANIFEST_FORMAT, MachineFacts, Manifest, PackWriter, ServerFacts,
+    TablesElsewhere, database_sizes, tables_elsewhere, unpack,
+};
 use niagara_server::archive::Apt;
 use niagara_server::{Cache, Cancel, Catalog, Config, ImageStore, Install, RunningServer, get};
 
@@ -127,18 +132,34 @@ impl Shop {
 
     /// MySQL's own mysqldump, which is in another package than the server; it runs with the server's libraries.
     fn mysqldump(&self, server: &RunningServer, arguments: &[&str]) -> Result<Vec<u8>> {
+        let [loader, own @ ..] = self.mysqldump_words()?;
+        let mut program = Command::new(loader);
+        program.args(own);
+        output_of(program, server, arguments)
+    }
+
+    /// The same as a program of its own.
+    fn mysqldump_program(&self) -> Result<PathBuf> {
+        let path = self.path("mysqldump");
+        let words = self.mysqldump_words()?;
+        let words = words.map(|word| format!("'{}'", word.display()));
+        fs::write(
+            &path,
+            format!("#!/bin/sh\nexec {} \"$@\"\n", words.join(" ")),
+        )?;
+        fs::set_permissions(&path, Permissions::from_mode(0o755))?;
+        Ok(path)
+    }
+
+    fn mysqldump_words(&self) -> Result<[PathBuf; 4]> {
         let lib = self.install.basedir.join("lib");
         let loader = ["lib64", "lib"]
             .iter()
             .map(|name| self.install.basedir.join(name).join("ld-linux-x86-64.so.2"))
             .find(|path| path.is_file())
             .context("the server's loader")?;
-        let mut program = Command::new(loader);
-        program
-            .arg("--library-path")
-            .arg(lib.join("x86_64-linux-gnu"))
-            .arg(mysqldump()?);
-        output_of(program, server, arguments)
+        let libraries = lib.join("x86_64-linux-gnu");
+        Ok([loader, "--library-path".into(), libraries, mysqldump()?])
     }
 }
 
@@ -253,6 +274,90 @@ fn dumps_of_mysqls_own_mysqldump_come_in() -> Result<()> {
     let path = shop.path("shop.sql");
     fs::write(&path, one)?;
     shop.check_copy(&DataSource::open(&path)?)
+}
+
+/// Such a table would have the whole dump refused.
+#[test]
+fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
+    let shop = Shop::new()?;
+    let program = shop.mysqldump_program()?;
+    let server = shop.start_with(&[("federated", "ON")], &[
+        "CREATE DATABASE shop",
+        "CREATE TABLE shop.orders (id INT PRIMARY KEY)",
+        "INSERT INTO shop.orders VALUES (1), (2)",
+        "CREATE TABLE shop.away (id INT) ENGINE=FEDERATED CONNECTION='mysql://x@127.0.0.1:1/shop/t'",
+        "CREATE VIEW shop.far AS SELECT id FROM shop.away",
+        "CREATE VIEW shop.farther AS SELECT id FROM shop.far",
+        "CREATE VIEW shop.near AS SELECT id FROM shop.orders",
+    ])?;
+    let endpoint = server.over_socket("");
+    let mut admin = Admin::connect(&endpoint, Duration::from_secs(60))?;
+    let sizes = database_sizes(&mut admin)?;
+    let unstable: Vec<_> = sizes
+        .iter()
+        .map(|one| (&one.name[..], one.unstable))
+        .collect();
+    assert_eq!(unstable, [("shop", 0)]);
+    let databases = vec!["shop".to_owned()];
+    let elsewhere = tables_elsewhere(&mut admin, &databases)?;
+    admin.quit();
+    let expected = TablesElsewhere {
+        database: "shop".to_owned(),
+        tables: vec!["away".to_owned()],
+        views: vec!["far".to_owned(), "farther".to_owned()],
+    };
+    assert_eq!(elsewhere, [expected]);
+
+    let dump = Dump {
+        program,
+        endpoint,
+        databases,
+        without: elsewhere.iter().flat_map(TablesElsewhere::names).collect(),
+        limits: DumpLimits {
+            rate: 1 << 30,
+            bytes: 1 << 30,
+            time: Duration::from_secs(600),
+            free: 0,
+        },
+        folder: shop.path("work"),
+    };
+    fs::create_dir(&dump.folder)?;
+    let path = shop.path("shop.niagara");
+    let mut pack = PackWriter::create(&path)?;
+    dump.write(&mut pack, &DumpState::default())?;
+    pack.finish(Manifest {
+        format: MANIFEST_FORMAT,
+        niagara: String::new(),
+        began: 0,
+        server: ServerFacts {
+            version: shop.install.version_string.clone(),
+            comment: String::new(),
+        },
+        machine: MachineFacts {
+            cpu: String::new(),
+            cpus: 1,
+            memory: 1 << 30,
+        },
+        schema: None,
+        databases: Vec::new(),
+        left_out: Vec::new(),
+        members: Vec::new(),
+    })?;
+    server.stop()?;
+
+    let unpacked = unpack(&path, &shop.cache, &mut |_| {})?;
+    let image = image_of(
+        &shop.cache,
+        &shop.install,
+        &DataSource::open(&unpacked.data())?,
+        &Config::new(),
+        &Cancel::default(),
+        &mut |_| {},
+    )?;
+    image.clone_to(&shop.path("clone"))?;
+    let server = shop.launch(shop.path("clone"), &Config::new())?;
+    assert_eq!(value(&server, "SELECT COUNT(*) FROM shop.near")?, "2");
+    Ok(())
 }
 
 #[test]

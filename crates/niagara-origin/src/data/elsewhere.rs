@@ -9,7 +9,7 @@ use niagara_server::{Config, Install, RunningServer};
 use super::statement::{not_system, quoted};
 
 /// Their engines, as servers and statements write them.
-pub(crate) const ENGINES: [&str; 5] = ["FEDERATED", "SPIDER", "CONNECT", "S3", "SPHINX"];
+const ENGINES: [&str; 5] = ["FEDERATED", "SPIDER", "CONNECT", "S3", "SPHINX"];
 /// How the names of plugins begin that bring them, or that join other servers.
 const PLUGINS: [&str; 6] = [
     "ha_federated",
@@ -21,6 +21,11 @@ const PLUGINS: [&str; 6] = [
 ];
 /// Tables that are named one by one.
 const NAMED: usize = 5;
+
+/// The engines as texts, for `IN (…)`.
+pub(crate) fn engines() -> String {
+    quoted(&ENGINES)
+}
 
 /// Whether a plugin's library, as option files name it, brings such an engine.
 pub(crate) fn is_plugin(library: &str) -> bool {
@@ -117,7 +122,7 @@ fn tables(server: &RunningServer) -> Result<Vec<String>> {
     let rows = server.query(&format!(
         "SELECT CONCAT(table_schema, '.', table_name) FROM information_schema.tables WHERE engine IN ({}) AND {} \
          ORDER BY 1",
-        quoted(&ENGINES),
+        engines(),
         not_system("table_schema")
     ))?;
     Ok(rows.into_iter().flatten().collect())

@@ -9,8 +9,8 @@ use niagara_error::bail;
 use niagara_load::{Admin, LoadError, counted};
 use niagara_server::{Cancel, RunningServer};
 
-use super::elsewhere::ENGINES;
-use super::statement::{not_system, quoted};
+use super::elsewhere::engines;
+use super::statement::not_system;
 
 /// Opening a table may have to wait for its file.
 const TIMEOUT: Duration = Duration::from_secs(600);
@@ -38,7 +38,7 @@ pub(crate) fn unreadable(server: &RunningServer, cancel: &Cancel) -> Result<Vec<
         "SELECT table_schema, table_name FROM information_schema.tables WHERE table_type IN ('BASE TABLE', 'SYSTEM VERSIONED') \
          AND {} AND (engine IS NULL OR engine NOT IN ({})) ORDER BY 1, 2",
         not_system("table_schema"),
-        quoted(&ENGINES)
+        engines()
     ))?;
     let mut all = Vec::with_capacity(tables.len());
     for row in tables {

@@ -83,6 +83,8 @@ pub struct Dump {
     pub endpoint: Endpoint,
     /// Its databases.
     pub databases: Vec<String>,
+    /// Tables and views that it is without, as `DATABASE.NAME`.
+    pub without: Vec<String>,
     /// What it may take.
     pub limits: DumpLimits,
     /// A folder of this user's alone, for the program's option file.
@@ -180,7 +182,9 @@ impl Dump {
         if !is_mariadb_program(&self.program) {
             command.args(["--set-gtid-purged=OFF"]);
         }
+        let without = self.without.iter();
         command
+            .args(without.map(|name| format!("--ignore-table={name}")))
             .arg("--databases")
             .args(&self.databases)
             .stdin(Stdio::null())
@@ -323,6 +327,33 @@ mod tests {
         };
         let text = option_file(&endpoint);
         assert!(text.contains("password=\"a#b\\\\c\"d\"\n"), "{text}");
+    }
+
+    #[test]
+    fn tables_elsewhere_are_left_to_their_server() {
+        let dump = Dump {
+            program: PathBuf::from("/nonexistent/mysqldump"),
+            endpoint: Endpoint {
+                transport: Transport::Unix(PathBuf::from("/run/mysqld/mysqld.sock")),
+                user: "root".to_owned(),
+                password: String::new(),
+                database: String::new(),
+                tls: Default::default(),
+            },
+            databases: vec!["shop".to_owned()],
+            without: vec!["shop.away".to_owned()],
+            limits: DumpLimits {
+                rate: 1,
+                bytes: 1,
+                time: Duration::ZERO,
+                free: 0,
+            },
+            folder: PathBuf::from("/nonexistent"),
+        };
+        let command = dump.command(Path::new("client.cnf"));
+        let words: Vec<_> = command.get_args().collect();
+        let last = &words[words.len() - 3..];
+        assert_eq!(last, ["--ignore-table=shop.away", "--databases", "shop"]);
     }
 
     #[test]

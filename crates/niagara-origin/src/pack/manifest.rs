@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::elsewhere::TablesElsewhere;
 use crate::configuration::{RunningConfig, is_hidden};
 
 /// The format that is written and read.
@@ -95,6 +96,8 @@ pub enum LeftOut {
         /// Their number.
         tables: u64,
     },
+    /// Tables whose rows are on other servers or in files outside of the data.
+    TablesElsewhere(TablesElsewhere),
 }
 
 impl LeftOut {
@@ -115,6 +118,7 @@ impl fmt::Display for LeftOut {
             Self::Database { name } => write!(f, "database {name}"),
             Self::Accounts => f.write_str("accounts and their passwords"),
             Self::SecretSetting { name } => write!(f, "the value of {name}"),
+            Self::TablesElsewhere(found) => f.write_str(&found.words()),
             Self::UnstableTables { database, tables } => {
                 let s = if *tables == 1 { "" } else { "s" };
                 write!(

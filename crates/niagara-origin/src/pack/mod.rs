@@ -4,12 +4,14 @@
 //! SHA-256 of every other member.
 
 mod dump;
+mod elsewhere;
 mod manifest;
 mod reader;
 mod sizes;
 mod writer;
 
 pub use dump::{Dump, DumpLimits, DumpState, dump_program};
+pub use elsewhere::{TablesElsewhere, tables_elsewhere};
 pub use manifest::{
     LeftOut, MANIFEST_FORMAT, MachineFacts, Manifest, Member, PackedDatabase, ServerFacts,
 };

@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use anyhow::{Context, Result};
 use niagara_load::Admin;
 
+use crate::data::elsewhere::engines;
+
 /// Databases that are the server's own.
 const OWN: &str = "'mysql', 'information_schema', 'performance_schema', 'sys', 'ndbinfo'";
 
@@ -13,9 +15,9 @@ const OWN: &str = "'mysql', 'information_schema', 'performance_schema', 'sys', '
 pub struct DatabaseSize {
     /// Its name.
     pub name: String,
-    /// Bytes of its tables and indexes, by the server's estimate.
+    /// Bytes of its tables and indexes, by the server's estimate, without tables whose rows are elsewhere.
     pub bytes: u64,
-    /// Tables whose engine has no transactions.
+    /// Tables whose engine has no transactions, without those whose rows are elsewhere.
     pub unstable: u64,
 }
 
@@ -30,7 +32,9 @@ pub fn database_sizes(admin: &mut Admin) -> Result<Vec<DatabaseSize>> {
     let tables = admin.rows(&format!(
         "SELECT TABLE_SCHEMA, CAST(COALESCE(SUM(DATA_LENGTH + INDEX_LENGTH), 0) AS UNSIGNED), \
          CAST(COALESCE(SUM(ENGINE NOT IN ('InnoDB', 'RocksDB', 'TokuDB')), 0) AS UNSIGNED) \
-         FROM information_schema.TABLES WHERE TABLE_SCHEMA NOT IN ({OWN}) AND TABLE_TYPE <> 'VIEW' GROUP BY 1"
+         FROM information_schema.TABLES WHERE TABLE_SCHEMA NOT IN ({OWN}) AND TABLE_TYPE <> 'VIEW' \
+         AND (ENGINE IS NULL OR ENGINE NOT IN ({})) GROUP BY 1",
+        engines()
     ))?;
     let mut sizes: BTreeMap<String, (u64, u64)> = names
         .into_iter()

@@ -19,7 +19,7 @@ use niagara_origin::data::DataSource;
 use niagara_origin::pack::{
     CAPTURE, CONFIG, DATA_FILE, DATA_FOLDER, DatabaseSize, Dump, DumpLimits, DumpState, LeftOut,
     MANIFEST_FORMAT, MachineFacts, Manifest, PackWriter, PackedDatabase, ServerFacts,
-    database_sizes, dump_program, manifest_of,
+    TablesElsewhere, database_sizes, dump_program, manifest_of, tables_elsewhere,
 };
 use niagara_report::number::duration as in_words;
 use niagara_server::machine::Fingerprint;
@@ -110,6 +110,8 @@ struct Plan {
     taken: Vec<DatabaseSize>,
     /// Those that stay.
     left: Vec<DatabaseSize>,
+    /// Tables that stay, for a dump that could not be loaded with them.
+    elsewhere: Vec<TablesElsewhere>,
 }
 
 pub fn run(mut args: PackArgs) -> Result<ExitCode> {
@@ -185,12 +187,19 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
             remedy: "--schema for fewer, --max-data for more, or --data for a backup"
         );
     }
+    let names: Vec<String> = taken.iter().map(|one| one.name.clone()).collect();
+    let elsewhere = match args.data {
+        // What these data have was decided before.
+        Some(_) => Vec::new(),
+        None => tables_elsewhere(&mut target.admin, &names)?,
+    };
     Ok(Plan {
         version,
         comment,
         config,
         taken,
         left,
+        elsewhere,
     })
 }
 
@@ -217,7 +226,9 @@ impl Plan {
             database: one.name.clone(),
             tables: one.unstable,
         });
+        let elsewhere = self.elsewhere.iter().cloned();
         databases
+            .chain(elsewhere.map(LeftOut::TablesElsewhere))
             .chain(unstable)
             .chain([LeftOut::Accounts])
             .chain(LeftOut::secrets(&self.config))
@@ -468,6 +479,11 @@ fn dump(args: &PackArgs, plan: &Plan, target: &Target, place: &PartFolder) -> Re
         },
         endpoint: target.endpoint.clone(),
         databases: plan.taken.iter().map(|one| one.name.clone()).collect(),
+        without: plan
+            .elsewhere
+            .iter()
+            .flat_map(TablesElsewhere::names)
+            .collect(),
         limits: DumpLimits {
             rate: args.rate,
             bytes: args.max_data,
