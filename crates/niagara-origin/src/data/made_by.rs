@@ -27,6 +27,23 @@ const UPGRADES_ITSELF: Version = Version {
     patch: 16,
 };
 
+/// Since when MySQL 8.0 takes files of a later release of its series.
+const GOES_BACK: Version = Version {
+    major: 8,
+    minor: 0,
+    patch: 35,
+};
+
+/// Whether MySQL of this version takes files of a later release of its series, by its manual ("Downgrading MySQL"): releases before
+/// 8.0 and those of series with long-term support do, innovation releases do not.
+fn goes_back(server: Version) -> bool {
+    match (server.major, server.minor) {
+        (..=5, _) | (8, 4) | (9, 7) => true,
+        (8, 0) => server >= GOES_BACK,
+        _ => false,
+    }
+}
+
 impl MadeBy {
     /// Why a server of this branch and version does not take files that this one wrote; none where it does.
     pub(super) fn why_not(&self, family: Family, server: Version) -> Option<Misfit> {
@@ -50,7 +67,8 @@ impl MadeBy {
             (8, _) => 3,
             _ => 4,
         };
-        if data > server {
+        // Of the same series.
+        if data > server && !goes_back(server) {
             return Some(Misfit::Older);
         }
         if release(server) > release(data) + 1 {
@@ -81,7 +99,7 @@ impl Misfit {
     pub(super) fn words(self, here: &str) -> String {
         match self {
             Self::OtherBranch => format!("{here} does not read its files"),
-            Self::Older => format!("{here} is older, and no server goes back"),
+            Self::Older => format!("{here} is older, and does not go back so far"),
             Self::OldAccounts => "accounts were kept otherwise before MariaDB 10.4".to_owned(),
             Self::NeedsProgram => format!(
                 "{here} needs mysql_upgrade for its system tables, which is not run here; from {UPGRADES_ITSELF} on the server does it itself"
@@ -134,6 +152,10 @@ mod tests {
             (Mysql, "8.4.1", Mysql, "9.7.4"),
             (Mysql, "5.7.22", Mysql, "8.0.31"),
             (Mysql, "5.7.20", Mysql, "5.7.22"),
+            (Mysql, "5.7.22", Mysql, "5.7.20"),
+            (Mysql, "8.0.36", Mysql, "8.0.35"),
+            (Percona, "8.4.4", Mysql, "8.4.0"),
+            (Mysql, "9.7.5", Mysql, "9.7.4"),
             (Mariadb, "10.1.23", Mariadb, "10.2.11"),
         ] {
             fits(family, data, of, server).unwrap();
@@ -146,7 +168,9 @@ mod tests {
             (Mysql, "5.6.24", Mysql, "8.0.12", "so many releases"),
             (Mysql, "5.6.24", Mysql, "5.7.22", "mysql_upgrade"),
             (Mysql, "5.7.22", Mysql, "8.0.12", "from 8.0.16 on"),
-            (Mysql, "9.7.5", Mysql, "9.7.4", "no server goes back"),
+            (Mysql, "8.0.36", Mysql, "8.0.34", "does not go back so far"),
+            (Mysql, "9.6.1", Mysql, "9.6.0", "does not go back so far"),
+            (Mysql, "8.4.4", Mysql, "8.0.40", "does not go back so far"),
             (Mariadb, "10.3.2", Mariadb, "10.11.19", "a dump"),
         ] {
             let error = fits(family, data, of, server).expect_err("does not fit");
