@@ -133,6 +133,7 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     let (code, _, stderr) = run(&mut pack(&existing, &["--for", "2s"]));
     set("OFF");
     assert_eq!(code, Some(1), "{stderr}");
+    assert!(!stderr.contains(" PATH"), "{stderr}");
     for words in [
         "shop (",
         "other (",
@@ -219,6 +220,23 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     }
     packed_by_hand(&existing);
     tuned_elsewhere(existing);
+}
+
+/// Said before anything is done: the other machine needs a server of its own.
+#[test]
+fn pack_of_another_release_names_the_path_of_a_server() {
+    let existing = Existing::start("mariadb-10.11", &[("version", "10.6.18-MariaDB")]);
+    shop(&existing);
+    let (code, _, stderr) = run(&mut pack(&existing, &["--for", "2s"]));
+    assert_eq!(code, Some(1), "{stderr}");
+    for words in [
+        "10.6.18-MariaDB (",
+        "niagara advise shop.niagara --server PATH",
+        "niagara tune PATH --pack shop.niagara",
+        "nothing was done",
+    ] {
+        assert!(stderr.contains(words), "no {words} in\n{stderr}");
+    }
 }
 
 /// What a dump says that waits for a lock until its time is over.

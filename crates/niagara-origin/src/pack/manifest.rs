@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use anyhow::Result;
+use niagara_server::Version;
 use serde::{Deserialize, Serialize};
 
 use super::elsewhere::TablesElsewhere;
@@ -40,6 +42,21 @@ pub struct ServerFacts {
     pub version: String,
     /// `Debian 12`.
     pub comment: String,
+}
+
+impl ServerFacts {
+    /// What the catalogue calls a server of this family and series, whether or not it has one.
+    ///
+    /// # Errors
+    /// The version is none.
+    pub fn name_in_catalog(&self) -> Result<String> {
+        let version: Version = self.version.parse()?;
+        let family = match self.version.contains("MariaDB") {
+            true => "mariadb",
+            false => "mysql",
+        };
+        Ok(format!("{family}-{}", version.series()))
+    }
 }
 
 /// The machine of the server.

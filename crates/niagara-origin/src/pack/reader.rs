@@ -60,14 +60,11 @@ impl PackFolder {
     }
 
     /// What the catalogue calls a server of this family and series.
+    ///
+    /// # Errors
+    /// Its version is none.
     pub fn server(&self) -> Result<String> {
-        let facts = &self.manifest.server;
-        let version: niagara_server::Version = facts.version.parse()?;
-        let family = match facts.version.contains("MariaDB") {
-            true => "mariadb",
-            false => "mysql",
-        };
-        Ok(format!("{family}-{}", version.series()))
+        self.manifest.server.name_in_catalog()
     }
 }
 

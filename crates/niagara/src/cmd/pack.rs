@@ -22,6 +22,7 @@ use niagara_origin::pack::{
     TablesElsewhere, database_sizes, dump_program, manifest_of, tables_elsewhere,
 };
 use niagara_report::number::duration as in_words;
+use niagara_server::Catalog;
 use niagara_server::machine::Fingerprint;
 
 use crate::agreement::agreed;
@@ -103,8 +104,9 @@ pub struct PackArgs {
 
 /// What is to be packed of a server, known before anything is begun.
 struct Plan {
-    version: String,
-    comment: String,
+    server: ServerFacts,
+    /// Whether another machine can fetch a server of this release.
+    is_fetched: bool,
     config: RunningConfig,
     /// The databases that are packed.
     taken: Vec<DatabaseSize>,
@@ -158,8 +160,14 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
     let text = |admin: &mut Admin, sql: &str| -> Result<String> {
         Ok(admin.value(sql)?.unwrap_or_default())
     };
-    let version = text(&mut target.admin, "SELECT VERSION()")?;
-    let comment = text(&mut target.admin, "SELECT @@version_comment")?;
+    let server = ServerFacts {
+        version: text(&mut target.admin, "SELECT VERSION()")?,
+        comment: text(&mut target.admin, "SELECT @@version_comment")?,
+    };
+    let catalog = Catalog::load(&[])?;
+    let is_fetched = server
+        .name_in_catalog()
+        .is_ok_and(|name| catalog.get(&name).is_ok());
     let all = database_sizes(&mut target.admin)?;
     if let Some(missing) = args
         .schema
@@ -194,8 +202,8 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
         None => tables_elsewhere(&mut target.admin, &names)?,
     };
     Ok(Plan {
-        version,
-        comment,
+        server,
+        is_fetched,
         config,
         taken,
         left,
@@ -237,7 +245,8 @@ impl Plan {
 }
 
 fn tell_plan(args: &PackArgs, plan: &Plan) {
-    tell!("{} ({})", plan.version, plan.comment);
+    let ServerFacts { version, comment } = &plan.server;
+    tell!("{version} ({comment})");
     if let Some(data) = &args.data {
         tell!("data: {}, read only", data.display());
         tell!("a backup of files has the accounts with their password hashes");
@@ -269,6 +278,12 @@ fn tell_plan(args: &PackArgs, plan: &Plan) {
     }
     for left in plan.left_out() {
         tell!("not in it: {left}");
+    }
+    if !plan.is_fetched {
+        let [advise, tune] = commands_there(plan.is_fetched, &file_name(&args.output));
+        tell!(
+            "other machine: Niagara cannot fetch this release there; install it at PATH, then: {advise}, {tune}"
+        );
     }
     if args.capture.is_none() && args.limits.log_file.is_none() {
         tell!(
@@ -321,10 +336,7 @@ fn pack(args: PackArgs, plan: Plan, target: Target, place: &PartFolder) -> Resul
         format: MANIFEST_FORMAT,
         niagara: env!("CARGO_PKG_VERSION").to_owned(),
         began,
-        server: ServerFacts {
-            version: plan.version.clone(),
-            comment: plan.comment.clone(),
-        },
+        server: plan.server.clone(),
         machine: machine(&place.0),
         schema: match args.data.is_some() && args.schema.is_empty() && plan.taken.len() > 1 {
             // Which of them the data have is not known here.
@@ -358,11 +370,28 @@ fn pack(args: PackArgs, plan: Plan, target: Target, place: &PartFolder) -> Resul
         output.display(),
         bytes as f64 / 1e6
     );
-    let name = output.file_name().unwrap_or_default().to_string_lossy();
-    say!(
-        "Copy it to another machine; there: niagara advise {name}, and, if it is like this one, niagara tune {name}"
-    );
+    let [advise, tune] = commands_there(plan.is_fetched, &file_name(&output));
+    say!("Copy it to another machine; there: {advise}, and, if it is like this one, {tune}");
     Ok(code)
+}
+
+fn file_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// What is said on the other machine, with the path of a server where none can be fetched.
+fn commands_there(is_fetched: bool, pack: &str) -> [String; 2] {
+    match is_fetched {
+        true => [
+            format!("niagara advise {pack}"),
+            format!("niagara tune {pack}"),
+        ],
+        false => [
+            format!("niagara advise {pack} --server PATH"),
+            format!("niagara tune PATH --pack {pack}"),
+        ],
+    }
 }
 
 /// The writer with capture and data; none where it was stopped.
@@ -475,7 +504,7 @@ fn dump(args: &PackArgs, plan: &Plan, target: &Target, place: &PartFolder) -> Re
     Ok(Dump {
         program: match &args.dump_program {
             Some(program) => program.clone(),
-            None => dump_program(plan.version.contains("MariaDB"), &path)?,
+            None => dump_program(plan.server.version.contains("MariaDB"), &path)?,
         },
         endpoint: target.endpoint.clone(),
         databases: plan.taken.iter().map(|one| one.name.clone()).collect(),
