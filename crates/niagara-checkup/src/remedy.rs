@@ -37,6 +37,13 @@ pub(crate) enum Remedy {
         /// The series, as the catalogue of servers names it.
         series: String,
     },
+    /// A larger buffer pool within the host's memory, which cannot be seen: a statement might name more than there is.
+    LargerPool {
+        /// The size that holds all data, in bytes.
+        wanted_bytes: u64,
+        /// Of the host's memory, what it may take at most, 0 to 1.
+        memory_share: f64,
+    },
 }
 
 /// A variable's new value.
@@ -68,6 +75,7 @@ impl NewSetting {
 /// What changes it; none where that follows from the proof alone, or from what the application does.
 pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
     let memory = facts.host.as_ref().map(|host| host.memory_bytes);
+    let memory = memory.filter(|bytes| *bytes > 0);
     match finding {
         Finding::DurabilityOff { variable, .. } => Some(settings(
             facts,
@@ -80,9 +88,17 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
             data_bytes,
             ..
         } => {
-            let most = memory.map_or(u64::MAX, pool_in);
-            let bytes = rounded_up(*data_bytes).min(most);
-            (bytes > *pool_bytes).then(|| pool_of(facts, bytes))
+            let wanted_bytes = rounded_up(*data_bytes);
+            match memory {
+                Some(memory) => {
+                    let bytes = wanted_bytes.min(pool_in(memory));
+                    (bytes > *pool_bytes).then(|| pool_of(facts, bytes))
+                }
+                None => Some(Remedy::LargerPool {
+                    wanted_bytes,
+                    memory_share: POOL_SHARE,
+                }),
+            }
         }
         Finding::EngineNotCrashSafe { tables } => Some(statements(tables.iter().map(in_innodb))),
         Finding::ReleaseEnded { series } | Finding::ReleaseEndedUpstream { series, .. } => {
@@ -314,6 +330,7 @@ mod tests {
                 .collect(),
             Some(Remedy::Statements { statements }) => statements,
             Some(Remedy::Upgrade { series }) => vec![series],
+            Some(words @ Remedy::LargerPool { .. }) => panic!("{words:?}"),
             None => Vec::new(),
         }
     }
@@ -392,6 +409,34 @@ mod tests {
             host.memory_bytes = 16 << 20;
         }
         assert_eq!(remedy(&small, &facts), None);
+    }
+
+    #[test]
+    fn no_statement_exceeds_an_unknown_memory() {
+        let small = Finding::PoolTooSmall {
+            pool_bytes: 128 << 20,
+            data_bytes: 200 << 30,
+            read_bytes: 0,
+            miss_share: 0.5,
+            pages_per_second: 100.0,
+        };
+        let bounded = Remedy::LargerPool {
+            wanted_bytes: 200 << 30,
+            memory_share: POOL_SHARE,
+        };
+        let swapped = Finding::Swapped {
+            swapped_bytes: 1 << 30,
+            resident_bytes: 1 << 30,
+            pages_read: 9,
+        };
+        let mut facts = quiet();
+        if let Some(host) = &mut facts.host {
+            host.memory_bytes = 0;
+        }
+        assert_eq!(remedy(&small, &facts).as_ref(), Some(&bounded));
+        assert_eq!(remedy(&swapped, &facts), None);
+        facts.host = None;
+        assert_eq!(remedy(&small, &facts).as_ref(), Some(&bounded));
     }
 
     #[test]

@@ -297,6 +297,14 @@ pub(crate) fn remedy(remedy: &Remedy) -> String {
         Remedy::Upgrade { series } => {
             format!("an upgrade, to {series} or another series with fixes")
         }
+        Remedy::LargerPool {
+            wanted_bytes,
+            memory_share,
+        } => format!(
+            "innodb_buffer_pool_size of up to {}, and of at most {} of the host's memory, which cannot be seen from here",
+            bytes(*wanted_bytes),
+            percent(*memory_share)
+        ),
     }
 }
 
@@ -609,6 +617,18 @@ mod tests {
         assert_eq!(
             new_settings(&[one(None)], None),
             "innodb_buffer_pool_size=256M under [mysqld] in the option file, then a restart"
+        );
+    }
+
+    #[test]
+    fn an_unknown_memory_bounds_the_pool() {
+        let bounded = Remedy::LargerPool {
+            wanted_bytes: 200 << 30,
+            memory_share: 0.5,
+        };
+        assert_eq!(
+            remedy(&bounded),
+            "innodb_buffer_pool_size of up to 200.0 GiB, and of at most 50 % of the host's memory, which cannot be seen from here"
         );
     }
 
