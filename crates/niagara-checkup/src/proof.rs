@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::facts::TableName;
 use crate::finding::Finding;
-use crate::remedy::{in_innodb, safe_value};
+use crate::remedy::{NewSetting, Remedy, in_innodb, safe_value};
 
 /// Traffic, data and settings in one file.
 const PACK: &str = "shop.niagara";
@@ -154,9 +154,21 @@ fn to_innodb(tables: &[TableName], ground: &Ground) -> String {
     statements.collect::<Vec<_>>().join(" ")
 }
 
+/// The settings as a variant of the server: `cfg.NAME=VALUE,…`.
+fn as_variant(settings: &[NewSetting]) -> String {
+    let parts: Vec<String> = settings
+        .iter()
+        .map(|one| format!("cfg.{}={}", one.variable, one.value))
+        .collect();
+    parts.join(",")
+}
+
 /// What the command of a finding shows: of what is counted or known, the price of its remedy.
-pub(crate) fn shows(finding: &Finding) -> Shows {
+pub(crate) fn shows(finding: &Finding, remedy: Option<&Remedy>) -> Shows {
     match finding {
+        Finding::MemoryBeyondRam { .. } | Finding::Swapped { .. } if remedy.is_some() => {
+            Shows::Price
+        }
         Finding::DurabilityOff { .. }
         | Finding::EngineNotCrashSafe { .. }
         | Finding::ReleaseEnded { .. }
@@ -167,8 +179,8 @@ pub(crate) fn shows(finding: &Finding) -> Shows {
     }
 }
 
-/// How a finding is proven.
-pub(crate) fn proof(finding: &Finding) -> Proof {
+/// How a finding with this remedy is proven.
+pub(crate) fn proof(finding: &Finding, remedy: Option<&Remedy>) -> Proof {
     let compare = |change: &str| Proof::Compare(change.to_owned());
     match finding {
         Finding::DurabilityOff { variable, .. } => {
@@ -180,9 +192,12 @@ pub(crate) fn proof(finding: &Finding) -> Proof {
         Finding::ReplicaStopped { .. }
         | Finding::ReplicaLags { .. }
         | Finding::ReplicaWritable { .. } => Proof::Watch,
-        Finding::MemoryBeyondRam { .. }
-        | Finding::Swapped { .. }
-        | Finding::PoolTooSmall { .. } => compare("buffer-pool=data"),
+        // Levers size the pool by data and memory of where they run: they may enlarge what is too large here.
+        Finding::MemoryBeyondRam { .. } | Finding::Swapped { .. } => match remedy {
+            Some(Remedy::Settings { settings, .. }) => compare(&as_variant(settings)),
+            _ => Proof::Watch,
+        },
+        Finding::PoolTooSmall { .. } => compare("buffer-pool=data"),
         Finding::EngineNotCrashSafe { tables } => Proof::InInnodb(tables.clone()),
         Finding::ConnectionsRefused {
             max_connections, ..
@@ -261,7 +276,7 @@ mod tests {
         let unsafe_tables = Finding::EngineNotCrashSafe {
             tables: vec![table("blog", "a"), table("shop", "b"), table("shop", "c")],
         };
-        assert_eq!(shows(&unsafe_tables), Shows::Price);
+        assert_eq!(shows(&unsafe_tables, None), Shows::Price);
         let ground = Ground {
             server: "mariadb-10.11".to_owned(),
             address: "/a.sock".to_owned(),
@@ -269,9 +284,49 @@ mod tests {
             needs_root: true,
         };
         assert_eq!(
-            proof(&unsafe_tables).command(&ground),
+            proof(&unsafe_tables, None).command(&ground),
             "niagara compare base 'sql=\"ALTER TABLE `shop`.`b` ENGINE=InnoDB; ALTER TABLE `shop`.`c` ENGINE=InnoDB;\"' \
              --pack shop.niagara"
         );
+    }
+
+    #[test]
+    fn a_smaller_pool_has_its_own_price() {
+        let ground = Ground {
+            server: "mariadb-10.11".to_owned(),
+            address: "/a.sock".to_owned(),
+            schema: None,
+            needs_root: true,
+        };
+        let smaller = Remedy::Settings {
+            settings: vec![NewSetting {
+                variable: "innodb_buffer_pool_size".to_owned(),
+                value: "4096M".to_owned(),
+                statement: None,
+            }],
+            option_file: None,
+        };
+        let beyond = Finding::MemoryBeyondRam {
+            buffer_bytes: 9 << 30,
+            memory_bytes: 8 << 30,
+        };
+        let swapped = Finding::Swapped {
+            swapped_bytes: 1 << 30,
+            resident_bytes: 1 << 30,
+            pages_read: 9,
+        };
+        for finding in [beyond, swapped] {
+            assert_eq!(shows(&finding, Some(&smaller)), Shows::Price);
+            assert_eq!(
+                proof(&finding, Some(&smaller)).command(&ground),
+                "niagara compare base cfg.innodb_buffer_pool_size=4096M --pack shop.niagara"
+            );
+            // Another buffer takes the memory, or another process.
+            assert_eq!(shows(&finding, None), Shows::Proof);
+            assert_eq!(
+                proof(&finding, None).command(&ground),
+                "niagara checkup /a.sock --for 10m"
+            );
+        }
     }
 }

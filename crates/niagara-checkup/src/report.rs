@@ -78,15 +78,16 @@ pub fn checkup(facts: Facts, levers: &[Lever], servers: &[String]) -> Result<Che
     let found = findings(&facts, &rules, &Releases::built_in()?, levers);
     let lines = found.into_iter().map(|finding| {
         let rule = rules.of(&finding);
+        let remedy = remedy(&finding, &facts);
         Line {
             level: rule.level,
             text: words::finding(&finding),
             why: rule.why.split_whitespace().collect::<Vec<_>>().join(" "),
             evidence: rule.source.to_owned(),
             levers: rule.levers.to_vec(),
-            remedy: remedy(&finding, &facts),
-            shows: shows(&finding),
-            proof: proof(&finding).command(&ground),
+            shows: shows(&finding, remedy.as_ref()),
+            proof: proof(&finding, remedy.as_ref()).command(&ground),
+            remedy,
             finding,
         }
     });

@@ -557,6 +557,14 @@ fn buffers_beyond_the_memory_are_found() {
         one["buffer_bytes"].as_u64() > one["memory_bytes"].as_u64(),
         "{one}"
     );
+    // Its remedy is what is measured, no lever that sizes the pool by the data.
+    assert_eq!(one["shows"], "price", "{one}");
+    let setting = &one["remedy"]["settings"][0];
+    let size = setting["value"].as_str().expect("a size");
+    assert_eq!(setting["variable"], "innodb_buffer_pool_size");
+    let proof = one["proof"].as_str().expect("a command");
+    let change = format!(" cfg.innodb_buffer_pool_size={size} ");
+    assert!(proof.contains(&change), "{proof}");
 }
 
 /// The checkup of a replica on the day on which its series is past its end.
