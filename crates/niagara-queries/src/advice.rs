@@ -221,18 +221,18 @@ impl Advice {
             .retain(|caution| !matches!(caution, Caution::NotProven));
         let last = proof.handed_over.as_ref().unwrap_or(&proof.set);
         if last.is_open() {
-            let duels = last.duels;
-            self.cautions.push(Caution::TooFewDuels { duels });
+            self.cautions.push(match last.poor_replay.is_empty() {
+                true => Caution::TooFewDuels { duels: last.duels },
+                false => Caution::PoorReplay {
+                    shortcomings: last.poor_replay.clone(),
+                },
+            });
         }
         let untried = proof.indexes.iter().filter(|one| one.trial.is_none());
         let untried = untried.count();
         if proof.set.pays() && untried > 0 {
             self.cautions
                 .push(Caution::ProvenTogether { indexes: untried });
-        }
-        if proof.set.pays() && !proof.set.poor_replay.is_empty() {
-            let shortcomings = proof.set.poor_replay.clone();
-            self.cautions.push(Caution::PoorReplay { shortcomings });
         }
         self.proof = Some(proof);
     }
@@ -288,7 +288,7 @@ pub enum Caution {
         /// How many.
         indexes: usize,
     },
-    /// The set is proven by a replay that is not like the capture.
+    /// The set is counted: the replay is not like the capture, so that duels decide nothing.
     PoorReplay {
         /// What speaks against a verdict by it.
         shortcomings: Vec<Shortcoming>,
@@ -670,4 +670,126 @@ fn values_of(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use niagara_stats::{Estimate, Verdict};
+
+    use super::*;
+    use crate::candidate::{Candidate, Purpose};
+    use crate::catalog::{Hiding, IndexPart};
+    use crate::proof::Trial;
+    use crate::words::headline;
+
+    fn item() -> TableName {
+        TableName {
+            database: "shop".to_owned(),
+            table: "item".to_owned(),
+        }
+    }
+
+    fn parts(columns: &[&str]) -> Vec<IndexPart> {
+        columns.iter().map(|name| IndexPart::column(name)).collect()
+    }
+
+    /// A new index of `shop.item`.
+    pub(crate) fn chosen(name: &str, columns: &[&str]) -> Judged {
+        Judged {
+            candidate: Candidate {
+                table: item(),
+                name: name.to_owned(),
+                parts: parts(columns),
+                purposes: BTreeSet::from([Purpose::Equality]),
+                digests: BTreeSet::new(),
+                replaces: Vec::new(),
+            },
+            build_seconds: Some(0.1),
+            bytes: Some(1 << 20),
+            online: true,
+            saves_alone: 50.0,
+            saves: 50.0,
+            costs: 1.0,
+            serves: Vec::new(),
+            fate: Fate::Chosen,
+        }
+    }
+
+    /// What a day's capture says, by counting alone.
+    pub(crate) fn counted(hiding: Hiding, judged: Vec<Judged>, drops: Vec<Drop>) -> Advice {
+        Advice {
+            server: "MariaDB 10.11.19".to_owned(),
+            capture_seconds: LONG_CAPTURE,
+            statements: 1000,
+            finding: Finding {
+                digests: 0,
+                share: 1.0,
+                of_time: true,
+                examined_per_row: 2.0,
+            },
+            digests: Vec::new(),
+            screened: Screened {
+                judged,
+                drops,
+                work_before: 100.0,
+                work_after: 50.0,
+                ..Screened::default()
+            },
+            not_tried: Vec::new(),
+            statistics: Vec::new(),
+            tables: Vec::new(),
+            cautions: vec![Caution::NotProven],
+            proof: None,
+            seconds: 1.0,
+            abilities: Abilities {
+                hiding,
+                descending: true,
+                functional: false,
+                histograms: false,
+            },
+        }
+    }
+
+    #[test]
+    fn a_poor_replay_leaves_the_set_counted() {
+        let set = Trial {
+            throughput: Estimate {
+                ratio: 1.5,
+                low: 1.4,
+                high: 1.6,
+            },
+            verdict: Some(Verdict::Faster),
+            is_decidable: true,
+            cpu: None,
+            p99: None,
+            duels: 8,
+            other_answers: Vec::new(),
+            poor_replay: vec![Shortcoming::Time { share: 0.4 }],
+        };
+        let judged = vec![chosen("idx_a", &["a"])];
+        let mut advice = counted(Hiding::Ignored, judged, Vec::new());
+        advice.take_proof(Proof {
+            set,
+            digests: Vec::new(),
+            indexes: Vec::new(),
+            handed_over: None,
+            seconds: 1.0,
+        });
+        assert_eq!(advice.screened.chosen().count(), 1);
+        let headline = headline(&advice);
+        assert!(
+            headline.contains("Not proven: the replay is not good enough")
+                && !headline.contains("Proven by duels"),
+            "{headline}"
+        );
+        let [caution] = &advice.cautions[..] else {
+            panic!("{:?}", advice.cautions);
+        };
+        let told = caution.to_string();
+        assert!(
+            told.contains("it is not proven")
+                && told.contains("only 40 % of the captured time can be replayed"),
+            "{told}"
+        );
+    }
 }

@@ -31,7 +31,8 @@ pub struct Trial {
 }
 
 impl Trial {
-    /// Whether the second is shown to be better: faster, or as fast with less CPU time, and with the same answers.
+    /// Whether the second is shown to be better: faster, or as fast with less CPU time, and with the same answers. A replay that is not
+    /// like the capture shows nothing.
     pub fn pays(&self) -> bool {
         let less_cpu = self.cpu.as_ref().is_some_and(|cpu| cpu.high < 1.0);
         let better = match self.verdict {
@@ -39,12 +40,13 @@ impl Trial {
             Some(Verdict::Slower) => false,
             Some(Verdict::NotWorthwhile | Verdict::Undetected) | None => less_cpu,
         };
-        better && self.other_answers.is_empty()
+        better && self.other_answers.is_empty() && self.poor_replay.is_empty()
     }
 
-    /// Whether the time ended before there were duels enough to decide by: that says nothing against what counting found.
+    /// Whether nothing can be decided, by too few duels or by a poor replay: that says nothing against what counting found.
     pub fn is_open(&self) -> bool {
-        !self.is_decidable && self.other_answers.is_empty() && !self.pays()
+        let is_undecided = !self.is_decidable || !self.poor_replay.is_empty();
+        is_undecided && self.other_answers.is_empty() && !self.pays()
     }
 
     /// Whether the second is not shown to be better though there were duels enough, or has other answers.
@@ -146,6 +148,14 @@ mod tests {
         }
     }
 
+    /// The same by a replay of little of the captured time.
+    fn by_poor_replay(trial: Trial) -> Trial {
+        Trial {
+            poor_replay: vec![Shortcoming::Time { share: 0.4 }],
+            ..trial
+        }
+    }
+
     fn other_answer() -> AnswerDifference {
         AnswerDifference::Counts {
             digest: "0123456789abcdef".to_owned(),
@@ -171,6 +181,17 @@ mod tests {
         other.other_answers.push(other_answer());
         assert!(other.is_lost());
         other.is_decidable = false;
+        assert!(other.is_lost());
+    }
+
+    #[test]
+    fn a_poor_replay_decides_nothing() {
+        for verdict in [Verdict::Faster, Verdict::Undetected, Verdict::Slower] {
+            let poor = by_poor_replay(trial(Some(verdict), 0.9));
+            assert!(poor.is_open() && !poor.pays() && !poor.is_lost());
+        }
+        let mut other = by_poor_replay(trial(Some(Verdict::Faster), 0.9));
+        other.other_answers.push(other_answer());
         assert!(other.is_lost());
     }
 
@@ -205,8 +226,10 @@ mod tests {
             Some(Fate::NotShown { .. })
         ));
         proof.handed_over = None;
-        // Duels too few for any verdict leave what counting found.
+        // Duels too few for any verdict leave what counting found, and so does a poor replay.
         let enough = std::mem::replace(&mut proof.set, too_few());
+        assert_eq!(against(&proof, "untried"), None);
+        proof.set = by_poor_replay(trial(Some(Verdict::Slower), 1.1));
         assert_eq!(against(&proof, "untried"), None);
         proof.set = enough;
         proof.set.other_answers.push(other_answer());

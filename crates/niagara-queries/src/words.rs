@@ -391,8 +391,7 @@ impl fmt::Display for Caution {
                 let told: Vec<String> = shortcomings.iter().map(ToString::to_string).collect();
                 write!(
                     f,
-                    "The duels are not of the captured traffic alone: the replay is not good enough to decide by: {}. Take the data \
-                     from the capture's beginning.",
+                    "The set is counted on a copy; it is not proven: {POOR_REPLAY}: {}. Take the data from the capture's beginning.",
                     told.join("; ")
                 )
             }
@@ -561,16 +560,20 @@ fn why_none(advice: &Advice) -> String {
     }
 }
 
+/// Why duels decide nothing, where their replay is not like the capture.
+pub const POOR_REPLAY: &str = "the replay is not good enough to decide by";
+
 /// What duels showed of what is handed over.
 fn proven(proof: &Proof) -> String {
     let trial = proof.handed_over.as_ref().unwrap_or(&proof.set);
     let throughput = interval(&trial.throughput);
-    match trial.is_open() {
-        true => format!(
+    match (trial.is_open(), trial.poor_replay.is_empty()) {
+        (true, true) => format!(
             " Not proven: {} are too few to decide by (throughput {throughput}).",
             counted(trial.duels as u64, "duel")
         ),
-        false => format!(" Proven by duels: throughput {throughput}."),
+        (true, false) => format!(" Not proven: {POOR_REPLAY} (throughput {throughput})."),
+        (false, _) => format!(" Proven by duels: throughput {throughput}."),
     }
 }
 

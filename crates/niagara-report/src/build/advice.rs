@@ -1,7 +1,7 @@
 //! What the queries of a capture need: a page for whoever decides first, then a section for each statement.
 
 use niagara_queries::words::{
-    application_remedy, bytes, counted, headline, number as figure, percent, span,
+    POOR_REPLAY, application_remedy, bytes, counted, headline, number as figure, percent, span,
 };
 use niagara_queries::{
     Advice, DigestAdvice, Effect, Fate, Judged, MENDED, Plan, Trial, Work, schema,
@@ -94,10 +94,15 @@ fn sureness(advice: &Advice) -> String {
         Some(proof) => {
             let trial = proof.handed_over.as_ref().unwrap_or(&proof.set);
             if has_set && trial.is_open() {
+                let why = match trial.poor_replay.is_empty() {
+                    true => {
+                        let duels = number::count(trial.duels, "duel");
+                        format!("{duels} on the capture are too few to decide by")
+                    }
+                    false => POOR_REPLAY.to_owned(),
+                };
                 return format!(
-                    "Rows and pages are counted on a copy of the data. It is not proven: {} on the capture are too few to decide by \
-                     (throughput {}).",
-                    number::count(trial.duels, "duel"),
+                    "Rows and pages are counted on a copy of the data. It is not proven: {why} (throughput {}).",
                     number::estimate(&trial.throughput)
                 );
             }
