@@ -678,7 +678,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::candidate::{Candidate, Purpose};
-    use crate::catalog::{Hiding, IndexPart};
+    use crate::catalog::{Hiding, Index, IndexKind, IndexPart};
     use crate::proof::Trial;
     use crate::words::headline;
 
@@ -712,6 +712,21 @@ pub(crate) mod tests {
             costs: 1.0,
             serves: Vec::new(),
             fate: Fate::Chosen,
+        }
+    }
+
+    /// An index of `shop.item` that can go.
+    pub(crate) fn superfluous(name: &str, columns: &[&str], reason: DropReason) -> Drop {
+        Drop {
+            table: item(),
+            index: Index {
+                name: name.to_owned(),
+                unique: false,
+                kind: IndexKind::Ordered,
+                parts: parts(columns),
+                visible: true,
+            },
+            reason,
         }
     }
 

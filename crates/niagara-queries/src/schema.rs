@@ -274,32 +274,65 @@ fn drop_statement(advice: &Advice, drop: &Drop) -> String {
     }
 }
 
+/// Wherever the file stops, each statement has the index that it used before, or the new one that it uses now.
 fn undo(advice: &Advice) -> String {
-    let mut out =
-        comment("Takes back what schema.sql does, in reverse order. Fresh statistics stay.");
+    let mut out = comment("Takes back what schema.sql does. Fresh statistics stay.");
+    out.push_str(&comment(UNDO_ERRORS));
     out.push_str(&bounded_wait());
-    for drop in advice.superfluous().rev() {
-        let table = drop.table.quoted();
-        let name = quote(&drop.index.name);
-        let shown = match (&drop.reason, advice.abilities.hiding) {
-            (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Hiding::Ignored) => {
-                format!("ALTER TABLE {table} ALTER INDEX {name} NOT IGNORED;\n")
-            }
-            (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Hiding::Invisible) => {
-                format!("ALTER TABLE {table} ALTER INDEX {name} VISIBLE;\n")
-            }
-            (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Hiding::Rebuild) => continue,
-            (DropReason::Duplicate { .. } | DropReason::LeftPrefix { .. }, _) => {
-                format!("ALTER TABLE {table} {};\n", drop.undo_clause())
-            }
-        };
-        out.push_str(&shown);
+    let (used, unused): (Vec<&Drop>, Vec<&Drop>) =
+        (advice.superfluous().rev()).partition(|drop| is_used_without_set(advice, drop));
+    // Statements use these again as soon as the new ones are gone. If one cannot come back, the new ones have to stay.
+    for drop in used {
+        out.push_str(&restored(advice, drop));
     }
     let chosen: Vec<&Judged> = advice.screened.chosen().collect();
     for one in chosen.into_iter().rev() {
         let _ = writeln!(out, "{};", drop_of(one));
     }
+    // No statement waits for these. One that was hidden may be dropped by now, and keeps no new index by its error.
+    for drop in unused {
+        out.push_str(&restored(advice, drop));
+    }
     out
+}
+
+/// What to do where undo.sql stops.
+const UNDO_ERRORS: &str = "An error may say that an index is there, or gone, already: look by SHOW INDEX, then run what is left of this \
+                           file. Never use --force: a statement may lose its new index while its old one is missing.";
+
+/// Whether statements use the index where the new ones are not.
+fn is_used_without_set(advice: &Advice, drop: &Drop) -> bool {
+    match &drop.reason {
+        DropReason::NotUsedBesideSet => true,
+        DropReason::Duplicate { of } | DropReason::LeftPrefix { of } => {
+            let mut chosen = advice.screened.chosen().map(|one| &one.candidate);
+            chosen.any(|one| one.table == drop.table && one.name == *of)
+        }
+        DropReason::NeverUsed => false,
+    }
+}
+
+/// The statement that brings an index back, and what to do where it fails.
+fn restored(advice: &Advice, drop: &Drop) -> String {
+    let table = drop.table.quoted();
+    let made = format!("ALTER TABLE {table} {};", drop.undo_clause());
+    let shown = match advice.abilities.hiding {
+        Hiding::Ignored => Some("NOT IGNORED"),
+        Hiding::Invisible => Some("VISIBLE"),
+        Hiding::Rebuild => None,
+    };
+    match (drop.reason.is_by_use(), shown) {
+        (false, _) => format!("{made}\n"),
+        (true, Some(shown)) => format!(
+            "{}ALTER TABLE {table} ALTER INDEX {} {shown};\n",
+            comment(&format!(
+                "if {} is dropped by now, this in place of the next line: {made}",
+                drop.title()
+            )),
+            quote(&drop.index.name)
+        ),
+        (true, None) => comment(&format!("if {} is dropped by now: {made}", drop.title())),
+    }
 }
 
 fn watch(advice: &Advice) -> String {
@@ -335,6 +368,47 @@ fn watch(advice: &Advice) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::advice::tests::{chosen, counted, superfluous};
+
+    /// What a client executes of a file, without its head.
+    fn statements(file: &str) -> Vec<&str> {
+        let lines = file.lines().filter(|line| line.starts_with("ALTER"));
+        lines.collect()
+    }
+
+    #[test]
+    fn new_indexes_go_before_unused_ones_return() {
+        let drops = || {
+            vec![
+                superfluous("old", &["b"], DropReason::NeverUsed),
+                superfluous("needed", &["c"], DropReason::NotUsedBesideSet),
+                superfluous("twin", &["d"], DropReason::Duplicate { of: "d".to_owned() }),
+            ]
+        };
+        for (hiding, shown) in [
+            (Hiding::Ignored, "NOT IGNORED"),
+            (Hiding::Invisible, "VISIBLE"),
+        ] {
+            let undone = undo(&counted(hiding, vec![chosen("idx_a", &["a"])], drops()));
+            let expected = [
+                format!("ALTER TABLE `shop`.`item` ALTER INDEX `needed` {shown};"),
+                "ALTER TABLE `shop`.`item` DROP INDEX `idx_a`;".to_owned(),
+                "ALTER TABLE `shop`.`item` ADD INDEX `twin` (`d`);".to_owned(),
+                format!("ALTER TABLE `shop`.`item` ALTER INDEX `old` {shown};"),
+            ];
+            assert_eq!(statements(&undone), expected);
+            // A hidden one that was dropped, as schema.sql advises, is made again.
+            for made in ["`needed` (`c`)", "`old` (`b`)"] {
+                let instead = format!(": ALTER TABLE `shop`.`item` ADD INDEX {made};\n");
+                assert!(undone.contains(&instead), "{undone}");
+            }
+        }
+        let undone = undo(&counted(Hiding::Rebuild, Vec::new(), drops()));
+        assert_eq!(
+            statements(&undone),
+            ["ALTER TABLE `shop`.`item` ADD INDEX `twin` (`d`);"]
+        );
+    }
 
     #[test]
     fn tools_for_large_tables_get_names_and_clauses() {
