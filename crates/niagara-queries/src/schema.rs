@@ -22,7 +22,7 @@ pub fn set_statements(advice: &Advice) -> Vec<(String, String, String)> {
     let chosen = advice.screened.chosen().map(|one| {
         let candidate = &one.candidate;
         let name = candidate.name.clone();
-        (candidate.table.to_string(), name, statement_of(one))
+        (candidate.table.to_string(), name, statement_of(one, &[]))
     });
     chosen.collect()
 }
@@ -37,18 +37,50 @@ pub fn set_columns(advice: &Advice) -> Vec<(String, Vec<String>)> {
     chosen.collect()
 }
 
-fn statement_of(one: &Judged) -> String {
+/// The statement that makes an index and drops those that it replaces.
+fn statement_of(one: &Judged, replaced: &[&Drop]) -> String {
+    let drops = replaced.iter().map(|drop| drop_clause(&drop.index.name));
     format!(
         "ALTER TABLE {} {}{}",
         one.candidate.table.quoted(),
-        one.candidate.add_clause(),
+        clauses(one.candidate.add_clause(), drops),
         online(one.online)
     )
 }
 
+fn clauses(first: String, others: impl Iterator<Item = String>) -> String {
+    let all: Vec<String> = std::iter::once(first).chain(others).collect();
+    all.join(", ")
+}
+
+fn drop_clause(index: &str) -> String {
+    format!("DROP INDEX {}", quote(index))
+}
+
+/// The indexes that go because this new one is there. Its statement drops them, too: apart from it, a client that goes on after an error
+/// would drop them though the new one is missing.
+fn replaced_by<'a>(advice: &'a Advice, one: &Judged) -> Vec<&'a Drop> {
+    let drops = advice.superfluous();
+    drops.filter(|drop| is_replaced_by(drop, one)).collect()
+}
+
+fn is_replaced_by(drop: &Drop, one: &Judged) -> bool {
+    let new = &one.candidate;
+    drop.table == new.table && drop.reason.covered_by() == Some(new.name.as_str())
+}
+
+/// The indexes that go by statements of their own.
+fn dropped_apart(advice: &Advice) -> impl DoubleEndedIterator<Item = &Drop> {
+    advice.superfluous().filter(move |drop| {
+        let mut chosen = advice.screened.chosen();
+        !chosen.any(|one| is_replaced_by(drop, one))
+    })
+}
+
 /// The statements that take the set back, in the order of [`set_statements`].
 pub fn set_undo(advice: &Advice) -> Vec<String> {
-    advice.screened.chosen().map(drop_of).collect()
+    let chosen = advice.screened.chosen();
+    chosen.map(|one| undo_of(one, &[])).collect()
 }
 
 /// Why the set is there, and what it took to build on the copy.
@@ -63,12 +95,15 @@ pub fn set_in_words(advice: &Advice) -> String {
     )
 }
 
-fn drop_of(one: &Judged) -> String {
-    format!(
-        "ALTER TABLE {} DROP INDEX {}",
-        one.candidate.table.quoted(),
-        quote(&one.candidate.name)
-    )
+/// The statement that drops a new index and makes those again that it replaced.
+fn undo_of(one: &Judged, replaced: &[&Drop]) -> String {
+    let mut made = replaced.iter().map(|drop| drop.undo_clause());
+    let dropped = drop_clause(&one.candidate.name);
+    let clauses = match made.next() {
+        Some(first) => clauses(first, made.chain([dropped])),
+        None => dropped,
+    };
+    format!("ALTER TABLE {} {clauses}", one.candidate.table.quoted())
 }
 
 /// Whether there is anything to hand over.
@@ -105,6 +140,12 @@ fn online(is_online: bool) -> &'static str {
 /// What the disappearance of an index breaks.
 const FORCED: &str = "No captured statement names it. Others that do (FORCE INDEX, USE INDEX) fail without it: look through the application.";
 
+/// Why an index is dropped where the new one is made.
+const TOGETHER: &str = "One statement makes the new index and drops the old: an error leaves the table as it was. Do not split it.";
+
+/// When an index that the set replaces may be hidden.
+const AFTERWARDS: &str = "First all new indexes above have to be there: statements used this one until then. So never run this file with --force.";
+
 fn schema(advice: &Advice) -> String {
     let mut out = comment(&headline(advice));
     for caution in &advice.cautions {
@@ -123,15 +164,27 @@ fn schema(advice: &Advice) -> String {
     for one in advice.screened.chosen() {
         out.push('\n');
         out.push_str(&why(advice, one));
-        let _ = writeln!(out, "{};", statement_of(one));
-        for line in large_table(&statement_of(one)) {
+        let replaced = replaced_by(advice, one);
+        for drop in &replaced {
+            out.push_str(&comment(&format!("{}: {}", drop.title(), drop.reason)));
+        }
+        if !replaced.is_empty() {
+            out.push_str(&comment(TOGETHER));
+            out.push_str(&comment(FORCED));
+        }
+        let statement = statement_of(one, &replaced);
+        let _ = writeln!(out, "{statement};");
+        for line in large_table(&statement) {
             out.push_str(&comment(&line));
         }
     }
-    for drop in advice.superfluous() {
+    for drop in dropped_apart(advice) {
         out.push('\n');
         out.push_str(&comment(&format!("{}: {}", drop.title(), drop.reason)));
         out.push_str(&comment(FORCED));
+        if drop.reason == DropReason::NotUsedBesideSet {
+            out.push_str(&comment(AFTERWARDS));
+        }
         out.push_str(&drop_statement(advice, drop));
     }
     for table in &advice.tables {
@@ -279,15 +332,15 @@ fn undo(advice: &Advice) -> String {
     let mut out = comment("Takes back what schema.sql does. Fresh statistics stay.");
     out.push_str(&comment(UNDO_ERRORS));
     out.push_str(&bounded_wait());
-    let (used, unused): (Vec<&Drop>, Vec<&Drop>) =
-        (advice.superfluous().rev()).partition(|drop| is_used_without_set(advice, drop));
+    let is_used = |drop: &&Drop| drop.reason == DropReason::NotUsedBesideSet;
+    let (used, unused): (Vec<&Drop>, Vec<&Drop>) = dropped_apart(advice).rev().partition(is_used);
     // Statements use these again as soon as the new ones are gone. If one cannot come back, the new ones have to stay.
     for drop in used {
         out.push_str(&restored(advice, drop));
     }
     let chosen: Vec<&Judged> = advice.screened.chosen().collect();
     for one in chosen.into_iter().rev() {
-        let _ = writeln!(out, "{};", drop_of(one));
+        let _ = writeln!(out, "{};", undo_of(one, &replaced_by(advice, one)));
     }
     // No statement waits for these. One that was hidden may be dropped by now, and keeps no new index by its error.
     for drop in unused {
@@ -299,18 +352,6 @@ fn undo(advice: &Advice) -> String {
 /// What to do where undo.sql stops.
 const UNDO_ERRORS: &str = "An error may say that an index is there, or gone, already: look by SHOW INDEX, then run what is left of this \
                            file. Never use --force: a statement may lose its new index while its old one is missing.";
-
-/// Whether statements use the index where the new ones are not.
-fn is_used_without_set(advice: &Advice, drop: &Drop) -> bool {
-    match &drop.reason {
-        DropReason::NotUsedBesideSet => true,
-        DropReason::Duplicate { of } | DropReason::LeftPrefix { of } => {
-            let mut chosen = advice.screened.chosen().map(|one| &one.candidate);
-            chosen.any(|one| one.table == drop.table && one.name == *of)
-        }
-        DropReason::NeverUsed => false,
-    }
-}
 
 /// The statement that brings an index back, and what to do where it fails.
 fn restored(advice: &Advice, drop: &Drop) -> String {
@@ -408,6 +449,50 @@ mod tests {
             statements(&undone),
             ["ALTER TABLE `shop`.`item` ADD INDEX `twin` (`d`);"]
         );
+    }
+
+    #[test]
+    fn an_index_goes_in_its_successors_statement() {
+        let left = |of: &str| DropReason::LeftPrefix { of: of.to_owned() };
+        let drops = vec![
+            superfluous("a", &["a"], left("ab")),
+            superfluous("ab", &["a", "b"], left("idx_a_b_c")),
+            superfluous("needed", &["d"], DropReason::NotUsedBesideSet),
+        ];
+        let judged = vec![
+            chosen("idx_a_b_c", &["a", "b", "c"]),
+            chosen("idx_e", &["e"]),
+        ];
+        let advice = counted(Hiding::Ignored, judged, drops);
+        let schema = schema(&advice);
+        assert_eq!(
+            statements(&schema),
+            [
+                "ALTER TABLE `shop`.`item` ADD INDEX `idx_a_b_c` (`a`, `b`, `c`), DROP INDEX `ab`, ALGORITHM=INPLACE, LOCK=NONE;",
+                "ALTER TABLE `shop`.`item` ADD INDEX `idx_e` (`e`), ALGORITHM=INPLACE, LOCK=NONE;",
+                "ALTER TABLE `shop`.`item` DROP INDEX `a`, ALGORITHM=INPLACE, LOCK=NONE;",
+                "ALTER TABLE `shop`.`item` ALTER INDEX `needed` IGNORED;",
+            ]
+        );
+        assert!(
+            schema.contains("--alter 'ADD INDEX idx_a_b_c (a, b, c), DROP INDEX ab' D=shop,t=item"),
+            "{schema}"
+        );
+        let warning = format!("-- {AFTERWARDS}\nALTER TABLE `shop`.`item` ALTER INDEX `needed`");
+        assert!(schema.contains(&warning), "{schema}");
+        assert_eq!(
+            statements(&undo(&advice)),
+            [
+                "ALTER TABLE `shop`.`item` ALTER INDEX `needed` NOT IGNORED;",
+                "ALTER TABLE `shop`.`item` DROP INDEX `idx_e`;",
+                "ALTER TABLE `shop`.`item` ADD INDEX `ab` (`a`, `b`), DROP INDEX `idx_a_b_c`;",
+                "ALTER TABLE `shop`.`item` ADD INDEX `a` (`a`);",
+            ]
+        );
+        // Duels, and a lever, are of the new indexes alone.
+        for ((_, _, made), undone) in set_statements(&advice).iter().zip(set_undo(&advice)) {
+            assert!(!made.contains("DROP") && !undone.contains("ADD"), "{made}");
+        }
     }
 
     #[test]

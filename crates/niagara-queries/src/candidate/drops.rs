@@ -41,7 +41,15 @@ pub enum DropReason {
 impl DropReason {
     /// Whether it goes for what a capture does not do, which others may do.
     pub fn is_by_use(&self) -> bool {
-        matches!(self, Self::NeverUsed | Self::NotUsedBesideSet)
+        self.covered_by().is_none()
+    }
+
+    /// The index that does what this one does; none where it goes for what a capture does not do.
+    pub fn covered_by(&self) -> Option<&str> {
+        match self {
+            Self::Duplicate { of } | Self::LeftPrefix { of } => Some(of),
+            Self::NeverUsed | Self::NotUsedBesideSet => None,
+        }
     }
 }
 
