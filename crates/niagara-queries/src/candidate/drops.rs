@@ -104,6 +104,7 @@ pub struct IndexUse {
 /// The indexes that can go by their parts, or because nothing uses them.
 pub fn drops(catalog: &Catalog, of: &IndexUse) -> (Vec<Drop>, Vec<Kept>) {
     let (mut drops, mut kept) = (Vec::new(), Vec::new());
+    let (mut used, mut used_before) = (of.used.clone(), of.used_before.clone());
     for table in catalog.tables.values().filter(|table| table.is_innodb()) {
         let mut gone: BTreeSet<String> = BTreeSet::new();
         for index in &table.indexes {
@@ -112,13 +113,13 @@ pub fn drops(catalog: &Catalog, of: &IndexUse) -> (Vec<Drop>, Vec<Kept>) {
                 continue;
             }
             let place = (table.name.clone(), index.name.clone());
-            let is_used = of.used.contains(&place);
+            let is_used = used.contains(&place);
             let is_named = (of.named).contains(&(table.name.clone(), index.name.to_lowercase()));
             let reason = match covered_by(table, index, &gone) {
                 Some(reason) => reason,
                 // A table that the capture does not touch says nothing of its indexes.
                 None if !is_used && of.touched.contains(&table.name) => {
-                    match of.used_before.contains(&place) {
+                    match used_before.contains(&place) {
                         true => DropReason::NotUsedBesideSet,
                         false => DropReason::NeverUsed,
                     }
@@ -142,6 +143,14 @@ pub fn drops(catalog: &Catalog, of: &IndexUse) -> (Vec<Drop>, Vec<Kept>) {
                     reason,
                 }),
                 None => {
+                    // What uses it will use the one that covers it, which must not go for want of use.
+                    if let Some(other) = reason.covered_by() {
+                        for uses in [&mut used, &mut used_before] {
+                            if uses.contains(&place) {
+                                uses.insert((table.name.clone(), other.to_owned()));
+                            }
+                        }
+                    }
                     gone.insert(index.name.clone());
                     drops.push(Drop {
                         table: table.name.clone(),

@@ -226,6 +226,24 @@ fn duplicates_and_beginnings_can_go() {
 }
 
 #[test]
+fn an_index_inherits_uses_of_its_beginning() {
+    let catalog = catalog(vec![
+        index("a", false, &["a"]),
+        index("ab", false, &["a", "b"]),
+        index("abc", false, &["a", "b", "c"]),
+    ]);
+    let of = IndexUse {
+        used: BTreeSet::from([(name("t"), "a".to_owned())]),
+        touched: BTreeSet::from([name("t")]),
+        ..IndexUse::default()
+    };
+    let (drops, _) = drops(&catalog, &of);
+    let of_t = drops.iter().filter(|drop| drop.table == name("t"));
+    let gone: Vec<&str> = of_t.map(|drop| drop.index.name.as_str()).collect();
+    assert_eq!(gone, ["a", "ab"]);
+}
+
+#[test]
 fn what_a_constraint_needs_stays() {
     let mut catalog = catalog(vec![
         index("one_c", true, &["c"]),
