@@ -869,6 +869,41 @@ fn a_restart_waits_for_steps_that_printed_nothing() {
     assert!(!readme.contains("&& echo"), "{readme}");
 }
 
+/// A variable that the installed release does not know keeps it from starting: it is asked before the restart.
+#[test]
+fn the_server_in_place_is_asked_for_the_option_file_before_the_restart() {
+    let mut input = everything();
+    for (server, family, binary) in [
+        ("mariadb-10.11", "mariadb", "/usr/sbin/mariadbd"),
+        ("mysql-9.7", "mysql", "/usr/sbin/mysqld"),
+        ("/usr/libexec/mariadbd", "mariadb", "/usr/libexec/mariadbd"),
+        ("/opt/mysql/bin/mysqld", "mysql", "/opt/mysql/bin/mysqld"),
+    ] {
+        input.server = server.into();
+        input.variant.family = family.into();
+        let readme = deploy(&input).swap_remove(0).1;
+        let asked = format!(
+            "   fi\n   told=$(sudo {binary} --user=mysql --verbose --help 2>&1 >/dev/null) || printf '%s\\n' \"It would not start: $told\"\n"
+        );
+        let asked = readme
+            .find(&asked)
+            .unwrap_or_else(|| panic!("{asked}\n{readme}"));
+        let restart = readme.find("sudo systemctl restart").expect("a restart");
+        assert!(asked < restart, "{readme}");
+    }
+    input.variant.config.clear();
+    assert!(!deploy(&input)[0].1.contains("told=$("));
+    // A built server is asked itself; the packaged one where it is installed without it.
+    let mut input = built("mysql-9.7", "mysql", "usr/sbin/mysqld");
+    input.variant.config = map(&[("innodb_io_capacity", "1000")]);
+    let readme = deploy(&input).swap_remove(0).1;
+    assert_eq!(readme.matches("told=$(").count(), 1, "{readme}");
+    assert!(
+        readme.contains("Before the restart run `told=$("),
+        "{readme}"
+    );
+}
+
 /// Whose application uses the socket has the rest alone, and each file says what it brings by itself.
 #[test]
 fn what_the_files_bring_without_the_socket_stands_first() {

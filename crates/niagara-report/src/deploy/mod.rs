@@ -227,9 +227,9 @@ impl DeployInput {
 
     /// The server's binary where the steps call it.
     fn binary(&self) -> String {
-        match self.own_place() {
-            Some(_) => self.server.clone(),
-            None => format!("/usr/sbin/{}", self.daemon()),
+        match Path::new(&self.server).is_absolute() {
+            true => self.server.clone(),
+            false => format!("/usr/sbin/{}", self.daemon()),
         }
     }
 

@@ -414,11 +414,22 @@ impl Sections {
             ));
         }
         let commands: Vec<String> = std::iter::once(install).chain(include).collect();
-        self.code(&[unless_there(
+        let install = unless_there(
             &path,
             "choose a name that sorts behind it, here and to undo it",
             &[commands.join(" && ")],
-        )]);
+        );
+        // A built server is asked in a step of its own.
+        let asks = input.variant.built.is_none();
+        let asked = asks.then(|| would_start(input));
+        let commands: Vec<String> = std::iter::once(install).chain(asked).collect();
+        self.code(&commands);
+        if asks {
+            self.line(format!(
+                "   The last line asks the server in place, and starts nothing. It prints nothing where the server takes its option \
+                 files. Where it names an unknown variable, delete that line in {path} and ask again."
+            ));
+        }
         if input.own_place().is_some() && input.variant.start.is_none() {
             self.line(format!(
                 "   Where the server is started with `--defaults-file`, that is the only file it reads; else those that \
@@ -820,6 +831,15 @@ fn including(input: &DeployInput) -> Option<(String, String)> {
     }
 }
 
+/// Asks the server in place whether it takes the option files that are here; prints nothing where it does. Every release of either
+/// family has this option, and ends with an error where a variable is unknown to it.
+fn would_start(input: &DeployInput) -> String {
+    format!(
+        "told=$(sudo {} --user=mysql --verbose --help 2>&1 >/dev/null) || printf '%s\\n' \"It would not start: $told\"",
+        input.binary()
+    )
+}
+
 /// Takes the option file away again.
 fn without_options(input: &DeployInput) -> Vec<String> {
     let mut commands = Vec::new();
@@ -879,9 +899,16 @@ fn without_the_build(input: &DeployInput) -> String {
         ),
         false => format!("leave {} out", unit::NAME),
     };
+    let asked = match has_options(&rest) {
+        true => format!(
+            " Before the restart run `{}`: it has to print nothing.",
+            would_start(input)
+        ),
+        false => String::new(),
+    };
     format!(
         "{when}, the rest can be installed alone: {unit}, pass over the steps that begin with {BUILD}, and over what names {PLACE} or \
-         {} in \"Check\" and \"Undo\"{}. **The total is then not what was measured**, for it is the total of all together.",
+         {} in \"Check\" and \"Undo\"{}.{asked} **The total is then not what was measured**, for it is the total of all together.",
         plugins::BEFORE,
         match input.is_mariadb() {
             true => String::new(),
