@@ -761,6 +761,40 @@ fn a_server_of_its_own_place_has_its_own_steps() {
     );
 }
 
+/// A start that names no file says nothing of where this one is read, and MySQL's own packages for Red Hat read no folder.
+#[test]
+fn an_option_file_goes_where_something_reads_it() {
+    let mut input = DeployInput {
+        server: "/opt/mysql/bin/mysqld".into(),
+        variant: Deployment {
+            family: "mysql".into(),
+            config: map(&[("innodb_io_capacity", "2000")]),
+            start: Some(DeployStart {
+                from: "10.0.0.5:3306".into(),
+                ..DeployStart::default()
+            }),
+            ..Deployment::default()
+        },
+        ..DeployInput::default()
+    };
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let text = readme(&input);
+    for part in [
+        "printf '\\n%s\\n' '!include /opt/mysql/zz-niagara.cnf' | sudo tee -a /etc/my.cnf > /dev/null",
+        "sudo sed -i --follow-symlinks '\\#^!include /opt/mysql/zz-niagara.cnf$#d' /etc/my.cnf",
+        "Where the server is started with `--defaults-file`",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    input.server = "mysql-9.7".into();
+    let by_hand = "add `!include /etc/my.cnf.d/zz-niagara.cnf` at its end";
+    assert!(readme(&input).contains(by_hand));
+    let start = input.variant.start.as_mut().expect("given above");
+    start.file = Some("/etc/my.cnf.d/zz-niagara.cnf".into());
+    let text = readme(&input);
+    assert!(!text.contains("Red Hat's the option") && !text.contains("!include"));
+}
+
 #[test]
 fn changed_tables_and_statements_are_files() {
     let rewrite = |digest: &str, rule: Option<[&str; 2]>| DeployRewrite {

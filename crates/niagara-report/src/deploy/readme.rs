@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use niagara_model::remains_over_socket;
+use niagara_model::{DeployStart, remains_over_socket};
 use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
 
 use super::{
@@ -219,9 +219,11 @@ impl Sections {
              `ssh SERVER`, then `cd niagara-deploy`.\n",
         );
         self.line(match input.own_place() {
-            None if config => format!(
+            None if config && known_place(input).is_none() => format!(
                 "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
-                 file goes to /etc/my.cnf.d/ and the service may be called mysqld.\n"
+                 file goes to /etc/my.cnf.d/ and the service may be called mysqld. Where /etc/my.cnf there has no line `!includedir`, add \
+                 `!include /etc/my.cnf.d/{}` at its end, and take that out to undo it.\n",
+                option_file::LAST_NAME
             ),
             None => format!(
                 "The service is that of Debian's and Ubuntu's packages, {service}.service. On Red Hat's it may be called mysqld.\n"
@@ -430,7 +432,7 @@ impl Sections {
                  files. Where it names an unknown variable, delete that line in {path} and ask again."
             ));
         }
-        if input.own_place().is_some() && input.variant.start.is_none() {
+        if input.own_place().is_some() && known_place(input).is_none() {
             self.line(format!(
                 "   Where the server is started with `--defaults-file`, that is the only file it reads; else those that \
                  `{} --verbose --help` names, in their order: where {MAIN} is not the last of them that is there, write the last in its place.",
@@ -824,11 +826,17 @@ const MAIN: &str = "/etc/my.cnf";
 /// The option file that has to include ours at its end, and the line that does.
 fn including(input: &DeployInput) -> Option<(String, String)> {
     let line = format!("!include {}", input.option_path());
-    match &input.variant.start {
+    match known_place(input) {
         Some(start) => Some((start.included_by.as_ref()?.display().to_string(), line)),
         // It reads no folder of the distribution's.
         None => input.own_place().map(|_| (MAIN.to_owned(), line)),
     }
+}
+
+/// The user's configuration where it says where the option file has to be: a server's address and a report do not.
+fn known_place(input: &DeployInput) -> Option<&DeployStart> {
+    let start = input.variant.start.as_ref();
+    start.filter(|start| start.file.is_some())
 }
 
 /// Asks the server in place whether it takes the option files that are here; prints nothing where it does. Every release of either
