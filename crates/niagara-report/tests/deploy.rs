@@ -442,7 +442,7 @@ fn an_administrator_is_made_before_a_built_mysql_starts() {
         place(&format!("{client} -N -B -e \"SELECT PLUGIN_NAME")),
         place("## Undo"),
         place(
-            "sudo rm -f /root/niagara-admin.cnf && \\\n  sudo mysql -e 'DROP USER IF EXISTS niagara_admin@localhost'",
+            "sudo mysql -e 'DROP USER IF EXISTS niagara_admin@localhost' && \\\n  sudo rm -f /root/niagara-admin.cnf",
         ),
     ];
     assert!(order.is_sorted(), "{order:?}\n{readme}");
@@ -451,6 +451,47 @@ fn an_administrator_is_made_before_a_built_mysql_starts() {
     }
     let of_mariadb = shown(&built("mariadb-10.11", "mariadb", "usr/sbin/mariadbd"));
     assert!(!of_mariadb.contains("niagara-admin"), "{of_mariadb}");
+}
+
+/// An empty socket in that file would stay there; and the client takes `--defaults-file` in the first place alone.
+#[test]
+fn the_administrators_file_is_written_whole_and_read_first() {
+    let of = |server: &str| {
+        let input = built(server, "mysql", "usr/sbin/mysqld");
+        deploy(&input).swap_remove(0).1
+    };
+    let readme = of("/opt/mysql/bin/mysqld");
+    for part in [
+        "socket=$(/opt/mysql/bin/mysql -u root -p -N -B -r -e \"SELECT @@socket\") && printf ",
+        "\"$socket\" > /root/niagara-admin.cnf'",
+        "sudo /opt/mysql/bin/mysql --defaults-file=/root/niagara-admin.cnf ",
+    ] {
+        assert!(readme.contains(part), "{part}\n{readme}");
+    }
+    assert!(!readme.contains("-p --defaults-file"), "{readme}");
+    let readme = of("mysql-9.7");
+    assert!(readme.contains("sudo mysql --defaults-file=/root/niagara-admin.cnf "));
+    assert!(readme.contains("in the commands below, except before `--defaults-file`."));
+}
+
+/// Whatever the first call of the client is for.
+#[test]
+fn a_password_of_roots_is_told_before_the_client_is_called() {
+    let mut input = everything();
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let with_password = "write `mariadb -p` in place of `mariadb` in the commands below.";
+    let starts = [None, Some(DeployStart::default())];
+    for start in starts {
+        input.variant.start = start;
+        for config in [everything().variant.config, BTreeMap::new()] {
+            input.variant.config = config;
+            let text = readme(&input);
+            let told = text.find(with_password).unwrap_or_else(|| panic!("{text}"));
+            assert!(told < text.find("\n1. ").expect("a step"), "{text}");
+        }
+    }
+    input.server = "/opt/mariadb/bin/mariadbd".into();
+    assert!(!readme(&input).contains("Where root has a password"));
 }
 
 #[test]

@@ -196,13 +196,22 @@ impl DeployInput {
 
     /// The client, as root calls it: by the system's own server without a password, by another with one that is asked for.
     fn client(&self) -> String {
+        let program = self.program();
+        match self.own_place() {
+            Some(_) => format!("{program} -u root -p"),
+            None => program,
+        }
+    }
+
+    /// The client without options.
+    fn program(&self) -> String {
         let name = if self.is_mariadb() {
             "mariadb"
         } else {
             "mysql"
         };
         match self.own_place() {
-            Some(place) => format!("{}/bin/{name} -u root -p", place.display()),
+            Some(place) => format!("{}/bin/{name}", place.display()),
             None => name.to_owned(),
         }
     }

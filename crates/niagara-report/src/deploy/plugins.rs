@@ -90,8 +90,9 @@ pub fn account(input: &DeployInput) -> Option<(String, Vec<String>)> {
             "{packaged} -N -B -e \"SELECT user, host FROM mysql.user WHERE plugin = 'auth_socket'\""
         ),
         format!(
-            "sudo test -e {ACCOUNT} || sudo sh -c 'umask 077; printf \"[client]\\nuser=niagara_admin\\npassword=%saA1-\\nsocket=%s\\n\" \
-             \"$(od -An -N16 -tx1 /dev/urandom | tr -d \" \\n\")\" \"$({} -N -B -r -e \"SELECT @@socket\")\" > {ACCOUNT}'",
+            "sudo test -e {ACCOUNT} || sudo sh -c 'umask 077; socket=$({} -N -B -r -e \"SELECT @@socket\") && \
+             printf \"[client]\\nuser=niagara_admin\\npassword=%saA1-\\nsocket=%s\\n\" \
+             \"$(od -An -N16 -tx1 /dev/urandom | tr -d \" \\n\")\" \"$socket\" > {ACCOUNT}'",
             input.client()
         ),
         format!(
@@ -106,9 +107,10 @@ pub fn account(input: &DeployInput) -> Option<(String, Vec<String>)> {
 /// Takes that account away again, once the packaged server runs.
 pub fn without_account(input: &DeployInput) -> Vec<String> {
     match needs_account(input) {
+        // Where it cannot be dropped, its password is still needed.
         true => vec![
-            format!("sudo rm -f {ACCOUNT}"),
             format!("{} -e 'DROP USER IF EXISTS {USER}'", packaged(input)),
+            format!("sudo rm -f {ACCOUNT}"),
         ],
         false => Vec::new(),
     }
@@ -122,7 +124,8 @@ fn needs_account(input: &DeployInput) -> bool {
 /// The client as whoever may log in to what is handed over, on the command line.
 pub fn administrator(input: &DeployInput) -> String {
     match needs_account(input) {
-        true => format!("sudo {} --defaults-file={ACCOUNT}", input.client()),
+        // The client takes this option in the first place alone.
+        true => format!("sudo {} --defaults-file={ACCOUNT}", input.program()),
         false => packaged(input),
     }
 }

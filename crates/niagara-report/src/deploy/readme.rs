@@ -237,6 +237,16 @@ impl Sections {
                 client = input.client(),
             ),
         });
+        if input.own_place().is_none() {
+            self.line(format!(
+                "Where root has a password in the server, write `{client} -p` in place of `{client}` in the commands below{}.\n",
+                match input.variant.built.is_some() && !input.is_mariadb() {
+                    true => ", except before `--defaults-file`",
+                    false => "",
+                },
+                client = input.client()
+            ));
+        }
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);
         let steps = input.variant.steps_by_hand();
@@ -464,9 +474,6 @@ impl Sections {
         ));
         if let Some(ask) = ask_variables(input, &format!("sudo {}", input.client())) {
             self.code(&[format!("{ask} | tee {VARIABLES_BEFORE}")]);
-            if input.own_place().is_none() {
-                self.line("   Where root has a password in the server, add `-p` to this and to every later call of the client.");
-            }
         }
     }
 

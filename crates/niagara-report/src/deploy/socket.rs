@@ -63,7 +63,7 @@ const LINES: [(&str, &str); 12] = [
 /// What to do, step by step.
 pub(super) fn steps(input: &DeployInput) -> String {
     let client = plugins::administrator(input);
-    let program = input.client();
+    let program = input.program();
     let lines: String = LINES
         .iter()
         .map(|(place, line)| format!("   - {place}: {line}\n"))
