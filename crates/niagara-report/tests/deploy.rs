@@ -572,13 +572,18 @@ fn only_sizes_are_compared_with_what_is_there() {
     input.variant.config = map(&[
         ("innodb_buffer_pool_size", "8G"),
         ("innodb_redo_log_capacity", "1G"),
+        ("table_open_cache", "8000"),
+        ("thread_cache_size", "256"),
         ("thread_pool_size", "14"),
         ("innodb_io_capacity", "1000"),
     ]);
     let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
     let text = readme(&input);
     assert!(
-        text.contains("**where your `innodb_buffer_pool_size` or `innodb_redo_log_capacity` is larger than that of 60-niagara.cnf"),
+        text.contains(
+            "**where your `innodb_buffer_pool_size` or `innodb_redo_log_capacity` or `table_open_cache` or `thread_cache_size` is \
+             larger than that of 60-niagara.cnf, delete the line there**."
+        ),
         "{text}"
     );
     assert!(text.contains("It was measured with the load generator on the same machine"));
@@ -714,6 +719,15 @@ fn limits_of_the_process_are_lines_of_the_drop_in() {
     let readme = &files["README.md"];
     assert!(readme.contains("Nice,LimitMEMLOCK,LimitNOFILE,ExecMainStartTimestamp\n"));
     assert!(readme.contains("`LimitNOFILE=32768`"));
+    // A unit that allows more is not lowered.
+    let told = "`systemctl show mariadb -p LimitNOFILE` prints its limits now. **Where one is larger than that of niagara.conf, or \
+                `infinity`, delete the line there.**";
+    let install = readme.find("sudo install -D -m 644 niagara.conf");
+    assert!(
+        readme.find(told) < install && readme.contains(told),
+        "{readme}"
+    );
+    assert!(!deploy(&everything())[0].1.contains("its limits now"));
 }
 
 #[test]

@@ -35,15 +35,18 @@ fn shown_as(option: &str) -> (String, bool) {
     }
 }
 
-/// Variables that end as sizes do and are numbers of something.
-const COUNTS: [&str; 3] = ["host_cache_size", "thread_cache_size", "thread_pool_size"];
-
-/// Whether a variable is an amount of memory or of disk: a server may have more of it than the one that was measured.
+/// Whether a variable is an amount of memory or of disk, or a number of things that are kept: a server may well have more of it
+/// than the one that was measured.
 fn is_size(name: &str) -> bool {
     let name = shown_as(name).0;
     match name.as_str() {
-        "innodb_redo_log_capacity" | "net_buffer_length" | "temptable_max_ram" => true,
-        other => other.ends_with("_size") && !COUNTS.contains(&other),
+        "innodb_redo_log_capacity"
+        | "net_buffer_length"
+        | "table_definition_cache"
+        | "table_open_cache"
+        | "temptable_max_ram" => true,
+        "thread_pool_size" => false,
+        other => other.ends_with("_size"),
     }
 }
 
@@ -326,7 +329,21 @@ impl Sections {
             ));
         }
         if process {
-            self.line(format!("{} The server's process:", step.next()));
+            let limits = input.variant.limits.keys().cloned();
+            let limits: Vec<String> = limits.collect();
+            self.line(format!(
+                "{} The server's process{}:",
+                step.next(),
+                match limits.is_empty() {
+                    true => String::new(),
+                    false => format!(
+                        ". `systemctl show {service} -p {}` prints its limits now. **Where one is larger than that of {}, or `infinity`, \
+                         delete the line there.** Then",
+                        limits.join(","),
+                        unit::NAME
+                    ),
+                }
+            ));
             silent.push(step.0);
             let folder = format!("/etc/systemd/system/{service}.service.d");
             let path = format!("{folder}/{}", unit::NAME);
@@ -459,14 +476,14 @@ impl Sections {
         let sizes = input.variant.config.keys().filter(|name| is_size(name));
         let sizes: Vec<&str> = sizes.map(String::as_str).collect();
         self.line(format!(
-            "{} What the server has now. The gain is over a server with its compiled-in defaults{}. With your option file \
+            "{} What the server has now. The gain is over a server with its compiled-in defaults.{} With your option file \
              (`niagara tune --config`) the measurement begins where you are.",
             step.next(),
             match sizes.is_empty() {
                 true => String::new(),
                 false => format!(
-                    ", and sizes were worked out for the machine that it was measured on: **where your `{}` is larger than that of {}, \
-                     delete the line there**",
+                    " Sizes were worked out for the machine that it was measured on: **where your `{}` is larger than that of {}, \
+                     delete the line there**.",
                     sizes.join("` or `"),
                     option_file::NAME
                 ),
