@@ -232,6 +232,33 @@ fn an_engine_without_transactions_is_named_where_tables_are_converted() {
     }
 }
 
+/// `scp -r` puts the second round into the folder of the first, whose files would then be installed again.
+#[test]
+fn a_second_round_does_not_install_the_first_ones_files() {
+    let mut input = everything();
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let text = readme(&input);
+    assert!(
+        text.contains(
+            "`ssh SERVER test ! -e niagara-deploy && scp -r deploy SERVER:niagara-deploy`"
+        ),
+        "{text}"
+    );
+    let last = "At last, once all of it is undone: `cd .. && rm -r niagara-deploy`.\n";
+    assert!(text.ends_with(last), "{text}");
+    // Statements alone have such a section, too.
+    input.variant = Deployment {
+        family: "mariadb".into(),
+        schema: vec!["ALTER TABLE `t` ADD INDEX `i` (`a`)".into()],
+        schema_undo: vec!["ALTER TABLE `t` DROP INDEX `i`".into()],
+        runtime: over(TransportKind::Tcp),
+        ..Deployment::default()
+    };
+    let text = readme(&input);
+    let (_, undo) = text.split_once("\n## Undo\n\n").expect("a section");
+    assert!(undo.contains("DATABASE < undo.sql") && undo.ends_with(last));
+}
+
 #[test]
 fn nothing_to_install_is_said() {
     let files = deploy(&DeployInput::default());

@@ -217,9 +217,11 @@ impl Sections {
         let (config, process) = (has_options(input), has_unit(input));
         let mut step = Numbers(0);
         self.line("## Apply\n");
+        // Into a folder that is there `scp` would copy `deploy`, beside the files of an earlier round.
         self.line(
-            "Copy this folder to the server's machine, here called SERVER: `scp -r deploy SERVER:niagara-deploy`. Work in it there: \
-             `ssh SERVER`, then `cd niagara-deploy`.\n",
+            "Copy this folder to the server's machine, here called SERVER: `ssh SERVER test ! -e niagara-deploy && scp -r deploy \
+             SERVER:niagara-deploy`. Where that copies nothing, an earlier round's folder is there: do the \"Undo\" in it, or rename \
+             it to keep that round. Work in the new one: `ssh SERVER`, then `cd niagara-deploy`.\n",
         );
         self.line(match input.own_place() {
             None if config && known_place(input).is_none() => format!(
@@ -764,6 +766,16 @@ impl Sections {
     }
 
     fn undo(&mut self, input: &DeployInput) {
+        let mut section = Sections(String::new());
+        section.undo_steps(input);
+        if !section.0.is_empty() {
+            self.line("## Undo\n");
+            self.line(section.0.trim());
+            self.line("\nAt last, once all of it is undone: `cd .. && rm -r niagara-deploy`.");
+        }
+    }
+
+    fn undo_steps(&mut self, input: &DeployInput) {
         let service = input.service();
         let mut commands = without_options(input);
         if has_unit(input) {
@@ -778,7 +790,6 @@ impl Sections {
         if !commands.is_empty() {
             commands.push(format!("sudo systemctl restart {service}"));
             commands.extend(clean_up(input));
-            self.line("## Undo\n");
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
         }
         if let Some(built) = &input.variant.built {
