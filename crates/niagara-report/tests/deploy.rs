@@ -737,6 +737,42 @@ fn settings_of_the_host_are_files() {
     assert!(files["README.md"].contains("No file has their number"));
 }
 
+/// A check that passes whatever happened is none.
+#[test]
+fn each_check_can_fail_and_says_when() {
+    let mut input = everything();
+    input.variant.runtime.huge_pages_heap = Some(true);
+    input.variant.runtime.huge_pages_text = Some(true);
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let text = readme(&input);
+    for part in [
+        "\ngrep HugetlbPages /proc/$(pidof -s mariadbd)/status\n",
+        "`HugetlbPages` has to be more than 0 kB",
+        "The code in 2 MB pages has to be more than 0 kB.",
+        "/transparent_hugepage/enabled has to show `[madvise]` or `[always]`.",
+    ] {
+        assert!(text.contains(part), "{part}\n{text}");
+    }
+    assert!(!text.contains("/proc/meminfo"));
+    // Every process has the C library.
+    input.variant.malloc = Some(DeployMalloc {
+        name: "glibc".into(),
+        package: None,
+        soname: "/usr/lib/x86_64-linux-gnu/libc.so.6".into(),
+    });
+    let text = readme(&input);
+    let asked =
+        "\nsudo cat /proc/$(pidof -s mariadbd)/environ | tr '\\0' '\\n' | grep LD_PRELOAD\n";
+    assert!(text.contains(asked) && !text.contains("/maps"), "{text}");
+    // The paths are told to the built server: what it reads in option files shows in what no command line says.
+    let text = readme(&built("mysql-9.7", "mysql", "usr/sbin/mysqld"));
+    let asked = "for server in /usr/sbin/mysqld /opt/niagara/usr/sbin/mysqld; do sudo $server --print-defaults | tail -n 1; done\n";
+    assert!(text.contains(asked), "{text}");
+    for words in ["HugetlbPages", "2 MB pages", "transparent_hugepage"] {
+        assert!(!text.contains(words), "{words}\n{text}");
+    }
+}
+
 #[test]
 fn limits_of_the_process_are_lines_of_the_drop_in() {
     let mut input = everything();

@@ -3,7 +3,7 @@
 use niagara_model::DeployBuild;
 
 use super::unit::{self, FOLDER};
-use super::{DeployInput, RECIPE};
+use super::{DeployInput, PLACE, RECIPE};
 
 /// What the packaged server had, in the folder that the files are installed from.
 pub const BEFORE: &str = "plugins-before";
@@ -136,12 +136,13 @@ fn packaged(input: &DeployInput) -> String {
 }
 
 /// Asks the built server whether it would start with the option files that are here, and where it would look for its data
-/// and its socket; nothing is started.
+/// and its socket; nothing is started. These paths it is told: whether it reads the option files that the packaged server reads, what
+/// both print of them shows.
 pub(crate) fn would_start(input: &DeployInput, built: &DeployBuild) -> Vec<String> {
     let mut options: Vec<&str> = unit::paths(input).iter().map(|path| path.option).collect();
     options.sort_unstable();
     let paths = format!("| grep -E \"^({}) \"", options.join("|"));
-    if input.is_mariadb() {
+    let mut commands = if input.is_mariadb() {
         vec![unit::asked(
             input,
             built,
@@ -156,7 +157,13 @@ pub(crate) fn would_start(input: &DeployInput, built: &DeployBuild) -> Vec<Strin
                 &format!("--user=mysql --verbose --help {paths}"),
             ),
         ]
-    }
+    };
+    commands.push(format!(
+        "for server in {} {PLACE}/{}; do sudo $server --print-defaults | tail -n 1; done",
+        input.binary(),
+        built.binary.display()
+    ));
+    commands
 }
 
 /// Compares what is loaded now with what was.

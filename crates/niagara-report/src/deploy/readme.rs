@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use niagara_model::{DeployStart, remains_over_socket};
+use niagara_model::{DeployMalloc, DeployStart, remains_over_socket};
 use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
 
 use super::{
@@ -136,6 +136,11 @@ fn no_more_updates(input: &DeployInput) -> Option<String> {
          Undo it before the package goes to another series, or the distribution is upgraded. A profile of AppArmor's for the packaged \
          binary (Ubuntu has one) does not confine this one.\n\n"
     ))
+}
+
+/// Whether a malloc is the C library's, which every process has: that it is there proves nothing.
+fn is_c_library(malloc: &DeployMalloc) -> bool {
+    malloc.soname.rsplit('/').next() == Some("libc.so.6")
 }
 
 /// Variables that show in no `SHOW VARIABLES`, for they are options of the start alone.
@@ -311,7 +316,8 @@ impl Sections {
             self.line(format!(
                 "{} {BUILD} Whether the built server takes the option files that are here, the packages' own among them. It is asked \
                  and not started; where it ends with an `unknown variable`, a file names a plugin that it has not. It has to \
-                 print what the packaged server has told above ({}):",
+                 print what the packaged server has told above ({}). The last command prints the options that either server reads: its \
+                 two lines have to be the same:",
                 step.next(),
                 match input.is_mariadb() {
                     true => "datadir and socket",
@@ -673,10 +679,16 @@ impl Sections {
         }
         if let Some(malloc) = &input.variant.malloc {
             let file = malloc.soname.rsplit('/').next().unwrap_or(&malloc.soname);
-            commands.push(format!(
-                "sudo grep -m1 {file} /proc/$(pidof -s {})/maps",
-                input.daemon()
-            ));
+            commands.push(match is_c_library(malloc) {
+                true => format!(
+                    "sudo cat /proc/$(pidof -s {})/environ | tr '\\0' '\\n' | grep LD_PRELOAD",
+                    input.daemon()
+                ),
+                false => format!(
+                    "sudo grep -m1 {file} /proc/$(pidof -s {})/maps",
+                    input.daemon()
+                ),
+            });
         }
         if input.variant.runtime.has_huge_text() {
             commands.push(format!(
@@ -686,7 +698,10 @@ impl Sections {
             ));
         }
         if input.variant.huge_pages {
-            commands.push("grep -i hugepages /proc/meminfo".to_owned());
+            commands.push(format!(
+                "grep HugetlbPages /proc/$(pidof -s {})/status",
+                input.daemon()
+            ));
         }
         if transparent_pages(&input.variant).is_some() {
             commands.push(format!("cat {TRANSPARENT}"));
@@ -749,8 +764,29 @@ impl Sections {
         }
         if let Some(malloc) = &input.variant.malloc {
             self.line(format!(
-                "A line with {} has to come: without one the loader has not found the library, and the server runs with its own allocator.\n",
-                malloc.soname
+                "A line with {} has to come: without one {}the server runs with its own allocator.\n",
+                malloc.soname,
+                match is_c_library(malloc) {
+                    true => "",
+                    false => "the loader has not found the library, and ",
+                }
+            ));
+        }
+        if input.variant.runtime.has_huge_text() {
+            self.line("The code in 2 MB pages has to be more than 0 kB.\n");
+        }
+        if input.variant.huge_pages {
+            self.line(
+                "`HugetlbPages` has to be more than 0 kB: else too few pages were reserved, and the buffer pool is in ordinary ones.\n",
+            );
+        }
+        if let Some(setting) = transparent_pages(&input.variant) {
+            self.line(format!(
+                "{TRANSPARENT} has to show {}.\n",
+                match setting {
+                    "always" => "`[always]`",
+                    _ => "`[madvise]` or `[always]`",
+                }
             ));
         }
         if let Some(built) = &input.variant.built {
