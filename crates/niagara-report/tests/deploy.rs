@@ -737,6 +737,27 @@ fn settings_of_the_host_are_files() {
     assert!(files["README.md"].contains("No file has their number"));
 }
 
+/// Too few pages, and the server starts in ordinary ones, or not at all.
+#[test]
+fn huge_pages_are_reserved_for_the_pool_that_stays() {
+    let mut input = everything();
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let asked =
+        "pages=$(sudo mariadb -N -B -e 'SELECT CEIL(@@innodb_buffer_pool_size * 1.1 / 2097152)')";
+    let sum = " && sed -i \"s/^vm.nr_hugepages = .*/vm.nr_hugepages = $(($pages + $(cat hugepages-before)))/\" niagara-sysctl.conf\n";
+    let text = readme(&input);
+    assert!(text.contains(&format!("\n   pages=4506{sum}")), "{text}");
+    let own = format!("Where your own buffer pool stays, put `{asked}` in place of");
+    assert!(text.contains(&own), "{text}");
+    // The pool is not the study's: that of the server, which may be any.
+    input.variant.config.remove("innodb_buffer_pool_size");
+    let text = readme(&input);
+    assert!(text.contains(&format!("\n   {asked}{sum}")), "{text}");
+    assert!(!text.contains("own buffer pool") && !text.contains("pages=71"));
+    input.variant.huge_pages = false;
+    assert!(!readme(&input).contains("pages="));
+}
+
 /// A check that passes whatever happened is none.
 #[test]
 fn each_check_can_fail_and_says_when() {

@@ -42,13 +42,31 @@ pub(super) fn files(input: &DeployInput) -> Vec<(String, String)> {
 /// Puts the file in place that reserves pages, with those that are reserved for others; nothing where there is no such file.
 pub(super) fn reserve(input: &DeployInput) -> Option<Vec<String>> {
     let pages = reserved_pages(&input.variant)?;
+    // The pool that stays is the user's own, whatever a server has that nobody configured.
+    let pages = match sets_pool(input) {
+        true => format!("pages={pages}"),
+        false => format!("pages=$({})", ask_pages(input)),
+    };
     Some(vec![
         format!(
-            "sed -i \"s/^vm.nr_hugepages = .*/vm.nr_hugepages = $(({pages} + $(cat {PAGES_BEFORE})))/\" {SYSCTL}"
+            "{pages} && sed -i \"s/^vm.nr_hugepages = .*/vm.nr_hugepages = $(($pages + $(cat {PAGES_BEFORE})))/\" {SYSCTL}"
         ),
         format!("sudo install -m 644 {SYSCTL} {SYSCTL_PLACE}"),
         format!("sudo sysctl -p {SYSCTL_PLACE}"),
     ])
+}
+
+/// Whether the option file says how large the buffer pool is.
+pub(super) fn sets_pool(input: &DeployInput) -> bool {
+    input.variant.config.contains_key("innodb_buffer_pool_size")
+}
+
+/// Asks the server that runs how many pages its buffer pool takes, with 10 % for what else is in them.
+pub(super) fn ask_pages(input: &DeployInput) -> String {
+    format!(
+        "sudo {} -N -B -e 'SELECT CEIL(@@innodb_buffer_pool_size * 1.1 / 2097152)'",
+        input.client()
+    )
 }
 
 /// What takes the reserved pages back.

@@ -290,12 +290,23 @@ impl Sections {
             )]);
             self.line(format!("   Then: {HUGE_PAGES}."));
             match host::reserve(input) {
-                Some(commands) => self.code(&commands),
-                None => self.line(format!(
-                    "   No file has their number, for your configuration says how large the buffer pool is: (buffer pool + 10 %) / 2 MiB, and \
-                     what is reserved for others, as `vm.nr_hugepages` in {}. Then `sudo sysctl --system`.",
-                    host::SYSCTL_PLACE
-                )),
+                Some(commands) => {
+                    if host::sets_pool(input) && input.variant.start.is_none() {
+                        self.line(format!(
+                            "   Where your own buffer pool stays, put `pages=$({})` in place of `pages=` and its number.",
+                            host::ask_pages(input)
+                        ));
+                    }
+                    self.code(&commands);
+                }
+                None => {
+                    self.line(format!(
+                        "   No file has their number, for your configuration says how large the buffer pool is. Add what this prints to what \
+                         is reserved for others. Write the sum as `vm.nr_hugepages` into {}, and run `sudo sysctl --system`.",
+                        host::SYSCTL_PLACE
+                    ));
+                    self.code(&[host::ask_pages(input)]);
+                }
             }
         }
         if let Some(commands) = host::give_transparent(input) {
