@@ -556,6 +556,33 @@ fn whether_the_built_server_would_start_is_asked_before_anything_starts_it() {
     }
 }
 
+/// By then tables, the host and steps by hand have changed, too.
+#[test]
+fn a_built_server_that_would_not_start_leaves_nothing_behind() {
+    let mut input = everything();
+    input.variant.built = built("mariadb-10.11", "mariadb", "usr/sbin/mariadbd")
+        .variant
+        .built;
+    input.variant.schema = vec!["ALTER TABLE `t` ADD INDEX `i` (`a`)".into()];
+    input.variant.schema_undo = vec!["ALTER TABLE `t` DROP INDEX `i`".into()];
+    input.variant.runtime.huge_pages_text = Some(true);
+    let readme = deploy(&input).swap_remove(0).1;
+    let back = "do \"Undo\" without its restart.";
+    assert!(readme.contains(back), "{readme}");
+    let (_, undo) = readme.split_once("## Undo").expect("a section");
+    for part in [
+        "sudo rm /etc/mysql/mariadb.conf.d/zz-niagara.cnf",
+        "sudo rm /etc/sysctl.d/60-niagara.conf",
+        "sudo rm -f /etc/tmpfiles.d/niagara.conf",
+        "sudo rm /usr/lib/niagara/libniagara_text.so",
+        "sudo rm -r /opt/niagara",
+        "DATABASE < undo.sql",
+        "- `sudo cpupower idle-set -E`",
+    ] {
+        assert!(undo.contains(part), "{part}\n{readme}");
+    }
+}
+
 #[test]
 fn what_is_left_without_the_build_is_told_and_not_called_measured() {
     let mut input = built("mysql-9.7", "mysql", "usr/sbin/mysqld");

@@ -338,14 +338,11 @@ impl Sections {
                 }
             ));
             self.code(&plugins::would_start(input, built));
-            let mut back = without_options(input);
-            back.push(format!("sudo rm -r {PLACE}"));
-            back.extend(plugins::without_account(input));
-            self.line(format!(
-                "   **Where it fails, or prints something else, go no further**: the running server has nothing of it yet. Remove the \
-                 cause and ask again, or take back what is there: `{}`.",
-                back.join("`, `")
-            ));
+            self.line(
+                "   **Where it fails, or prints something else, go no further**: the running server is still the packaged one. Remove the \
+                 cause and ask again. Or take back what is there: do \"Undo\" without its restart. What it does not find was not \
+                 installed yet.",
+            );
         }
         if process {
             let limits = input.variant.limits.keys().cloned();
