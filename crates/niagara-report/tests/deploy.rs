@@ -993,6 +993,13 @@ fn changed_tables_and_statements_are_files() {
         evidence: "proven".into(),
         ..DeployInput::default()
     };
+    let mut without_undo = input.clone();
+    without_undo.variant.schema_undo.clear();
+    let readme = deploy(&without_undo).swap_remove(0).1;
+    assert!(
+        readme.contains("try it on a server that replicates nothing")
+            && !readme.contains("sql_log_bin")
+    );
     let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
     let names: Vec<&str> = files.keys().map(String::as_str).collect();
     assert_eq!(
@@ -1043,6 +1050,15 @@ fn changed_tables_and_statements_are_files() {
     has("README.md", "sudo mariadb DATABASE < schema.sql");
     has("README.md", "sudo mariadb DATABASE < undo.sql");
     has("README.md", "-P 6032 -u admin -p < proxysql.sql");
+    // An index that a replica has already stops its replication.
+    for words in [
+        "Run it on the source alone; its replicas follow.",
+        "put `SET SESSION sql_log_bin = 0;` at the top of its copies of schema.sql and undo.sql.",
+        "Run undo.sql there before the source gets schema.sql",
+        "On a node of Galera it holds up the whole cluster",
+    ] {
+        has("README.md", words);
+    }
     for (file, text) in &files {
         let of_sql = |line: &str| line.is_empty() || line.starts_with("-- ") || line.ends_with(';');
         assert!(

@@ -606,6 +606,23 @@ impl Sections {
             input.client(),
             statements::SCHEMA
         )]);
+        // What the source and a replica each do for themselves stops replication: the index is there already.
+        let trial = match input.variant.schema_undo.is_empty() {
+            true => format!(
+                "Nothing takes it back: try it on a server that replicates nothing. On a replica {}'s statements would fail a second time.",
+                statements::SCHEMA
+            ),
+            false => format!(
+                "To try it on a replica, put `SET SESSION sql_log_bin = 0;` at the top of its copies of {schema} and {undo}. Run {undo} \
+                 there before the source gets {schema}, or replication stops.",
+                schema = statements::SCHEMA,
+                undo = statements::UNDO
+            ),
+        };
+        self.line(format!(
+            "   Run it on the source alone; its replicas follow. {trial} On a node of Galera it holds up the whole cluster: use \
+             pt-online-schema-change."
+        ));
         self.line("   EXPLAIN then shows the new indexes; the digests' rows examined fall.");
     }
 
