@@ -53,6 +53,11 @@ pub fn before(input: &DeployInput) -> (String, Vec<String>) {
             "{} -N -B -e \"SELECT component_urn FROM mysql.component\"",
             packaged(input)
         ));
+        // A manifest beside the packaged binary loads it, and neither of the tables above names it.
+        commands.push(format!(
+            "{} -N -B -e \"SELECT * FROM performance_schema.keyring_component_status\"",
+            packaged(input)
+        ));
         commands.push("sudo grep -rnE '^[[:space:]]*mysqlx' /etc/mysql".to_owned());
     }
     (text, commands)
@@ -60,15 +65,22 @@ pub fn before(input: &DeployInput) -> (String, Vec<String>) {
 
 /// What to do about the plugins that the packaged server names.
 pub fn remedy(input: &DeployInput) -> String {
-    let users = if input.is_mariadb() {
-        " (tables written with its `innodb_compression_algorithm` use a provider)"
+    let (users, keyring) = if input.is_mariadb() {
+        (
+            " (tables written with its `innodb_compression_algorithm` use a provider)",
+            "",
+        )
     } else {
-        ""
+        (
+            "",
+            " Where the query of `keyring_component_status` prints a line, keep the packaged server: a keyring is loaded, and without it \
+             encrypted tables cannot be opened. Error 1146 of that query means that there is none.",
+        )
     };
     format!(
         "What is printed is what will be missing; where nothing is, continue. If one of them is needed, keep the packaged server, or \
          build the plugin from the source that {RECIPE} names, put its file into that folder and try it. If nothing uses \
-         it{users}, uninstall it or purge its package, so that no option file names it."
+         it{users}, uninstall it or purge its package, so that no option file names it.{keyring}"
     )
 }
 
