@@ -273,6 +273,17 @@ impl DeployInput {
         };
         self.rungs.iter().find(|rung| rung.sets.iter().any(same))
     }
+
+    /// The option file that has to include ours at its end, and the line that does; nothing where a folder that is read has it.
+    fn including(&self) -> Option<(String, String)> {
+        let start = self.variant.start.as_ref();
+        let main = match start.filter(|start| start.file.is_some()) {
+            Some(start) => start.included_by.as_ref()?.display().to_string(),
+            // It reads no folder of the distribution's.
+            None => self.own_place().map(|_| MAIN.to_owned())?,
+        };
+        Some((main, format!("!include {}", self.option_path())))
+    }
 }
 
 /// The risk with what the measurement shows at the other end: the tail of latency, and what makes figures doubtful.
@@ -360,6 +371,9 @@ pub fn deploy_files() -> impl Iterator<Item = &'static str> {
     ];
     files.into_iter().chain(elsewhere::FILES)
 }
+
+/// The option file that servers outside of a distribution's packages read first.
+const MAIN: &str = "/etc/my.cnf";
 
 /// What rebuilds the server.
 pub const RECIPE: &str = "recipe.json";

@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use niagara_model::{DeployMalloc, DeployStart, remains_over_socket};
+use niagara_model::{DeployMalloc, remains_over_socket};
 use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
 
 use super::{
-    ARCHIVE, DeployInput, HUGE_PAGES, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
+    ARCHIVE, DeployInput, HUGE_PAGES, MAIN, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
     TEXT_LIBRARY_PLACE, host, option_file, plugins, socket, statements, unit,
 };
 use crate::host::{TRANSPARENT, transparent_pages};
@@ -209,7 +209,10 @@ impl Sections {
         for held_back in &start.held_back {
             self.line(format!("- {held_back}"));
         }
-        if let Some((main, _)) = including(input).filter(|(main, _)| !main.starts_with("/etc/")) {
+        if let Some((main, _)) = input
+            .including()
+            .filter(|(main, _)| !main.starts_with("/etc/"))
+        {
             self.line(format!(
                 "\n**{main} has to be the file that the server reads.** Where it is a copy, do the same with the original in its place."
             ));
@@ -229,7 +232,7 @@ impl Sections {
              it to keep that round. Work in the new one: `ssh SERVER`, then `cd niagara-deploy`.\n",
         );
         self.line(match input.own_place() {
-            None if config && known_place(input).is_none() => format!(
+            None if config && !has_known_place(input) => format!(
                 "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
                  file goes to /etc/my.cnf.d/ and the service may be called mysqld. Where /etc/my.cnf there has no line `!includedir`, add \
                  `!include /etc/my.cnf.d/{}` at its end, and take that out to undo it.\n",
@@ -453,7 +456,7 @@ impl Sections {
         let install = format!("sudo install -m 644 {} {path}", option_file::NAME);
         let mut include = None;
         // What it overrides is read after all folders: so has to be this. Another file of that name is not to be read by it.
-        if let Some((main, line)) = including(input) {
+        if let Some((main, line)) = input.including() {
             include = Some(format!(
                 "printf '\\n%s\\n' '{line}' | sudo tee -a {main} > /dev/null"
             ));
@@ -475,7 +478,7 @@ impl Sections {
                  files. Where it names an unknown variable, delete that line in {path} and ask again."
             ));
         }
-        if input.own_place().is_some() && known_place(input).is_none() {
+        if input.own_place().is_some() && !has_known_place(input) {
             self.line(format!(
                 "   Where the server is started with `--defaults-file`, that is the only file it reads; else those that \
                  `{} --verbose --help` names, in their order: where {MAIN} is not the last of them that is there, write the last in its place.",
@@ -916,23 +919,10 @@ impl Numbers {
     }
 }
 
-/// The option file that servers outside of a distribution's packages read first.
-const MAIN: &str = "/etc/my.cnf";
-
-/// The option file that has to include ours at its end, and the line that does.
-fn including(input: &DeployInput) -> Option<(String, String)> {
-    let line = format!("!include {}", input.option_path());
-    match known_place(input) {
-        Some(start) => Some((start.included_by.as_ref()?.display().to_string(), line)),
-        // It reads no folder of the distribution's.
-        None => input.own_place().map(|_| (MAIN.to_owned(), line)),
-    }
-}
-
-/// The user's configuration where it says where the option file has to be: a server's address and a report do not.
-fn known_place(input: &DeployInput) -> Option<&DeployStart> {
+/// Whether the user's configuration says where the option file has to be: a server's address and a report do not.
+fn has_known_place(input: &DeployInput) -> bool {
     let start = input.variant.start.as_ref();
-    start.filter(|start| start.file.is_some())
+    start.is_some_and(|start| start.file.is_some())
 }
 
 /// Asks the server in place whether it takes the option files that are here; prints nothing where it does. Every release of either
@@ -949,7 +939,7 @@ fn without_options(input: &DeployInput) -> Vec<String> {
     let mut commands = Vec::new();
     if has_options(input) {
         commands.extend(
-            including(input).map(|(main, line)| {
+            input.including().map(|(main, line)| {
                 format!("sudo sed -i --follow-symlinks '\\#^{line}$#d' {main}")
             }),
         );
