@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use niagara_model::{
-    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, HeldBack, Overridden,
-    Releases,
+    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, HeldBack,
+    Overridden, Releases, TargetSize, TargetValue,
 };
 use niagara_report::{
     CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
@@ -648,8 +648,55 @@ fn only_sizes_are_compared_with_what_is_there() {
         "{text}"
     );
     assert!(text.contains("It was measured with the load generator on the same machine"));
+    assert!(
+        text.contains("- `thread_pool_size`: change the value in 60-niagara.cnf in proportion.\n"),
+        "{text}"
+    );
     input.variant.config = map(&[("innodb_io_capacity", "1000")]);
     assert!(!readme(&input).contains("is larger than that"));
+}
+
+/// What is right for two CPUs throttles a server with 64.
+#[test]
+fn what_depends_on_the_number_of_cpus_says_so_before_the_steps() {
+    let mut input = everything();
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let found = &mut input.variant;
+    found.config = map(&[
+        ("innodb_thread_concurrency", "4"),
+        ("thread_pool_size", "9"),
+    ]);
+    found.runtime.environment = map(&[("MALLOC_ARENA_MAX", "2")]);
+    let size = TargetSize {
+        variable: "thread_pool_size".into(),
+        follows: Follows::Cpus,
+        measured: "9".into(),
+        here: 2,
+        at: Vec::new(),
+        target: None,
+    };
+    found.sizes = vec![size];
+    let text = readme(&input);
+    let told = "**These files are for 2 CPUs.** Where `nproc` on the server prints another number, do this first:\n\n\
+                - `thread_pool_size`: make these files again by `niagara report DIR --format files --cpus N`.\n\
+                - `innodb_thread_concurrency`: change the value in 60-niagara.cnf in proportion.\n\
+                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\n1. ";
+    assert!(text.contains(told), "{text}");
+    // Made for another machine, they are for that one.
+    input.variant.sizes[0].target = Some(TargetValue {
+        size: 64,
+        value: "288".into(),
+    });
+    assert!(readme(&input).contains("for 64 CPUs.**"));
+    input.variant.sizes.clear();
+    let text = readme(&input);
+    assert!(
+        text.contains("for the CPUs of the machine above.**"),
+        "{text}"
+    );
+    input.variant.config = map(&[("innodb_io_capacity", "1000")]);
+    input.variant.runtime = over(TransportKind::Tcp);
+    assert!(!readme(&input).contains("nproc"));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use niagara_model::{DeployMalloc, remains_over_socket};
+use niagara_model::{DeployMalloc, Follows, remains_over_socket};
 use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
 
 use super::{
@@ -10,6 +10,7 @@ use super::{
     TEXT_LIBRARY_PLACE, host, option_file, plugins, socket, statements, unit,
 };
 use crate::host::{TRANSPARENT, transparent_pages};
+use crate::number;
 use crate::wording::{checks_told, paragraph};
 
 /// Variables whose own names begin with `skip_`: of all others `skip_x` switches `x` off.
@@ -48,6 +49,70 @@ fn is_size(name: &str) -> bool {
         "thread_pool_size" => false,
         other => other.ends_with("_size"),
     }
+}
+
+/// Variables whose values are for a number of CPUs, where the study does not say so.
+const COUNTS: [&str; 4] = [
+    "innodb_buffer_pool_instances",
+    "innodb_thread_concurrency",
+    "key_cache_segments",
+    "thread_pool_size",
+];
+/// The C library's limit of arenas, one per CPU.
+const ARENAS: &str = "MALLOC_ARENA_MAX";
+
+/// What to do on a machine with another number of CPUs; nothing where all is right on any.
+fn other_cpus(input: &DeployInput) -> Option<String> {
+    let variant = &input.variant;
+    let mut cpus = None;
+    let mut known = Vec::new();
+    for size in &variant.sizes {
+        if size.follows == Follows::Cpus && variant.config.contains_key(&size.variable) {
+            cpus = Some(size.target.as_ref().map_or(size.here, |target| target.size));
+            known.push(size.variable.as_str());
+        }
+    }
+    let names = variant.config.keys().map(String::as_str);
+    let counts = names.filter(|name| {
+        let shown = shown_as(name).0;
+        !known.contains(name) && COUNTS.contains(&shown.as_str())
+    });
+    let counts: Vec<&str> = counts.collect();
+    let affinity = variant
+        .runtime
+        .server_cpus
+        .is_some()
+        .then_some("CPUAffinity");
+    let arenas = variant.runtime.environment.contains_key(ARENAS);
+    let process: Vec<&str> = affinity
+        .into_iter()
+        .chain(arenas.then_some(ARENAS))
+        .collect();
+    let remedies = [
+        (
+            known,
+            "make these files again by `niagara report DIR --format files --cpus N`".to_owned(),
+        ),
+        (
+            counts,
+            format!("change the value in {} in proportion", option_file::NAME),
+        ),
+        (process, format!("delete from {}", unit::NAME)),
+    ];
+    let remedies = remedies.iter().filter(|(names, _)| !names.is_empty());
+    let remedies: String = remedies
+        .map(|(names, remedy)| format!("- `{}`: {remedy}.\n", names.join("`, `")))
+        .collect();
+    if remedies.is_empty() {
+        return None;
+    }
+    let measured = match cpus {
+        Some(cpus) => number::count(cpus as usize, "CPU"),
+        None => "the CPUs of the machine above".to_owned(),
+    };
+    Some(format!(
+        "**These files are for {measured}.** Where `nproc` on the server prints another number, do this first:\n\n{remedies}"
+    ))
 }
 
 /// For the person who installs it.
@@ -259,6 +324,9 @@ impl Sections {
                 },
                 client = input.client()
             ));
+        }
+        if let Some(remedies) = other_cpus(input) {
+            self.line(remedies);
         }
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);
