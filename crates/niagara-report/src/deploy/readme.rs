@@ -953,9 +953,10 @@ impl Sections {
         }
         if !input.variant.schema_undo.is_empty() {
             self.line(format!(
-                "\nThe tables: `sudo {} DATABASE < {}`.",
+                "\nThe tables: `sudo {} DATABASE < {}`. {}",
                 input.client(),
-                statements::UNDO
+                statements::UNDO,
+                statements::NOTHING_THERE
             ));
         }
         let undo = input.variant.undo_by_hand();

@@ -13,6 +13,9 @@ pub const UNDO: &str = "undo.sql";
 pub const PROXYSQL: &str = "proxysql.sql";
 /// The changed statements, for the application.
 pub const STATEMENTS: &str = "statements.sql";
+/// What to do where [`UNDO`] stops, as it does first of all where [`SCHEMA`] had stopped before its end.
+pub const NOTHING_THERE: &str = "Error 1091 or 1061 means that a statement has nothing to take back: schema.sql had stopped before it, or \
+    undo.sql has run already. Delete its line, and run the file again.";
 /// What the comments of rules begin with: how they are found again.
 const MARK: &str = "niagara";
 
@@ -72,6 +75,7 @@ fn schema(input: &DeployInput) -> String {
 
 fn undo(input: &DeployInput) -> String {
     let mut out = comment("Takes back what schema.sql does, in reverse order.");
+    out += &comment(NOTHING_THERE);
     out += &bounded_wait();
     for statement in &input.variant.schema_undo {
         out += &format!("{};\n", in_one_line(statement));
