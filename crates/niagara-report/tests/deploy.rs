@@ -1225,3 +1225,42 @@ fn what_the_files_bring_without_the_socket_stands_first() {
     input.variant.runtime.transport = Some(TransportKind::Tcp);
     assert!(!unit(&input).contains("socket"));
 }
+
+// Servers elsewhere, and other machines.
+
+fn parts_are_in(text: &str, parts: &[&str]) {
+    for part in parts {
+        assert!(text.contains(part), "{part} in\n{text}");
+    }
+}
+
+/// A new group begins with the family's defaults: attached, it would take away what the instance's own group sets.
+#[test]
+fn a_parameter_group_begins_with_the_instances_own() {
+    let text = elsewhere(&everything(), DeployPlace::Rds);
+    parts_are_in(
+        &text,
+        &[
+            "\nFROM=${FROM:?",
+            "aws rds copy-db-parameter-group --source-db-parameter-group-identifier \"$FROM\"",
+            "  default.*)\n    aws rds create-db-parameter-group ",
+            "describe-db-parameters --db-parameter-group-name \"$FROM\"",
+            "SKIP keeps what is there, LOWER='a b' sets them",
+        ],
+    );
+    let compared = text.find("lowered=").expect("a comparison");
+    let made = text.find("copy-db-parameter-group").expect("a copy");
+    assert!(compared < made, "{text}");
+    assert!(!text.contains("--memory SIZE"), "{text}");
+    let mut input = everything();
+    input.variant.sizes = vec![TargetSize {
+        variable: "innodb_buffer_pool_size".into(),
+        follows: Follows::Memory,
+        measured: "8G".into(),
+        here: 16 << 30,
+        at: Vec::new(),
+        target: None,
+    }];
+    let text = elsewhere(&input, DeployPlace::Rds);
+    parts_are_in(&text, &["--for rds --cpus N --memory SIZE"]);
+}

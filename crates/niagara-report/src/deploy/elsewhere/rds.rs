@@ -8,14 +8,21 @@ pub(super) const NAME: &str = "rds.sh";
 
 /// Parameters that one call may change.
 const MOST: usize = 20;
-const STEPS: &str = "A script for the AWS command line (version 2, and jq). It asks first which parameters this family has and lets you change, and stops where
-one is missing. It makes a parameter group and changes no instance. Then, when a restart may interrupt every connection:
+const STEPS: &str = "A script for the AWS command line (version 2, and jq). It needs the name of the parameter group that the instance has:
+  aws rds describe-db-instances --db-instance-identifier INSTANCE --query 'DBInstances[].DBParameterGroups'
+  FROM=GROUP sh rds.sh
+The group that it makes is that one with what was measured, so that nothing of it is lost; no instance is changed. It stops before that:
+- where that group does not let a parameter be changed: SKIP='a b' leaves those out,
+- where a number is smaller than that group's, or takes the place of a formula: SKIP keeps what is there, LOWER='a b' sets them.
+Then, when a restart may interrupt every connection:
   aws rds modify-db-instance --db-instance-identifier INSTANCE --db-parameter-group-name niagara
   aws rds reboot-db-instance --db-instance-identifier INSTANCE
-Undo: the same two commands with the group that the instance had; note it before:
-  aws rds describe-db-instances --db-instance-identifier INSTANCE --query 'DBInstances[].DBParameterGroups'
-FAMILY and GROUP in the environment choose others; SKIP='a b' leaves parameters out. Aurora (FAMILY=aurora-mysql8.0) has storage of its
-own in place of InnoDB's files: what concerns redo log, doublewrite and flushing was measured on another storage.";
+Undo: the same two commands with the group that the instance had.
+GROUP in the environment names the new group otherwise. Aurora has storage of its own in place of InnoDB's files: what concerns redo
+log, doublewrite and flushing was measured on another storage.";
+/// What is said where values follow the machine.
+const SIZES: &str = "Sizes and counts are those of the machine that it was measured on. For the instance's own:
+  niagara report DIR --format files --for rds --cpus N --memory SIZE";
 
 /// `None` where it sets no variable.
 pub(super) fn script(input: &DeployInput) -> Option<String> {
@@ -45,17 +52,18 @@ pub(super) fn script(input: &DeployInput) -> Option<String> {
     let names: Vec<&str> = parameters.iter().map(|(name, _)| name.as_str()).collect();
     let values: Vec<&serde_json::Value> = parameters.iter().map(|(_, value)| value).collect();
     let parameters = serde_json::to_string_pretty(&values).ok()?;
-    let family = match family(&input.server) {
-        Some(family) => format!("FAMILY=${{FAMILY:-{family}}}"),
-        None => "FAMILY=${FAMILY:?name the parameter group's family, as in mysql8.4}".to_owned(),
+    let steps = match variant.sizes.is_empty() {
+        true => STEPS.to_owned(),
+        false => format!("{STEPS}\n{SIZES}"),
     };
     Some(format!(
         r#"#!/bin/sh
 {head}
 set -eu
-{family}
+FROM=${{FROM:?name the parameter group that the instance has: the first lines of this file say how to ask for it}}
 GROUP=${{GROUP:-niagara}}
 SKIP=${{SKIP:-}}
+LOWER=${{LOWER:-}}
 
 parameters=$(cat <<'END'
 {parameters}
@@ -63,21 +71,43 @@ END
 )
 parameters=$(printf '%s' "$parameters" | jq -c --arg skip "$SKIP" 'map(select(.ParameterName as $name | $skip | split(" ") | index($name) | not))')
 
-known=$(aws rds describe-engine-default-parameters --db-parameter-group-family "$FAMILY" --output json \
-  --query 'EngineDefaults.Parameters[?IsModifiable].ParameterName')
+family=$(aws rds describe-db-parameter-groups --db-parameter-group-name "$FROM" --output text \
+  --query 'DBParameterGroups[0].DBParameterGroupFamily')
+{note}there=$(aws rds describe-db-parameters --db-parameter-group-name "$FROM" --output json \
+  --query 'Parameters[?IsModifiable].{{name: ParameterName, value: ParameterValue}}')
 missing=
 for name in {names}; do
   case " $SKIP " in *" $name "*) continue ;; esac
-  printf '%s' "$known" | jq -e --arg name "$name" 'index($name)' >/dev/null || missing="$missing $name"
+  printf '%s' "$there" | jq -e --arg name "$name" 'any(.[]; .name == $name)' >/dev/null || missing="$missing $name"
 done
 if [ -n "$missing" ]; then
-  echo "$FAMILY does not let you change:$missing" >&2
-  echo "remedy: measure again without them, or leave them out: SKIP='${{missing# }}' $0" >&2
+  echo "$FROM ($family) does not let you change:$missing" >&2
+  echo "remedy: measure again without them, or leave them out: SKIP='${{missing# }}'" >&2
   exit 1
 fi
 
-aws rds create-db-parameter-group --db-parameter-group-name "$GROUP" --db-parameter-group-family "$FAMILY" \
-  --description 'Found by Niagara' >/dev/null
+lowered=$(printf '%s\n%s' "$there" "$parameters" | jq -rs --arg lower "$LOWER" '
+  .[0] as $there | .[1][] | .ParameterName as $name | .ParameterValue as $new
+  | select($lower | split(" ") | index($name) | not)
+  | $there[] | select(.name == $name) | (.value // "") as $old
+  | select(($old | contains("{{")) or
+      (([$old, $new] | all(test("^[0-9]+$"))) and ($old | tonumber) > 1 and ($new | tonumber) < ($old | tonumber)))
+  | "\($name): \($old) in the group that is there, \($new) measured"')
+if [ -n "$lowered" ]; then
+  printf '%s\n' "$lowered" >&2
+  echo "remedy: keep what is there by SKIP, or set what was measured by LOWER: '$(printf '%s\n' "$lowered" | cut -d : -f 1 | paste -s -d ' ' -)'" >&2
+  exit 1
+fi
+
+# A default group cannot be copied, and has nothing of its own.
+case $FROM in
+  default.*)
+    aws rds create-db-parameter-group --db-parameter-group-name "$GROUP" --db-parameter-group-family "$family" \
+      --description 'Found by Niagara' >/dev/null ;;
+  *)
+    aws rds copy-db-parameter-group --source-db-parameter-group-identifier "$FROM" --target-db-parameter-group-identifier "$GROUP" \
+      --target-db-parameter-group-description 'Found by Niagara' >/dev/null ;;
+esac
 count=$(printf '%s' "$parameters" | jq length)
 from=0
 while [ "$from" -lt "$count" ]; do
@@ -85,9 +115,12 @@ while [ "$from" -lt "$count" ]; do
     --parameters "$(printf '%s' "$parameters" | jq -c --argjson from "$from" '.[$from:$from + {MOST}]')" >/dev/null
   from=$((from + {MOST}))
 done
-echo "the parameter group $GROUP has $count parameters; no instance uses it yet"
+echo "the parameter group $GROUP is $FROM with $count parameters from here; no instance uses it yet"
 "#,
-        head = head(input, STEPS, &missing).trim_end(),
+        head = head(input, &steps, &missing).trim_end(),
+        note = family(&input.server).map_or_else(String::new, |family| format!(
+            "[ \"$family\" = {family} ] || echo \"note: $FROM is of $family, and it was measured with {family}\" >&2\n"
+        )),
         names = names.join(" "),
     ))
 }
