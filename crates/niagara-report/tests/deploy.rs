@@ -1264,3 +1264,39 @@ fn a_parameter_group_begins_with_the_instances_own() {
     let text = elsewhere(&input, DeployPlace::Rds);
     parts_are_in(&text, &["--for rds --cpus N --memory SIZE"]);
 }
+
+/// A task that fails between the files leaves some of them for the next start, and nobody restarts the server.
+#[test]
+fn a_playbook_puts_libraries_before_the_files_that_name_them() {
+    let mut input = everything();
+    input.variant.runtime.huge_pages_text = Some(true);
+    let text = elsewhere(&input, DeployPlace::Ansible);
+    let place = |part: &str| {
+        let place = text.find(part);
+        place.unwrap_or_else(|| panic!("{part} in\n{text}"))
+    };
+    let order = [
+        "ansible.builtin.assert:",
+        "name: libjemalloc2",
+        "path: /usr/lib/niagara\n        state: directory",
+        "src: libniagara_text.so",
+        "src: 60-niagara.cnf",
+        "src: niagara.conf",
+    ];
+    assert!(order.map(place).is_sorted(), "{text}");
+}
+
+#[test]
+fn a_playbook_keeps_the_files_of_an_earlier_round() {
+    let text = elsewhere(&everything(), DeployPlace::Ansible);
+    parts_are_in(
+        &text,
+        &[
+            "- {file: 60-niagara.cnf, there: '/etc/mysql/mariadb.conf.d/zz-niagara.cnf'}",
+            "- {file: niagara.conf, there: '/etc/systemd/system/mariadb.service.d/niagara.conf'}",
+            "that: not item.stat.exists or item.stat.checksum == ",
+            "-e niagara_replace=true",
+            "backup: true",
+        ],
+    );
+}
