@@ -1300,3 +1300,30 @@ fn a_playbook_keeps_the_files_of_an_earlier_round() {
         ],
     );
 }
+
+/// An unknown variable of another release would keep the server from starting.
+#[test]
+fn a_playbook_restarts_nothing_before_the_option_file_was_tried() {
+    let text = elsewhere(&everything(), DeployPlace::Ansible);
+    let tried = "        - name: Whether the server takes its option files\n          ansible.builtin.command:\n            \
+                 argv: ['/usr/sbin/mariadbd', --user=mysql, --verbose, --help]\n          changed_when: false\n";
+    let back = "      rescue:\n        - name: The drop-in, taken back\n          ansible.builtin.file:\n            \
+                path: '/etc/systemd/system/mariadb.service.d/niagara.conf'\n            state: absent\n          \
+                when: niagara_drop_in is defined and niagara_drop_in is changed\n";
+    parts_are_in(&text, &[tried, back, "ansible.builtin.fail:"]);
+    assert!(text.find(tried) < text.find("handlers:"), "{text}");
+    let mut mysql = everything();
+    mysql.variant.family = "mysql".into();
+    for (server, options) in [
+        ("mysql-9.7", "--validate-config]"),
+        ("mysql-5.7", "--verbose, --help]"),
+    ] {
+        mysql.server = server.into();
+        let text = elsewhere(&mysql, DeployPlace::Ansible);
+        parts_are_in(&text, &[options]);
+    }
+    // Nothing to try.
+    mysql.variant.config.clear();
+    let text = elsewhere(&mysql, DeployPlace::Ansible);
+    assert!(!text.contains("ansible.builtin.command"), "{text}");
+}

@@ -1,14 +1,16 @@
 //! A playbook: the same files as by hand, one host after the other.
 
-use super::{DeployInput, Means, head, left_out};
+use super::{DeployInput, Means, head, indented, left_out};
 use crate::deploy::{TEXT_LIBRARY, TEXT_LIBRARY_PLACE, option_file, unit};
 
 pub(super) const NAME: &str = "ansible.yml";
 
 const STEPS: &str = "A playbook for the hosts of the group `databases`; -e niagara_hosts=GROUP names others. It restarts each server, one host after
-the other. It lies beside the files that it copies:
+the other, once that server takes the option file. It lies beside the files that it copies:
   ansible-playbook -i INVENTORY ansible.yml --check --diff
   ansible-playbook -i INVENTORY ansible.yml
+A server that is only asked loads no plugins: where it refuses a variable of one, which was there before, -e niagara_untried=true does
+not ask it.
 Undo: remove what it copied, and restart; README.md has more.";
 
 /// `None` where nothing of it is a file or a package.
@@ -18,8 +20,8 @@ pub(super) fn playbook(input: &DeployInput) -> Option<String> {
     let mut tasks = earlier(&files);
     // What others need comes first: whatever fails before the option file leaves the server as it was.
     tasks.push_str(&needed(input));
-    for file in &files {
-        tasks.push_str(&file.tasks());
+    if !files.is_empty() {
+        tasks.push_str(&tried(input, &files));
     }
     if tasks.is_empty() {
         return None;
@@ -34,6 +36,8 @@ pub(super) fn playbook(input: &DeployInput) -> Option<String> {
 /// A file that the server's next start reads.
 struct File {
     title: &'static str,
+    /// What its task's result is called.
+    result: &'static str,
     /// Beside the playbook.
     name: &'static str,
     /// On the host.
@@ -46,6 +50,7 @@ struct File {
 fn files(input: &DeployInput) -> Vec<File> {
     let options = option_file::option_file(input).map(|_| File {
         title: "The option file",
+        result: "niagara_options",
         name: option_file::NAME,
         path: input.option_path(),
         folder: None,
@@ -56,6 +61,7 @@ fn files(input: &DeployInput) -> Vec<File> {
         let folder = format!("/etc/systemd/system/{}.service.d", input.service());
         File {
             title: "The drop-in",
+            result: "niagara_drop_in",
             name: unit::NAME,
             path: format!("{folder}/{}", unit::NAME),
             folder: Some(folder),
@@ -69,13 +75,64 @@ impl File {
         let folder = self.folder.as_deref();
         let mut tasks = folder.map_or_else(String::new, |path| folder_task(self.title, path));
         tasks.push_str(&format!(
-            "    - name: {}\n      ansible.builtin.copy:\n        src: {}\n        dest: {}\n        mode: \"0644\"\n        backup: true\n      notify: Restart\n\n",
+            "    - name: {}\n      ansible.builtin.copy:\n        src: {}\n        dest: {}\n        mode: \"0644\"\n        backup: true\n      \
+             register: {}\n      notify: Restart\n\n",
             self.title,
             self.name,
-            scalar(&self.path)
+            scalar(&self.path),
+            self.result
         ));
         tasks
     }
+
+    /// Removes it, where this run put it there.
+    fn undo(&self) -> String {
+        format!(
+            "    - name: {}, taken back\n      ansible.builtin.file:\n        path: {}\n        state: absent\n      when: {}\n\n",
+            self.title,
+            scalar(&self.path),
+            is_changed(self.result)
+        )
+    }
+}
+
+/// Whether the task with this result changed anything; it may not have been reached.
+fn is_changed(result: &str) -> String {
+    format!("{result} is defined and {result} is changed")
+}
+
+/// The files, and the server asked whether it would start with them: where it would not, they are taken back and nothing is
+/// restarted.
+fn tried(input: &DeployInput, files: &[File]) -> String {
+    let mut tasks: String = files.iter().map(File::tasks).collect();
+    if option_file::option_file(input).is_some() {
+        tasks.push_str(&trial(input));
+    }
+    let mut undo: String = files.iter().rev().map(File::undo).collect();
+    undo.push_str(
+        "    - name: No restart\n      ansible.builtin.fail:\n        msg: \"{{ ansible_failed_task.name }}: failed. What this run put there is \
+         removed, and the server runs as before. A file that it replaced lies beside it as a backup\"\n\n",
+    );
+    format!(
+        "    - name: What the next start reads\n      block:\n{}      rescue:\n{}",
+        indented(&tasks, 4),
+        indented(&undo, 4)
+    )
+}
+
+/// Asks the server, without starting it, whether it takes the option files that are there.
+fn trial(input: &DeployInput) -> String {
+    // MySQL has an option for it since 8.0.16; of others `--help` fails so, too.
+    let series = input.server.split_once('-').map(|(_, series)| series);
+    let options = match input.is_mariadb() || series.is_some_and(|it| it.starts_with("5.")) {
+        true => "--verbose, --help",
+        false => "--validate-config",
+    };
+    format!(
+        "    - name: Whether the server takes its option files\n      ansible.builtin.command:\n        argv: [{}, --user=mysql, {options}]\n      \
+         changed_when: false\n      when: not (niagara_untried | default(false) | bool)\n\n",
+        scalar(&input.binary())
+    )
 }
 
 /// Stops where a file of an earlier round is another one; nothing where there are no files.
