@@ -1327,3 +1327,37 @@ fn a_playbook_restarts_nothing_before_the_option_file_was_tried() {
     let text = elsewhere(&mysql, DeployPlace::Ansible);
     assert!(!text.contains("ansible.builtin.command"), "{text}");
 }
+
+/// A server that reads no folder of the distribution's never saw the file.
+#[test]
+fn a_playbook_has_the_option_file_read() {
+    let mut input = everything();
+    let added = |input: &DeployInput| elsewhere(input, DeployPlace::Ansible);
+    assert!(!added(&input).contains("lineinfile"));
+    input.server = "/opt/mariadb/bin/mariadbd".into();
+    let line = "line: '!include /opt/mariadb/zz-niagara.cnf'";
+    // Of a running server it is not known which file it reads.
+    for start in [None, Some(DeployStart::default())] {
+        input.variant.start = start;
+        let text = added(&input);
+        let path = "path: '/etc/my.cnf'\n            ";
+        let inserted = format!("{path}{line}\n            insertafter: EOF\n");
+        let removed = format!("{path}{line}\n            state: absent\n");
+        parts_are_in(
+            &text,
+            &[inserted.as_str(), removed.as_str(), "create: true"],
+        );
+    }
+    input.variant.start = Some(DeployStart {
+        file: Some("/srv/db/niagara.cnf".into()),
+        included_by: Some("/srv/db/my.cnf".into()),
+        ..DeployStart::default()
+    });
+    parts_are_in(
+        &added(&input),
+        &[
+            "path: '/srv/db/my.cnf'\n            line: '!include /srv/db/niagara.cnf'\n",
+            "create: false",
+        ],
+    );
+}

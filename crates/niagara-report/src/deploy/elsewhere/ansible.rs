@@ -1,7 +1,7 @@
 //! A playbook: the same files as by hand, one host after the other.
 
 use super::{DeployInput, Means, head, indented, left_out};
-use crate::deploy::{TEXT_LIBRARY, TEXT_LIBRARY_PLACE, option_file, unit};
+use crate::deploy::{MAIN, TEXT_LIBRARY, TEXT_LIBRARY_PLACE, option_file, unit};
 
 pub(super) const NAME: &str = "ansible.yml";
 
@@ -11,7 +11,7 @@ the other, once that server takes the option file. It lies beside the files that
   ansible-playbook -i INVENTORY ansible.yml
 A server that is only asked loads no plugins: where it refuses a variable of one, which was there before, -e niagara_untried=true does
 not ask it.
-Undo: remove what it copied, and restart; README.md has more.";
+Undo: remove what it copied and the line `!include` that it may have added, and restart; README.md has more.";
 
 /// `None` where nothing of it is a file or a package.
 pub(super) fn playbook(input: &DeployInput) -> Option<String> {
@@ -105,10 +105,15 @@ fn is_changed(result: &str) -> String {
 /// restarted.
 fn tried(input: &DeployInput, files: &[File]) -> String {
     let mut tasks: String = files.iter().map(File::tasks).collect();
+    let mut undo = String::new();
     if option_file::option_file(input).is_some() {
+        if let Some(including) = input.including() {
+            tasks.push_str(&include(&including));
+            undo.push_str(&exclude(&including));
+        }
         tasks.push_str(&trial(input));
     }
-    let mut undo: String = files.iter().rev().map(File::undo).collect();
+    undo.extend(files.iter().rev().map(File::undo));
     undo.push_str(
         "    - name: No restart\n      ansible.builtin.fail:\n        msg: \"{{ ansible_failed_task.name }}: failed. What this run put there is \
          removed, and the server runs as before. A file that it replaced lies beside it as a backup\"\n\n",
@@ -117,6 +122,32 @@ fn tried(input: &DeployInput, files: &[File]) -> String {
         "    - name: What the next start reads\n      block:\n{}      rescue:\n{}",
         indented(&tasks, 4),
         indented(&undo, 4)
+    )
+}
+
+/// What the result of [`include`] is called.
+const INCLUDE: &str = "niagara_include";
+
+/// Has the option file read behind all that it overrides.
+fn include((main, line): &(String, String)) -> String {
+    // A server of its own place may have none; what the user's start was read from is there.
+    let create = main == MAIN;
+    format!(
+        "    - name: The line that has the option file read\n      ansible.builtin.lineinfile:\n        path: {}\n        line: {}\n        \
+         insertafter: EOF\n        create: {create}\n      register: {INCLUDE}\n      notify: Restart\n\n",
+        scalar(main),
+        scalar(line)
+    )
+}
+
+/// Takes that line away, where this run put it there: before the file, which is not missed then.
+fn exclude((main, line): &(String, String)) -> String {
+    format!(
+        "    - name: The line, taken back\n      ansible.builtin.lineinfile:\n        path: {}\n        line: {}\n        state: absent\n      \
+         when: {}\n\n",
+        scalar(main),
+        scalar(line),
+        is_changed(INCLUDE)
     )
 }
 
