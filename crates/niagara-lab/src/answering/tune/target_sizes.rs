@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use niagara_model::{Follows, TargetSize, TargetValue};
 
-use crate::lever::Context;
+use crate::lever::{Context, Span};
 use crate::variants::candidate::Candidate;
 
 /// CPUs of the machines that values are worked out for.
@@ -25,7 +25,28 @@ pub(crate) fn target_sizes(
 }
 
 fn sizes(candidate: &Candidate, context: &Context) -> Vec<TargetSize> {
-    let variables = candidate.change.config.iter();
+    let lever = &candidate.lever;
+    let set = &candidate.change.config;
+    let mut sizes = following(set, context, |context| {
+        let change = lever.applicability(context).ok()?;
+        Some(change.config)
+    });
+    // A search may bring others in. What they will be is not known yet: they follow what the end of their range follows.
+    let ends = |span: Span| span.config(span.to);
+    let searched = candidate.span.clone().map(ends).unwrap_or_default();
+    let searched = following(&searched, context, |context| lever.span(context).map(ends));
+    let others = searched.into_iter();
+    sizes.extend(others.filter(|size| !set.contains_key(&size.variable)));
+    sizes
+}
+
+/// Those of these variables that are something else where the machine is another one.
+fn following(
+    config: &BTreeMap<String, String>,
+    context: &Context,
+    elsewhere: impl Fn(&Context) -> Option<BTreeMap<String, String>>,
+) -> Vec<TargetSize> {
+    let variables = config.iter();
     variables
         .flat_map(|(variable, measured)| {
             let size = |follows, here, at: Vec<TargetValue>, target: Option<TargetValue>| {
@@ -40,8 +61,7 @@ fn sizes(candidate: &Candidate, context: &Context) -> Vec<TargetSize> {
                 })
             };
             let value = |size: u64, context: &Context| {
-                let change = candidate.lever.applicability(context).ok()?;
-                let value = change.config.get(variable)?.clone();
+                let value = elsewhere(context)?.remove(variable)?;
                 Some(TargetValue { size, value })
             };
             let with_cpus = |cpus: u32| value(u64::from(cpus), &of_cpus(context, cpus));
@@ -138,7 +158,7 @@ mod tests {
         let lever = lever.expect("a shipped lever");
         let candidate = Candidate {
             change: lever.applicability(context).expect("applies"),
-            span: None,
+            span: lever.span(context),
             prior: None,
             lever,
         };
@@ -161,6 +181,23 @@ mod tests {
         let searched = handed_over(sizes.iter(), &config);
         let eight = searched[0].at.iter().find(|at| at.size == 8);
         assert_eq!(eight.expect("eight CPUs").value, "36");
+    }
+
+    /// The pool of threads alone sets no number: a search chooses one, which is for the CPUs that it ran on.
+    #[test]
+    fn a_searched_count_follows_cpus() {
+        let sizes = sizes_of("thread-pool", &context());
+        let config = [("thread_pool_size".to_owned(), "9".to_owned())].into();
+        let searched = handed_over(sizes.iter(), &config);
+        let [size] = searched.as_slice() else {
+            panic!("{searched:?}");
+        };
+        assert_eq!(size.follows, Follows::Cpus);
+        assert_eq!((size.measured.as_str(), size.here), ("9", 2));
+        let eight = size.at.iter().find(|at| at.size == 8).expect("eight CPUs");
+        assert_eq!(eight.value, "36");
+        // Where the search chose none there is nothing to follow.
+        assert_eq!(handed_over(sizes.iter(), &BTreeMap::new()), []);
     }
 
     #[test]
