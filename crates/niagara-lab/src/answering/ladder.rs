@@ -18,8 +18,10 @@ use crate::answering::same_answers::{AnswersBeside, are_compared, other_answers,
 use crate::answering::sequential_test::{
     RunningTest, SequentialTest, TestOutcome, first_look_seconds, share_seconds,
 };
+use crate::answering::target_sizes::{sizes_of_parts, with_sizes};
 use crate::asking::question::RungRecipe;
 use crate::duels::inventory::Inventory;
+use crate::duels::lever_context::on_top_of;
 use crate::duels::workbench::Workbench;
 use crate::plans::observer::{Event, Observer};
 use crate::plans::spec::{DuelSettings, Protocol};
@@ -569,6 +571,8 @@ impl LadderState<'_> {
             &machine,
             start,
         )?;
+        let context = on_top_of(&self.best, &self.inventory.fingerprint()?, bench)?;
+        let found = with_sizes(found, sizes_of_parts(&parts, &context).iter());
         Ok(Some(Deployment {
             rewrites: rewrites(bench, &self.best)?,
             ..of_transport(found, &self.options.start)

@@ -24,4 +24,5 @@ pub(crate) mod rate;
 pub(crate) mod same_answers;
 pub(crate) mod sequential_test;
 pub(crate) mod sweep;
+pub(crate) mod target_sizes;
 pub(crate) mod tune;

@@ -603,7 +603,6 @@ pub(crate) mod set_up;
 mod sound_build;
 mod summary;
 mod suspects;
-mod target_sizes;
 #[cfg(test)]
 mod tests;
 mod together;

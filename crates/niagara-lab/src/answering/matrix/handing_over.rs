@@ -11,6 +11,8 @@ use crate::answering::confirmation::is_proven;
 use crate::answering::deployment::{Part, deployment, of_transport};
 use crate::answering::final_check::{check_final, touches_recovery};
 use crate::answering::same_answers::{AnswersBeside, are_compared, other_answers, take_answers};
+use crate::answering::target_sizes::{sizes_of_parts, with_sizes};
+use crate::duels::lever_context::on_top_of;
 use crate::duels::workbench::Workbench;
 use crate::plans::observer::Observer;
 use crate::studies::study::Study;
@@ -160,15 +162,23 @@ impl<'a> MatrixRun<'a> {
         let Some((confirmed, bench, [before, best])) = checked else {
             return Ok(None);
         };
-        let part = Part::between(&confirmed.title, before, best, &options.inventory.levers);
+        let inventory = options.inventory;
+        let parts = [Part::between(
+            &confirmed.title,
+            before,
+            best,
+            &inventory.levers,
+        )];
         let start = bench.start(&best.server);
-        deployment(
+        let found = deployment(
             [bench.install_of(best)?, bench.install_of(before)?],
             best,
-            &[part],
+            &parts,
             &options.machine,
             start,
-        )
-        .map(|found| Some(of_transport(found, before)))
+        )?;
+        let context = on_top_of(best, &inventory.fingerprint()?, bench)?;
+        let found = with_sizes(found, sizes_of_parts(&parts, &context).iter());
+        Ok(Some(of_transport(found, before)))
     }
 }

@@ -15,9 +15,9 @@ use crate::answering::prepare_builds::{
     by_reason, keep_prepared, nothing_can_be_built, prepare_builds, recipes_for, without_tools,
 };
 use crate::answering::sequential_test::SPARE_TIME;
+use crate::answering::target_sizes::target_sizes;
 use crate::answering::tune::options::{TuneOptions, total_errors, two_rungs_errors};
 use crate::answering::tune::plan::TuneTime;
-use crate::answering::tune::target_sizes::target_sizes;
 use crate::asking::choose_builds::{BuildField, BuildTime};
 use crate::asking::choose_levers::{Application, BUILDS, TuneQuestion};
 use crate::asking::own_training::train_on_own;

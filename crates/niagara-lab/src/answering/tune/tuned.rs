@@ -15,10 +15,10 @@ use crate::answering::deployment::{Part, deployment, of_transport};
 use crate::answering::failure_summary::warnings;
 use crate::answering::same_answers::take_answers;
 use crate::answering::sequential_test::{SequentialTest, TestOutcome};
+use crate::answering::target_sizes::with_sizes;
 use crate::answering::tune::options::TuneOptions;
 use crate::answering::tune::screen::Screening;
 use crate::answering::tune::search::Outcome as SearchOutcome;
-use crate::answering::tune::target_sizes::handed_over;
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::studies::study::Study;
@@ -554,23 +554,11 @@ impl TuneResult {
             &options.machine,
             bench.start(&self.last.server),
         )
-        .map(|found| Some(self.sized(of_transport(found, &options.base), options)))
-    }
-
-    /// With the values that the machine has to have which it goes to.
-    fn sized(&self, found: Deployment, options: &TuneOptions) -> Deployment {
-        let used = self.last.levers.iter();
-        let sizes = used.filter_map(|id| options.target_sizes.get(id)).flatten();
-        let sizes = handed_over(sizes, &found.config);
-        let mut config = found.config;
-        for size in &sizes {
-            config.insert(size.variable.clone(), size.installed().to_owned());
-        }
-        Deployment {
-            config,
-            sizes,
-            ..found
-        }
+        .map(|found| {
+            let used = self.last.levers.iter();
+            let sizes = used.filter_map(|id| options.target_sizes.get(id)).flatten();
+            Some(with_sizes(of_transport(found, &options.base), sizes))
+        })
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use niagara_model::{Follows, TargetSize, TargetValue};
+use niagara_model::{Deployment, Follows, TargetSize, TargetValue};
 
-use crate::lever::{Context, Span};
+use crate::answering::deployment::Part;
+use crate::lever::{Context, Lever, Span};
 use crate::variants::candidate::Candidate;
 
 /// CPUs of the machines that values are worked out for.
@@ -19,24 +20,46 @@ pub(crate) fn target_sizes(
 ) -> BTreeMap<String, Vec<TargetSize>> {
     candidates
         .iter()
-        .map(|candidate| (candidate.lever.id().to_owned(), sizes(candidate, context)))
+        .map(|candidate| {
+            let mut sizes = set_by(&candidate.lever, &candidate.change.config, context);
+            sizes.extend(searched(candidate, context));
+            (candidate.lever.id().to_owned(), sizes)
+        })
         .filter(|(_, sizes)| !sizes.is_empty())
         .collect()
 }
 
-fn sizes(candidate: &Candidate, context: &Context) -> Vec<TargetSize> {
-    let lever = &candidate.lever;
-    let set = &candidate.change.config;
-    let mut sizes = following(set, context, |context| {
+/// Of the levers of `parts`, which were named: the variables that follow the machine, with their values elsewhere.
+pub(crate) fn sizes_of_parts(parts: &[Part<'_>], context: &Context) -> Vec<TargetSize> {
+    let levers = parts.iter().flat_map(|part| part.levers.iter().copied());
+    levers
+        .filter_map(|lever| {
+            let mut context = context.clone();
+            context.named = [lever.id().to_owned()].into();
+            let change = lever.applicability(&context).ok()?;
+            Some(set_by(lever, &change.config, &context))
+        })
+        .flatten()
+        .collect()
+}
+
+/// Those of what the lever sets.
+fn set_by(lever: &Lever, set: &BTreeMap<String, String>, context: &Context) -> Vec<TargetSize> {
+    following(set, context, |context| {
         let change = lever.applicability(context).ok()?;
         Some(change.config)
-    });
-    // A search may bring others in. What they will be is not known yet: they follow what the end of their range follows.
+    })
+}
+
+/// Those of what a search may bring in beside that. What they will be is not known yet: they follow what the end of their range
+/// follows.
+fn searched(candidate: &Candidate, context: &Context) -> Vec<TargetSize> {
     let ends = |span: Span| span.config(span.to);
     let searched = candidate.span.clone().map(ends).unwrap_or_default();
-    let searched = following(&searched, context, |context| lever.span(context).map(ends));
-    let others = searched.into_iter();
-    sizes.extend(others.filter(|size| !set.contains_key(&size.variable)));
+    let mut sizes = following(&searched, context, |context| {
+        candidate.lever.span(context).map(ends)
+    });
+    sizes.retain(|size| !candidate.change.config.contains_key(&size.variable));
     sizes
 }
 
@@ -117,8 +140,25 @@ fn chosen(size: &TargetSize, value: &str) -> Option<TargetSize> {
     })
 }
 
+/// What is handed over with these sizes, and with the values that the machine has to have which it goes to.
+pub(crate) fn with_sizes<'a>(
+    found: Deployment,
+    sizes: impl Iterator<Item = &'a TargetSize>,
+) -> Deployment {
+    let sizes = handed_over(sizes, &found.config);
+    let mut config = found.config;
+    for size in &sizes {
+        config.insert(size.variable.clone(), size.installed().to_owned());
+    }
+    Deployment {
+        config,
+        sizes,
+        ..found
+    }
+}
+
 /// The sizes of what is handed over with these values, by variable; a value that is neither the lever's own nor a number is left alone.
-pub(crate) fn handed_over<'a>(
+fn handed_over<'a>(
     sizes: impl Iterator<Item = &'a TargetSize>,
     config: &BTreeMap<String, String>,
 ) -> Vec<TargetSize> {
@@ -181,6 +221,33 @@ mod tests {
         let searched = handed_over(sizes.iter(), &config);
         let eight = searched[0].at.iter().find(|at| at.size == 8);
         assert_eq!(eight.expect("eight CPUs").value, "36");
+    }
+
+    #[test]
+    fn levers_of_a_study_file_have_sizes() {
+        let levers = load(&[]).expect("the shipped levers");
+        let named = |id: &str| levers.iter().find(|lever| lever.id() == id).expect(id);
+        let part = |id: &str| Part {
+            name: id.to_owned(),
+            sets: Vec::new(),
+            levers: vec![named(id)],
+            own_changes: Vec::new(),
+        };
+        // One of them applies only where it is named.
+        let parts = [part("thread-pool-double"), part("buffer-pool-large")];
+        let sizes = sizes_of_parts(&parts, &context());
+        let config = [("thread_pool_size".to_owned(), "4".to_owned())].into();
+        let found = Deployment {
+            config,
+            ..Deployment::default()
+        };
+        assert!(sizes.iter().any(|size| size.follows == Follows::Memory));
+        let found = with_sizes(found, sizes.iter());
+        let [size] = found.sizes.as_slice() else {
+            panic!("{:?}", found.sizes);
+        };
+        assert_eq!((size.variable.as_str(), size.here), ("thread_pool_size", 2));
+        assert_eq!(found.config["thread_pool_size"], "4");
     }
 
     /// The pool of threads alone sets no number: a search chooses one, which is for the CPUs that it ran on.
