@@ -74,6 +74,9 @@ pub struct Deployment {
     pub remarks: Vec<String>,
     /// The machine that it was measured on, one line.
     pub machine: String,
+    /// CPUs of that machine; none of results that did not keep them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpus: Option<u32>,
     /// The user's own configuration that the variables are a difference against; none where the start was a server as it
     /// comes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,6 +154,9 @@ pub struct TargetValue {
     pub value: String,
 }
 
+/// How many arenas the C library's malloc has: a lever gives it one per CPU.
+const ARENAS: &str = "MALLOC_ARENA_MAX";
+
 /// The machine that a deployment goes to, as far as it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct TargetMachine {
@@ -187,8 +193,42 @@ impl Deployment {
             && self.new_transport() == Some(TransportKind::Tcp)
     }
 
-    /// The same with values for another machine: each value that follows its CPUs or its memory is worked out anew.
+    /// Whether anything of it is something else on a machine with other CPUs, or with other memory.
+    pub fn follows(&self, what: Follows) -> bool {
+        let is_placed = what == Follows::Cpus && !self.placements().is_empty();
+        is_placed || self.sizes.iter().any(|size| size.follows == what)
+    }
+
+    /// What is for the very CPUs that it was measured on.
+    fn placements(&self) -> Vec<&'static str> {
+        let ProcessSettings {
+            server_cpus,
+            client_cpus,
+            environment,
+            ..
+        } = &self.runtime;
+        let all = [
+            (server_cpus.is_some(), "the server's CPUs"),
+            (client_cpus.is_some(), "the application's CPUs"),
+            (environment.contains_key(ARENAS), ARENAS),
+        ];
+        let there = all.into_iter().filter(|(is_there, _)| *is_there);
+        there.map(|(_, name)| name).collect()
+    }
+
+    /// The same with values for another machine: each value that follows its CPUs or its memory is worked out anew. What is for the
+    /// CPUs here is left out where there are others: which of those are meant is not known.
     pub fn for_machine(mut self, machine: &TargetMachine) -> Self {
+        let others = machine.cpus.filter(|cpus| self.cpus != Some(*cpus));
+        let placements = self.placements().join(", ");
+        if let Some(cpus) = others.filter(|_| !placements.is_empty()) {
+            self.runtime.server_cpus = None;
+            self.runtime.client_cpus = None;
+            self.runtime.environment.remove(ARENAS);
+            self.remarks.push(format!(
+                "Left out for {cpus} CPUs, though part of what was measured: {placements}. Measure again on such a machine."
+            ));
+        }
         for size in &mut self.sizes {
             let Some(at) = machine.size(size.follows) else {
                 continue;
@@ -385,5 +425,48 @@ mod tests {
         assert_eq!(there.config["v"], "4294967296");
         assert_eq!(there.sizes[1].installed(), "8");
         assert_eq!(there.sizes[0].target, None);
+    }
+
+    #[test]
+    fn what_is_for_some_cpus_is_left_out_for_others() {
+        let of = |name: &str| (name.to_owned(), "2".to_owned());
+        let placed = Deployment {
+            runtime: ProcessSettings {
+                server_cpus: Some(vec![0]),
+                client_cpus: Some(vec![1]),
+                environment: ["MALLOC_ARENA_MAX", "MALLOC_CONF"].map(of).into(),
+                ..ProcessSettings::default()
+            },
+            cpus: Some(2),
+            ..Deployment::default()
+        };
+        assert!(placed.follows(Follows::Cpus) && !placed.follows(Follows::Memory));
+        let on = |cpus| {
+            let machine = TargetMachine { cpus, memory: None };
+            placed.clone().for_machine(&machine)
+        };
+        assert_eq!(on(Some(2)), placed);
+        assert_eq!(on(None), placed);
+        let there = on(Some(64));
+        let left = ProcessSettings {
+            environment: [of("MALLOC_CONF")].into(),
+            ..ProcessSettings::default()
+        };
+        assert_eq!(there.runtime, left);
+        let [remark] = there.remarks.as_slice() else {
+            panic!("{:?}", there.remarks);
+        };
+        assert!(remark.contains("for 64 CPUs") && remark.contains("MALLOC_ARENA_MAX"));
+        assert!(!there.follows(Follows::Cpus));
+        // Of results that do not say how many there were.
+        let unknown = Deployment {
+            cpus: None,
+            ..placed.clone()
+        };
+        let machine = TargetMachine {
+            cpus: Some(2),
+            memory: None,
+        };
+        assert_eq!(unknown.for_machine(&machine).runtime, left);
     }
 }

@@ -168,6 +168,7 @@ impl<'a> CompareRun<'a> {
         Ok(Some(Deployment {
             instead_of: (a.server != b.server).then(|| a.server.clone()),
             rewrites: rewrites(self.bench, b)?,
+            cpus: u32::try_from(self.inventory.fingerprint()?.usable_cpus()).ok(),
             ..of_transport(told, a)
         }))
     }

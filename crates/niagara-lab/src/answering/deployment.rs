@@ -145,6 +145,7 @@ pub(crate) fn deployment(
         application: notes(levers(), NoteFor::Application),
         remarks: notes(levers(), NoteFor::Reader),
         machine: machine.to_owned(),
+        cpus: None,
         built: built(install, before, variant)?,
         engine: variant.engine.clone(),
         instead_of: None,

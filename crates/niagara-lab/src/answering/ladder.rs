@@ -571,8 +571,9 @@ impl LadderState<'_> {
             &machine,
             start,
         )?;
-        let context = on_top_of(&self.best, &self.inventory.fingerprint()?, bench)?;
-        let found = with_sizes(found, sizes_of_parts(&parts, &context).iter());
+        let here = self.inventory.fingerprint()?;
+        let sizes = sizes_of_parts(&parts, &on_top_of(&self.best, &here, bench)?);
+        let found = with_sizes(found, sizes.iter(), here.usable_cpus());
         Ok(Some(Deployment {
             rewrites: rewrites(bench, &self.best)?,
             ..of_transport(found, &self.options.start)

@@ -140,10 +140,11 @@ fn chosen(size: &TargetSize, value: &str) -> Option<TargetSize> {
     })
 }
 
-/// What is handed over with these sizes, and with the values that the machine has to have which it goes to.
+/// What is handed over with these sizes, measured on so many CPUs, and with the values that the machine has to have which it goes to.
 pub(crate) fn with_sizes<'a>(
     found: Deployment,
     sizes: impl Iterator<Item = &'a TargetSize>,
+    cpus: usize,
 ) -> Deployment {
     let sizes = handed_over(sizes, &found.config);
     let mut config = found.config;
@@ -153,6 +154,7 @@ pub(crate) fn with_sizes<'a>(
     Deployment {
         config,
         sizes,
+        cpus: u32::try_from(cpus).ok(),
         ..found
     }
 }
@@ -242,7 +244,8 @@ mod tests {
             ..Deployment::default()
         };
         assert!(sizes.iter().any(|size| size.follows == Follows::Memory));
-        let found = with_sizes(found, sizes.iter());
+        let found = with_sizes(found, sizes.iter(), 2);
+        assert_eq!(found.cpus, Some(2));
         let [size] = found.sizes.as_slice() else {
             panic!("{:?}", found.sizes);
         };

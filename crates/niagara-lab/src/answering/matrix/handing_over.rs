@@ -177,8 +177,9 @@ impl<'a> MatrixRun<'a> {
             &options.machine,
             start,
         )?;
-        let context = on_top_of(best, &inventory.fingerprint()?, bench)?;
-        let found = with_sizes(found, sizes_of_parts(&parts, &context).iter());
+        let here = inventory.fingerprint()?;
+        let sizes = sizes_of_parts(&parts, &on_top_of(best, &here, bench)?);
+        let found = with_sizes(found, sizes.iter(), here.usable_cpus());
         Ok(Some(of_transport(found, before)))
     }
 }

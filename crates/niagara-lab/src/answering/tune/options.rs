@@ -45,6 +45,8 @@ pub(crate) struct TuneOptions {
     pub seed: u64,
     /// The machine in one line, for the person who deploys what was found.
     pub machine: String,
+    /// How many CPUs it has.
+    pub cpus: usize,
     /// How the final variant is profiled; `None` leaves it out.
     pub profile: Option<ShortProfile>,
     /// What earlier comparisons on this machine tell of its noise; `None` before there are enough.

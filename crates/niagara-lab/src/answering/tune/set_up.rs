@@ -349,6 +349,7 @@ impl TuneSetUp {
             slice_seconds: duel_settings.slice_seconds,
             seed,
             machine: inventory.machine()?,
+            cpus: inventory.fingerprint()?.usable_cpus(),
             profile: self.profile.clone(),
             noise: self.noise,
             keep: tune.keep,

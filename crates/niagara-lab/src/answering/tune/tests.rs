@@ -161,6 +161,7 @@ fn options() -> TuneOptions {
         slice_seconds: 0.05,
         seed: 7,
         machine: String::new(),
+        cpus: 2,
         profile: None,
         noise: None,
         keep: Keep::Proven,

@@ -557,7 +557,8 @@ impl TuneResult {
         .map(|found| {
             let used = self.last.levers.iter();
             let sizes = used.filter_map(|id| options.target_sizes.get(id)).flatten();
-            Some(with_sizes(of_transport(found, &options.base), sizes))
+            let found = of_transport(found, &options.base);
+            Some(with_sizes(found, sizes, options.cpus))
         })
     }
 }
@@ -607,6 +608,7 @@ mod tests {
             slice_seconds: 0.1,
             seed: 1,
             machine: String::new(),
+            cpus: 2,
             profile: None,
             noise: None,
             keep: Keep::Proven,
