@@ -1262,7 +1262,7 @@ fn a_parameter_group_begins_with_the_instances_own() {
         target: None,
     }];
     let text = elsewhere(&input, DeployPlace::Rds);
-    parts_are_in(&text, &["--for rds --cpus N --memory SIZE"]);
+    parts_are_in(&text, &["--for rds --memory SIZE\n"]);
 }
 
 /// A task that fails between the files leaves some of them for the next start, and nobody restarts the server.

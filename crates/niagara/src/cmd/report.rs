@@ -10,7 +10,9 @@ use niagara_check::fault_of;
 use niagara_error::bail;
 use niagara_lab::quantity::bytes;
 use niagara_lab::{RESULTS, RESULTS_FILE};
-use niagara_model::{DeployBuild, NodeAccount, Summary, TargetMachine, Warning};
+use niagara_model::{
+    DeployBuild, Deployment, Follows, NodeAccount, Summary, TargetMachine, Warning,
+};
 use niagara_report::{
     DEPLOY_ARCHIVE, DeployInput, DeployPlace, Files, Format, InWords, Report, Source, Subject,
     deploy_elsewhere, deploy_files, limits_in_short, may_deploy, number,
@@ -50,7 +52,8 @@ pub struct ReportArgs {
     pub verbose: bool,
     /// With --format files: CPUs of the machine that deploy/ goes to
     ///
-    /// Counts that follow the CPUs are written for it, in place of those that were measured.
+    /// Counts that follow the CPUs are written for it, in place of those that were measured. Lists of CPUs are left out where it has
+    /// others. It is refused where nothing follows them.
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=4096))]
     pub cpus: Option<u32>,
     /// With --format files: memory that the server may have there, as in 64G
@@ -205,6 +208,7 @@ pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> 
     if let Some(summary) = &mut report.summary {
         let header = summary.header_mut();
         let deployment = header.deployment.take();
+        follows(deployment.as_ref(), &target.machine)?;
         header.deployment = deployment.map(|found| found.for_machine(&target.machine));
     }
     write_pages(folder, &Source::from(&report))?;
@@ -254,6 +258,28 @@ pub fn write_files(folder: &Path, store: &Store, target: &Target) -> Result<()> 
             nothing_for(target.place)
         }
     }
+}
+
+/// Refuses a machine's size that would change nothing: who names it takes the files for that machine's.
+fn follows(found: Option<&Deployment>, machine: &TargetMachine) -> Result<()> {
+    let told = [
+        (machine.cpus.is_some(), Follows::Cpus, "--cpus", "CPUs"),
+        (
+            machine.memory.is_some(),
+            Follows::Memory,
+            "--memory",
+            "memory",
+        ),
+    ];
+    for (_, what, option, name) in told.into_iter().filter(|(is_told, ..)| *is_told) {
+        if !found.is_some_and(|found| found.follows(what)) {
+            bail!(
+                "{option}: nothing that was proven here is known to follow the machine's {name}";
+                remedy: "leave out {option}, and compare each value in deploy/ with the one that the server has"
+            );
+        }
+    }
+    Ok(())
 }
 
 /// Says that there is nothing to write for a place, where one was named.
@@ -519,11 +545,42 @@ pub fn newest() -> Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
-    use niagara_model::Deployment;
-
     use niagara_error::Explain as _;
+    use niagara_model::TargetSize;
 
     use super::*;
+
+    /// Whoever names a machine takes the files for its own.
+    #[test]
+    fn a_machine_that_nothing_follows_is_refused() {
+        let cpus = TargetMachine {
+            cpus: Some(64),
+            memory: None,
+        };
+        let memory = TargetMachine {
+            cpus: None,
+            memory: Some(64 << 30),
+        };
+        let mut found = Deployment::default();
+        for (machine, option) in [(&cpus, "--cpus: "), (&memory, "--memory: ")] {
+            for found in [None, Some(&found)] {
+                let refused = follows(found, machine).expect_err("nothing follows it");
+                let told = refused.explain().to_string();
+                assert!(told.contains(option) && told.contains("remedy: "), "{told}");
+            }
+        }
+        assert!(follows(None, &TargetMachine::default()).is_ok());
+        found.sizes.push(TargetSize {
+            variable: "thread_pool_size".to_owned(),
+            follows: Follows::Cpus,
+            measured: "4".to_owned(),
+            here: 2,
+            at: Vec::new(),
+            target: None,
+        });
+        assert!(follows(Some(&found), &cpus).is_ok());
+        assert!(follows(Some(&found), &memory).is_err());
+    }
 
     #[test]
     fn an_archive_outlives_the_build_that_it_was_packed_from() -> Result<()> {

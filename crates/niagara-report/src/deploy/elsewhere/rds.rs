@@ -1,5 +1,6 @@
 //! A script of the AWS command line that makes a parameter group.
 
+use niagara_model::{Follows, TargetSize};
 use serde_json::json;
 
 use super::{DeployInput, Means, head, left_out};
@@ -20,9 +21,6 @@ Then, when a restart may interrupt every connection:
 Undo: the same two commands with the group that the instance had.
 GROUP in the environment names the new group otherwise. Aurora has storage of its own in place of InnoDB's files: what concerns redo
 log, doublewrite and flushing was measured on another storage.";
-/// What is said where values follow the machine.
-const SIZES: &str = "Sizes and counts are those of the machine that it was measured on. For the instance's own:
-  niagara report DIR --format files --for rds --cpus N --memory SIZE";
 
 /// `None` where it sets no variable.
 pub(super) fn script(input: &DeployInput) -> Option<String> {
@@ -52,10 +50,7 @@ pub(super) fn script(input: &DeployInput) -> Option<String> {
     let names: Vec<&str> = parameters.iter().map(|(name, _)| name.as_str()).collect();
     let values: Vec<&serde_json::Value> = parameters.iter().map(|(_, value)| value).collect();
     let parameters = serde_json::to_string_pretty(&values).ok()?;
-    let steps = match variant.sizes.is_empty() {
-        true => STEPS.to_owned(),
-        false => format!("{STEPS}\n{SIZES}"),
-    };
+    let steps = format!("{STEPS}{}", sizes(input));
     Some(format!(
         r#"#!/bin/sh
 {head}
@@ -123,6 +118,25 @@ echo "the parameter group $GROUP is $FROM with $count parameters from here; no i
         )),
         names = names.join(" "),
     ))
+}
+
+/// What is said where values follow the machine, and nobody has told which one it is.
+fn sizes(input: &DeployInput) -> String {
+    let open = |size: &&TargetSize| size.target.is_none();
+    let follows = |what| {
+        let mut open = input.variant.sizes.iter().filter(open);
+        open.any(|size| size.follows == what)
+    };
+    let options = match [Follows::Cpus, Follows::Memory].map(follows) {
+        [false, false] => return String::new(),
+        [true, false] => "--cpus N",
+        [false, true] => "--memory SIZE",
+        [true, true] => "--cpus N --memory SIZE",
+    };
+    format!(
+        "\nSizes and counts are those of the machine that it was measured on. For the instance's own:\n  \
+         niagara report DIR --format files --for rds {options}"
+    )
 }
 
 /// The family of the groups for a server of the catalogue: `mysql8.4`.
