@@ -9,8 +9,8 @@ const STEPS: &str = "A playbook for the hosts of the group `databases`; -e niaga
 the other, once that server takes the option file. It lies beside the files that it copies:
   ansible-playbook -i INVENTORY ansible.yml --check --diff
   ansible-playbook -i INVENTORY ansible.yml
-A server that is only asked loads no plugins: where it refuses a variable of one, which was there before, -e niagara_untried=true does
-not ask it.
+A server that is only asked loads no plugins. Where it refuses a plugin's variable that was there before, leave the question out by
+-e niagara_untried=true.
 Undo: remove what it copied and the line `!include` that it may have added, and restart; README.md has more.";
 
 /// `None` where nothing of it is a file or a package.
