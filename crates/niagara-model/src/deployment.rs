@@ -74,7 +74,7 @@ pub struct Deployment {
     pub remarks: Vec<String>,
     /// The machine that it was measured on, one line.
     pub machine: String,
-    /// CPUs of that machine; none of results that did not keep them.
+    /// CPUs of that machine; none where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,
     /// The user's own configuration that the variables are a difference against; none where the start was a server as it

@@ -107,7 +107,7 @@ fn other_cpus(input: &DeployInput) -> Option<String> {
     if remedies.is_empty() {
         return None;
     }
-    let measured = match cpus {
+    let measured = match cpus.or(variant.cpus.map(u64::from)) {
         Some(cpus) => number::count(cpus as usize, "CPU"),
         None => "the CPUs of the machine above".to_owned(),
     };
