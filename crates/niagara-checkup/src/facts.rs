@@ -60,6 +60,26 @@ pub struct Server {
     pub uptime_seconds: f64,
 }
 
+/// How a server hides an index from the optimizer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Hiding {
+    /// `IGNORED`, of MariaDB from 10.6 on.
+    Ignored,
+    /// `INVISIBLE`, of MySQL from 8.0 on.
+    Invisible,
+}
+
+impl Server {
+    /// How it hides an index; none of a server that cannot.
+    /// Source: MariaDB documentation, Ignored Indexes (10.6); MySQL reference manual, Invisible Indexes (8.0).
+    pub(crate) fn hiding(&self) -> Option<Hiding> {
+        match self.family.is_mariadb() {
+            true => (!self.version.is_before(10, 6)).then_some(Hiding::Ignored),
+            false => (!self.version.is_before(8, 0)).then_some(Hiding::Invisible),
+        }
+    }
+}
+
 /// A channel of replication.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Channel {
@@ -297,6 +317,8 @@ pub struct Index {
     pub unique: bool,
     /// `BTREE`, `FULLTEXT`, …
     pub kind: String,
+    /// The optimizer may not use it.
+    pub hidden: bool,
     /// Its columns in order.
     pub parts: Vec<Part>,
 }

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::facts::{Facts, TableName};
+use crate::facts::{Facts, Hiding, TableName};
 use crate::finding::Finding;
 
 /// Of the machine's memory, what InnoDB's pool may take: the lower end of what the manual names for a host of a database alone.
@@ -250,13 +250,11 @@ fn statements(statements: impl IntoIterator<Item = String>) -> Remedy {
 }
 
 /// The word that hides an index from the optimizer; none of a server without one.
-/// Source: MariaDB documentation, Ignored Indexes (10.6); MySQL reference manual, Invisible Indexes (8.0).
 fn hides_indexes(facts: &Facts) -> Option<&'static str> {
-    let version = facts.server.version;
-    match facts.server.family.is_mariadb() {
-        true => (!version.is_before(10, 6)).then_some("IGNORED"),
-        false => (!version.is_before(8, 0)).then_some("INVISIBLE"),
-    }
+    facts.server.hiding().map(|hiding| match hiding {
+        Hiding::Ignored => "IGNORED",
+        Hiding::Invisible => "INVISIBLE",
+    })
 }
 
 /// The part of this memory that the pool may take, in bytes.

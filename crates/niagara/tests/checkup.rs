@@ -429,6 +429,26 @@ fn planted_states_of_mysql_are_found() {
     assert_eq!(found["time"]["measured_by"], "sum");
 }
 
+#[test]
+fn hidden_indexes_replace_no_other() {
+    for (name, hidden) in [("mariadb-10.11", "IGNORED"), ("mysql-9.7", "INVISIBLE")] {
+        let existing = start(name, &[]);
+        let table = format!(
+            "CREATE TABLE shop.t (id INT PRIMARY KEY, a INT, b INT, INDEX a (a), INDEX a2 (a) {hidden}, \
+             INDEX ab (a, b) {hidden}) ENGINE = InnoDB"
+        );
+        execute(&existing, &["CREATE DATABASE shop", &table]);
+        let found = checkup(&existing, "1s");
+        let duplicates = &finding(&found, "duplicate-indexes")["indexes"];
+        assert_eq!(duplicates.as_array().map(Vec::len), Some(1), "{duplicates}");
+        assert_eq!(
+            (&duplicates[0]["index"], &duplicates[0]["covered_by"]),
+            (&"a2".into(), &"a".into()),
+            "{name}"
+        );
+    }
+}
+
 /// A table that is as it should be, and what is done with it.
 fn used_well(existing: &Existing) {
     execute(

@@ -7,7 +7,7 @@ use anyhow::Result;
 use super::reader::{Reader, Refusal, number, quoted, text};
 use super::{Source, part};
 use crate::facts::{
-    Catalog, Index, IndexReads, Part, ReadsSource, Table, TableName, TableStatistics,
+    Catalog, Hiding, Index, IndexReads, Part, ReadsSource, Table, TableName, TableStatistics,
 };
 use crate::gap::{Gap, GapCause, MissingPart};
 
@@ -50,7 +50,7 @@ pub(super) fn read(
         });
         return Ok(None);
     }
-    let tables = tables(reader);
+    let tables = tables(reader, source);
     let tables = part(
         tables,
         MissingPart::Tables,
@@ -103,7 +103,7 @@ pub(super) fn read(
 }
 
 /// The columns are those that a server has without opening a table.
-fn tables(reader: &mut Reader<'_>) -> Result<Vec<Table>, Refusal> {
+fn tables(reader: &mut Reader<'_>, source: &Source<'_>) -> Result<Vec<Table>, Refusal> {
     let mut tables = BTreeMap::new();
     let rows = reader.rows(&format!(
         "SELECT TABLE_SCHEMA, TABLE_NAME, ENGINE FROM information_schema.TABLES WHERE {OURS} AND TABLE_TYPE = 'BASE TABLE'"
@@ -117,8 +117,13 @@ fn tables(reader: &mut Reader<'_>) -> Result<Vec<Table>, Refusal> {
         };
         tables.insert(name, table);
     }
+    let hidden = match source.server.hiding() {
+        Some(Hiding::Ignored) => "`IGNORED` = 'YES'",
+        Some(Hiding::Invisible) => "IS_VISIBLE = 'NO'",
+        None => "0",
+    };
     let mut rows = reader.rows(&format!(
-        "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, COLLATION, NULLABLE, INDEX_TYPE \
+        "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, COLLATION, NULLABLE, INDEX_TYPE, {hidden} \
          FROM information_schema.STATISTICS WHERE {OURS}"
     ))?;
     rows.sort_by(|a, b| {
@@ -139,6 +144,7 @@ fn tables(reader: &mut Reader<'_>) -> Result<Vec<Table>, Refusal> {
                 name: text(row, 2).to_owned(),
                 unique: text(row, 3) == "0",
                 kind: text(row, 9).to_owned(),
+                hidden: text(row, 10) == "1",
                 parts: Vec::new(),
             });
         }

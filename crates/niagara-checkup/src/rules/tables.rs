@@ -49,7 +49,7 @@ fn duplicates(catalog: &Catalog) -> Option<Finding> {
             let others = table.indexes.iter().enumerate();
             let cover = others.filter(|(other, _)| *other != place);
             let cover = cover
-                // Of two that are equal the first one stays.
+                // Of two that are equal the first one stays, unless it alone is hidden.
                 .filter(|(other, by)| {
                     is_covered(index, by) && !(is_covered(by, index) && place < *other)
                 })
@@ -65,9 +65,9 @@ fn duplicates(catalog: &Catalog) -> Option<Finding> {
     (!indexes.is_empty()).then_some(Finding::DuplicateIndexes { indexes })
 }
 
-/// Whether `by` finds all that `index` finds, and forbids all that it forbids.
+/// Whether `by` finds all that `index` finds, and forbids all that it forbids. Statements cannot use one that is hidden.
 fn is_covered(index: &Index, by: &Index) -> bool {
-    if index.name == PRIMARY || index.kind != by.kind {
+    if index.name == PRIMARY || index.kind != by.kind || by.hidden {
         return false;
     }
     let is_ordered = index.kind == "BTREE";
@@ -98,6 +98,7 @@ fn unused(catalog: &Catalog, rules: &Rules, since_seconds: f64) -> Option<Findin
             let serves_foreign_key =
                 begins.is_some_and(|column| table.foreign_keys.contains(column));
             !index.unique
+                && !index.hidden
                 && index.kind == "BTREE"
                 && !serves_foreign_key
                 && of_table.get(&index.name).is_none_or(|reads| *reads == 0.0)

@@ -42,6 +42,7 @@ fn index(name: &str, columns: &[&str]) -> Index {
         name: name.to_owned(),
         unique: name == "PRIMARY",
         kind: "BTREE".to_owned(),
+        hidden: false,
         parts: columns.iter().map(part).collect(),
     }
 }
@@ -433,10 +434,41 @@ fn duplicates_are_beginnings_that_enforce_nothing() {
 }
 
 #[test]
+fn a_hidden_index_replaces_no_other() {
+    let pairs = |hidden: &str, names: [(&str, &[&str]); 2]| {
+        let found = found(|facts| {
+            tables(facts)[0]
+                .indexes
+                .extend(names.map(|(name, columns)| Index {
+                    hidden: name == hidden,
+                    ..index(name, columns)
+                }));
+        });
+        match found.as_slice() {
+            [] => String::new(),
+            [Finding::DuplicateIndexes { indexes }] => {
+                format!("{}<{}", indexes[0].index, indexes[0].covered_by)
+            }
+            other => panic!("{other:?}"),
+        }
+    };
+    let longer: [(&str, &[&str]); 2] = [("a", &["a"]), ("ab", &["a", "b"])];
+    assert_eq!(pairs("", longer), "a<ab");
+    assert_eq!(pairs("ab", longer), "");
+    let equal: [(&str, &[&str]); 2] = [("a", &["a"]), ("a2", &["a"])];
+    assert_eq!(pairs("", equal), "a2<a");
+    assert_eq!(pairs("a2", equal), "a2<a");
+    assert_eq!(pairs("a", equal), "a<a2");
+}
+
+#[test]
 fn an_index_is_unused_where_its_table_is_read() {
-    let reads = |table_reads: f64, foreign: bool| {
+    let reads = |table_reads: f64, foreign: bool, hidden: bool| {
         move |facts: &mut Facts| {
-            tables(facts)[0].indexes.push(index("old", &["note"]));
+            tables(facts)[0].indexes.push(Index {
+                hidden,
+                ..index("old", &["note"])
+            });
             if foreign {
                 tables(facts)[0].foreign_keys.push("note".to_owned());
             }
@@ -451,11 +483,13 @@ fn an_index_is_unused_where_its_table_is_read() {
         }
     };
     assert!(matches!(
-        one(reads(5000.0, false)),
+        one(reads(5000.0, false, false)),
         Finding::UnusedIndexes { .. }
     ));
-    assert_eq!(found(reads(5.0, false)), []);
-    assert_eq!(found(reads(5000.0, true)), []);
+    assert_eq!(found(reads(5.0, false, false)), []);
+    assert_eq!(found(reads(5000.0, true, false)), []);
+    // Statements cannot read it.
+    assert_eq!(found(reads(5000.0, false, true)), []);
 }
 
 #[test]
