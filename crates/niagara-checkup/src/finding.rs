@@ -180,7 +180,7 @@ pub enum Finding {
         /// The tables.
         tables: Vec<TableName>,
     },
-    /// Indexes begin others, or equal them.
+    /// Indexes equal others, or begin them.
     DuplicateIndexes {
         /// The pairs.
         indexes: Vec<DuplicateIndex>,
@@ -276,7 +276,7 @@ pub enum StoppedPart {
     Both,
 }
 
-/// An index that another one makes superfluous.
+/// An index that equals another one, or begins it.
 #[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
 pub struct DuplicateIndex {
     /// The table.
@@ -286,6 +286,20 @@ pub struct DuplicateIndex {
     pub index: String,
     /// The other one.
     pub covered_by: String,
+    /// How alike they are.
+    pub likeness: Likeness,
+}
+
+/// How alike an index and another one are that finds the same rows, the most alike first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Likeness {
+    /// Both have the same columns in the same order.
+    Equal,
+    /// The other one has more columns: it is larger, and rows of equal values come in another order.
+    Beginning,
+    /// The other one is InnoDB's primary key, which holds whole rows.
+    WholeRows,
 }
 
 /// An index that was not read.

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::facts::{Facts, Hiding, TableName};
-use crate::finding::Finding;
+use crate::finding::{Finding, Likeness};
 
 /// Of the machine's memory, what InnoDB's pool may take: the lower end of what the manual names for a host of a database alone.
 /// Source: MySQL reference manual, Configuring InnoDB Buffer Pool Size (50 to 75 %).
@@ -143,23 +143,22 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
                 ("query_cache_size", "0".to_owned()),
             ],
         )),
-        Finding::DuplicateIndexes { indexes } => Some(statements(indexes.iter().map(|one| {
-            format!(
-                "ALTER TABLE {} DROP INDEX {};",
-                quoted(&one.table),
-                name(&one.index)
-            )
-        }))),
-        Finding::UnusedIndexes { indexes, .. } => {
-            // Hidden first: that is taken back in a moment, should a rare job want it.
-            let hidden = hides_indexes(facts)?;
-            Some(statements(indexes.iter().map(|one| {
-                format!(
-                    "ALTER TABLE {} ALTER INDEX {} {hidden};",
+        Finding::DuplicateIndexes { indexes } => {
+            let changes = indexes.iter().filter_map(|one| match one.likeness {
+                Likeness::Equal => Some(format!(
+                    "ALTER TABLE {} DROP INDEX {};",
                     quoted(&one.table),
                     name(&one.index)
-                )
-            })))
+                )),
+                Likeness::Beginning | Likeness::WholeRows => hides(facts, &one.table, &one.index),
+            });
+            let changes: Vec<String> = changes.collect();
+            (!changes.is_empty()).then(|| statements(changes))
+        }
+        Finding::UnusedIndexes { indexes, .. } => {
+            let hidden = indexes.iter();
+            let hidden = hidden.map(|one| hides(facts, &one.table, &one.index));
+            Some(statements(hidden.collect::<Option<Vec<_>>>()?))
         }
         Finding::StatisticsStale { tables } => Some(statements(
             tables
@@ -249,12 +248,18 @@ fn statements(statements: impl IntoIterator<Item = String>) -> Remedy {
     }
 }
 
-/// The word that hides an index from the optimizer; none of a server without one.
-fn hides_indexes(facts: &Facts) -> Option<&'static str> {
-    facts.server.hiding().map(|hiding| match hiding {
+/// The statement that hides an index from the optimizer, which is taken back in a moment, should something need it; none of a
+/// server that cannot.
+fn hides(facts: &Facts, table: &TableName, index: &str) -> Option<String> {
+    let hidden = match facts.server.hiding()? {
         Hiding::Ignored => "IGNORED",
         Hiding::Invisible => "INVISIBLE",
-    })
+    };
+    Some(format!(
+        "ALTER TABLE {} ALTER INDEX {} {hidden};",
+        quoted(table),
+        name(index)
+    ))
 }
 
 /// The part of this memory that the pool may take, in bytes.
@@ -338,7 +343,8 @@ mod tests {
         let duplicate = DuplicateIndex {
             table: table("shop", "or`der"),
             index: "a".to_owned(),
-            covered_by: "ab".to_owned(),
+            covered_by: "a2".to_owned(),
+            likeness: Likeness::Equal,
         };
         let found = Finding::DuplicateIndexes {
             indexes: vec![duplicate],
@@ -347,6 +353,38 @@ mod tests {
             lines(remedy(&found, &quiet())),
             ["ALTER TABLE `shop`.`or``der` DROP INDEX `a`;"]
         );
+    }
+
+    #[test]
+    fn only_an_equal_index_is_dropped() {
+        let duplicate = |index: &str, likeness: Likeness| DuplicateIndex {
+            table: table("shop", "t"),
+            index: index.to_owned(),
+            covered_by: "other".to_owned(),
+            likeness,
+        };
+        let found = |indexes: Vec<DuplicateIndex>| Finding::DuplicateIndexes { indexes };
+        let all = found(vec![
+            duplicate("a", Likeness::Beginning),
+            duplicate("b", Likeness::Equal),
+            duplicate("c", Likeness::WholeRows),
+        ]);
+        let mut facts = quiet();
+        assert_eq!(
+            lines(remedy(&all, &facts)),
+            [
+                "ALTER TABLE `shop`.`t` ALTER INDEX `a` IGNORED;",
+                "ALTER TABLE `shop`.`t` DROP INDEX `b`;",
+                "ALTER TABLE `shop`.`t` ALTER INDEX `c` IGNORED;",
+            ]
+        );
+        facts.server.version = "10.5.2".parse().unwrap();
+        assert_eq!(
+            lines(remedy(&all, &facts)),
+            ["ALTER TABLE `shop`.`t` DROP INDEX `b`;"]
+        );
+        let beginning = found(vec![duplicate("a", Likeness::Beginning)]);
+        assert_eq!(remedy(&beginning, &facts), None);
     }
 
     #[test]

@@ -7,7 +7,7 @@ use niagara_report::number::{count, duration, grouped, percent, rate};
 
 use crate::busy::{Busy, BusyPlace, MeasuredBy};
 use crate::facts::{Activity, Digest, Host, ReadsSource, Server};
-use crate::finding::{Finding, Level, StoppedChannel, StoppedPart};
+use crate::finding::{DuplicateIndex, Finding, Level, Likeness, StoppedChannel, StoppedPart};
 use crate::gap::{Gap, GapCause, MissingPart};
 use crate::levers::{LeverFact, LeverState};
 use crate::proof::Shows;
@@ -157,18 +157,17 @@ pub(crate) fn finding(finding: &Finding) -> String {
             names(tables)
         ),
         Finding::DuplicateIndexes { indexes } => {
-            let pairs: Vec<String> = indexes
-                .iter()
-                .map(|one| {
-                    format!(
-                        "{}.{} begins or equals {}",
-                        one.table, one.index, one.covered_by
-                    )
-                })
-                .collect();
+            let pairs: Vec<String> = indexes.iter().map(duplicate_index).collect();
+            let all_equal = indexes.iter().all(|one| one.likeness == Likeness::Equal);
+            let beginnings = match all_equal {
+                true => "",
+                false => {
+                    " Hide a beginning before you drop it: it is smaller, and InnoDB sorts rows of equal values in it by the primary key."
+                }
+            };
             format!(
-                "{}: {}.",
-                indexes_in_words("superfluous ", indexes.len()),
+                "{} equal to another one or its beginning: {}.{beginnings}",
+                indexes_in_words(indexes.len()),
                 names(&pairs)
             )
         }
@@ -187,7 +186,7 @@ pub(crate) fn finding(finding: &Finding) -> String {
             };
             format!(
                 "{} not read since the start {} ago ({by}): {}. Jobs that have not run since are not counted.",
-                indexes_in_words("", indexes.len()),
+                indexes_in_words(indexes.len()),
                 days(*since_seconds),
                 names(&all)
             )
@@ -266,6 +265,14 @@ pub(crate) fn finding(finding: &Finding) -> String {
             }
         ),
     }
+}
+
+fn duplicate_index(one: &DuplicateIndex) -> String {
+    let is = match one.likeness {
+        Likeness::Equal => "equals",
+        Likeness::Beginning | Likeness::WholeRows => "begins",
+    };
+    format!("{}.{} {is} {}", one.table, one.index, one.covered_by)
 }
 
 fn stopped_channel(channel: &StoppedChannel) -> String {
@@ -561,10 +568,10 @@ fn counted(number: u64, one: &str) -> String {
     count(number as usize, one)
 }
 
-fn indexes_in_words(kind: &str, number: usize) -> String {
+fn indexes_in_words(number: usize) -> String {
     match number {
-        1 => format!("1 {kind}index"),
-        many => format!("{many} {kind}indexes"),
+        1 => "1 index".to_owned(),
+        many => format!("{many} indexes"),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Tables and indexes.
 
 use crate::facts::{Catalog, Facts, Index, Part, Table};
-use crate::finding::{DuplicateIndex, Finding, StaleTable, UnusedIndex};
+use crate::finding::{DuplicateIndex, Finding, Likeness, StaleTable, UnusedIndex};
 use crate::rule::Rules;
 
 const PRIMARY: &str = "PRIMARY";
@@ -53,12 +53,15 @@ fn duplicates(catalog: &Catalog) -> Option<Finding> {
                 .filter(|(other, by)| {
                     is_covered(index, by) && !(is_covered(by, index) && place < *other)
                 })
-                .map(|(_, by)| by.name.clone())
-                .next();
-            indexes.extend(cover.map(|covered_by| DuplicateIndex {
+                .map(|(_, by)| (likeness(table, index, by), by))
+                // What is hidden has been tried: only an equal one shows that nobody needs it.
+                .filter(|(likeness, _)| !index.hidden || *likeness == Likeness::Equal)
+                .min_by_key(|(likeness, _)| *likeness);
+            indexes.extend(cover.map(|(likeness, by)| DuplicateIndex {
                 table: table.name.clone(),
                 index: index.name.clone(),
-                covered_by,
+                covered_by: by.name.clone(),
+                likeness,
             }));
         }
     }
@@ -79,6 +82,19 @@ fn is_covered(index: &Index, by: &Index) -> bool {
         && index.parts.iter().all(known)
         && (is_ordered || same_length)
         && (!index.unique || (by.unique && same_length))
+}
+
+/// How alike an index of a table is to one that covers it. InnoDB ends each secondary index by the primary key: a beginning sorts rows
+/// of equal values by it, the longer index by its own columns.
+/// Source: MySQL reference manual, Use of Index Extensions.
+fn likeness(table: &Table, index: &Index, by: &Index) -> Likeness {
+    if by.name == PRIMARY && is_innodb(table) {
+        Likeness::WholeRows
+    } else if by.parts.len() > index.parts.len() {
+        Likeness::Beginning
+    } else {
+        Likeness::Equal
+    }
 }
 
 fn unused(catalog: &Catalog, rules: &Rules, since_seconds: f64) -> Option<Finding> {

@@ -11,7 +11,7 @@ use crate::facts::{
     Catalog, Channel, Choices, Counters, Digest, Facts, Host, Index, IndexReads, Options, Part,
     ReplicaThread, Server, Statements, Table, TableName, TableStatistics, Variables, Window,
 };
-use crate::finding::{Finding, Level, StoppedPart};
+use crate::finding::{Finding, Level, Likeness, StoppedPart};
 use crate::release::Releases;
 use crate::rule::Rules;
 
@@ -403,7 +403,14 @@ fn duplicates_are_beginnings_that_enforce_nothing() {
             other => panic!("{other:?}"),
         });
         let pairs: Vec<String> = pairs
-            .map(|pair| format!("{}<{}", pair.index, pair.covered_by))
+            .map(|pair| {
+                let sign = match pair.likeness {
+                    Likeness::Equal => '=',
+                    Likeness::Beginning => '<',
+                    Likeness::WholeRows => '!',
+                };
+                format!("{}{sign}{}", pair.index, pair.covered_by)
+            })
             .collect();
         pairs.join(" ")
     };
@@ -419,12 +426,23 @@ fn duplicates_are_beginnings_that_enforce_nothing() {
         pairs(vec![index("b", &["b"]), index("ab", &["a", "b"])]),
         ""
     );
-    assert_eq!(pairs(vec![index("a", &["a"]), index("a2", &["a"])]), "a2<a");
+    assert_eq!(pairs(vec![index("a", &["a"]), index("a2", &["a"])]), "a2=a");
     assert_eq!(
         pairs(vec![unique("u", &["a"]), index("ab", &["a", "b"])]),
         ""
     );
-    assert_eq!(pairs(vec![index("a", &["a"]), unique("u", &["a"])]), "a<u");
+    assert_eq!(pairs(vec![index("a", &["a"]), unique("u", &["a"])]), "a=u");
+    // Of two that cover it, the equal one is named.
+    assert_eq!(
+        pairs(vec![
+            index("a", &["a"]),
+            index("ab", &["a", "b"]),
+            unique("u", &["a"])
+        ]),
+        "a=u"
+    );
+    // The primary key is the table itself.
+    assert_eq!(pairs(vec![index("i", &["id"])]), "i!PRIMARY");
     let mut prefix = index("p", &["a"]);
     prefix.parts[0].prefix = Some(10);
     assert_eq!(pairs(vec![index("a", &["a"]), prefix]), "");
@@ -459,6 +477,8 @@ fn a_hidden_index_replaces_no_other() {
     assert_eq!(pairs("", equal), "a2<a");
     assert_eq!(pairs("a2", equal), "a2<a");
     assert_eq!(pairs("a", equal), "a<a2");
+    // A beginning that is hidden already.
+    assert_eq!(pairs("a", longer), "");
 }
 
 #[test]
