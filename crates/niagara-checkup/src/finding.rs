@@ -97,6 +97,10 @@ pub enum Finding {
     ReplicaWritable {
         /// Its sources.
         sources: Vec<String>,
+        /// Statements that write rows, counted since the start; of some releases those that its sources sent are among them.
+        writes: u64,
+        /// It is a node of a Galera cluster.
+        in_cluster: bool,
     },
     /// Connections were refused: max_connections was reached.
     ConnectionsRefused {

@@ -106,7 +106,12 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
                 series: series.newest.clone(),
             })
         }
-        Finding::ReplicaWritable { .. } => Some(settings(facts, [("read_only", "ON".to_owned())])),
+        // Two servers that replicate each other, or a cluster, would refuse the application's writes.
+        Finding::ReplicaWritable {
+            writes, in_cluster, ..
+        } => {
+            (*writes == 0 && !in_cluster).then(|| settings(facts, [("read_only", "ON".to_owned())]))
+        }
         Finding::ConnectionsRefused {
             max_connections, ..
         }
@@ -503,6 +508,19 @@ mod tests {
             lines(remedy(&small, &facts)),
             ["innodb_redo_log_capacity=1920M"]
         );
+    }
+
+    #[test]
+    fn a_replica_that_is_written_is_not_made_read_only() {
+        let writable = |writes: u64, in_cluster: bool| Finding::ReplicaWritable {
+            sources: vec!["db0:3306".to_owned()],
+            writes,
+            in_cluster,
+        };
+        let of = |finding: Finding| lines(remedy(&finding, &quiet()));
+        assert_eq!(of(writable(0, false)), ["read_only=ON"]);
+        assert_eq!(remedy(&writable(1, false), &quiet()), None);
+        assert_eq!(remedy(&writable(0, true), &quiet()), None);
     }
 
     fn first_setting(remedy: Option<Remedy>) -> (NewSetting, Option<String>) {

@@ -64,9 +64,14 @@ pub(crate) fn finding(finding: &Finding) -> String {
         Finding::ReplicaLags { source, seconds } => {
             format!("The replica is {} behind {source}.", duration(*seconds))
         }
-        Finding::ReplicaWritable { sources } => format!(
-            "The server is a replica of {}, and read_only is off: it takes writes of its own.",
-            names(sources)
+        Finding::ReplicaWritable {
+            sources,
+            writes,
+            in_cluster,
+        } => format!(
+            "The server is a replica of {}, and read_only is off: it takes writes of its own. {}",
+            names(sources),
+            replica_writes(*writes, *in_cluster)
         ),
         Finding::ConnectionsRefused {
             refused,
@@ -263,6 +268,21 @@ pub(crate) fn finding(finding: &Finding) -> String {
                 true => format!("records those above {long_query_time} s alone"),
                 false => "is off".to_owned(),
             }
+        ),
+    }
+}
+
+/// Whether clients write to a replica, and what that says of `read_only`.
+fn replica_writes(writes: u64, in_cluster: bool) -> String {
+    match (in_cluster, writes) {
+        (true, _) => {
+            "It is a node of a Galera cluster: with read_only it refuses the writes of the application.".to_owned()
+        }
+        (false, 0) => "No statement wrote here since the start.".to_owned(),
+        (false, writes) => format!(
+            "{} wrote here since the start; those of its source may be among them. \
+             Set read_only only if no client writes here: two servers that replicate each other both need it off.",
+            counted(writes, "statement")
         ),
     }
 }

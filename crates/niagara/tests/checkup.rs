@@ -656,12 +656,23 @@ fn replicas_behind_and_stopped_are_found() {
     common::wait_until("a change that waits", PATIENCE, || {
         replica.server.query(waiting).expect("a count").concat() == ["1"]
     });
+    // As on one of two servers that replicate each other.
+    execute(
+        &replica,
+        &[
+            "CREATE TABLE shop.own (a INT PRIMARY KEY) ENGINE = InnoDB",
+            "INSERT INTO shop.own VALUES (1)",
+        ],
+    );
     let found = late_checkup(&replica);
     assert_eq!(
         codes(&found),
         ["release-ended-upstream", "replica-lags", "replica-writable"].into(),
         "{found:#}"
     );
+    let writable = finding(&found, "replica-writable");
+    assert!(writable["writes"].as_u64() >= Some(1), "{writable}");
+    assert!(writable["remedy"].is_null(), "{writable}");
     assert!(finding(&found, "replica-lags")["seconds"].as_f64() >= Some(600.0));
     assert_eq!(
         finding(&found, "release-ended-upstream")["proof"],

@@ -4,6 +4,19 @@ use crate::facts::{Channel, Facts};
 use crate::finding::{Finding, StoppedChannel, StoppedPart};
 use crate::rule::Rules;
 
+/// Counters of statements that write rows. A replica counts its sources' statements here, and of some releases their row events.
+const WRITES: [&str; 9] = [
+    "com_insert",
+    "com_insert_select",
+    "com_update",
+    "com_update_multi",
+    "com_delete",
+    "com_delete_multi",
+    "com_replace",
+    "com_replace_select",
+    "com_load",
+];
+
 pub(super) fn findings(facts: &Facts, rules: &Rules) -> Vec<Finding> {
     let stopped: Vec<StoppedChannel> = facts.channels.iter().filter_map(stopped).collect();
     let stopped = (!stopped.is_empty()).then_some(Finding::ReplicaStopped { channels: stopped });
@@ -51,5 +64,19 @@ fn writable(facts: &Facts) -> Option<Finding> {
             .iter()
             .map(|one| one.source.clone())
             .collect(),
+        writes: writes(facts) as u64,
+        in_cluster: is_in_cluster(facts),
     })
+}
+
+fn writes(facts: &Facts) -> f64 {
+    let counted = |name: &&str| facts.since_start.or_zero(name) + facts.window.growth.or_zero(name);
+    WRITES.iter().map(counted).sum()
+}
+
+/// Whether a library for Galera is loaded: `wsrep_on` alone is a session's on some releases.
+fn is_in_cluster(facts: &Facts) -> bool {
+    let provider = facts.variables.text("wsrep_provider");
+    let loaded = provider.is_some_and(|path| !path.is_empty() && path != "none");
+    loaded || facts.variables.is_on("wsrep_on")
 }

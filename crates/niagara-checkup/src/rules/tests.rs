@@ -293,6 +293,46 @@ fn replicas_stand_still_lag_or_take_writes() {
 }
 
 #[test]
+fn writes_of_a_replica_are_counted() {
+    let written = |plant: fn(&mut Facts)| {
+        let found = one(|facts| {
+            set(facts, "read_only", "OFF");
+            let thread = ReplicaThread {
+                runs: true,
+                error: 0,
+            };
+            facts.channels = vec![Channel {
+                receiver: thread,
+                applier: thread,
+                ..Channel::default()
+            }];
+            count(facts, "com_insert", 0.0);
+            plant(facts);
+        });
+        match found {
+            Finding::ReplicaWritable {
+                writes, in_cluster, ..
+            } => (writes, in_cluster),
+            other => panic!("{other:?}"),
+        }
+    };
+    assert_eq!(written(|_| ()), (0, false));
+    assert_eq!(
+        written(|facts| count(facts, "com_update_multi", 5.0)),
+        (5, false)
+    );
+    assert_eq!(written(|facts| grow(facts, "com_load", 1.0)), (1, false));
+    assert_eq!(written(|facts| set(facts, "wsrep_on", "OFF")), (0, false));
+    assert_eq!(
+        written(|facts| set(facts, "wsrep_provider", "none")),
+        (0, false)
+    );
+    assert_eq!(written(|facts| set(facts, "wsrep_on", "ON")), (0, true));
+    let library = |facts: &mut Facts| set(facts, "wsrep_provider", "/usr/lib/libgalera_smm.so");
+    assert_eq!(written(library), (0, true));
+}
+
+#[test]
 fn refused_connections_come_before_nearly_refused_ones() {
     let refused = one(|facts| {
         count(facts, "connection_errors_max_connections", 3.0);
