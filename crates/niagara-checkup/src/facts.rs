@@ -245,10 +245,12 @@ pub struct Host {
     pub resident_bytes: u64,
     /// Memory of it that is in swap space, in bytes.
     pub swapped_bytes: u64,
-    /// Memory of the machine or of its control group, in bytes.
-    pub memory_bytes: u64,
-    /// CPUs of the machine or of its control group.
+    /// Memory of the machine or of the server's control group, in bytes; none where that group cannot be seen from here.
+    pub memory_bytes: Option<u64>,
+    /// CPUs of the machine or of the server's control group.
     pub cpus: usize,
+    /// Other servers that listen on the machine and take memory, too.
+    pub other_servers: usize,
     /// The machine.
     #[serde(skip)]
     pub machine: Fingerprint,

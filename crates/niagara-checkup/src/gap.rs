@@ -19,6 +19,8 @@ pub struct Gap {
 pub enum MissingPart {
     /// The process and its machine: CPU time, memory, swap.
     Host,
+    /// The memory that the server may take.
+    Memory,
     /// Tables and indexes.
     Tables,
     /// Tables on which the account has no privilege.
@@ -69,6 +71,8 @@ pub enum GapCause {
         /// What stands in the way.
         message: String,
     },
+    /// The server's control group lies outside what this process sees.
+    GroupNotSeen,
     /// The server refused the statement.
     Refused {
         /// Its error number.

@@ -66,6 +66,10 @@ pub struct Setting {
 
 /// Levers of settings alone, against this server.
 pub fn levers(facts: &Facts, levers: &[Lever]) -> Vec<LeverFact> {
+    let machine_seen = facts
+        .host
+        .as_ref()
+        .is_some_and(|host| host.memory_bytes.is_some());
     let all = context(facts, levers);
     let mut by_itself = all.clone();
     by_itself.allowed.clear();
@@ -76,7 +80,7 @@ pub fn levers(facts: &Facts, levers: &[Lever]) -> Vec<LeverFact> {
             lever: lever.spelling(),
             title: lever.title().to_owned(),
             risk: lever.risk().to_string(),
-            state: state(lever, facts, facts.host.is_some(), &all, &by_itself)?,
+            state: state(lever, facts, machine_seen, &all, &by_itself)?,
         })
     });
     facts.collect()
@@ -268,6 +272,21 @@ mod tests {
             };
             assert_eq!(state("redo-log-files-large"), of_files, "{variables:?}");
             assert_eq!(state("redo-log-large"), of_capacity, "{variables:?}");
+        }
+    }
+
+    #[test]
+    fn an_unseen_memory_leaves_values_open() {
+        let shipped = niagara_lab::lever::load(&[]).expect("valid");
+        let mut facts = crate::rules::tests::quiet();
+        facts.host.as_mut().expect("a host").memory_bytes = None;
+        for fact in levers(&facts, &shipped) {
+            if let LeverState::Tried { settings } | LeverState::OnDemand { settings, .. } =
+                &fact.state
+            {
+                let open = settings.iter().all(|one| one.lever.is_none());
+                assert!(open, "{}", fact.lever);
+            }
         }
     }
 

@@ -37,13 +37,25 @@ pub(crate) enum Remedy {
         /// The series, as the catalogue of servers names it.
         series: String,
     },
-    /// A larger buffer pool within the host's memory, which cannot be seen: a statement might name more than there is.
+    /// A larger buffer pool within memory of an unknown size: a statement might name more than there is.
     LargerPool {
         /// The size that holds all data, in bytes.
         wanted_bytes: u64,
         /// Of the host's memory, what it may take at most, 0 to 1.
         memory_share: f64,
+        /// Why the size is unknown.
+        unknown: UnknownMemory,
     },
+}
+
+/// Why nobody says how much memory a server may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum UnknownMemory {
+    /// The host's memory, or what its control group leaves the server, cannot be seen from here.
+    NotSeen,
+    /// Other servers take memory of the same machine.
+    Shared,
 }
 
 /// A variable's new value.
@@ -74,8 +86,8 @@ impl NewSetting {
 
 /// What changes it; none where that follows from the proof alone, or from what the application does.
 pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
-    let memory = facts.host.as_ref().map(|host| host.memory_bytes);
-    let memory = memory.filter(|bytes| *bytes > 0);
+    let host = facts.host.as_ref();
+    let memory = host.and_then(|host| host.memory_bytes);
     match finding {
         Finding::DurabilityOff { variable, .. } => Some(settings(
             facts,
@@ -89,15 +101,20 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
             ..
         } => {
             let wanted_bytes = rounded_up(*data_bytes);
+            let within = |unknown: UnknownMemory| Remedy::LargerPool {
+                wanted_bytes,
+                memory_share: POOL_SHARE,
+                unknown,
+            };
             match memory {
+                None => Some(within(UnknownMemory::NotSeen)),
+                Some(_) if host.is_some_and(|host| host.other_servers > 0) => {
+                    Some(within(UnknownMemory::Shared))
+                }
                 Some(memory) => {
                     let bytes = wanted_bytes.min(pool_in(memory));
                     (bytes > *pool_bytes).then(|| pool_of(facts, bytes))
                 }
-                None => Some(Remedy::LargerPool {
-                    wanted_bytes,
-                    memory_share: POOL_SHARE,
-                }),
             }
         }
         Finding::EngineNotCrashSafe { tables } => Some(statements(tables.iter().map(in_innodb))),
@@ -431,7 +448,7 @@ mod tests {
             pages_per_second: 100.0,
         };
         if let Some(host) = &mut facts.host {
-            host.memory_bytes = 4 << 30;
+            host.memory_bytes = Some(4 << 30);
         }
         assert_eq!(
             lines(remedy(&small, &facts)),
@@ -439,7 +456,7 @@ mod tests {
         );
         // Half of the memory, where the data are larger.
         if let Some(host) = &mut facts.host {
-            host.memory_bytes = 256 << 20;
+            host.memory_bytes = Some(256 << 20);
         }
         assert_eq!(
             lines(remedy(&small, &facts)),
@@ -447,7 +464,7 @@ mod tests {
         );
         // What is there already is no remedy.
         if let Some(host) = &mut facts.host {
-            host.memory_bytes = 16 << 20;
+            host.memory_bytes = Some(16 << 20);
         }
         assert_eq!(remedy(&small, &facts), None);
     }
@@ -461,9 +478,12 @@ mod tests {
             miss_share: 0.5,
             pages_per_second: 100.0,
         };
-        let bounded = Remedy::LargerPool {
-            wanted_bytes: 200 << 30,
-            memory_share: POOL_SHARE,
+        let bounded = |unknown: UnknownMemory| {
+            Some(Remedy::LargerPool {
+                wanted_bytes: 200 << 30,
+                memory_share: POOL_SHARE,
+                unknown,
+            })
         };
         let swapped = Finding::Swapped {
             swapped_bytes: 1 << 30,
@@ -472,12 +492,16 @@ mod tests {
         };
         let mut facts = quiet();
         if let Some(host) = &mut facts.host {
-            host.memory_bytes = 0;
+            host.other_servers = 1;
         }
-        assert_eq!(remedy(&small, &facts).as_ref(), Some(&bounded));
+        assert_eq!(remedy(&small, &facts), bounded(UnknownMemory::Shared));
+        if let Some(host) = &mut facts.host {
+            host.memory_bytes = None;
+        }
+        assert_eq!(remedy(&small, &facts), bounded(UnknownMemory::NotSeen));
         assert_eq!(remedy(&swapped, &facts), None);
         facts.host = None;
-        assert_eq!(remedy(&small, &facts).as_ref(), Some(&bounded));
+        assert_eq!(remedy(&small, &facts), bounded(UnknownMemory::NotSeen));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use crate::finding::{DuplicateIndex, Finding, Level, Likeness, StoppedChannel, S
 use crate::gap::{Gap, GapCause, MissingPart};
 use crate::levers::{LeverFact, LeverState};
 use crate::proof::Shows;
-use crate::remedy::{NewSetting, Remedy};
+use crate::remedy::{NewSetting, Remedy, UnknownMemory};
 
 /// Names of a list that are shown.
 const NAMES: usize = 3;
@@ -327,11 +327,18 @@ pub(crate) fn remedy(remedy: &Remedy) -> String {
         Remedy::LargerPool {
             wanted_bytes,
             memory_share,
-        } => format!(
-            "innodb_buffer_pool_size of up to {}, and of at most {} of the host's memory, which cannot be seen from here",
-            bytes(*wanted_bytes),
-            percent(*memory_share)
-        ),
+            unknown,
+        } => {
+            let (wanted, share) = (bytes(*wanted_bytes), percent(*memory_share));
+            match unknown {
+                UnknownMemory::NotSeen => format!(
+                    "innodb_buffer_pool_size of up to {wanted}, and of at most {share} of the host's memory, which cannot be seen from here"
+                ),
+                UnknownMemory::Shared => format!(
+                    "innodb_buffer_pool_size of up to {wanted}; the pools of all servers here may take {share} of the memory together"
+                ),
+            }
+        }
     }
 }
 
@@ -389,10 +396,11 @@ pub(crate) fn level(level: Level) -> &'static str {
 /// What the server is.
 pub(crate) fn server(server: &Server, host: Option<&Host>) -> String {
     let machine = host.map(|host| {
+        let memory = host.memory_bytes;
         format!(
-            ", {}, {} of memory",
+            ", {}{}",
             counted(host.cpus as u64, "CPU"),
-            bytes(host.memory_bytes)
+            memory.map_or(String::new(), |size| format!(", {} of memory", bytes(size)))
         )
     });
     format!(
@@ -475,6 +483,7 @@ pub(crate) fn busy_figures(busy: &Busy) -> String {
 pub(crate) fn gap(gap: &Gap) -> String {
     let part = match gap.part {
         MissingPart::Host => "CPU time, memory and swap of the server",
+        MissingPart::Memory => "memory that the server may take",
         MissingPart::Tables => "tables and indexes",
         MissingPart::OtherTables => "tables on which the account has no privilege",
         MissingPart::DataSize => "the size of InnoDB's data",
@@ -501,6 +510,9 @@ pub(crate) fn gap(gap: &Gap) -> String {
         }
         GapCause::NotSeen { message } => {
             format!("{message}; run it on the server's host, as root or its user")
+        }
+        GapCause::GroupNotSeen => {
+            "its control group is not visible from here; run it on the server's host, outside a container".to_owned()
         }
         GapCause::Refused { error, message } => format!("server error {error}: {message}"),
     };
@@ -649,13 +661,20 @@ mod tests {
 
     #[test]
     fn an_unknown_memory_bounds_the_pool() {
-        let bounded = Remedy::LargerPool {
-            wanted_bytes: 200 << 30,
-            memory_share: 0.5,
+        let bounded = |unknown: UnknownMemory| {
+            remedy(&Remedy::LargerPool {
+                wanted_bytes: 200 << 30,
+                memory_share: 0.5,
+                unknown,
+            })
         };
         assert_eq!(
-            remedy(&bounded),
+            bounded(UnknownMemory::NotSeen),
             "innodb_buffer_pool_size of up to 200.0 GiB, and of at most 50 % of the host's memory, which cannot be seen from here"
+        );
+        assert_eq!(
+            bounded(UnknownMemory::Shared),
+            "innodb_buffer_pool_size of up to 200.0 GiB; the pools of all servers here may take 50 % of the memory together"
         );
     }
 

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use anyhow::Result;
 use niagara_load::Transport;
-use niagara_server::machine::Fingerprint;
-use niagara_server::{UsageMeter, server_behind};
+use niagara_server::machine::{Fingerprint, Limits};
+use niagara_server::{UsageMeter, listening_servers, server_behind};
 
 use crate::facts::Host;
 
@@ -17,16 +17,27 @@ pub(super) struct Process {
     /// Its CPU time and more; only where the kernel shows it to this user.
     pub(super) meter: Option<UsageMeter>,
     machine: Fingerprint,
+    /// Its control groups can be seen, and with them the memory that it is held to.
+    pub(super) is_memory_seen: bool,
 }
 
 impl Process {
     /// The one behind a transport.
     pub(super) fn behind(transport: &Transport) -> Result<Process> {
         let pid = server_behind(transport)?;
+        let mut machine = Fingerprint::read(Path::new("/"));
+        // What holds this process, a shell or a container, does not hold the server.
+        let granted = Limits::granted_to(pid);
+        let is_memory_seen = granted.is_some();
+        let granted = granted.unwrap_or_default();
+        machine.limits.cpu_quota = granted.cpu_quota;
+        machine.limits.memory_bytes = granted.memory_bytes;
+        machine.limits.pids = granted.pids;
         Ok(Process {
             pid,
             meter: UsageMeter::new(pid).ok(),
-            machine: Fingerprint::read(Path::new("/")),
+            machine,
+            is_memory_seen,
         })
     }
 
@@ -54,13 +65,18 @@ impl Process {
     pub(super) fn facts(self) -> Host {
         let status = fs::read_to_string(format!("/proc/{}/status", self.pid)).unwrap_or_default();
         let program = fs::read_link(format!("/proc/{}/exe", self.pid));
+        let servers = listening_servers().into_iter();
         Host {
             pid: self.pid,
             program: program.ok().map(|path| path.display().to_string()),
             resident_bytes: kilobytes(&status, "VmRSS"),
             swapped_bytes: kilobytes(&status, "VmSwap"),
-            memory_bytes: self.machine.usable_memory(),
+            memory_bytes: self
+                .is_memory_seen
+                .then(|| self.machine.usable_memory())
+                .filter(|bytes| *bytes > 0),
             cpus: self.machine.usable_cpus(),
+            other_servers: servers.filter(|(pid, _)| *pid != self.pid).count(),
             machine: self.machine,
         }
     }

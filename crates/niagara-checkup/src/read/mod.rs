@@ -73,6 +73,12 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     };
     if let Some(process) = &host {
         options.usual = process.option_file(server.family.is_mariadb());
+        if !process.is_memory_seen {
+            gaps.push(Gap {
+                part: MissingPart::Memory,
+                cause: GapCause::GroupNotSeen,
+            });
+        }
     }
     let source = Source {
         server: &server,

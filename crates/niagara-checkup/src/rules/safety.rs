@@ -45,13 +45,13 @@ fn durability(facts: &Facts, rules: &Rules, levers: &[Lever]) -> Vec<Finding> {
 }
 
 fn memory(facts: &Facts, rules: &Rules) -> Option<Finding> {
-    let memory_bytes = facts.host.as_ref()?.memory_bytes;
+    let memory_bytes = facts.host.as_ref()?.memory_bytes?;
     let sizes = BUFFERS
         .iter()
         .filter_map(|name| facts.variables.number(name));
     let buffers: f64 = sizes.sum();
     let most = rules.memory_beyond_ram.limits.share * memory_bytes as f64;
-    (memory_bytes > 0 && buffers > most).then_some(Finding::MemoryBeyondRam {
+    (buffers > most).then_some(Finding::MemoryBeyondRam {
         buffer_bytes: buffers as u64,
         memory_bytes,
     })

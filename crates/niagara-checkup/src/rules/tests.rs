@@ -123,8 +123,9 @@ pub(crate) fn quiet() -> Facts {
             program: Some("/usr/sbin/mariadbd".to_owned()),
             resident_bytes: 400 << 20,
             swapped_bytes: 0,
-            memory_bytes: 8 << 30,
+            memory_bytes: Some(8 << 30),
             cpus: 4,
+            other_servers: 0,
             machine: Fingerprint::default(),
         }),
         catalog: Some(Catalog {
@@ -208,6 +209,11 @@ fn only_buffers_larger_than_memory_are_found() {
         Finding::MemoryBeyondRam { .. }
     ));
     assert_eq!(found(pool("6442450944")), []);
+    let unseen = found(|facts| {
+        pool("17179869184")(facts);
+        facts.host.as_mut().expect("a host").memory_bytes = None;
+    });
+    assert_eq!(unseen, []);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What this process is held to: control groups and resource limits.
+//! What a process is held to: control groups, and resource limits of this one.
 
 use std::sync::OnceLock;
 
@@ -45,17 +45,44 @@ impl Limits {
             _ => None,
         };
         let groups = root.text("proc/self/cgroup").unwrap_or_default();
-        let mut limits = if root.exists("sys/fs/cgroup/cgroup.controllers") {
-            version_2(root, &groups)
-        } else {
-            version_1(root, &groups)
-        };
+        let mut limits = granted(root, &groups);
         limits.memory_bytes = least(limits.memory_bytes, OWN_BOUND.get().copied());
         let status = root.text("proc/self/status").unwrap_or_default();
         limits.root = nix::unistd::geteuid().is_root() && has_roots_rights(&status);
         limits.open_files = hard(Resource::RLIMIT_NOFILE);
         limits.locked_memory_bytes = hard(Resource::RLIMIT_MEMLOCK);
         limits
+    }
+
+    /// What the control groups of another process grant it; none where they cannot be seen from here.
+    pub fn granted_to(pid: i32) -> Option<Self> {
+        Self::granted_below(&Root::machine(), pid)
+    }
+
+    fn granted_below(root: &Root, pid: i32) -> Option<Self> {
+        let groups = root.text(&format!("proc/{pid}/cgroup"))?;
+        // Above the namespace of this process (cgroup_namespaces(7)), or of a tree that is not mounted here.
+        let is_above = |group: &str| group.split('/').any(|name| name == "..");
+        let is_seen = match is_version_2(root) {
+            true => {
+                let own = own_group(&groups);
+                !is_above(own) && root.exists(&format!("sys/fs/cgroup{own}"))
+            }
+            false => !groups.lines().any(is_above),
+        };
+        is_seen.then(|| granted(root, &groups))
+    }
+}
+
+fn is_version_2(root: &Root) -> bool {
+    root.exists("sys/fs/cgroup/cgroup.controllers")
+}
+
+/// What the groups of a `/proc/PID/cgroup` grant.
+fn granted(root: &Root, groups: &str) -> Limits {
+    match is_version_2(root) {
+        true => version_2(root, groups),
+        false => version_1(root, groups),
     }
 }
 
@@ -166,7 +193,7 @@ pub(crate) struct MemoryGroup {
 /// version 2.
 pub(super) fn memory_groups(root: &Root) -> (bool, Vec<String>) {
     let groups = root.text("proc/self/cgroup").unwrap_or_default();
-    let version_2 = root.exists("sys/fs/cgroup/cgroup.controllers");
+    let version_2 = is_version_2(root);
     let (place, own) = match version_2 {
         true => ("sys/fs/cgroup", Some(own_group(&groups))),
         false => {
@@ -290,6 +317,40 @@ mod tests {
         // Who goes beyond this one is not killed, and gets nothing done.
         fs::write(top.join("pod/box/memory.high"), "536870912").expect("written");
         assert_eq!(limits().memory_bytes, Some(1 << 29));
+    }
+
+    #[test]
+    fn limits_are_those_of_the_process_that_is_asked_for() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let root = Root::at(folder.path());
+        let write = |file: &str, text: &str| {
+            let file = folder.path().join(file);
+            fs::create_dir_all(file.parent().expect("a folder")).expect("made");
+            fs::write(file, text).expect("written");
+        };
+        let memory = |pid: i32| Limits::granted_below(&root, pid).map(|limits| limits.memory_bytes);
+        write("sys/fs/cgroup/cgroup.controllers", "memory\n");
+        write("sys/fs/cgroup/shell/memory.max", "1000\n");
+        write("sys/fs/cgroup/mariadb.service/memory.max", "max\n");
+        write("sys/fs/cgroup/small.service/memory.max", "2000\n");
+        write("proc/self/cgroup", "0::/shell\n");
+        write("proc/7/cgroup", "0::/mariadb.service\n");
+        write("proc/8/cgroup", "0::/small.service\n");
+        assert_eq!(memory(7), Some(None));
+        assert_eq!(memory(8), Some(Some(2000)));
+        // Beside the container of this process, of a tree that is not here, of a process that is not shown.
+        write("proc/9/cgroup", "0::/../other\n");
+        write("proc/10/cgroup", "0::/docker/abc\n");
+        for pid in [9, 10, 11] {
+            assert_eq!(memory(pid), None, "{pid}");
+        }
+        // Version 1.
+        fs::remove_file(folder.path().join("sys/fs/cgroup/cgroup.controllers")).expect("was there");
+        write("proc/7/cgroup", "4:memory:/jobs\n");
+        write("sys/fs/cgroup/memory/jobs/memory.limit_in_bytes", "3000\n");
+        assert_eq!(memory(7), Some(Some(3000)));
+        write("proc/7/cgroup", "4:memory:/../jobs\n");
+        assert_eq!(memory(7), None);
     }
 
     #[test]
