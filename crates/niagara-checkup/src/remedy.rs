@@ -1,9 +1,10 @@
 //! What to change for a finding, as variables or statements. Where Niagara can prove the change, its proof comes first.
 
+use niagara_server::Family;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::facts::{Facts, Hiding, TableName};
+use crate::facts::{Facts, Hiding, Server, TableName};
 use crate::finding::{Finding, Likeness};
 
 /// Of the machine's memory, what InnoDB's pool may take: the lower end of what the manual names for a host of a database alone.
@@ -31,6 +32,9 @@ pub(crate) enum Remedy {
     Statements {
         /// Each with its semicolon.
         statements: Vec<String>,
+        /// What they may disturb; none where that is nothing much.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        caution: Option<Caution>,
     },
     /// Another release.
     Upgrade {
@@ -46,6 +50,14 @@ pub(crate) enum Remedy {
         /// Why the size is unknown.
         unknown: UnknownMemory,
     },
+}
+
+/// What a statement may disturb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Caution {
+    /// Later statements on the table wait until those that are under way have ended.
+    LaterStatementsWait,
 }
 
 /// Why nobody says how much memory a server may take.
@@ -182,11 +194,16 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
             let hidden = hidden.map(|one| hides(facts, &one.table, &one.index));
             Some(statements(hidden.collect::<Option<Vec<_>>>()?))
         }
-        Finding::StatisticsStale { tables } => Some(statements(
-            tables
+        Finding::StatisticsStale { tables } => {
+            // Replicas have statistics of their own.
+            let analyses = tables
                 .iter()
-                .map(|one| format!("ANALYZE TABLE {};", quoted(&one.table))),
-        )),
+                .map(|one| format!("ANALYZE NO_WRITE_TO_BINLOG TABLE {};", quoted(&one.table)));
+            Some(Remedy::Statements {
+                statements: analyses.collect(),
+                caution: analyze_waits(&facts.server).then_some(Caution::LaterStatementsWait),
+            })
+        }
         Finding::ThreadsNotCached { .. } => {
             Some(settings(facts, [("thread_cache_size", "256".to_owned())]))
         }
@@ -267,6 +284,19 @@ fn in_bytes(value: &str) -> Option<u64> {
 fn statements(statements: impl IntoIterator<Item = String>) -> Remedy {
     Remedy::Statements {
         statements: statements.into_iter().collect(),
+        caution: None,
+    }
+}
+
+/// Whether ANALYZE TABLE takes a table of InnoDB out of the table cache: later statements then wait for those under way on it.
+/// Source: release notes of MySQL 8.0.24, Percona Server 5.6.38 and 5.7.20, MariaDB 10.5.4 (MDEV-15101).
+fn analyze_waits(server: &Server) -> bool {
+    let version = server.version;
+    let release = (version.major, version.minor, version.patch);
+    match server.family {
+        Family::Mariadb => release < (10, 5, 4),
+        Family::Mysql => release < (8, 0, 24),
+        Family::Percona => release < (5, 6, 38) || ((5, 7, 0)..(5, 7, 20)).contains(&release),
     }
 }
 
@@ -337,7 +367,7 @@ fn name(identifier: &str) -> String {
 mod tests {
     use super::*;
     use crate::facts::ReadsSource;
-    use crate::finding::{DuplicateIndex, UnusedIndex};
+    use crate::finding::{DuplicateIndex, StaleTable, UnusedIndex};
     use crate::rules::tests::quiet;
 
     fn table(schema: &str, table: &str) -> TableName {
@@ -353,7 +383,7 @@ mod tests {
                 .into_iter()
                 .map(|one| format!("{}={}", one.variable, one.value))
                 .collect(),
-            Some(Remedy::Statements { statements }) => statements,
+            Some(Remedy::Statements { statements, .. }) => statements,
             Some(Remedy::Upgrade { series }) => vec![series],
             Some(words @ Remedy::LargerPool { .. }) => panic!("{words:?}"),
             None => Vec::new(),
@@ -434,6 +464,40 @@ mod tests {
                 .into_iter()
                 .collect();
             assert_eq!(lines(remedy(&found, &facts)), words, "{version}");
+        }
+    }
+
+    #[test]
+    fn an_analysis_warns_where_it_makes_statements_wait() {
+        let stale = Finding::StatisticsStale {
+            tables: vec![StaleTable {
+                table: table("shop", "t"),
+                rows: 1.0,
+                inserted: 5000.0,
+            }],
+        };
+        let mut facts = quiet();
+        for (family, version, waits) in [
+            (Family::Mysql, "5.6.51", true),
+            (Family::Mysql, "8.0.23", true),
+            (Family::Mysql, "8.0.24", false),
+            (Family::Mysql, "9.7.0", false),
+            (Family::Percona, "5.6.37", true),
+            (Family::Percona, "5.6.38", false),
+            (Family::Percona, "5.7.19", true),
+            (Family::Percona, "5.7.20", false),
+            (Family::Percona, "8.0.13", false),
+            (Family::Mariadb, "10.4.34", true),
+            (Family::Mariadb, "10.5.3", true),
+            (Family::Mariadb, "10.5.4", false),
+        ] {
+            facts.server.family = family;
+            facts.server.version = version.parse().unwrap();
+            let expected = Remedy::Statements {
+                statements: vec!["ANALYZE NO_WRITE_TO_BINLOG TABLE `shop`.`t`;".to_owned()],
+                caution: waits.then_some(Caution::LaterStatementsWait),
+            };
+            assert_eq!(remedy(&stale, &facts), Some(expected), "{family} {version}");
         }
     }
 

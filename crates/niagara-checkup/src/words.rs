@@ -11,7 +11,7 @@ use crate::finding::{DuplicateIndex, Finding, Level, Likeness, StoppedChannel, S
 use crate::gap::{Gap, GapCause, MissingPart};
 use crate::levers::{LeverFact, LeverState};
 use crate::proof::Shows;
-use crate::remedy::{NewSetting, Remedy, UnknownMemory};
+use crate::remedy::{Caution, NewSetting, Remedy, UnknownMemory};
 
 /// Names of a list that are shown.
 const NAMES: usize = 3;
@@ -315,11 +315,24 @@ pub(crate) fn remedy(remedy: &Remedy) -> String {
             settings,
             option_file,
         } => new_settings(settings, option_file.as_deref()),
-        Remedy::Statements { statements } => {
+        Remedy::Statements {
+            statements,
+            caution,
+        } => {
             let first = statements.iter().take(NAMES).cloned();
             let more = statements.len().saturating_sub(NAMES);
             let more = (more > 0).then(|| format!("and {more} more (--json has all)"));
-            first.chain(more).collect::<Vec<_>>().join(" ")
+            let caution = caution.map(|caution| match caution {
+                Caution::LaterStatementsWait => {
+                    "(at a quiet hour: while a long statement uses the table, later ones wait)"
+                        .to_owned()
+                }
+            });
+            first
+                .chain(more)
+                .chain(caution)
+                .collect::<Vec<_>>()
+                .join(" ")
         }
         Remedy::Upgrade { series } => {
             format!("an upgrade, to {series} or another series with fixes")
@@ -656,6 +669,19 @@ mod tests {
         assert_eq!(
             new_settings(&[one(None)], None),
             "innodb_buffer_pool_size=256M under [mysqld] in the option file, then a restart"
+        );
+    }
+
+    #[test]
+    fn a_caution_follows_the_statements() {
+        let statements = vec!["ANALYZE NO_WRITE_TO_BINLOG TABLE `shop`.`t`;".to_owned()];
+        let cautious = Remedy::Statements {
+            statements,
+            caution: Some(Caution::LaterStatementsWait),
+        };
+        assert_eq!(
+            remedy(&cautious),
+            "ANALYZE NO_WRITE_TO_BINLOG TABLE `shop`.`t`; (at a quiet hour: while a long statement uses the table, later ones wait)"
         );
     }
 
