@@ -317,8 +317,8 @@ pub struct Index {
     pub name: String,
     /// Whether it forbids equal rows.
     pub unique: bool,
-    /// `BTREE`, `FULLTEXT`, …
-    pub kind: String,
+    /// `BTREE`, `FULLTEXT`, …; none where a server would have opened too many tables to say it.
+    pub kind: Option<String>,
     /// The optimizer may not use it.
     pub hidden: bool,
     /// Its columns in order.

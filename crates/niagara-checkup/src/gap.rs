@@ -25,6 +25,8 @@ pub enum MissingPart {
     Tables,
     /// Tables on which the account has no privilege.
     OtherTables,
+    /// Indexes of tables in which one may replace another.
+    SimilarIndexes,
     /// The size of InnoDB's data.
     DataSize,
     /// How often each index was read.
@@ -57,6 +59,8 @@ pub enum GapCause {
         /// How many are read at most.
         most: u64,
     },
+    /// The release does not end a statement that takes too long.
+    NoTimeLimit,
     /// The server took too long, or there was no time left.
     NoTime,
     /// The server does not count it.

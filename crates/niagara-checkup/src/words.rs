@@ -499,6 +499,7 @@ pub(crate) fn gap(gap: &Gap) -> String {
         MissingPart::Memory => "memory that the server may take",
         MissingPart::Tables => "tables and indexes",
         MissingPart::OtherTables => "tables on which the account has no privilege",
+        MissingPart::SimilarIndexes => "tables with similar indexes",
         MissingPart::DataSize => "the size of InnoDB's data",
         MissingPart::IndexReads => "reads of indexes",
         MissingPart::Statements => "statements by digest",
@@ -514,6 +515,9 @@ pub(crate) fn gap(gap: &Gap) -> String {
             counted(*tables, "table"),
             grouped(*most as f64)
         ),
+        GapCause::NoTimeLimit => {
+            "this release ends no statement that takes too long; MySQL 5.7 and MariaDB 10.1 do".to_owned()
+        }
         GapCause::NoTime => "the server took too long; try again when it is less busy".to_owned(),
         GapCause::NotCounted { option } => {
             format!("not counted; the server counts it with {option}")

@@ -441,6 +441,33 @@ fn planted_states_of_mysql_are_found() {
 }
 
 #[test]
+fn few_tables_are_opened() {
+    const TABLES: u64 = 300;
+    let existing = start("mariadb-10.11", &[("table_open_cache", "2000")]);
+    execute(&existing, &["CREATE DATABASE shop"]);
+    for table in 0..TABLES {
+        let create = format!(
+            "CREATE TABLE shop.t{table} (id INT PRIMARY KEY, a INT, INDEX a (a)) ENGINE = InnoDB"
+        );
+        existing.server.query(&create).expect("a table");
+    }
+    let alike = "CREATE TABLE shop.alike (id INT PRIMARY KEY, a INT, INDEX a (a), INDEX a2 (a), INDEX down (a DESC, id)) ENGINE = InnoDB";
+    execute(&existing, &[alike, "FLUSH TABLES"]);
+    let opened = || {
+        let count = &existing.server.status().expect("status")["Opened_tables"];
+        count.parse::<u64>().expect("a number")
+    };
+    let before = opened();
+    let found = checkup(&existing, "1s");
+    let opened = opened() - before;
+    assert!(opened < TABLES / 2, "{opened} tables were opened");
+    // What only an open table shows is asked of those with similar indexes.
+    let duplicates = finding(&found, "duplicate-indexes")["indexes"].to_string();
+    assert!(duplicates.contains(r#""a2""#), "{duplicates}");
+    assert!(!duplicates.contains(r#""down""#), "{duplicates}");
+}
+
+#[test]
 fn hidden_indexes_replace_no_other() {
     for (name, hidden) in [("mariadb-10.11", "IGNORED"), ("mysql-9.7", "INVISIBLE")] {
         let existing = start(name, &[]);

@@ -1,4 +1,5 @@
 //! Tables and indexes. Nothing here opens all tables of a server: sizes are those of files, and what has to open a table is asked of few.
+//! Which columns open tables: MySQL 5.7 reference manual, Optimizing INFORMATION_SCHEMA Queries.
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,13 @@ pub(super) fn read(
     gaps: &mut Vec<Gap>,
 ) -> Result<Option<Catalog>> {
     let privileges = source.privileges;
+    if !source.ends_statements {
+        gaps.push(Gap {
+            part: MissingPart::Tables,
+            cause: GapCause::NoTimeLimit,
+        });
+        return Ok(None);
+    }
     let count = reader.value(&format!(
         "SELECT COUNT(*) FROM information_schema.TABLES WHERE {OURS}"
     ));
@@ -77,8 +85,25 @@ pub(super) fn read(
         index_reads: None,
     };
     catalog.index_reads = index_reads(reader, source, gaps)?;
+    if source.has_table_files() {
+        let read = kinds(reader, &mut catalog.tables);
+        let read = part(
+            read,
+            MissingPart::SimilarIndexes,
+            privileges,
+            "SELECT ON *.*",
+            gaps,
+        )?;
+        gaps.extend(read.flatten().map(|tables| Gap {
+            part: MissingPart::SimilarIndexes,
+            cause: GapCause::TooManyTables {
+                tables,
+                most: OPENED as u64,
+            },
+        }));
+    }
     if let Some(reads) = &catalog.index_reads {
-        let read = foreign_keys(reader, &mut catalog.tables, reads);
+        let read = unread_indexes(reader, &mut catalog.tables, reads);
         part(
             read,
             MissingPart::IndexReads,
@@ -122,8 +147,13 @@ fn tables(reader: &mut Reader<'_>, source: &Source<'_>) -> Result<Vec<Table>, Re
         Some(Hiding::Invisible) => "IS_VISIBLE = 'NO'",
         None => "0",
     };
+    let (order, kind) = match source.has_table_files() {
+        // The table would be opened for the kind, and without it the order is not said.
+        true => ("NULL", "NULL"),
+        false => ("COLLATION", "INDEX_TYPE"),
+    };
     let mut rows = reader.rows(&format!(
-        "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, COLLATION, NULLABLE, INDEX_TYPE, {hidden} \
+        "SELECT TABLE_SCHEMA, TABLE_NAME, INDEX_NAME, NON_UNIQUE, SEQ_IN_INDEX, COLUMN_NAME, SUB_PART, {order}, NULLABLE, {kind}, {hidden} \
          FROM information_schema.STATISTICS WHERE {OURS}"
     ))?;
     rows.sort_by(|a, b| {
@@ -143,7 +173,7 @@ fn tables(reader: &mut Reader<'_>, source: &Source<'_>) -> Result<Vec<Table>, Re
             table.indexes.push(Index {
                 name: text(row, 2).to_owned(),
                 unique: text(row, 3) == "0",
-                kind: text(row, 9).to_owned(),
+                kind: row.get(9).cloned().flatten(),
                 hidden: text(row, 10) == "1",
                 parts: Vec::new(),
             });
@@ -162,8 +192,7 @@ fn tables(reader: &mut Reader<'_>, source: &Source<'_>) -> Result<Vec<Table>, Re
 
 /// The size of the files of InnoDB's tablespaces.
 fn innodb_bytes(reader: &mut Reader<'_>, source: &Source<'_>) -> Result<u64, Refusal> {
-    let before_eight = !source.is_mariadb() && source.server.version.is_before(8, 0);
-    let table = match source.is_mariadb() || before_eight {
+    let table = match source.has_table_files() {
         true => "INNODB_SYS_TABLESPACES",
         false => "INNODB_TABLESPACES",
     };
@@ -261,8 +290,57 @@ fn by_table(rows: &[niagara_load::Row]) -> BTreeMap<TableName, BTreeMap<String, 
     of_table
 }
 
-/// Columns of foreign keys, of tables that have an index that was not read.
-fn foreign_keys(
+/// Kinds of indexes of tables in which one may replace another; how many such tables there are, if more than are opened.
+fn kinds(reader: &mut Reader<'_>, tables: &mut [Table]) -> Result<Option<u64>, Refusal> {
+    let mut similar: Vec<&mut Table> = tables
+        .iter_mut()
+        .filter(|table| has_similar_indexes(table))
+        .collect();
+    for table in similar.iter_mut().take(OPENED) {
+        kinds_of(reader, table)?;
+    }
+    Ok((similar.len() > OPENED).then_some(similar.len() as u64))
+}
+
+/// Whether an index equals or begins another one, by its columns.
+fn has_similar_indexes(table: &Table) -> bool {
+    let indexes = || table.indexes.iter().enumerate();
+    indexes().any(|(place, index)| {
+        let mut others = indexes().filter(|(other, _)| *other != place);
+        index.name != "PRIMARY" && others.any(|(_, other)| other.parts.starts_with(&index.parts))
+    })
+}
+
+/// Kinds and orders of a table's indexes, for which the server opens it; nothing where they are known.
+fn kinds_of(reader: &mut Reader<'_>, table: &mut Table) -> Result<(), Refusal> {
+    if table.indexes.iter().all(|index| index.kind.is_some()) {
+        return Ok(());
+    }
+    let rows = reader.rows(&format!(
+        "SELECT INDEX_NAME, SEQ_IN_INDEX, COLLATION, INDEX_TYPE FROM information_schema.STATISTICS \
+         WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {}",
+        quoted(&table.name.schema),
+        quoted(&table.name.table)
+    ))?;
+    for row in &rows {
+        let mut indexes = table.indexes.iter_mut();
+        let Some(index) = indexes.find(|index| index.name == text(row, 0)) else {
+            continue;
+        };
+        index.kind = row.get(3).cloned().flatten();
+        let place = number(row, 1) as usize;
+        if let Some(part) = place
+            .checked_sub(1)
+            .and_then(|place| index.parts.get_mut(place))
+        {
+            part.descending = text(row, 2) == "D";
+        }
+    }
+    Ok(())
+}
+
+/// Kinds of indexes and columns of foreign keys, of tables that have an index that was not read.
+fn unread_indexes(
     reader: &mut Reader<'_>,
     tables: &mut [Table],
     reads: &IndexReads,
@@ -276,6 +354,7 @@ fn foreign_keys(
     };
     let mut unread: Vec<&mut Table> = tables.iter_mut().filter(has_unread).collect();
     for table in unread.iter_mut().take(OPENED) {
+        kinds_of(reader, table)?;
         let rows = reader.rows(&format!(
             "SELECT COLUMN_NAME FROM information_schema.KEY_COLUMN_USAGE WHERE TABLE_SCHEMA = {} AND TABLE_NAME = {} \
              AND REFERENCED_TABLE_NAME IS NOT NULL",
@@ -359,5 +438,36 @@ fn name(row: &niagara_load::Row, column: usize) -> TableName {
     TableName {
         schema: text(row, column).to_owned(),
         table: text(row, column + 1).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tables_are_opened_whose_indexes_may_be_alike() {
+        let similar = |indexes: &[(&str, &[&str])]| {
+            let index = |(name, columns): &(&str, &[&str])| Index {
+                name: (*name).to_owned(),
+                parts: columns
+                    .iter()
+                    .map(|column| Part {
+                        column: (*column).to_owned(),
+                        ..Part::default()
+                    })
+                    .collect(),
+                ..Index::default()
+            };
+            has_similar_indexes(&Table {
+                indexes: indexes.iter().map(index).collect(),
+                ..Table::default()
+            })
+        };
+        assert!(!similar(&[("PRIMARY", &["id"]), ("a", &["a"])]));
+        assert!(!similar(&[("PRIMARY", &["id"]), ("ia", &["id", "a"])]));
+        assert!(similar(&[("PRIMARY", &["id", "a"]), ("i", &["id"])]));
+        assert!(similar(&[("ab", &["a", "b"]), ("a", &["a"])]));
+        assert!(similar(&[("a", &["a"]), ("a2", &["a"])]));
     }
 }

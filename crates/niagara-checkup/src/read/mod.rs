@@ -53,7 +53,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
     let began = Instant::now();
     let mut reader = Reader::new(admin, began + PART * 2);
     let server = server::identify(&mut reader)?;
-    reader.limit(server.family.is_mariadb())?;
+    let ends_statements = reader.limit(server.family.is_mariadb())?;
     let (variables, since_start) = server::settings(&mut reader)?;
     let choices = server::choices(&mut reader, server.family)?;
     let mut options = server::options(&mut reader, &server)?;
@@ -84,6 +84,7 @@ pub fn read(admin: &mut Admin, request: &Request<'_>) -> Result<Facts> {
         server: &server,
         variables: &variables,
         privileges: &privileges,
+        ends_statements,
     };
     reader.extend(Instant::now() + PART);
     let catalog = catalog::read(&mut reader, &source, &mut gaps)?;
@@ -136,11 +137,18 @@ struct Source<'f> {
     server: &'f crate::facts::Server,
     variables: &'f crate::facts::Variables,
     privileges: &'f Privileges,
+    /// The server ends a statement that takes too long.
+    ends_statements: bool,
 }
 
 impl Source<'_> {
     fn is_mariadb(&self) -> bool {
         self.server.family.is_mariadb()
+    }
+
+    /// Whether it keeps definitions of tables in files, not in a dictionary: it opens them for what is asked of tables.
+    fn has_table_files(&self) -> bool {
+        self.is_mariadb() || self.server.version.is_before(8, 0)
     }
 }
 

@@ -81,8 +81,9 @@ impl<'a> Reader<'a> {
         self.spent
     }
 
-    /// Limits the session: read only, no long statement, no wait for a lock. What a server does not have is left out.
-    pub(super) fn limit(&mut self, is_mariadb: bool) -> Result<(), Refusal> {
+    /// Limits the session: read only, no long statement, no wait for a lock. What a server does not have is left out. Whether it ends
+    /// long statements: MySQL does so from 5.7.8 on, MariaDB from 10.1 on.
+    pub(super) fn limit(&mut self, is_mariadb: bool) -> Result<bool, Refusal> {
         let seconds = STATEMENT.as_secs();
         let statement = match is_mariadb {
             true => format!("SET SESSION max_statement_time = {seconds}"),
@@ -96,15 +97,11 @@ impl<'a> Reader<'a> {
             "SET SESSION long_query_time = 3600",
             // MySQL keeps what it finds out about tables in a table of its own.
             "SET SESSION information_schema_stats_expiry = 0",
-            &statement,
         ];
         for limit in limits {
-            match self.send(limit) {
-                Ok(_) | Err(Refusal::Other { .. } | Refusal::Privilege) => {}
-                Err(refusal) => return Err(refusal),
-            }
+            holds(self.send(limit))?;
         }
-        Ok(())
+        holds(self.send(&statement))
     }
 
     /// The rows of a SELECT or SHOW.
@@ -152,6 +149,15 @@ impl<'a> Reader<'a> {
     }
 }
 
+/// Whether a limit holds from now on; a server that does not have it refuses.
+fn holds<T>(answer: Result<T, Refusal>) -> Result<bool, Refusal> {
+    match answer {
+        Ok(_) => Ok(true),
+        Err(Refusal::Other { .. } | Refusal::Privilege) => Ok(false),
+        Err(refusal) => Err(refusal),
+    }
+}
+
 fn refusal(error: u16, message: String) -> Refusal {
     match error {
         code::ACCESS_DENIED_DB
@@ -181,4 +187,20 @@ pub(super) fn number(row: &Row, column: usize) -> f64 {
 /// A text as a literal.
 pub(super) fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_limit_that_a_server_refuses_does_not_hold() {
+        assert!(matches!(holds(Ok(())), Ok(true)));
+        let unknown = refusal(1193, "Unknown system variable".to_owned());
+        assert!(matches!(holds::<()>(Err(unknown)), Ok(false)));
+        assert!(matches!(
+            holds::<()>(Err(Refusal::NoTime)),
+            Err(Refusal::NoTime)
+        ));
+    }
 }

@@ -5,6 +5,8 @@ use crate::finding::{DuplicateIndex, Finding, Likeness, StaleTable, UnusedIndex}
 use crate::rule::Rules;
 
 const PRIMARY: &str = "PRIMARY";
+/// The kind of an index that is sorted.
+const SORTED: Option<&str> = Some("BTREE");
 
 pub(super) fn findings(facts: &Facts, rules: &Rules) -> Vec<Finding> {
     let Some(catalog) = &facts.catalog else {
@@ -70,10 +72,11 @@ fn duplicates(catalog: &Catalog) -> Option<Finding> {
 
 /// Whether `by` finds all that `index` finds, and forbids all that it forbids. Statements cannot use one that is hidden.
 fn is_covered(index: &Index, by: &Index) -> bool {
-    if index.name == PRIMARY || index.kind != by.kind || by.hidden {
+    let same_kind = index.kind.is_some() && index.kind == by.kind;
+    if index.name == PRIMARY || !same_kind || by.hidden {
         return false;
     }
-    let is_ordered = index.kind == "BTREE";
+    let is_ordered = index.kind.as_deref() == SORTED;
     let same_length = index.parts.len() == by.parts.len();
     let is_beginning = by.parts.starts_with(&index.parts);
     // Expressions are not compared.
@@ -115,7 +118,7 @@ fn unused(catalog: &Catalog, rules: &Rules, since_seconds: f64) -> Option<Findin
                 begins.is_some_and(|column| table.foreign_keys.contains(column));
             !index.unique
                 && !index.hidden
-                && index.kind == "BTREE"
+                && index.kind.as_deref() == SORTED
                 && !serves_foreign_key
                 && of_table.get(&index.name).is_none_or(|reads| *reads == 0.0)
         });

@@ -41,7 +41,7 @@ fn index(name: &str, columns: &[&str]) -> Index {
     Index {
         name: name.to_owned(),
         unique: name == "PRIMARY",
-        kind: "BTREE".to_owned(),
+        kind: Some("BTREE".to_owned()),
         hidden: false,
         parts: columns.iter().map(part).collect(),
     }
@@ -493,8 +493,14 @@ fn duplicates_are_beginnings_that_enforce_nothing() {
     prefix.parts[0].prefix = Some(10);
     assert_eq!(pairs(vec![index("a", &["a"]), prefix]), "");
     let mut words = index("w", &["a"]);
-    words.kind = "FULLTEXT".to_owned();
+    words.kind = Some("FULLTEXT".to_owned());
     assert_eq!(pairs(vec![words, index("ab", &["a", "b"])]), "");
+    // Of tables that were not opened.
+    let unknown = |name: &str, columns: &[&str]| Index {
+        kind: None,
+        ..index(name, columns)
+    };
+    assert_eq!(pairs(vec![unknown("a", &["a"]), unknown("a2", &["a"])]), "");
 }
 
 #[test]
