@@ -82,6 +82,10 @@ impl Process {
     }
 }
 
+/// Option files that servers begin at; all builds read the first, those for Debian and those of MySQL the second, too.
+const TOP_FILES: [&str; 2] = ["/etc/my.cnf", "/etc/mysql/my.cnf"];
+/// Links to a top file that are followed.
+const MOST_LINKS: usize = 8;
 /// Folders of option files that packages make, of MariaDB and of the others, the more specific ones first.
 const FOLDERS: [(&str, Option<bool>); 4] = [
     ("/etc/mysql/mariadb.conf.d", Some(true)),
@@ -102,13 +106,46 @@ fn usual_option_file(command: &str, root: &Path, is_mariadb: bool) -> Option<Str
     if command.split('\0').any(|word| word == "--no-defaults") {
         return None;
     }
-    let there = |path: &str| root.join(path.trim_start_matches('/')).exists();
+    let tops = TOP_FILES.iter().filter_map(|path| {
+        let text = text_below(root, Path::new(path))?;
+        Some((*path, text))
+    });
+    let tops: Vec<(&str, String)> = tops.collect();
+    // Packages of Oracle make /etc/my.cnf.d, and no file names it.
+    let included: Vec<&str> = tops.iter().flat_map(|(_, text)| included(text)).collect();
     let mut folders = FOLDERS.iter();
-    let folder = folders.find(|(folder, of)| of.is_none_or(|of| of == is_mariadb) && there(folder));
+    let folder = folders
+        .find(|(folder, of)| of.is_none_or(|of| of == is_mariadb) && included.contains(folder));
     match folder {
         Some((folder, _)) => Some(format!("{folder}/{OWN_FILE}")),
-        None => there("/etc/my.cnf").then(|| "/etc/my.cnf".to_owned()),
+        None => tops.first().map(|(path, _)| (*path).to_owned()),
     }
+}
+
+/// The folders that an option file includes.
+fn included(text: &str) -> impl Iterator<Item = &str> {
+    let folders = text.lines().filter_map(|line| {
+        let folder = line.trim().strip_prefix("!includedir")?;
+        folder.starts_with([' ', '\t']).then(|| folder.trim())
+    });
+    folders.map(|folder| folder.trim_end_matches('/'))
+}
+
+/// The text of a file as a process sees it whose root is `root`: a link in a container leads to a file of that container.
+fn text_below(root: &Path, path: &Path) -> Option<String> {
+    let mut path = path.to_owned();
+    for _ in 0..MOST_LINKS {
+        let here = root.join(path.strip_prefix("/").unwrap_or(&path));
+        match fs::read_link(&here) {
+            // An absolute one takes the place of the path.
+            Ok(target) => path = path.parent()?.join(target),
+            Err(_) => {
+                let bytes = fs::read(&here).ok()?;
+                return Some(String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+    }
+    None
 }
 
 /// Pages that this machine has read from swap space since it was started.
@@ -131,6 +168,8 @@ fn kilobytes(status: &str, name: &str) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::symlink;
+
     use super::*;
 
     #[test]
@@ -139,19 +178,35 @@ mod tests {
         let of =
             |command: &str, is_mariadb: bool| usual_option_file(command, root.path(), is_mariadb);
         assert_eq!(of("mariadbd", true), None);
-        let folder = |name: &str| fs::create_dir_all(root.path().join(name)).unwrap();
-        folder("etc");
-        fs::write(root.path().join("etc/my.cnf"), "").unwrap();
+        let write = |file: &str, text: &str| {
+            let file = root.path().join(file);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        };
+        // As Oracle's packages make them: no file includes the folder.
+        fs::create_dir_all(root.path().join("etc/my.cnf.d")).unwrap();
+        write("etc/my.cnf", "# !includedir /etc/my.cnf.d\n[mysqld]\n");
         assert_eq!(of("mysqld", false).as_deref(), Some("/etc/my.cnf"));
-        folder("etc/my.cnf.d");
+        write("etc/my.cnf", "[mysqld]\n\n!includedir /etc/my.cnf.d\n");
         let red_hat = Some("/etc/my.cnf.d/zz-local.cnf");
         assert_eq!(of("mariadbd", true).as_deref(), red_hat);
-        folder("etc/mysql/mariadb.conf.d");
+        // As Debian links them.
+        write(
+            "etc/mysql/mariadb.cnf",
+            "!includedir /etc/mysql/conf.d/\n!includedir /etc/mysql/mariadb.conf.d/\n",
+        );
+        fs::create_dir_all(root.path().join("etc/alternatives")).unwrap();
+        let link = |target: &str, name: &str| symlink(target, root.path().join(name)).unwrap();
+        link("/etc/alternatives/my.cnf", "etc/mysql/my.cnf");
+        link("../mysql/mariadb.cnf", "etc/alternatives/my.cnf");
         assert_eq!(
             of("mariadbd", true).as_deref(),
             Some("/etc/mysql/mariadb.conf.d/zz-local.cnf")
         );
         assert_eq!(of("mysqld", false).as_deref(), red_hat);
+        fs::remove_file(root.path().join("etc/my.cnf")).unwrap();
+        let debian = Some("/etc/mysql/conf.d/zz-local.cnf");
+        assert_eq!(of("mysqld", false).as_deref(), debian);
         let named = "mariadbd\0--defaults-file=/srv/a.cnf\0";
         assert_eq!(of(named, true).as_deref(), Some("/srv/a.cnf"));
         assert_eq!(of("mariadbd\0--no-defaults\0", true), None);
