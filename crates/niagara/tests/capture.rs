@@ -3,15 +3,20 @@
 mod common;
 
 use std::fs::{self, File};
+use std::io::{Read, Write};
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use common::existing::Existing;
 use common::{Place, run, signal, wait_until};
 use niagara_load::{Admin, Endpoint, TlsOptions, Transport};
 use nix::sys::signal::Signal;
+use nix::sys::socket::{getsockopt, sockopt::PeerCredentials};
 use serde_json::Value;
 
 /// Far above what anything here takes: a bound, no expectation.
@@ -74,6 +79,20 @@ impl Server {
         command
     }
 
+    /// A way to the server on which whoever sends `statement` is killed as soon as the server has answered that.
+    fn deadly_way(&self, statement: &'static str) -> PathBuf {
+        let path = self.0.place.folder.path().join("way.sock");
+        let listener = UnixListener::bind(&path).expect("a socket");
+        let server = self.0.server.socket().to_owned();
+        std::thread::spawn(move || {
+            for client in listener.incoming() {
+                let server = UnixStream::connect(&server).expect("the server");
+                carry(client.expect("a client"), server, statement);
+            }
+        });
+        path
+    }
+
     /// A capture that continues until it is ended, once its settings are made and it knows of that.
     fn long_capture(&self) -> Child {
         let told = self.0.place.folder.path().join("long-capture.stderr");
@@ -119,6 +138,38 @@ impl Server {
         let pid = self.recorded()["guardian"]["pid"].as_i64();
         i32::try_from(pid.expect("a process")).expect("a process")
     }
+}
+
+/// Carries what client and server say to each other until the client sends `statement`: once that is answered, the client is killed.
+fn carry(client: UnixStream, server: UnixStream, statement: &'static str) {
+    let is_sent = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&is_sent);
+    let copy = |stream: &UnixStream| stream.try_clone().expect("a copy");
+    let (mut from_client, mut to_server) = (copy(&client), copy(&server));
+    std::thread::spawn(move || {
+        let mut piece = [0; 1 << 16];
+        while let Ok(length @ 1..) = from_client.read(&mut piece) {
+            let text = String::from_utf8_lossy(&piece[..length]);
+            // Before it is on its way, so that its answer is known.
+            is_sent.fetch_or(text.contains(statement), Ordering::SeqCst);
+            if to_server.write_all(&piece[..length]).is_err() {
+                return;
+            }
+        }
+    });
+    let (mut client, mut server) = (client, server);
+    std::thread::spawn(move || {
+        let mut piece = [0; 1 << 16];
+        while let Ok(length @ 1..) = server.read(&mut piece) {
+            if seen.load(Ordering::SeqCst) {
+                let peer = getsockopt(&client, PeerCredentials).expect("a process");
+                return signal(peer.pid(), Signal::SIGKILL);
+            }
+            if client.write_all(&piece[..length]).is_err() {
+                return;
+            }
+        }
+    });
 }
 
 fn succeed(command: &mut Command) -> String {
@@ -190,6 +241,36 @@ fn a_guardian_that_is_killed_ends_the_capture() {
     assert_eq!(child.wait().expect("its end").code(), Some(0));
     assert_eq!(server.rows(SETTINGS), before);
     assert!(server.output().exists());
+}
+
+/// The settings are made, but the guardian could not say so.
+#[test]
+fn a_guardian_that_is_killed_before_the_capture_begins_leaves_nothing_set() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    let way = server.deadly_way("SET GLOBAL slow_query_log = ON");
+    let mut start = server.0.place.niagara(&["capture", "start"]);
+    start
+        .args(["--for", "1s", "--min-free", "1M", "--socket"])
+        .arg(way)
+        .args(["--user", server.0.server.user()])
+        .env("NIAGARA_PASSWORD", server.0.server.password())
+        .env("XDG_STATE_HOME", server.state());
+    refused(
+        &mut start,
+        &["SIGKILL", "everything is set back", "remedy:"],
+    );
+    assert_eq!(server.rows(SETTINGS), before);
+    let data = &server.rows("SELECT @@datadir")[0][0];
+    let logs = fs::read_dir(data).expect("the data").filter(|entry| {
+        let name = entry.as_ref().expect("a file").file_name();
+        name.to_string_lossy().starts_with("niagara-capture-")
+    });
+    assert_eq!(logs.count(), 0, "a log has statements in clear");
+    refused(
+        &mut server.capture("stop", &[]),
+        &["no capture was started"],
+    );
 }
 
 #[test]

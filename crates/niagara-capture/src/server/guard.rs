@@ -30,7 +30,7 @@ const RESTORE_FOR: Duration = Duration::from_secs(600);
 const UNDO_FOR: Duration = Duration::from_secs(30);
 
 /// In which a server carries out a statement whose connection is gone.
-const CARRIED_OUT: Duration = Duration::from_secs(2);
+pub const CARRIED_OUT: Duration = Duration::from_secs(2);
 
 /// What a capture may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -22,7 +22,7 @@ pub use clients::clients;
 pub use codes::{Agreement, InWords, Miss, Note};
 pub use connection::{Connection, Row};
 pub use end::End;
-pub use guard::{Guard, Limits, Order, Watched, watch};
+pub use guard::{CARRIED_OUT, Guard, Limits, Order, Watched, watch};
 pub use identity::identity;
 pub use left_connections::{Left, left};
 pub use outlast::Outlasting;

@@ -2,9 +2,9 @@
 
 use std::io::{BufRead, BufReader, BufWriter, Write, stdin, stdout};
 use std::path::PathBuf;
-use std::process::{Child, ChildStdin, Command, ExitCode, Stdio};
+use std::process::{Child, ChildStdin, Command, ExitCode, ExitStatus, Stdio};
 
-use anyhow::{Context, Result, anyhow};
+use anyhow::{Context, Result};
 use niagara_capture::server::{Guard, Limits, Order, State, watch};
 use niagara_error::Explanation;
 use niagara_load::Endpoint;
@@ -54,6 +54,25 @@ pub fn run() -> Result<ExitCode> {
     }
 }
 
+/// Why a guardian does not watch.
+pub enum NotWatching {
+    /// It says why; it has set everything back, or says what is left.
+    Told(anyhow::Error),
+    /// It has ended without a word: what it had set may stand.
+    Ended {
+        /// Its number.
+        process: u32,
+        /// How it ended.
+        status: ExitStatus,
+    },
+}
+
+impl From<anyhow::Error> for NotWatching {
+    fn from(error: anyhow::Error) -> Self {
+        Self::Told(error)
+    }
+}
+
 /// A guardian that watches.
 pub struct Guardian {
     child: Child,
@@ -64,8 +83,8 @@ impl Guardian {
     /// Starts one, which makes the changes.
     ///
     /// # Errors
-    /// It cannot be started; the changes cannot be made.
-    pub fn start(task: &Task) -> Result<Guardian> {
+    /// It cannot be started; the changes cannot be made; it was killed.
+    pub fn start(task: &Task) -> Result<Guardian, NotWatching> {
         let program = std::env::current_exe().context("cannot find the program's own file")?;
         let mut child = Command::new(program)
             .args(["capture", "guard"])
@@ -78,7 +97,7 @@ impl Guardian {
             .context("cannot start the guardian")?;
         let mut orders = child.stdin.take().context("no pipe to the guardian")?;
         let answers = child.stdout.take().context("no pipe from the guardian")?;
-        let mut task = serde_json::to_string(task)?;
+        let mut task = serde_json::to_string(task).context("cannot write the guardian's task")?;
         task.push('\n');
         // Where it has ended already, its answer says why.
         let _ = orders.write_all(task.as_bytes());
@@ -87,10 +106,13 @@ impl Guardian {
             .read_line(&mut answer)
             .context("no answer from the guardian")?;
         if answer.trim_end() != "on" {
-            let _ = child.wait();
+            let status = child.wait().context("the guardian is lost")?;
             return Err(match serde_json::from_str::<Explanation>(&answer) {
-                Ok(told) => told.into(),
-                Err(_) => anyhow!("the guardian ended before it had set anything"),
+                Ok(told) => NotWatching::Told(told.into()),
+                Err(_) => NotWatching::Ended {
+                    process: child.id(),
+                    status,
+                },
             });
         }
         Ok(Guardian {

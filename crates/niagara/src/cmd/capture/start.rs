@@ -1,21 +1,22 @@
 //! `niagara capture start`: a running server logs every statement for a time.
 
 use std::fs::{self, File};
-use std::io::ErrorKind;
-use std::path::Path;
-use std::process::ExitCode;
+use std::io::{self, ErrorKind};
+use std::path::{Path, PathBuf};
+use std::process::{ExitCode, ExitStatus};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
 use niagara_capture::server::{
-    Limits, Outlasting, Product, State, Status, clients, general_log_elsewhere, identity, wanted,
+    CARRIED_OUT, Limits, Outlasting, Product, State, Status, clients, general_log_elsewhere,
+    identity, restore, wanted,
 };
 use niagara_error::{anyhow, bail};
 
 use super::args::StartArgs;
 use super::connection::{AdminConnection, refused};
-use super::guardian::{Guardian, Task};
+use super::guardian::{Guardian, NotWatching, Task};
 use super::server::{
     LOG_NAME, finish, log_file, reach, say_notes, say_outcomes, say_what_is_left, settle,
     state_folder,
@@ -47,7 +48,13 @@ pub fn on(args: &StartArgs, target: Target) -> Result<ExitCode> {
     }
     let (task, mut connection) = plan(args, target)?;
     let stop = stop_flag("stopping: setting everything back")?;
-    let mut guardian = Guardian::start(&task)?;
+    let mut guardian = match Guardian::start(&task) {
+        Ok(guardian) => guardian,
+        Err(NotWatching::Told(error)) => return Err(error),
+        Err(NotWatching::Ended { process, status }) => {
+            return Err(without_guardian(task, process, status, &mut connection));
+        }
+    };
     if let Err(error) = see_log(&task.state.log, &stop) {
         return Err(match nothing_left(task, guardian, &mut connection)? {
             None => error,
@@ -94,24 +101,76 @@ pub fn on(args: &StartArgs, target: Target) -> Result<ExitCode> {
     Ok(if was_stopped { interrupted() } else { code })
 }
 
-/// Ends a capture of which nothing is made: everything is set back, and its log is removed, for it holds statements in clear. What is to
-/// be removed by somebody else, in words.
+/// Undoes what a guardian has set that ended before it said so. Why nothing is captured.
+fn without_guardian(
+    task: Task,
+    process: u32,
+    status: ExitStatus,
+    connection: &mut AdminConnection,
+) -> anyhow::Error {
+    let ended = format!("the guardian of the settings ended before the capture began ({status})");
+    let is_ours = |state: &State| {
+        let guardian = state.guardian.map(|guardian| guardian.pid);
+        guardian.and_then(|pid| u32::try_from(pid).ok()) == Some(process)
+    };
+    // One that is there may be another capture's.
+    if let Ok(state) = State::read(&task.state_file)
+        && !state.as_ref().is_some_and(is_ours)
+    {
+        return anyhow!("{ended}; nothing was changed"; remedy: "the same command again");
+    }
+    // At once, and again: the server may still carry out what the guardian had sent.
+    let _ = restore(connection, &task.state.changes);
+    std::thread::sleep(CARRIED_OUT);
+    match set_back(task, connection) {
+        Err(error) => error.context(ended),
+        Ok(LeftLog::Stays(log, error)) => {
+            anyhow!("{ended}; everything is set back").context(left_in_words(&log, &error))
+        }
+        Ok(LeftLog::Removed | LeftLog::NotSeen(_)) => {
+            anyhow!("{ended}; everything is set back"; remedy: "the same command again")
+        }
+    }
+}
+
+/// Ends a capture of which nothing is made. What is to be removed by somebody else, in words.
 fn nothing_left(
     task: Task,
     guardian: Guardian,
     connection: &mut AdminConnection,
 ) -> Result<Option<String>> {
     guardian.stop();
+    Ok(match set_back(task, connection)? {
+        LeftLog::Removed | LeftLog::NotSeen(_) => None,
+        LeftLog::Stays(log, error) => Some(left_in_words(&log, &error)),
+    })
+}
+
+/// What became of the log of a capture of which nothing is made.
+enum LeftLog {
+    Removed,
+    /// This machine has no such file.
+    NotSeen(PathBuf),
+    Stays(PathBuf, io::Error),
+}
+
+fn left_in_words(log: &Path, error: &io::Error) -> String {
+    format!(
+        "the server may have made {}, with the statements of some seconds: remove it as root ({error})",
+        log.display()
+    )
+}
+
+/// Sees to it that everything is set back, and removes what is on disk: the log, too, for it holds statements in clear.
+fn set_back(task: Task, connection: &mut AdminConnection) -> Result<LeftLog> {
     let state = settled(task.state, &task.state_file, connection)?;
-    let log = state.log.display();
     let gone = fs::remove_file(&state.log);
     fs::remove_file(&task.state_file)
         .with_context(|| format!("cannot remove {}", task.state_file.display()))?;
     Ok(match gone {
-        Err(error) if error.kind() != ErrorKind::NotFound => Some(format!(
-            "the server may have made {log}, with the statements of some seconds: remove it as root ({error})"
-        )),
-        _ => None,
+        Ok(()) => LeftLog::Removed,
+        Err(error) if error.kind() == ErrorKind::NotFound => LeftLog::NotSeen(state.log),
+        Err(error) => LeftLog::Stays(state.log, error),
     })
 }
 
