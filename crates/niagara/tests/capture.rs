@@ -447,6 +447,30 @@ fn a_log_that_cannot_be_written_changes_nothing() {
     );
 }
 
+/// A server takes at its start what it refuses later.
+#[test]
+fn a_log_that_could_not_be_set_back_changes_nothing() {
+    for name in ["mariadb-10.11", "mysql-9.7"] {
+        let variables = [("slow_query_log_file", "/dev/null")];
+        let server = Server::start_with(name, &variables);
+        let before = server.rows(SETTINGS);
+        refused(
+            &mut server.capture("start", &["--for", "1s", "--min-free", "1M"]),
+            &[
+                "slow_query_log_file",
+                "/dev/null",
+                "nothing was changed",
+                "remedy:",
+            ],
+        );
+        assert_eq!(server.rows(SETTINGS), before, "{name}");
+        refused(
+            &mut server.capture("stop", &[]),
+            &["no capture was started"],
+        );
+    }
+}
+
 /// What is said to a connection that was opened during a capture goes to the user's own slow log after it.
 #[test]
 fn connections_that_keep_filling_the_slow_log_are_asked_about_and_counted() {

@@ -44,13 +44,13 @@ pub fn clients(connection: &mut dyn Connection) -> Vec<ClientsOfUser> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::connection::Row;
+    use super::super::connection::{Refusal, Row};
     use super::*;
 
     struct Rows(Vec<Row>);
 
     impl Connection for Rows {
-        fn rows(&mut self, _: &str) -> Result<Vec<Row>, String> {
+        fn rows(&mut self, _: &str) -> Result<Vec<Row>, Refusal> {
             Ok(self.0.clone())
         }
     }

@@ -12,7 +12,7 @@ use niagara_error::Explanation;
 use serde::{Deserialize, Serialize};
 
 use super::advise::free_bytes;
-use super::apply::{Outcome, apply, restore};
+use super::apply::{Outcome, apply, check_way_back, restore};
 use super::connection::Connection;
 use super::end::End;
 use super::left_connections::number_of;
@@ -22,6 +22,9 @@ use crate::file::{ASK_COUNTS, ServerCounts};
 
 /// How often the log's length and the disk are checked.
 const STEP: Duration = Duration::from_millis(100);
+
+/// How often undoing is tried again at the least: a server in trouble is not asked every moment.
+const LONGEST_STEP: Duration = Duration::from_secs(5);
 
 /// How long undoing is tried again while the server cannot be reached.
 const RESTORE_FOR: Duration = Duration::from_secs(600);
@@ -108,6 +111,11 @@ pub fn watch(
     };
     guard.state.first_connection = number_of(connection.as_mut());
     guard.state.begin(&path).map_err(unwritten)?;
+    // Not before: it would take another capture's log away.
+    if let Err(error) = check_way_back(connection.as_mut(), &guard.state.changes) {
+        let _ = fs::remove_file(&path);
+        return Err(error);
+    }
     if let Err(error) = apply(connection.as_mut(), &guard.state.changes) {
         // A connection whose answer did not come in time is one answer behind: another one looks at all of them.
         drop(connection);
@@ -236,7 +244,7 @@ fn undone(
     })
 }
 
-/// Undoes the changes, on a new connection where the old one is lost, for as long as is given.
+/// Undoes the changes, on a new connection where the old one is lost, for as long as is given or until nothing more can come of it.
 fn restore_surely(
     mut connection: Option<Box<dyn Connection>>,
     connect: &mut impl FnMut() -> Result<Box<dyn Connection>, String>,
@@ -249,16 +257,18 @@ fn restore_surely(
         (change.name.clone(), Outcome::Failed(why))
     };
     let mut outcomes: Vec<(String, Outcome)> = state.changes.iter().map(unreached).collect();
+    let mut step = STEP;
     loop {
         // A server that was restarted has the settings of its files.
         if let Some(mut reached) = connection.take().or_else(|| connect().ok()) {
             outcomes = restore(reached.as_mut(), &state.changes);
         }
-        let settled = outcomes.iter().all(|(_, outcome)| outcome.is_settled());
-        if settled || began.elapsed() >= for_as_long {
+        let is_over = outcomes.iter().all(|(_, outcome)| outcome.is_final());
+        if is_over || began.elapsed() >= for_as_long {
             return outcomes;
         }
-        std::thread::sleep(STEP);
+        std::thread::sleep(step);
+        step = (step * 2).min(LONGEST_STEP);
     }
 }
 
@@ -268,8 +278,8 @@ mod tests {
     use std::collections::BTreeMap;
     use std::rc::Rc;
 
-    use super::super::connection::Row;
-    use super::super::wanted::Purpose;
+    use super::super::connection::{Refusal, Row};
+    use super::super::wanted::{LOG_FILE, Purpose};
     use super::*;
 
     type Variables = Rc<RefCell<BTreeMap<String, String>>>;
@@ -281,12 +291,25 @@ mod tests {
         changes: u32,
     }
 
+    /// What a server does not take once it runs.
+    const NO_FILE: &str = "/dev/null";
+
+    fn refusal(code: Option<u16>, message: &str) -> Refusal {
+        Refusal {
+            code,
+            message: message.to_owned(),
+        }
+    }
+
     impl Connection for Variable {
-        fn rows(&mut self, sql: &str) -> Result<Vec<Row>, String> {
+        fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Refusal> {
+            if sql.starts_with("SET") && sql.contains(NO_FILE) {
+                return Err(refusal(Some(1231), "cannot be set to the value"));
+            }
             if let Some(name) = sql.strip_prefix("SELECT @@GLOBAL.") {
                 let value = self.variables.borrow().get(name).cloned();
                 return match self.late && self.changes > 1 {
-                    true => Err("no answer".to_owned()),
+                    true => Err(refusal(None, "no answer")),
                     false => Ok(vec![vec![value]]),
                 };
             }
@@ -299,7 +322,7 @@ mod tests {
                     .insert(name.trim().to_owned(), value);
             }
             match self.late && self.changes > 1 {
-                true => Err("no answer".to_owned()),
+                true => Err(refusal(None, "no answer")),
                 false => Ok(Vec::new()),
             }
         }
@@ -362,6 +385,77 @@ mod tests {
         let values: Vec<String> = variables.borrow().values().cloned().collect();
         assert_eq!(values, ["1", "2"]);
         assert!(!state_file.exists());
+    }
+
+    fn file_change() -> Change {
+        Change {
+            name: LOG_FILE.into(),
+            from: NO_FILE.into(),
+            to: "/capture.log".into(),
+            purpose: Purpose::OwnFile,
+        }
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_set_back_is_told_before_anything_is_set() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let before = [("long_query_time", "7"), (LOG_FILE, NO_FILE)];
+        let before: BTreeMap<String, String> =
+            BTreeMap::from(before.map(|(name, value)| (name.into(), value.into())));
+        let variables: Variables = Rc::new(RefCell::new(before.clone()));
+        let time = Change {
+            name: "long_query_time".into(),
+            from: "7".into(),
+            to: "0".into(),
+            purpose: Purpose::EveryStatement,
+        };
+        let guard = Guard {
+            state: state(folder.path(), vec![time, file_change()]),
+            state_file: folder.path().join("state.json"),
+            limits: Limits {
+                log_bytes: 1,
+                free_bytes: 0,
+                seconds: 1,
+            },
+        };
+        let connect = || -> Result<Box<dyn Connection>, String> {
+            Ok(Box::new(Variable {
+                variables: Rc::clone(&variables),
+                late: false,
+                changes: 0,
+            }))
+        };
+        let state_file = guard.state_file.clone();
+        let stop = AtomicBool::new(false);
+        let error = watch(guard, connect, io::empty(), io::sink(), &stop).expect_err("refused");
+        let told = error.to_string();
+        for words in [LOG_FILE, NO_FILE, "nothing was changed", "remedy:"] {
+            assert!(told.contains(words), "no {words} in {told}");
+        }
+        assert_eq!(*variables.borrow(), before);
+        assert!(!state_file.exists());
+    }
+
+    #[test]
+    fn what_the_server_refuses_is_asked_of_it_once() {
+        let now = BTreeMap::from([(LOG_FILE.to_owned(), "/capture.log".to_owned())]);
+        let connection = Variable {
+            variables: Rc::new(RefCell::new(now)),
+            late: false,
+            changes: 0,
+        };
+        let state = state(Path::new("/"), vec![file_change()]);
+        let mut connect = || -> Result<Box<dyn Connection>, String> {
+            panic!("it is asked a second time");
+        };
+        let outcomes = restore_surely(
+            Some(Box::new(connection)),
+            &mut connect,
+            &state,
+            RESTORE_FOR,
+        );
+        let refused = Outcome::Refused("cannot be set to the value".to_owned());
+        assert_eq!(outcomes, [(LOG_FILE.to_owned(), refused)]);
     }
 
     #[test]

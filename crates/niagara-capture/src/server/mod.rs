@@ -20,7 +20,7 @@ pub use advise::{Advice, advise, general_log_elsewhere};
 pub use apply::{Outcome, restore};
 pub use clients::clients;
 pub use codes::{Agreement, InWords, Miss, Note};
-pub use connection::{Connection, Row};
+pub use connection::{Connection, Refusal, Row};
 pub use end::End;
 pub use guard::{CARRIED_OUT, Guard, Limits, Order, Watched, watch};
 pub use identity::identity;

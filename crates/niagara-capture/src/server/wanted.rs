@@ -7,6 +7,9 @@ use super::codes::Miss;
 use super::product::{Family, Product};
 use super::value::{assignment, same};
 
+/// The variable with the file of the slow log.
+pub(super) const LOG_FILE: &str = "slow_query_log_file";
+
 /// One variable for the time of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Change {
@@ -93,7 +96,7 @@ pub fn wanted(product: &Product, file: &str) -> Wanted {
     }
     // A table beside the file would keep every statement, and no limit counts it.
     wanted.change(product, "log_output", "FILE", Purpose::ToFile);
-    wanted.change(product, "slow_query_log_file", file, Purpose::OwnFile);
+    wanted.change(product, LOG_FILE, file, Purpose::OwnFile);
     wanted.change(product, "long_query_time", "0", Purpose::EveryStatement);
     wanted.change(product, "slow_query_log", "ON", Purpose::LogOn);
     wanted.misses = misses(product);

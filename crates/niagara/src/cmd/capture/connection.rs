@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use niagara_capture::server::{Connection, Row};
+use niagara_capture::server::{Connection, Refusal, Row};
 use niagara_error::Explanation;
 use niagara_load::{Admin, Endpoint};
 
@@ -26,8 +26,11 @@ pub fn refused(error: impl Into<Explanation>) -> anyhow::Error {
 pub struct AdminConnection(pub Admin);
 
 impl Connection for AdminConnection {
-    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, String> {
-        self.0.rows(sql).map_err(|error| error.to_string())
+    fn rows(&mut self, sql: &str) -> Result<Vec<Row>, Refusal> {
+        self.0.rows(sql).map_err(|error| Refusal {
+            code: error.server_code(),
+            message: error.to_string(),
+        })
     }
 }
 

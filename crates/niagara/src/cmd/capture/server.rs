@@ -243,7 +243,7 @@ pub fn settle(
     let failed: Vec<String> = outcomes
         .iter()
         .filter_map(|(name, outcome)| match outcome {
-            Outcome::Failed(error) => Some(format!("{name}: {error}")),
+            Outcome::Failed(error) | Outcome::Refused(error) => Some(format!("{name}: {error}")),
             _ => None,
         })
         .collect();
@@ -254,9 +254,14 @@ pub fn settle(
             .rev()
             .map(|change| change.unset() + ";")
             .collect();
+        let is_refused = |(_, outcome): &(String, Outcome)| matches!(outcome, Outcome::Refused(_));
+        let first = match outcomes.iter().any(is_refused) {
+            true => ", once you have set what it refuses to another value",
+            false => "",
+        };
         bail!(
             "not everything could be set back: {}", failed.join("; ");
-            remedy: "`niagara capture stop` with the server's address, or by hand\n{}", statements.join("\n")
+            remedy: "`niagara capture stop` with the server's address{first}; or by hand\n{}", statements.join("\n")
         );
     }
     state.status = Status::Ended {
@@ -286,7 +291,9 @@ pub fn say_outcomes(outcomes: &[(String, Outcome)]) {
                     shown(value)
                 );
             }
-            Outcome::Failed(error) => say!("{name} could not be set back: {error}"),
+            Outcome::Failed(error) | Outcome::Refused(error) => {
+                say!("{name} could not be set back: {error}");
+            }
             Outcome::Restored | Outcome::WasSo => {}
         }
     }
