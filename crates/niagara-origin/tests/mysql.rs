@@ -289,15 +289,21 @@ fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
         "CREATE VIEW shop.far AS SELECT id FROM shop.away",
         "CREATE VIEW shop.farther AS SELECT id FROM shop.far",
         "CREATE VIEW shop.near AS SELECT id FROM shop.orders",
+        "CREATE DATABASE old",
+        "CREATE TABLE old.t (id INT) ENGINE=MyISAM",
+        "INSERT INTO old.t VALUES (1)",
+        "CREATE TABLE old.u (id INT) ENGINE=MEMORY",
     ])?;
     let endpoint = server.over_socket("");
     let mut admin = Admin::connect(&endpoint, Duration::from_secs(60))?;
     let sizes = database_sizes(&mut admin)?;
     let unstable: Vec<_> = sizes
         .iter()
-        .map(|one| (&one.name[..], one.unstable))
+        .map(|one| (&one.name[..], one.unstable, &one.unstable_engines[..]))
         .collect();
-    assert_eq!(unstable, [("shop", 0)]);
+    assert_eq!(unstable, [("old", 2, "MEMORY, MyISAM"), ("shop", 0, "")]);
+    assert!(sizes[0].largest_unstable > 0, "{sizes:?}");
+    assert_eq!(sizes[1].largest_unstable, 0);
     let databases = vec!["shop".to_owned()];
     let elsewhere = tables_elsewhere(&mut admin, &databases)?;
     admin.quit();

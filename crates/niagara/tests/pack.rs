@@ -51,6 +51,7 @@ fn shop(existing: &Existing) {
         "INSERT INTO shop.orders SELECT id + 1800, note, 0 FROM shop.orders WHERE id <= 200",
         "CREATE DATABASE other",
         "CREATE TABLE other.t (a INT)",
+        "CREATE TABLE other.old (a INT) ENGINE = MyISAM",
         "CREATE USER 'app'@'%' IDENTIFIED BY 'tR0ub4dor'",
     ] {
         existing.server.query(statement).expect("a statement");
@@ -137,6 +138,7 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     for words in [
         "shop (",
         "other (",
+        "writes to 1 table of other (MyISAM) wait",
         "MB for the log",
         "slow log is on",
         "nothing was done",

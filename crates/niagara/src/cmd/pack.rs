@@ -267,6 +267,9 @@ fn tell_plan(args: &PackArgs, plan: &Plan) {
         tell!(
             "      meanwhile the server keeps old versions of changed rows; keep ALTER TABLE for later"
         );
+        for waits in plan.taken.iter().filter_map(|one| waits(one, args.rate)) {
+            tell!("      {waits}");
+        }
     }
     match &args.capture {
         Some(capture) => tell!("traffic: {}", capture.display()),
@@ -298,6 +301,21 @@ fn tell_plan(args: &PackArgs, plan: &Plan) {
             args.output.display()
         );
     }
+}
+
+/// Whose writers a dump of this database keeps waiting: only a transaction reads a table without a lock.
+fn waits(database: &DatabaseSize, rate: u64) -> Option<String> {
+    let seconds = database.largest_unstable as f64 / rate.max(1) as f64;
+    (database.unstable > 0).then(|| {
+        format!(
+            "writes to {} of {} ({}) wait while each is read, up to about {}, and what reads it then waits behind them; \
+             a backup (--data) keeps nobody waiting",
+            counted(database.unstable, "table"),
+            database.name,
+            database.unstable_engines,
+            in_words(seconds.max(1.0))
+        )
+    })
 }
 
 /// A folder of work beside the pack, of this user alone; it goes in the end.
@@ -608,4 +626,30 @@ fn show(pack: &Path) -> Result<ExitCode> {
         say!("Not in it: {left}");
     }
     Ok(ExitCode::SUCCESS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn writers_that_wait_are_told_and_for_how_long() {
+        let mut database = DatabaseSize {
+            name: "shop".to_owned(),
+            bytes: 1 << 40,
+            ..DatabaseSize::default()
+        };
+        assert_eq!(waits(&database, 32 << 20), None);
+        database.unstable = 2;
+        database.largest_unstable = 40 * (32 << 20);
+        database.unstable_engines = "Aria, MyISAM".to_owned();
+        let told = waits(&database, 32 << 20).expect("writers wait");
+        for words in [
+            "2 tables of shop (Aria, MyISAM)",
+            &in_words(40.0)[..],
+            "--data",
+        ] {
+            assert!(told.contains(words), "no {words} in {told}");
+        }
+    }
 }
