@@ -19,7 +19,7 @@ use niagara_origin::configuration::{
 use niagara_origin::data::{DataKind, DataSource, image_of};
 use niagara_origin::pack::{
     Dump, DumpLimits, DumpState, MANIFEST_FORMAT, MachineFacts, Manifest, PackWriter, ServerFacts,
-    TablesElsewhere, database_sizes, tables_elsewhere, unpack,
+    TablesElsewhere, database_sizes, databases, table_count, tables_elsewhere, unpack,
 };
 use niagara_server::archive::Apt;
 use niagara_server::{Cache, Cancel, Catalog, Config, ImageStore, Install, RunningServer, get};
@@ -296,7 +296,12 @@ fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
     ])?;
     let endpoint = server.over_socket("");
     let mut admin = Admin::connect(&endpoint, Duration::from_secs(60))?;
-    let sizes = database_sizes(&mut admin)?;
+    let names = databases(&mut admin)?;
+    assert_eq!(names, ["old", "shop"]);
+    assert_eq!(table_count(&mut admin, &names[..1])?, 2);
+    let sizes = database_sizes(&mut admin, &names)?;
+    let of_one = database_sizes(&mut admin, &names[1..])?;
+    assert_eq!(of_one, sizes[1..], "nothing else is asked for");
     let unstable: Vec<_> = sizes
         .iter()
         .map(|one| (&one.name[..], one.unstable, &one.unstable_engines[..]))

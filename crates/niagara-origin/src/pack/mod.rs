@@ -16,7 +16,7 @@ pub use manifest::{
     LeftOut, MANIFEST_FORMAT, MachineFacts, Manifest, Member, PackedDatabase, ServerFacts,
 };
 pub use reader::{PackFolder, manifest_of, unpack};
-pub use sizes::{DatabaseSize, database_sizes};
+pub use sizes::{DatabaseSize, database_sizes, databases, table_count};
 pub use writer::PackWriter;
 
 /// How the name of a pack ends.

@@ -19,7 +19,8 @@ use niagara_origin::data::DataSource;
 use niagara_origin::pack::{
     CAPTURE, CONFIG, DATA_FILE, DATA_FOLDER, DatabaseSize, Dump, DumpLimits, DumpState, LeftOut,
     MANIFEST_FORMAT, MachineFacts, Manifest, PackWriter, PackedDatabase, ServerFacts,
-    TablesElsewhere, database_sizes, dump_program, manifest_of, tables_elsewhere,
+    TablesElsewhere, database_sizes, databases, dump_program, manifest_of, table_count,
+    tables_elsewhere,
 };
 use niagara_report::number::duration as in_words;
 use niagara_server::Catalog;
@@ -39,6 +40,8 @@ use crate::shared_args::{EXIT_CODES, duration};
 
 /// How often the dump is looked at.
 const STEP: Duration = Duration::from_millis(50);
+/// More tables than this are told: some servers open each to say its size.
+const MANY_TABLES: u64 = 10_000;
 /// Share of the data that a compressed dump takes, for the estimate.
 const COMPRESSED: f64 = 0.5;
 
@@ -110,8 +113,8 @@ struct Plan {
     config: RunningConfig,
     /// The databases that are packed.
     taken: Vec<DatabaseSize>,
-    /// Those that stay.
-    left: Vec<DatabaseSize>,
+    /// The names of those that stay.
+    left: Vec<String>,
     /// Tables that stay, for a dump that could not be loaded with them.
     elsewhere: Vec<TablesElsewhere>,
 }
@@ -168,26 +171,26 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
     let is_fetched = server
         .name_in_catalog()
         .is_ok_and(|name| catalog.get(&name).is_ok());
-    let all = database_sizes(&mut target.admin)?;
-    if let Some(missing) = args
-        .schema
-        .iter()
-        .find(|name| all.iter().all(|one| one.name != **name))
-    {
-        let names: Vec<&str> = all.iter().map(|one| one.name.as_str()).collect();
+    let all = databases(&mut target.admin)?;
+    if let Some(missing) = args.schema.iter().find(|name| !all.contains(name)) {
         bail!(
             "the server has no database {missing} that this account sees";
-            remedy: "--schema with one of: {}", names.join(", ")
+            remedy: "--schema with one of: {}", all.join(", ")
         );
     }
-    let is_wanted = |one: &DatabaseSize| args.schema.is_empty() || args.schema.contains(&one.name);
-    let (taken, left): (Vec<_>, Vec<_>) = all.into_iter().partition(is_wanted);
-    if taken.is_empty() {
+    let is_wanted = |name: &String| args.schema.is_empty() || args.schema.contains(name);
+    let (names, left): (Vec<_>, Vec<_>) = all.into_iter().partition(is_wanted);
+    if names.is_empty() {
         bail!(
             "the server has no database that this account sees";
             remedy: "an account with SELECT on the data, by --user; or wait until there are data"
         );
     }
+    let taken: Vec<DatabaseSize> = match args.data {
+        // Whatever these data have, the server is not asked about it.
+        Some(_) => names.iter().map(|name| unasked(name)).collect(),
+        None => sizes(&mut target.admin, &names)?,
+    };
     let bytes: u64 = taken.iter().map(|one| one.bytes).sum();
     if args.data.is_none() && bytes > args.max_data {
         bail!(
@@ -195,7 +198,6 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
             remedy: "--schema for fewer, --max-data for more, or --data for a backup"
         );
     }
-    let names: Vec<String> = taken.iter().map(|one| one.name.clone()).collect();
     let elsewhere = match args.data {
         // What these data have was decided before.
         Some(_) => Vec::new(),
@@ -209,6 +211,25 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
         left,
         elsewhere,
     })
+}
+
+/// A database whose size nobody needs.
+fn unasked(name: &str) -> DatabaseSize {
+    DatabaseSize {
+        name: name.to_owned(),
+        ..DatabaseSize::default()
+    }
+}
+
+/// How large these databases are; tells beforehand where that is much to ask.
+fn sizes(admin: &mut Admin, names: &[String]) -> Result<Vec<DatabaseSize>> {
+    let tables = table_count(admin, names)?;
+    if tables > MANY_TABLES {
+        tell!(
+            "asking for the sizes of {tables} tables, which some servers open for that: --schema for fewer"
+        );
+    }
+    database_sizes(admin, names)
 }
 
 impl Plan {
@@ -226,9 +247,10 @@ impl Plan {
     }
 
     fn left_out(&self) -> Vec<LeftOut> {
-        let databases = self.left.iter().map(|one| LeftOut::Database {
-            name: one.name.clone(),
-        });
+        let databases = self
+            .left
+            .iter()
+            .map(|name| LeftOut::Database { name: name.clone() });
         let unstable = self.taken.iter().filter(|one| one.unstable > 0);
         let unstable = unstable.map(|one| LeftOut::UnstableTables {
             database: one.name.clone(),
