@@ -438,7 +438,13 @@ fn a_log_that_cannot_be_written_changes_nothing() {
             "start",
             &["--for", "5s", "--log-file", "/nowhere/at/all.log"],
         ),
-        &["all.log"],
+        &["all.log", "nothing was changed", "remedy:"],
+    );
+    assert_eq!(server.rows(SETTINGS), before);
+    // The server takes no log of this name.
+    refused(
+        &mut server.capture("start", &["--for", "5s", "--log-file", "my.cnf"]),
+        &["slow_query_log_file cannot be set"],
     );
     assert_eq!(server.rows(SETTINGS), before);
     refused(
@@ -469,6 +475,23 @@ fn a_log_that_could_not_be_set_back_changes_nothing() {
             &["no capture was started"],
         );
     }
+}
+
+/// A folder of this name is here, too, but it is another one: then only the server sees what it has written.
+#[test]
+fn a_log_that_only_the_server_sees_is_told() {
+    let server = Server::start("mariadb-10.11");
+    let before = server.rows(SETTINGS);
+    // The folder in which each process works: that of its data for the server.
+    let mut start = server.capture("start", &["--for", "1h", "--min-free", "1M"]);
+    start.args(["--log-file", "/proc/self/cwd/shop.log"]);
+    refused(
+        &mut start,
+        &["shop.log", "does not see it: remove it there"],
+    );
+    assert_eq!(server.rows(SETTINGS), before);
+    let data = PathBuf::from(&server.rows("SELECT @@datadir")[0][0]);
+    assert!(data.join("shop.log").exists());
 }
 
 /// What is said to a connection that was opened during a capture goes to the user's own slow log after it.

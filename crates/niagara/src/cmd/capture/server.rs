@@ -26,6 +26,10 @@ use crate::ordinary_user::hand_to_caller;
 /// What the names of logs begin with that nobody has named.
 pub const LOG_NAME: &str = "niagara-capture-";
 
+/// What to do where a server's log cannot be read.
+pub const SEE_LOG: &str = "run this on the server's machine as root or as the server's user, or name a file with --log-file in a folder that \
+    both may use; or set what `niagara capture advise` prints and import the log";
+
 /// How long `stop` waits for the guardian, which needs a statement for each variable.
 const GUARDIAN: Duration = Duration::from_secs(30);
 
@@ -73,13 +77,29 @@ pub fn log_file(given: Option<&Path>, connection: &mut AdminConnection) -> Resul
     Ok(Path::new(&folder).join(format!("{LOG_NAME}{now}-{}.log", std::process::id())))
 }
 
+/// The log of a capture that is read here.
+///
+/// # Errors
+/// As [`log_file`]; this machine has no such folder: the server would write statements in clear where nobody here can remove them.
+pub fn log_file_here(given: Option<&Path>, connection: &mut AdminConnection) -> Result<PathBuf> {
+    let log = log_file(given, connection)?;
+    let folder = log.parent().unwrap_or(Path::new("/"));
+    if let Err(error) = std::fs::metadata(folder) {
+        bail!(
+            "the server would write the log {}, whose folder cannot be seen here ({error}); nothing was changed", log.display();
+            remedy: "{SEE_LOG}"
+        );
+    }
+    Ok(log)
+}
+
 /// What a capture with this log does to the user's own logs, which somebody has to agree to.
 ///
 /// # Errors
-/// As [`log_file`]; what the server says.
+/// As [`log_file_here`]; what the server says.
 pub fn to_agree(given: Option<&Path>, admin: Admin) -> Result<(Vec<String>, Admin)> {
     let mut connection = AdminConnection(admin);
-    let file = log_file(given, &mut connection)?;
+    let file = log_file_here(given, &mut connection)?;
     let advice = niagara_capture::server::advise(&mut connection, &file.display().to_string())
         .map_err(refused)?;
     let told = advice.needs_yes.iter().map(ToString::to_string).collect();

@@ -18,8 +18,8 @@ use super::args::StartArgs;
 use super::connection::{AdminConnection, refused};
 use super::guardian::{Guardian, NotWatching, Task};
 use super::server::{
-    LOG_NAME, finish, log_file, reach, say_notes, say_outcomes, say_what_is_left, settle,
-    state_folder,
+    LOG_NAME, SEE_LOG, finish, log_file_here, reach, say_notes, say_outcomes, say_what_is_left,
+    settle, state_folder,
 };
 use super::stop_flag::{interrupted, stop_flag};
 use crate::clock::clock;
@@ -141,7 +141,12 @@ fn nothing_left(
 ) -> Result<Option<String>> {
     guardian.stop();
     Ok(match set_back(task, connection)? {
-        LeftLog::Removed | LeftLog::NotSeen(_) => None,
+        LeftLog::Removed => None,
+        // The log was on.
+        LeftLog::NotSeen(log) => Some(format!(
+            "the server has made {}, with the statements of some seconds, where this machine does not see it: remove it there",
+            log.display()
+        )),
         LeftLog::Stays(log, error) => Some(left_in_words(&log, &error)),
     })
 }
@@ -205,7 +210,7 @@ fn plan(args: &StartArgs, target: Target) -> Result<(Task, AdminConnection)> {
     }
     let product = Product::ask(&mut connection).map_err(refused)?;
     refuse_second(&product)?;
-    let log = log_file(args.limits.log_file.as_deref(), &mut connection)?;
+    let log = log_file_here(args.limits.log_file.as_deref(), &mut connection)?;
     if log.exists() {
         bail!("{} is there already", log.display(); remedy: "name a new file with --log-file");
     }
@@ -284,8 +289,7 @@ fn see_log(log: &Path, stop: &AtomicBool) -> Result<()> {
             Err(error) => {
                 return Err(anyhow!(
                     "the server's log {} cannot be read here: {error}; everything is set back", log.display();
-                    remedy: "run this on the server's machine as root or as the server's user, or name a file with --log-file in a \
-                     folder that both may use; or set what `niagara capture advise` prints and import the log"
+                    remedy: "{SEE_LOG}"
                 ));
             }
         }
