@@ -10,7 +10,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use common::existing::Existing;
-use common::{Place, SHORT_TUNING, run, wait_until};
+use common::{Place, SHORT_TUNING, processes, run, wait_until};
 use niagara_load::Admin;
 use niagara_origin::pack::unpack;
 use niagara_server::Cache;
@@ -125,6 +125,11 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
     shop(&existing);
     let folder = existing.place.folder.path().to_owned();
 
+    // Left by a pack that was killed.
+    let left = folder.join(".shop.niagara.part-1");
+    std::fs::create_dir(&left).expect("a folder");
+    std::fs::write(left.join("lock"), "").expect("written");
+
     // Nobody agreed: nothing is done. What the capture does to the user's own log is said by then.
     let set = |log: &str| {
         let statement = format!("SET GLOBAL slow_query_log = {log}");
@@ -175,6 +180,7 @@ fn live_shop_is_packed_and_tuned_elsewhere() {
         "{stdout}"
     );
     let late = locked_dump(&existing);
+    killed_pack(&existing, settings);
     traffic.end();
     assert_eq!(code, Some(0), "{stdout}\n{stderr}");
     assert!(late.contains("takes longer than 4 s"), "{late}");
@@ -262,6 +268,49 @@ fn locked_dump(existing: &Existing) -> String {
     assert!(!existing.place.folder.path().join("late.niagara").exists());
     holder.quit();
     stderr
+}
+
+/// A pack that is killed while its dump waits for a lock leaves neither the password nor the program that dumps.
+fn killed_pack(existing: &Existing, settings: &str) {
+    let were = existing.server.query(settings).expect("settings");
+    let folder = existing.place.folder.path();
+    let mut holder =
+        Admin::connect(&existing.server.over_socket("other"), PATIENCE).expect("a connection");
+    holder.rows("LOCK TABLES other.t WRITE").expect("locked");
+    let told = folder.join("killed.stderr");
+    let words = [
+        "--for",
+        "1h",
+        "--schema",
+        "shop,other",
+        "--yes",
+        "-o",
+        "killed.niagara",
+    ];
+    let mut killed = pack(existing, &words)
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&told).expect("a file"))
+        .spawn()
+        .expect("niagara starts");
+    wait_until("a capture", PATIENCE, || {
+        let said = std::fs::read_to_string(&told).expect("a file");
+        assert_eq!(killed.try_wait().expect("a child"), None, "{said}");
+        said.contains("capturing for")
+    });
+    let part = folder.join(format!(".killed.niagara.part-{}", killed.id()));
+    assert!(part.join("pack").exists());
+    assert!(!part.join("client.cnf").exists());
+    let options = format!(".killed.niagara.part-{}/client.cnf", killed.id());
+    let dumps = || processes(|command| command.contains(&options));
+    assert_eq!(dumps().len(), 1);
+    killed.kill().expect("SIGKILL");
+    killed.wait().expect("its end");
+    wait_until("end of the dump", PATIENCE, || dumps().is_empty());
+    wait_until("settings of before", PATIENCE, || {
+        existing.server.query(settings).expect("settings") == were
+    });
+    holder.quit();
+    std::fs::remove_dir_all(part).expect("removed");
 }
 
 /// Data and capture that were made before are packed as they are; an unprepared backup is refused before anything is done.

@@ -11,6 +11,7 @@ use anyhow::{Context, Result};
 use memchr::memmem;
 use niagara_error::{Remedy as _, anyhow, bail};
 use niagara_load::{Endpoint, Transport};
+use niagara_server::Helper;
 use nix::sys::signal::{Signal, kill};
 use nix::sys::statvfs::statvfs;
 use nix::unistd::Pid;
@@ -115,14 +116,11 @@ impl Dump {
     pub fn write(&self, pack: &mut PackWriter, state: &DumpState) -> Result<()> {
         let options = self.folder.join("client.cnf");
         niagara_server::write_private(&options, option_file(&self.endpoint).as_bytes())?;
-        let mut child = self
-            .command(&options)
-            .spawn()
+        let mut program = Helper::spawn(self.command(&options))
             .with_context(|| format!("cannot start {}", self.program.display()))
             .remedy("name the program by --dump-program")?;
-        state
-            .process
-            .store(i32::try_from(child.id()).unwrap_or(0), Ordering::SeqCst);
+        let process = i32::try_from(program.child().id()).unwrap_or(0);
+        state.process.store(process, Ordering::SeqCst);
         let is_late = AtomicBool::new(false);
         let written = std::thread::scope(|scope| {
             // A program that waits for a lock writes nothing, so that nobody would look at the time.
@@ -134,16 +132,17 @@ impl Dump {
                     state.end_process();
                 }
             });
-            let written = pack.member(DUMP, |out| self.copy(&mut child, out, state));
+            let written = pack.member(DUMP, |out| self.copy(program.child(), out, state, &options));
             drop(writing);
             written
         });
         state.process.store(0, Ordering::SeqCst);
         if written.is_err() {
             // It has nobody to write to.
-            let _ = child.kill();
+            let _ = program.child().kill();
         }
-        let ended = child.wait();
+        let ended = program.wait();
+        // Gone already where the dump has begun.
         let _ = std::fs::remove_file(&options);
         // Whatever it says then is because of the signal.
         if state.is_stopped.load(Ordering::SeqCst) {
@@ -193,8 +192,14 @@ impl Dump {
         command
     }
 
-    /// Copies what the program writes, no faster than it may be. What the program said.
-    fn copy(&self, child: &mut Child, out: &mut dyn Write, state: &DumpState) -> Result<String> {
+    /// Copies what the program writes, no faster than it may be; removes its option file as soon as it is logged in. What the program said.
+    fn copy(
+        &self,
+        child: &mut Child,
+        out: &mut dyn Write,
+        state: &DumpState,
+        options: &Path,
+    ) -> Result<String> {
         let mut text = child.stdout.take().context("no pipe from the dump")?;
         let messages = child.stderr.take().context("no pipe from the dump")?;
         let said = std::thread::spawn(move || {
@@ -225,6 +230,8 @@ impl Dump {
             if !state.has_begun() {
                 head.extend_from_slice(&piece[..read]);
                 if memmem::find(&head, BEGUN).is_some() {
+                    // Whoever is killed from now on leaves no password behind.
+                    let _ = std::fs::remove_file(options);
                     state.has_begun.store(true, Ordering::Relaxed);
                     head = Vec::new();
                 }
@@ -312,6 +319,8 @@ fn option_file(endpoint: &Endpoint) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
     use niagara_error::Explain as _;
 
     use super::*;
@@ -354,6 +363,47 @@ mod tests {
         let words: Vec<_> = command.get_args().collect();
         let last = &words[words.len() - 3..];
         assert_eq!(last, ["--ignore-table=shop.away", "--databases", "shop"]);
+    }
+
+    #[test]
+    fn password_is_on_disk_until_the_dump_begins() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let program = folder.path().join("mysqldump");
+        // As a dump does: it reads its options, logs in, and takes its time.
+        let script = "#!/bin/sh\n\
+            case \"$1\" in --version) exit;; esac\n\
+            file=\"${1#--defaults-file=}\"\n\
+            grep -q secret \"$file\" || exit 3\n\
+            echo '-- Current Database: `shop`'\n\
+            while [ -e \"$file\" ]; do sleep 0.05; done\n";
+        std::fs::write(&program, script).expect("written");
+        let executable = std::fs::Permissions::from_mode(0o700);
+        std::fs::set_permissions(&program, executable).expect("ours");
+        let dump = Dump {
+            program,
+            endpoint: Endpoint {
+                transport: Transport::Unix(PathBuf::from("/run/mysqld/mysqld.sock")),
+                user: "root".to_owned(),
+                password: "secret".to_owned(),
+                database: String::new(),
+                tls: Default::default(),
+            },
+            databases: vec!["shop".to_owned()],
+            without: Vec::new(),
+            limits: DumpLimits {
+                rate: 1 << 30,
+                bytes: 1 << 30,
+                // A bound for a file that stays, no expectation.
+                time: Duration::from_secs(60),
+                free: 0,
+            },
+            folder: folder.path().to_owned(),
+        };
+        let mut pack = PackWriter::create(&folder.path().join("pack")).expect("a pack");
+        let state = DumpState::default();
+        let written = dump.write(&mut pack, &state);
+        assert!(written.is_ok(), "{written:?}");
+        assert!(state.has_begun());
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! `niagara pack`: a live server's traffic, data and configuration in one file, for another machine.
 
-use std::fs;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -25,6 +26,8 @@ use niagara_origin::pack::{
 use niagara_report::number::duration as in_words;
 use niagara_server::Catalog;
 use niagara_server::machine::Fingerprint;
+use nix::errno::Errno;
+use nix::fcntl::{Flock, FlockArg};
 
 use crate::agreement::agreed;
 use crate::clock::clock;
@@ -341,28 +344,78 @@ fn waits(database: &DatabaseSize, rate: u64) -> Option<String> {
 }
 
 /// A folder of work beside the pack, of this user alone; it goes in the end.
-struct PartFolder(PathBuf);
+struct PartFolder {
+    folder: PathBuf,
+    /// Held while somebody works there: the number of a process would not tell that to another container.
+    _lock: Option<Flock<File>>,
+}
+
+/// The file in the folder that is locked.
+const LOCK: &str = "lock";
 
 impl PartFolder {
     fn beside(output: &Path) -> Result<Self> {
         let output = std::path::absolute(output)?;
-        let name = output.file_name().unwrap_or_default().to_string_lossy();
-        let folder = output.with_file_name(format!(".{name}.part-{}", std::process::id()));
+        let beginning = format!(".{}.part-", file_name(&output));
+        remove_left(output.parent().unwrap_or(Path::new("/")), &beginning);
+        let folder = output.with_file_name(format!("{beginning}{}", std::process::id()));
         niagara_server::create_private(&folder)
             .context("the pack is made there")
             .remedy("name a file in another folder by --output")?;
-        Ok(Self(folder))
+        let lock = OpenOptions::new()
+            .append(true)
+            .create(true)
+            .open(folder.join(LOCK))
+            .context("the pack is made there")?;
+        let lock = match Flock::lock(lock, FlockArg::LockExclusiveNonblock) {
+            Ok(lock) => Some(lock),
+            // Two containers may count their processes alike.
+            Err((_, Errno::EWOULDBLOCK)) => bail!(
+                "another pack is being made in {}", folder.display();
+                remedy: "name another file by --output"
+            ),
+            // Without locks in the file system nobody ever takes it for left behind.
+            Err(_) => None,
+        };
+        Ok(Self {
+            folder,
+            _lock: lock,
+        })
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
+        self.folder.join(name)
     }
 }
 
 impl Drop for PartFolder {
     fn drop(&mut self) {
         // What is left of it is told by its name.
-        let _ = fs::remove_dir_all(&self.0);
+        let _ = fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Removes what packs of this name have left that were killed: it has customers' data, and the password until a dump has begun.
+fn remove_left(beside: &Path, beginning: &str) {
+    let user = nix::unistd::geteuid().as_raw();
+    // One that is not there yet is made.
+    for entry in fs::read_dir(beside).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_one = name.to_string_lossy().starts_with(beginning)
+            && entry
+                .metadata()
+                .is_ok_and(|found| found.is_dir() && found.uid() == user);
+        let folder = entry.path();
+        if is_one
+            && let Ok(lock) = OpenOptions::new().append(true).open(folder.join(LOCK))
+            && let Ok(_held) = Flock::lock(lock, FlockArg::LockExclusiveNonblock)
+            && fs::remove_dir_all(&folder).is_ok()
+        {
+            tell!(
+                "removed {}, left by a pack that was killed",
+                folder.display()
+            );
+        }
     }
 }
 
@@ -377,7 +430,7 @@ fn pack(args: PackArgs, plan: Plan, target: Target, place: &PartFolder) -> Resul
         niagara: env!("CARGO_PKG_VERSION").to_owned(),
         began,
         server: plan.server.clone(),
-        machine: machine(&place.0),
+        machine: machine(&place.folder),
         schema: match args.data.is_some() && args.schema.is_empty() && plan.taken.len() > 1 {
             // Which of them the data have is not known here.
             true => None,
@@ -559,7 +612,7 @@ fn dump(args: &PackArgs, plan: &Plan, target: &Target, place: &PartFolder) -> Re
             time: args.limits.max_time,
             free: args.limits.min_free,
         },
-        folder: place.0.clone(),
+        folder: place.folder.clone(),
     })
 }
 
@@ -673,5 +726,26 @@ mod tests {
         ] {
             assert!(told.contains(words), "no {words} in {told}");
         }
+    }
+
+    #[test]
+    fn what_a_killed_pack_has_left_is_removed() {
+        let place = tempfile::tempdir().expect("a folder");
+        let output = place.path().join("shop.niagara");
+        let left = |name: &str| {
+            let folder = place.path().join(name);
+            fs::create_dir(&folder).expect("a folder");
+            fs::write(folder.join("client.cnf"), "password=secret").expect("written");
+            fs::write(folder.join(LOCK), "").expect("written");
+            folder
+        };
+        let killed = left(".shop.niagara.part-1");
+        let others = left(".other.niagara.part-1");
+        let at_work = left(".shop.niagara.part-2");
+        let lock = File::open(at_work.join(LOCK)).expect("a file");
+        let _held = Flock::lock(lock, FlockArg::LockExclusiveNonblock).expect("nobody's");
+        let part = PartFolder::beside(&output).expect("a folder");
+        assert!(!killed.exists());
+        assert!(others.exists() && at_work.exists() && part.folder.exists());
     }
 }
