@@ -80,6 +80,16 @@ pub fn wanted(product: &Product, file: &str) -> Wanted {
     for (name, to, purpose) in throttles(product) {
         wanted.change(product, name, to, purpose);
     }
+    if product.family == Family::Percona
+        && let Some(now) = product.variable(FOLLOWED)
+    {
+        wanted.change(
+            product,
+            FOLLOWED,
+            &followed(now),
+            Purpose::ConnectedSessions,
+        );
+    }
     if let Some(disabled) = product.variable("log_slow_disabled_statements") {
         // `sp` stays: a CALL is in the log, the statements of its procedure would be there a second time.
         let to = if disabled.split(',').any(|word| word == "sp") {
@@ -118,16 +128,36 @@ fn throttles(product: &Product) -> Vec<(&'static str, &'static str, Purpose)> {
     match product.family {
         Family::Mariadb => throttles.push(("log_slow_filter", "", Purpose::FilteredPlans)),
         Family::Mysql => throttles.push(("log_slow_extra", "ON", Purpose::ErrorsAndStarts)),
-        Family::Percona => {
-            throttles.push(("log_slow_filter", "", Purpose::FilteredPlans));
-            throttles.push((
-                "slow_query_log_use_global_control",
-                "all",
-                Purpose::ConnectedSessions,
-            ));
-        }
+        Family::Percona => throttles.push(("log_slow_filter", "", Purpose::FilteredPlans)),
     }
     throttles
+}
+
+/// The variable with the settings in which sessions that are connected follow the server.
+const FOLLOWED: &str = "slow_query_log_use_global_control";
+
+/// Those of them that a capture sets.
+const FOLLOWED_IN: [&str; 4] = [
+    "log_slow_filter",
+    "log_slow_rate_limit",
+    "long_query_time",
+    "min_examined_row_limit",
+];
+
+/// The settings in which sessions follow now, and those of a capture. By their names: a server says `all` with other words than it was
+/// told, and nobody would know the value again.
+fn followed(now: &str) -> String {
+    let names: Vec<&str> = now
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !matches!(*name, "" | "none"))
+        .collect();
+    if names.contains(&"all") {
+        return now.to_owned();
+    }
+    let missing = FOLLOWED_IN.iter().filter(|name| !names.contains(name));
+    let all: Vec<&str> = names.iter().chain(missing).copied().collect();
+    all.join(",")
 }
 
 fn misses(product: &Product) -> Vec<Miss> {
@@ -225,6 +255,38 @@ mod tests {
             names,
             ["log_output", "slow_query_log_file", "long_query_time"]
         );
+    }
+
+    /// What is read back is known again: as what a capture has set.
+    #[test]
+    fn sessions_follow_in_settings_that_the_server_names_alike() {
+        let change = |now: &str| {
+            let server = Product::of(Family::Percona, &[(FOLLOWED, now)]);
+            let change = wanted(&server, "/b.log").changes.into_iter().next()?;
+            Some([change.to, change.from])
+        };
+        let four = "log_slow_filter,log_slow_rate_limit,long_query_time,min_examined_row_limit";
+        for now in [
+            "",
+            "none",
+            "long_query_time",
+            "log_slow_rate_limit,log_slow_filter",
+        ] {
+            let [to, from] = change(now).expect("a change");
+            assert!(same(&to, four), "{now}: {to}");
+            assert_eq!(from, now);
+        }
+        let [to, _] = change("log_slow_verbosity").expect("a change");
+        assert!(same(&to, &format!("log_slow_verbosity,{four}")), "{to}");
+        // As a server says that was started with `all`.
+        for all in [
+            "all",
+            &format!("{four},log_slow_verbosity,log_query_errors")[..],
+        ] {
+            assert_eq!(change(all), None, "{all}");
+        }
+        let server = Product::of(Family::Mysql, &[(FOLLOWED, "")]);
+        assert!(wanted(&server, "/b.log").changes.is_empty());
     }
 
     #[test]
