@@ -24,6 +24,8 @@ const BEGUN: &[u8] = b"-- Current Database:";
 const PIECE: usize = 64 << 10;
 /// How often the free space is looked at, in bytes.
 const LOOK: u64 = 16 << 20;
+/// How much lost time is made up for: that of sleeping longer than asked, not that of a lock.
+const MADE_UP: Duration = Duration::from_millis(100);
 /// How much of what the program says of itself is kept.
 const MAX_MESSAGE: u64 = 64 << 10;
 
@@ -212,6 +214,7 @@ impl Dump {
         });
         let mut packed = zstd::Encoder::new(out, 0)?;
         let began = Instant::now();
+        let mut throttle = Throttle::new(self.limits.rate, began);
         let mut piece = vec![0; PIECE];
         let mut head = Vec::new();
         let (mut bytes, mut next_look) = (0, 0);
@@ -240,8 +243,7 @@ impl Dump {
                 self.check(bytes, began.elapsed())?;
                 next_look = bytes + LOOK;
             }
-            let due = Duration::from_secs_f64(bytes as f64 / self.limits.rate.max(1) as f64);
-            std::thread::sleep(due.saturating_sub(began.elapsed()));
+            std::thread::sleep(throttle.pause(read as u64, Instant::now()));
         }
         packed.finish().context("cannot write the dump")?;
         said.join()
@@ -277,6 +279,30 @@ impl Dump {
             );
         }
         Ok(())
+    }
+}
+
+/// Keeps a speed: what a long wait has cost is not read faster afterwards.
+struct Throttle {
+    rate: u64,
+    /// When the next piece may be read.
+    next: Instant,
+}
+
+impl Throttle {
+    fn new(rate: u64, now: Instant) -> Self {
+        Self {
+            rate: rate.max(1),
+            next: now,
+        }
+    }
+
+    /// How long to wait once these bytes were read.
+    fn pause(&mut self, bytes: u64, now: Instant) -> Duration {
+        let worth = Duration::from_secs_f64(bytes as f64 / self.rate as f64);
+        let earliest = now.checked_sub(MADE_UP).unwrap_or(now);
+        self.next = self.next.max(earliest) + worth;
+        self.next.saturating_duration_since(now)
     }
 }
 
@@ -404,6 +430,23 @@ mod tests {
         let written = dump.write(&mut pack, &state);
         assert!(written.is_ok(), "{written:?}");
         assert!(state.has_begun());
+    }
+
+    #[test]
+    fn speed_is_kept_after_a_pause_too() {
+        let second = Duration::from_secs(1);
+        let began = Instant::now();
+        let mut throttle = Throttle::new(1000, began);
+        assert_eq!(throttle.pause(1000, began), second);
+        // Slept too long: the next pause is as much shorter.
+        let late = began + second + MADE_UP / 2;
+        assert_eq!(throttle.pause(1000, late), second - MADE_UP / 2);
+        // The program waited for a lock.
+        let unlocked = late + 60 * second;
+        assert_eq!(throttle.pause(1000, unlocked), second - MADE_UP);
+        let next = unlocked + second - MADE_UP;
+        assert_eq!(throttle.pause(1000, next), second);
+        assert_eq!(Throttle::new(0, began).pause(1, began), second);
     }
 
     #[test]
