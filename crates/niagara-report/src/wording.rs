@@ -408,7 +408,11 @@ pub enum Standing {
 impl Standing {
     /// Of one rung.
     pub fn of(rung: &Rung) -> Standing {
-        match rung.claim.as_ref().map(|claim| claim.judged().verdict_by_all()) {
+        match rung
+            .claim
+            .as_ref()
+            .map(|claim| claim.judged().verdict_by_all())
+        {
             Some(Some(Verdict::Faster)) => Standing::Proven,
             Some(Some(Verdict::Slower)) => Standing::Refuted,
             Some(Some(Verdict::NotWorthwhile | Verdict::Undetected)) => Standing::NotConfirmed,

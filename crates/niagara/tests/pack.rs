@@ -324,7 +324,10 @@ fn packed_by_hand(existing: &Existing) {
         data.to_str().expect("a path"),
         capture.to_str().expect("a path"),
     );
-    let said = run(&mut existing.place.niagara(&["capture", "export", capture, "--literals"])).1;
+    let said = run(&mut existing
+        .place
+        .niagara(&["capture", "export", capture, "--literals"]))
+    .1;
     assert!(
         said.contains("orders") && !said.contains(NEIGHBOUR),
         "{said:.2000}"
