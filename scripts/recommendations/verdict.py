@@ -156,14 +156,11 @@ def record(found: list[dict], machine: dict) -> dict:
     for one in found:
         wrong = [name for name, holds in one["holds"].items() if holds is False]
         rows.append({
-            "name": f"{one['load']}{', beside 30 %' if one['beside'] else ''} ({one['server']})",
-            "verdict": one["code"],
-            "note": f"changes nothing: {one['because']}" if one["because"] else None,
+            "name": f"{one['load']}{', busy' if one['beside'] else ''} ({one['server']})",
             "figures": {
-                "handed over": words(", ".join(one["levers"]) or "nothing"), "claimed": figure(one["claimed"]), "judged": figure(one["judged"]),
+                "handed over": words(", ".join(one["levers"]) or f"nothing ({one['because']})"), "claimed": figure(one["claimed"]), "judged": figure(one["judged"]),
                 "p99, judged": figure(one["p99"]), "over the fullest": figure(one["of_fullest"]), "does not hold": words(", ".join(wrong) or "–"),
             }})
-    rows = [{key: value for key, value in row.items() if value is not None} for row in rows]
     # Those of a load, where there is one: captures are tuned and judged for longer.
     budget = min(found, key=lambda one: one["threads"] is None)["budgets"]
     tuned = sorted({one["budgets"]["tune"] for one in found}, key=lambda text: int(text[:-1]))
@@ -185,7 +182,7 @@ def record(found: list[dict], machine: dict) -> dict:
             "seeds": [one["seed"] for one in found],
             "servers": sorted({f"{one['server']}: {one['version']}" for one in found}),
             "machine": machine,
-            "conditions": "every second tuning beside two processes that each take 30 % of a CPU in bursts of 20 to 400 ms; no judging beside them",
+            "conditions": "busy: during the tuning two processes each take 30 % of a CPU in bursts of 20 to 400 ms; the judging is alone",
             "time": f"{min(one['seconds'] for one in found) / 60:.1f} to {max(one['seconds'] for one in found) / 60:.1f} min each",
             "tables": [
                 {"title": "Each tuning", "rows_are": "load", "over": "the start; “over the fullest”: all promising levers together",
