@@ -540,7 +540,7 @@ fn whether_the_built_server_would_start_is_asked_before_anything_starts_it() {
         let order = [
             "**Take a backup before you go on**",
             "/etc/mysql/",
-            "--verbose --help",
+            "/opt/niagara/paths && ",
             "go no further",
             "niagara.conf /etc/systemd/system/",
             "daemon-reload",

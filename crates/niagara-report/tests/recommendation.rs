@@ -396,7 +396,7 @@ fn one_lever_has_one_figure() {
         let report = Report::load(&store).expect("just written");
         [text(summary, false), text(summary, true), markdown(&report)]
     };
-    let words = "12 earlier duels showed × 1.173 [1.158, 1.188] and decided to keep it";
+    let words = "12 earlier duels (× 1.173 [1.158, 1.188]) decided to keep it";
     for form in forms(&summary(&tune)) {
         assert!(form.contains(words), "{form}");
         assert!(!form.contains("Each lever starts"), "{form}");

@@ -75,7 +75,7 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         // With --with-builds there was no time for any.
         format!("a longer {BUILD_BUDGET} (`report --verbose` has what each takes)")
     } else if left_out.iter().any(is_unasked) {
-        format!("--with-builds tries one; the package's updates do not reach such a server")
+        "--with-builds tries one; the package's updates do not reach such a server".to_owned()
     } else {
         // Left out on request, begun without, or failed: each says so itself.
         "`report --verbose` says why none was".to_owned()
