@@ -1301,15 +1301,46 @@ fn a_playbook_keeps_the_files_of_an_earlier_round() {
     );
 }
 
+/// Removed instead, they would be missing at the next restart.
+#[test]
+fn a_playbook_that_fails_puts_replaced_files_back() {
+    let text = elsewhere(&everything(), DeployPlace::Ansible);
+    let (_, rescue) = text.split_once("      rescue:\n").expect("a rescue");
+    let files = [
+        (
+            "niagara_options",
+            "/etc/mysql/mariadb.conf.d/zz-niagara.cnf",
+            0,
+        ),
+        (
+            "niagara_drop_in",
+            "/etc/systemd/system/mariadb.service.d/niagara.conf",
+            1,
+        ),
+    ];
+    for (result, path, place) in files {
+        let back = format!(
+            "            src: \"{{{{ {result}.backup_file }}}}\"\n            dest: '{path}'\n            remote_src: true\n            \
+             mode: preserve\n          when: {result} is defined and {result}.backup_file is defined\n"
+        );
+        let removed = format!(
+            "            path: '{path}'\n            state: absent\n          \
+             when: {result} is defined and {result} is changed and not niagara_earlier.results[{place}].stat.exists\n"
+        );
+        parts_are_in(rescue, &[back.as_str(), removed.as_str()]);
+    }
+    parts_are_in(rescue, &["files that this run replaced are back"]);
+}
+
 /// An unknown variable of another release would keep the server from starting.
 #[test]
 fn a_playbook_restarts_nothing_before_the_option_file_was_tried() {
     let text = elsewhere(&everything(), DeployPlace::Ansible);
     let tried = "        - name: Whether the server takes its option files\n          ansible.builtin.command:\n            \
                  argv: ['/usr/sbin/mariadbd', --user=mysql, --verbose, --help]\n          changed_when: false\n";
-    let back = "      rescue:\n        - name: The drop-in, taken back\n          ansible.builtin.file:\n            \
+    let back = "        - name: The drop-in, taken back\n          ansible.builtin.file:\n            \
                 path: '/etc/systemd/system/mariadb.service.d/niagara.conf'\n            state: absent\n          \
-                when: niagara_drop_in is defined and niagara_drop_in is changed\n";
+                when: niagara_drop_in is defined and niagara_drop_in is changed and not niagara_earlier.results[1].stat.exists\n";
     // It loads no plugins then, and may refuse a variable of one.
     let unasked = "          when: not (niagara_untried | default(false) | bool)\n";
     parts_are_in(&text, &[tried, unasked, back, "ansible.builtin.fail:"]);

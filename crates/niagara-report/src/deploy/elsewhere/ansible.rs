@@ -85,13 +85,18 @@ impl File {
         tasks
     }
 
-    /// Removes it, where this run put it there.
-    fn undo(&self) -> String {
+    /// As it was before this run: the copy of what it replaced goes back, and what was not there is removed. `place` is its place
+    /// among the files that were looked for. A file that had only another mode stays: its content is that of before.
+    fn undo(&self, place: usize) -> String {
+        let Self { title, result, .. } = self;
+        let path = scalar(&self.path);
         format!(
-            "    - name: {}, taken back\n      ansible.builtin.file:\n        path: {}\n        state: absent\n      when: {}\n\n",
-            self.title,
-            scalar(&self.path),
-            is_changed(self.result)
+            "    - name: {title}, as it was before\n      ansible.builtin.copy:\n        src: \"{{{{ {result}.backup_file }}}}\"\n        \
+             dest: {path}\n        remote_src: true\n        mode: preserve\n      \
+             when: {result} is defined and {result}.backup_file is defined\n\n    \
+             - name: {title}, taken back\n      ansible.builtin.file:\n        path: {path}\n        state: absent\n      \
+             when: {} and not niagara_earlier.results[{place}].stat.exists\n\n",
+            is_changed(result)
         )
     }
 }
@@ -101,8 +106,8 @@ fn is_changed(result: &str) -> String {
     format!("{result} is defined and {result} is changed")
 }
 
-/// The files, and the server asked whether it would start with them: where it would not, they are taken back and nothing is
-/// restarted.
+/// The files, and the server asked whether it would start with them: where it would not, all is put as it was before and nothing
+/// is restarted.
 fn tried(input: &DeployInput, files: &[File]) -> String {
     let mut tasks: String = files.iter().map(File::tasks).collect();
     let mut undo = String::new();
@@ -113,10 +118,11 @@ fn tried(input: &DeployInput, files: &[File]) -> String {
         }
         tasks.push_str(&trial(input));
     }
-    undo.extend(files.iter().rev().map(File::undo));
+    let placed = files.iter().enumerate().rev();
+    undo.extend(placed.map(|(place, file)| file.undo(place)));
     undo.push_str(
-        "    - name: No restart\n      ansible.builtin.fail:\n        msg: \"{{ ansible_failed_task.name }}: failed. What this run put there is \
-         removed, and the server runs as before. A file that it replaced lies beside it as a backup\"\n\n",
+        "    - name: No restart\n      ansible.builtin.fail:\n        msg: \"{{ ansible_failed_task.name }}: failed. Of what the next start \
+         reads, files that this run replaced are back, and those that it added are removed. The server was not restarted\"\n\n",
     );
     format!(
         "    - name: What the next start reads\n      block:\n{}      rescue:\n{}",
