@@ -682,12 +682,23 @@ fn what_depends_on_the_number_of_cpus_says_so_before_the_steps() {
                 - `innodb_thread_concurrency`: change the value in 60-niagara.cnf in proportion.\n\
                 - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\n1. ";
     assert!(text.contains(told), "{text}");
-    // Made for another machine, they are for that one.
+    // Made for another machine, they are for that one, except what is not worked out anew.
+    input.variant.cpus = Some(2);
     input.variant.sizes[0].target = Some(niagara_model::TargetValue {
         size: 64,
         value: "288".into(),
     });
-    assert!(readme(&input).contains("for 64 CPUs.**"));
+    let both = "**These files are for 64 CPUs.** Where `nproc` on the server prints another number, do this first:\n\n\
+                - `thread_pool_size`: make these files again by `niagara report DIR --format files --cpus N`.\n\n\
+                **The following is still for 2 CPUs, as measured.** Where `nproc` on the server prints another number, do this first:\n\n\
+                - `innodb_thread_concurrency`: change the value in 60-niagara.cnf in proportion.\n\
+                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\n1. ";
+    let text = readme(&input);
+    assert!(text.contains(both), "{text}");
+    // A target of as many CPUs needs no sentence of its own.
+    input.variant.cpus = Some(64);
+    assert!(!readme(&input).contains("is still for"));
+    input.variant.cpus = None;
     input.variant.sizes.clear();
     let text = readme(&input);
     assert!(

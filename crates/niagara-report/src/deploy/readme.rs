@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::path::Path;
 
-use niagara_model::{DeployMalloc, Follows, remains_over_socket};
+use niagara_model::{DeployMalloc, Follows, TargetSize, remains_over_socket};
 use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
 
 use super::{
@@ -62,21 +62,25 @@ const COUNTS: [&str; 4] = [
 /// The C library's limit of arenas, one per CPU.
 const ARENAS: &str = "MALLOC_ARENA_MAX";
 
-/// What to do on a machine with another number of CPUs; nothing where all is right on any.
+/// What to do on a machine with another number of CPUs; nothing where all is right on any. What was worked out for the machine
+/// that it goes to is told apart from what is still for the measured one.
 fn other_cpus(input: &DeployInput) -> Option<String> {
     let variant = &input.variant;
-    let mut cpus = None;
-    let mut known = Vec::new();
-    for size in &variant.sizes {
-        if size.follows == Follows::Cpus && variant.config.contains_key(&size.variable) {
-            cpus = Some(size.target.as_ref().map_or(size.here, |target| target.size));
-            known.push(size.variable.as_str());
-        }
-    }
+    let sizes = variant.sizes.iter().filter(|size| {
+        size.follows == Follows::Cpus && variant.config.contains_key(&size.variable)
+    });
+    let sizes: Vec<&TargetSize> = sizes.collect();
+    let measured = variant.cpus.map(u64::from);
+    let measured = measured.or_else(|| sizes.first().map(|size| size.here));
+    let elsewhere = sizes.iter().copied().find_map(target_size);
+    let elsewhere = elsewhere.filter(|cpus| Some(*cpus) != measured);
+    let (resized, known): (Vec<&TargetSize>, Vec<&TargetSize>) = (sizes.iter().copied())
+        .partition(|size| elsewhere.is_some() && target_size(size) == elsewhere);
     let names = variant.config.keys().map(String::as_str);
     let counts = names.filter(|name| {
         let shown = shown_as(name).0;
-        !known.contains(name) && COUNTS.contains(&shown.as_str())
+        let is_known = sizes.iter().any(|size| size.variable == *name);
+        !is_known && COUNTS.contains(&shown.as_str())
     });
     let counts: Vec<&str> = counts.collect();
     let affinity = variant
@@ -89,31 +93,59 @@ fn other_cpus(input: &DeployInput) -> Option<String> {
         .into_iter()
         .chain(arenas.then_some(ARENAS))
         .collect();
-    let remedies = [
-        (
-            known,
-            "make these files again by `niagara report DIR --format files --cpus N`".to_owned(),
-        ),
-        (
-            counts,
-            format!("change the value in {} in proportion", option_file::NAME),
-        ),
-        (process, format!("delete from {}", unit::NAME)),
-    ];
-    let remedies = remedies.iter().filter(|(names, _)| !names.is_empty());
-    let remedies: String = remedies
-        .map(|(names, remedy)| format!("- `{}`: {remedy}.\n", names.join("`, `")))
-        .collect();
-    if remedies.is_empty() {
-        return None;
-    }
-    let measured = match cpus.or(variant.cpus.map(u64::from)) {
-        Some(cpus) => number::count(cpus as usize, "CPU"),
-        None => "the CPUs of the machine above".to_owned(),
+    let again = |sizes: &[&TargetSize]| {
+        let names = sizes.iter().map(|size| size.variable.as_str());
+        let names: Vec<&str> = names.collect();
+        remedy(
+            &names,
+            "make these files again by `niagara report DIR --format files --cpus N`",
+        )
     };
-    Some(format!(
-        "**These files are for {measured}.** Where `nproc` on the server prints another number, do this first:\n\n{remedies}"
-    ))
+    let in_proportion = format!("change the value in {} in proportion", option_file::NAME);
+    let deleted = format!("delete from {}", unit::NAME);
+    let rest = [
+        again(&known),
+        remedy(&counts, &in_proportion),
+        remedy(&process, &deleted),
+    ];
+    let count = |cpus: u64| number::count(cpus as usize, "CPU");
+    let of_measured = measured.map_or("the CPUs of the machine above".to_owned(), count);
+    let first = match elsewhere {
+        Some(cpus) => format!("These files are for {}.", count(cpus)),
+        None => format!("These files are for {of_measured}."),
+    };
+    let second = format!("The following is still for {of_measured}, as measured.");
+    let (first, second) = match elsewhere {
+        Some(_) => (
+            unless_alike(&first, &again(&resized)),
+            unless_alike(&second, &rest.concat()),
+        ),
+        None => (unless_alike(&first, &rest.concat()), None),
+    };
+    let told: Vec<String> = first.into_iter().chain(second).collect();
+    (!told.is_empty()).then(|| told.join("\n"))
+}
+
+/// The size of the machine that a value was worked out for, where that was told.
+fn target_size(size: &TargetSize) -> Option<u64> {
+    size.target.as_ref().map(|target| target.size)
+}
+
+/// A line of what is to be done about these; nothing where there are none.
+fn remedy(names: &[&str], what: &str) -> String {
+    match names.is_empty() {
+        true => String::new(),
+        false => format!("- `{}`: {what}.\n", names.join("`, `")),
+    }
+}
+
+/// For which CPUs something is, and what to do where the server has others.
+fn unless_alike(is_for: &str, remedies: &str) -> Option<String> {
+    (!remedies.is_empty()).then(|| {
+        format!(
+            "**{is_for}** Where `nproc` on the server prints another number, do this first:\n\n{remedies}"
+        )
+    })
 }
 
 /// For the person who installs it.
