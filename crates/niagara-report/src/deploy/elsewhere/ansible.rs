@@ -134,27 +134,47 @@ fn tried(input: &DeployInput, files: &[File]) -> String {
 /// What the result of [`include`] is called.
 const INCLUDE: &str = "niagara_include";
 
+/// What the result of the task is called that makes the file which includes.
+const MAIN_MADE: &str = "niagara_main";
+
 /// Has the option file read behind all that it overrides.
 fn include((main, line): &(String, String)) -> String {
     // A server of its own place may have none; what the user's start was read from is there.
     let create = main == MAIN;
-    format!(
-        "    - name: The line that has the option file read\n      ansible.builtin.lineinfile:\n        path: {}\n        line: {}\n        \
-         insertafter: EOF\n        create: {create}\n      register: {INCLUDE}\n      notify: Restart\n\n",
-        scalar(main),
-        scalar(line)
-    )
+    let (path, line) = (scalar(main), scalar(line));
+    let mut tasks = String::new();
+    if create {
+        // Whatever root's umask is, the server has to be able to read it; one that is there keeps its mode.
+        tasks.push_str(&format!(
+            "    - name: The file that has it read, where there is none\n      ansible.builtin.copy:\n        content: \"\"\n        \
+             dest: {path}\n        force: false\n        mode: \"0644\"\n      register: {MAIN_MADE}\n\n"
+        ));
+    }
+    // With --check the file was not made.
+    tasks.push_str(&format!(
+        "    - name: The line that has the option file read\n      ansible.builtin.lineinfile:\n        path: {path}\n        line: {line}\n        \
+         insertafter: EOF\n        create: {create}\n      register: {INCLUDE}\n      notify: Restart\n\n"
+    ));
+    tasks
 }
 
-/// Takes that line away, where this run put it there: before the file, which is not missed then.
+/// Takes that line away, where this run put it there, and the file, where this run made it: before the option file, which is not
+/// missed then.
 fn exclude((main, line): &(String, String)) -> String {
-    format!(
-        "    - name: The line, taken back\n      ansible.builtin.lineinfile:\n        path: {}\n        line: {}\n        state: absent\n      \
-         when: {}\n\n",
-        scalar(main),
-        scalar(line),
+    let (path, line) = (scalar(main), scalar(line));
+    let mut tasks = format!(
+        "    - name: The line, taken back\n      ansible.builtin.lineinfile:\n        path: {path}\n        line: {line}\n        \
+         state: absent\n      when: {}\n\n",
         is_changed(INCLUDE)
-    )
+    );
+    if main == MAIN {
+        tasks.push_str(&format!(
+            "    - name: The file that had it read, taken back\n      ansible.builtin.file:\n        path: {path}\n        \
+             state: absent\n      when: {}\n\n",
+            is_changed(MAIN_MADE)
+        ));
+    }
+    tasks
 }
 
 /// Asks the server, without starting it, whether it takes the option files that are there.
