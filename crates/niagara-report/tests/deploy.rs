@@ -1178,6 +1178,13 @@ fn the_server_in_place_is_asked_for_the_option_file_before_the_restart() {
             "/opt/mysql/bin/mysqld",
             validate,
         ),
+        // Not the name of a series.
+        (
+            "/srv/db-5.x/bin/mysqld",
+            "mysql",
+            "/srv/db-5.x/bin/mysqld",
+            validate,
+        ),
     ] {
         input.server = server.into();
         input.variant.family = family.into();
@@ -1193,6 +1200,13 @@ fn the_server_in_place_is_asked_for_the_option_file_before_the_restart() {
         // Who named a path may have any release.
         let is_open = server.starts_with('/') && option == validate;
         assert_eq!(readme.contains("before 8.0.16"), is_open, "{readme}");
+        let playbook = elsewhere(&input, DeployPlace::Ansible);
+        let asked = format!(
+            "argv: ['{binary}', --user=mysql, {}]\n",
+            option.replace(' ', ", ")
+        );
+        parts_are_in(&playbook, &[asked.as_str()]);
+        assert_eq!(playbook.contains("before 8.0.16"), is_open, "{playbook}");
     }
     input.variant.config.clear();
     assert!(!deploy(&input)[0].1.contains("told=$("));

@@ -242,6 +242,25 @@ impl DeployInput {
         }
     }
 
+    /// What makes a server say whether it takes its option files, and start nothing. MySQL has an option for that since 8.0.16; older
+    /// ones and MariaDB end with an error of `--help`.
+    fn trial_options(&self) -> &'static [&'static str] {
+        let series = match Path::new(&self.server).is_absolute() {
+            // Folders have any names.
+            true => None,
+            false => self.server.split_once('-').map(|(_, series)| series),
+        };
+        match self.is_mariadb() || series.is_some_and(|series| series.starts_with("5.")) {
+            true => &["--verbose", "--help"],
+            false => &["--validate-config"],
+        }
+    }
+
+    /// Whether that option may be missing: of a path the release is not known.
+    fn may_be_too_old_to_validate(&self) -> bool {
+        Path::new(&self.server).is_absolute() && !self.is_mariadb()
+    }
+
     /// Where Debian's packages read option files from.
     fn option_folder(&self) -> &'static str {
         if self.is_mariadb() {

@@ -1,7 +1,6 @@
 //! How to apply, to check and to undo it.
 
 use std::fmt::Write;
-use std::path::Path;
 
 use niagara_model::{DeployMalloc, Follows, TargetSize, remains_over_socket};
 use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
@@ -577,8 +576,7 @@ impl Sections {
             self.line(format!(
                 "   The last line asks the server in place, and starts nothing. It prints nothing where the server takes its option \
                  files. Where it names an unknown variable, delete that line in {path} and ask again.{}",
-                // Of a path the release is not known.
-                match Path::new(&input.server).is_absolute() && asks_options(input) == "--validate-config" {
+                match input.may_be_too_old_to_validate() {
                     true => " A MySQL before 8.0.16 is asked with `--verbose --help` in place of `--validate-config`.",
                     false => "",
                 }
@@ -1032,22 +1030,12 @@ fn has_known_place(input: &DeployInput) -> bool {
     start.is_some_and(|start| start.file.is_some())
 }
 
-/// What makes a server end with an error where a variable is unknown to it, and start nothing: to MySQL `--help` did so before
-/// 8.0.16 alone, which brought an option for it.
-fn asks_options(input: &DeployInput) -> &'static str {
-    let series = input.server.split_once('-').map(|(_, series)| series);
-    match input.is_mariadb() || series.is_some_and(|series| series.starts_with("5.")) {
-        true => "--verbose --help",
-        false => "--validate-config",
-    }
-}
-
 /// Asks the server in place whether it takes the option files that are here; prints nothing where it does.
 fn would_start(input: &DeployInput) -> String {
     format!(
         "told=$(sudo {} --user=mysql {} 2>&1 >/dev/null) || printf '%s\\n' \"It would not start: $told\"",
         input.binary(),
-        asks_options(input)
+        input.trial_options().join(" ")
     )
 }
 

@@ -10,8 +10,12 @@ the other, once that server takes the option file. It lies beside the files that
   ansible-playbook -i INVENTORY ansible.yml --check --diff
   ansible-playbook -i INVENTORY ansible.yml
 A server that is only asked loads no plugins. Where it refuses a plugin's variable that was there before, leave the question out by
--e niagara_untried=true.
-Undo: remove what it copied and the line `!include` that it may have added, and restart; README.md has more.";
+-e niagara_untried=true.";
+
+/// What follows where the server may have no `--validate-config`.
+const OLD_RELEASE: &str = "A MySQL before 8.0.16 refuses `--validate-config`: write `--verbose, --help` in its place in the task that asks the server.";
+
+const UNDO: &str = "Undo: remove what it copied and the line `!include` that it may have added, and restart; README.md has more.";
 
 /// `None` where nothing of it is a file or a package.
 pub(super) fn playbook(input: &DeployInput) -> Option<String> {
@@ -26,11 +30,19 @@ pub(super) fn playbook(input: &DeployInput) -> Option<String> {
     if tasks.is_empty() {
         return None;
     }
-    let head = head(input, STEPS, &left_out(input, Means::Host));
+    let head = head(input, &steps(input), &left_out(input, Means::Host));
     Some(format!(
         "{head}---\n- name: Settings found by Niagara\n  hosts: \"{{{{ niagara_hosts | default('databases') }}}}\"\n  become: true\n  serial: 1\n  tasks:\n{tasks}\
          \x20 handlers:\n    - name: Restart\n      ansible.builtin.systemd_service:\n        name: {service}\n        state: restarted\n        daemon_reload: true\n"
     ))
+}
+
+/// How it is used and undone.
+fn steps(input: &DeployInput) -> String {
+    let is_asked = option_file::option_file(input).is_some();
+    let old_release = (is_asked && input.may_be_too_old_to_validate()).then_some(OLD_RELEASE);
+    let parts = [Some(STEPS), old_release, Some(UNDO)].into_iter().flatten();
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 /// A file that the server's next start reads.
@@ -179,12 +191,7 @@ fn exclude((main, line): &(String, String)) -> String {
 
 /// Asks the server, without starting it, whether it takes the option files that are there.
 fn trial(input: &DeployInput) -> String {
-    // MySQL has an option for it since 8.0.16; of others `--help` fails so, too.
-    let series = input.server.split_once('-').map(|(_, series)| series);
-    let options = match input.is_mariadb() || series.is_some_and(|it| it.starts_with("5.")) {
-        true => "--verbose, --help",
-        false => "--validate-config",
-    };
+    let options = input.trial_options().join(", ");
     format!(
         "    - name: Whether the server takes its option files\n      ansible.builtin.command:\n        argv: [{}, --user=mysql, {options}]\n      \
          changed_when: false\n      when: not (niagara_untried | default(false) | bool)\n\n",
