@@ -72,6 +72,9 @@ pub struct Deployment {
     /// What there is to know of it where nothing is to be done, a sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remarks: Vec<String>,
+    /// What of it was left out for a machine with other CPUs; none where nothing was.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub left_out_for: Option<LeftOutPlacements>,
     /// The machine that it was measured on, one line.
     pub machine: String,
     /// CPUs of that machine; none where they are not known.
@@ -154,8 +157,51 @@ pub struct TargetValue {
     pub value: String,
 }
 
-/// How many arenas the C library's malloc has: a lever gives it one per CPU.
-const ARENAS: &str = "MALLOC_ARENA_MAX";
+/// A part of a deployment that is for the very CPUs that it was measured on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CpuPlacement {
+    /// The CPUs that the server runs on.
+    ServerCpus,
+    /// The CPUs that the application runs on.
+    ClientCpus,
+    /// How many arenas the C library's malloc has: a lever gives it one per CPU.
+    MallocArenas,
+}
+
+/// What of a deployment was left out, for it goes to a machine with other CPUs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeftOutPlacements {
+    /// CPUs of that machine.
+    pub cpus: u32,
+    /// The parts.
+    pub placements: Vec<CpuPlacement>,
+}
+
+impl CpuPlacement {
+    /// The environment variable that says how many arenas there are.
+    pub const ARENAS: &'static str = "MALLOC_ARENA_MAX";
+
+    const ALL: [Self; 3] = [Self::ServerCpus, Self::ClientCpus, Self::MallocArenas];
+
+    fn is_in(self, runtime: &ProcessSettings) -> bool {
+        match self {
+            Self::ServerCpus => runtime.server_cpus.is_some(),
+            Self::ClientCpus => runtime.client_cpus.is_some(),
+            Self::MallocArenas => runtime.environment.contains_key(Self::ARENAS),
+        }
+    }
+
+    fn remove_from(self, runtime: &mut ProcessSettings) {
+        match self {
+            Self::ServerCpus => runtime.server_cpus = None,
+            Self::ClientCpus => runtime.client_cpus = None,
+            Self::MallocArenas => {
+                runtime.environment.remove(Self::ARENAS);
+            }
+        }
+    }
+}
 
 /// The machine that a deployment goes to, as far as it is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -200,34 +246,22 @@ impl Deployment {
     }
 
     /// What is for the very CPUs that it was measured on.
-    fn placements(&self) -> Vec<&'static str> {
-        let ProcessSettings {
-            server_cpus,
-            client_cpus,
-            environment,
-            ..
-        } = &self.runtime;
-        let all = [
-            (server_cpus.is_some(), "the server's CPUs"),
-            (client_cpus.is_some(), "the application's CPUs"),
-            (environment.contains_key(ARENAS), ARENAS),
-        ];
-        let there = all.into_iter().filter(|(is_there, _)| *is_there);
-        there.map(|(_, name)| name).collect()
+    pub fn placements(&self) -> Vec<CpuPlacement> {
+        let all = CpuPlacement::ALL.into_iter();
+        all.filter(|placement| placement.is_in(&self.runtime))
+            .collect()
     }
 
     /// The same with values for another machine: each value that follows its CPUs or its memory is worked out anew. What is for the
     /// CPUs here is left out where there are others: which of those are meant is not known.
     pub fn for_machine(mut self, machine: &TargetMachine) -> Self {
         let others = machine.cpus.filter(|cpus| self.cpus != Some(*cpus));
-        let placements = self.placements().join(", ");
+        let placements = self.placements();
         if let Some(cpus) = others.filter(|_| !placements.is_empty()) {
-            self.runtime.server_cpus = None;
-            self.runtime.client_cpus = None;
-            self.runtime.environment.remove(ARENAS);
-            self.remarks.push(format!(
-                "Left out for {cpus} CPUs, though part of what was measured: {placements}. Measure again on such a machine."
-            ));
+            for placement in &placements {
+                placement.remove_from(&mut self.runtime);
+            }
+            self.left_out_for = Some(LeftOutPlacements { cpus, placements });
         }
         for size in &mut self.sizes {
             let Some(at) = machine.size(size.follows) else {
@@ -453,10 +487,20 @@ mod tests {
             ..ProcessSettings::default()
         };
         assert_eq!(there.runtime, left);
-        let [remark] = there.remarks.as_slice() else {
-            panic!("{:?}", there.remarks);
-        };
-        assert!(remark.contains("for 64 CPUs") && remark.contains("MALLOC_ARENA_MAX"));
+        let left_out = there.left_out_for.as_ref().expect("left out");
+        assert_eq!(
+            serde_json::to_value(left_out).expect("data"),
+            serde_json::json!({
+                "cpus": 64,
+                "placements": ["server-cpus", "client-cpus", "malloc-arenas"]
+            })
+        );
+        assert_eq!(
+            left_out.to_string(),
+            "Left out for 64 CPUs, though part of what was measured: the server's CPUs, the application's CPUs, MALLOC_ARENA_MAX. \
+             Measure again on such a machine."
+        );
+        assert!(there.remarks.is_empty());
         assert!(!there.follows(Follows::Cpus));
         // Of results that do not say how many there were.
         let unknown = Deployment {

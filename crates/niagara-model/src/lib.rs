@@ -44,8 +44,9 @@ pub use check_report::{
 };
 pub use comparison::{Comparison, FailedSide, OnNodes};
 pub use deployment::{
-    DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, HeldBack,
-    Overridden, StrongerSetting, TargetMachine, TargetSize, TargetValue,
+    CpuPlacement, DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows,
+    HeldBack, LeftOutPlacements, Overridden, StrongerSetting, TargetMachine, TargetSize,
+    TargetValue,
 };
 pub use event::{Event, EventRecord, RunTime};
 pub use goal::Goal;

@@ -15,10 +15,11 @@ use crate::number;
 use crate::{
     AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
     CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, ChosenIndex, Conclusion, Control,
-    Deployment, Difference, DifferingDigest, DropReason, Failure, FinalCheck, Finding, Goal,
-    HeldBack, IdenticalDuels, Machine, NextStep, Obstacle, Others, PartFault, PointFailure,
-    QueriesFirst, Reason, Recommendation, ReplaySummary, SameAnswers, Setting, Setup,
-    StrongerSetting, TakenEvidence, UndoneCheck, Upgrade, UpgradeObstacle, Warning,
+    CpuPlacement, Deployment, Difference, DifferingDigest, DropReason, Failure, FinalCheck,
+    Finding, Goal, HeldBack, IdenticalDuels, LeftOutPlacements, Machine, NextStep, Obstacle,
+    Others, PartFault, PointFailure, QueriesFirst, Reason, Recommendation, ReplaySummary,
+    SameAnswers, Setting, Setup, StrongerSetting, TakenEvidence, UndoneCheck, Upgrade,
+    UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -1237,6 +1238,28 @@ fn in_a_title(title: String, shorter: String) -> String {
     match title.split_whitespace().count() <= MAX_TITLE {
         true => title,
         false => shorter,
+    }
+}
+
+impl Display for CpuPlacement {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        f.write_str(match self {
+            Self::ServerCpus => "the server's CPUs",
+            Self::ClientCpus => "the application's CPUs",
+            Self::MallocArenas => Self::ARENAS,
+        })
+    }
+}
+
+impl Display for LeftOutPlacements {
+    fn fmt(&self, f: &mut Formatter<'_>) -> Result {
+        let placements: Vec<String> = self.placements.iter().map(ToString::to_string).collect();
+        write!(
+            f,
+            "Left out for {}, though part of what was measured: {}. Measure again on such a machine.",
+            number::count(self.cpus as usize, "CPU"),
+            placements.join(", ")
+        )
     }
 }
 

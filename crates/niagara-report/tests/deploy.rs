@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use niagara_model::{
     DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows, HeldBack,
-    Overridden, Releases, TargetSize,
+    Overridden, Releases, TargetMachine, TargetSize,
 };
 use niagara_report::{
     CheckInWords, DeployInput, DeployPlace, DeployRung, deploy, deploy_elsewhere,
@@ -912,7 +912,27 @@ fn the_loads_own_cpus_are_for_the_application() {
     input.variant.runtime.client_cpus = Some(vec![4, 5, 7]);
     let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
     assert!(!files["niagara.conf"].contains("4-5 7"));
-    assert!(files["README.md"].contains("`CPUAffinity=4-5 7` in it"));
+    let readme = &files["README.md"];
+    assert!(readme.contains("`CPUAffinity=4-5 7` in it"));
+    // They are of the measured machine, as the server's are.
+    let other = "- `CPUAffinity`: leave it out of the application's unit.\n";
+    assert!(readme.contains(other), "{readme}");
+}
+
+#[test]
+fn what_another_machine_leaves_out_is_told() {
+    let mut input = everything();
+    let machine = TargetMachine {
+        cpus: Some(64),
+        memory: None,
+    };
+    input.variant = input.variant.for_machine(&machine);
+    let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+    assert!(!files["niagara.conf"].contains("CPUAffinity"));
+    let readme = &files["README.md"];
+    let told = "\nLeft out for 64 CPUs, though part of what was measured: the server's CPUs. Measure again on such a machine.\n";
+    assert!(readme.contains(told), "{readme}");
+    assert!(!readme.contains("These files are for"), "{readme}");
 }
 
 #[test]

@@ -144,6 +144,7 @@ pub(crate) fn deployment(
         rewrites: Vec::new(),
         application: notes(levers(), NoteFor::Application),
         remarks: notes(levers(), NoteFor::Reader),
+        left_out_for: None,
         machine: machine.to_owned(),
         cpus: None,
         built: built(install, before, variant)?,

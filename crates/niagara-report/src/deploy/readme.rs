@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use niagara_model::{DeployMalloc, Follows, TargetSize, remains_over_socket};
+use niagara_model::{CpuPlacement, DeployMalloc, Follows, TargetSize, remains_over_socket};
 use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
 
 use super::{
@@ -58,8 +58,6 @@ const COUNTS: [&str; 4] = [
     "key_cache_segments",
     "thread_pool_size",
 ];
-/// The C library's limit of arenas, one per CPU.
-const ARENAS: &str = "MALLOC_ARENA_MAX";
 
 /// What to do on a machine with another number of CPUs; nothing where all is right on any. What was worked out for the machine
 /// that it goes to is told apart from what is still for the measured one.
@@ -82,16 +80,14 @@ fn other_cpus(input: &DeployInput) -> Option<String> {
         !is_known && COUNTS.contains(&shown.as_str())
     });
     let counts: Vec<&str> = counts.collect();
-    let affinity = variant
-        .runtime
-        .server_cpus
-        .is_some()
-        .then_some("CPUAffinity");
-    let arenas = variant.runtime.environment.contains_key(ARENAS);
-    let process: Vec<&str> = affinity
-        .into_iter()
-        .chain(arenas.then_some(ARENAS))
-        .collect();
+    let (mut process, mut application) = (Vec::new(), Vec::new());
+    for placement in variant.placements() {
+        match placement {
+            CpuPlacement::ServerCpus => process.push("CPUAffinity"),
+            CpuPlacement::MallocArenas => process.push(CpuPlacement::ARENAS),
+            CpuPlacement::ClientCpus => application.push("CPUAffinity"),
+        }
+    }
     let again = |sizes: &[&TargetSize]| {
         let names = sizes.iter().map(|size| size.variable.as_str());
         let names: Vec<&str> = names.collect();
@@ -106,6 +102,7 @@ fn other_cpus(input: &DeployInput) -> Option<String> {
         again(&known),
         remedy(&counts, &in_proportion),
         remedy(&process, &deleted),
+        remedy(&application, "leave it out of the application's unit"),
     ];
     let count = |cpus: u64| number::count(cpus as usize, "CPU");
     let of_measured = measured.map_or("the CPUs of the machine above".to_owned(), count);
@@ -274,6 +271,9 @@ impl Sections {
         self.line("\nn: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n");
         for remark in &input.variant.remarks {
             self.line(format!("{remark}\n"));
+        }
+        if let Some(left_out) = &input.variant.left_out_for {
+            self.line(format!("{left_out}\n"));
         }
     }
 
