@@ -299,6 +299,7 @@ fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
     let names = databases(&mut admin)?;
     assert_eq!(names, ["old", "shop"]);
     assert_eq!(table_count(&mut admin, &names[..1])?, 2);
+    admin.rows("SET SESSION max_execution_time = 77000")?;
     let sizes = database_sizes(&mut admin, &names)?;
     let of_one = database_sizes(&mut admin, &names[1..])?;
     assert_eq!(of_one, sizes[1..], "nothing else is asked for");
@@ -311,6 +312,8 @@ fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
     assert_eq!(sizes[1].largest_unstable, 0);
     let databases = vec!["shop".to_owned()];
     let elsewhere = tables_elsewhere(&mut admin, &databases)?;
+    let limit = admin.value("SELECT @@SESSION.max_execution_time")?;
+    assert_eq!(limit.as_deref(), Some("77000"), "it is set back");
     admin.quit();
     let expected = TablesElsewhere {
         database: "shop".to_owned(),

@@ -1,9 +1,10 @@
 //! Tables of a running server whose rows are elsewhere: a dump for a pack leaves them out, for no copy may reach them.
 
 use anyhow::Result;
-use niagara_load::{Admin, counted, sql_text};
+use niagara_load::{Admin, counted};
 use serde::{Deserialize, Serialize};
 
+use super::sizes::{is_in, too_long, within_limit};
 use crate::data::elsewhere::engines;
 
 /// Tables of a database whose rows are on other servers or in files outside of the data, and views that read such tables.
@@ -67,33 +68,59 @@ impl TablesElsewhere {
     }
 }
 
-/// What a dump of `databases` has to leave out, by database.
+/// What a dump of `databases` has to leave out, by database. Servers read the definitions of all views for that: they get a limited time,
+/// where they have such a limit.
 ///
 /// # Errors
-/// The server refuses a statement.
+/// The server refuses a statement, or takes too long.
 pub fn tables_elsewhere(admin: &mut Admin, databases: &[String]) -> Result<Vec<TablesElsewhere>> {
-    let quoted: Vec<String> = databases.iter().map(|name| sql_text(name)).collect();
-    let quoted = quoted.join(", ");
-    // A server tells the engines without opening the tables, for which it may have to ask the other servers.
-    let rows = admin.rows(&format!(
-        "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE TABLE_SCHEMA IN ({quoted}) \
-         AND ENGINE IN ({}) ORDER BY 1, 2",
+    within_limit(admin, |admin| {
+        let mut tables: Vec<Name> = Vec::new();
+        for database in databases {
+            let what = format!("which tables of the database {database} have their rows elsewhere");
+            tables.extend(asked::<2>(admin, &tables_statement(database), &what)?);
+        }
+        if tables.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut views: Vec<[String; 3]> = Vec::new();
+        for database in databases {
+            let what = format!("what the views of the database {database} read");
+            views.extend(asked::<3>(admin, &views_statement(database), &what)?);
+        }
+        let views = views_on(&tables, views);
+        let found = databases
+            .iter()
+            .map(|database| TablesElsewhere::of(database, &tables, &views));
+        let found = found.filter(|one| one.names().next().is_some());
+        Ok(found.collect())
+    })
+}
+
+/// A server tells the engines without opening the tables, for which it may have to ask the other servers.
+fn tables_statement(database: &str) -> String {
+    format!(
+        "SELECT TABLE_SCHEMA, TABLE_NAME FROM information_schema.TABLES WHERE {} AND ENGINE IN ({}) ORDER BY 1, 2",
+        is_in(database),
         engines()
-    ))?;
-    let tables: Vec<Name> = rows.into_iter().filter_map(texts).collect();
-    if tables.is_empty() {
-        return Ok(Vec::new());
-    }
-    let rows = admin.rows(&format!(
-        "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE TABLE_SCHEMA IN ({quoted}) \
-         ORDER BY 1, 2"
-    ))?;
-    let views = views_on(&tables, rows.into_iter().filter_map(texts).collect());
-    let found = databases
-        .iter()
-        .map(|database| TablesElsewhere::of(database, &tables, &views));
-    let found = found.filter(|one| one.names().next().is_some());
-    Ok(found.collect())
+    )
+}
+
+fn views_statement(database: &str) -> String {
+    format!(
+        "SELECT TABLE_SCHEMA, TABLE_NAME, VIEW_DEFINITION FROM information_schema.VIEWS WHERE {} ORDER BY 1, 2",
+        is_in(database)
+    )
+}
+
+/// The rows of a statement that asks for `what`.
+fn asked<const COUNT: usize>(
+    admin: &mut Admin,
+    sql: &str,
+    what: &str,
+) -> Result<Vec<[String; COUNT]>> {
+    let rows = admin.rows(sql).map_err(|error| too_long(error, what))?;
+    Ok(rows.into_iter().filter_map(texts).collect())
 }
 
 /// The cells of a row, where it has so many.
@@ -134,6 +161,14 @@ fn reads(definition: &str, [database, table]: &Name) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_statement_asks_for_one_database() {
+        for sql in [tables_statement("it's"), views_statement("it's")] {
+            assert!(sql.contains("TABLE_SCHEMA = 'it''s'"), "{sql}");
+            assert!(!sql.contains("TABLE_SCHEMA IN"), "{sql}");
+        }
+    }
 
     #[test]
     fn views_follow_the_tables_they_read() {

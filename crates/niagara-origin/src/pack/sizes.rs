@@ -1,8 +1,10 @@
 //! How large the databases of a running server are.
 
-use anyhow::{Context, Result};
+use std::fmt::Display;
+
+use anyhow::{Context, Error, Result};
 use niagara_error::{anyhow, bail};
-use niagara_load::{Admin, Row, sql_text};
+use niagara_load::{Admin, LoadError, Row, sql_text};
 
 use crate::data::elsewhere::engines;
 
@@ -28,7 +30,7 @@ pub struct DatabaseSize {
     pub unstable_engines: String,
 }
 
-/// Longest time in which a server may say how large a database is, in seconds.
+/// Longest time in which a server may answer a statement about the tables of a database, in seconds.
 const LONGEST: u64 = 30;
 
 /// A statement took longer than it may: MariaDB's ER_STATEMENT_TIMEOUT, MySQL's ER_QUERY_TIMEOUT.
@@ -64,29 +66,21 @@ pub fn table_count(admin: &mut Admin, databases: &[String]) -> Result<u64> {
     Ok(count)
 }
 
-/// How large these databases are. Some servers open each table for that: the session gets a limit for its statements, where the server has
-/// one.
+/// How large these databases are. Some servers open each table for that: they get a limited time, where they have such a limit.
 ///
 /// # Errors
 /// It refuses a statement, or takes too long.
 pub fn database_sizes(admin: &mut Admin, databases: &[String]) -> Result<Vec<DatabaseSize>> {
-    let version = admin.value("SELECT VERSION()")?.unwrap_or_default();
-    // Old ones have no such limit.
-    let _ = admin.rows(&limit(version.contains("MariaDB")));
-    let sizes = databases.iter().map(|name| database_size(admin, name));
-    sizes.collect()
+    within_limit(admin, |admin| {
+        let sizes = databases.iter().map(|name| database_size(admin, name));
+        sizes.collect()
+    })
 }
 
 fn database_size(admin: &mut Admin, name: &str) -> Result<DatabaseSize> {
-    let rows = admin.rows(&size_statement(name)).map_err(|error| {
-        match error.server_code().is_some_and(|code| TOO_LONG.contains(&code)) {
-            true => anyhow!(
-                "the server takes longer than {LONGEST} s to say how large the database {name} is";
-                remedy: "--schema for another database, --data for a backup, or try again when the server is less busy"
-            ),
-            false => error.into(),
-        }
-    })?;
+    let rows = admin
+        .rows(&size_statement(name))
+        .map_err(|error| too_long(error, &format!("how large the database {name} is")))?;
     let empty = DatabaseSize {
         name: name.to_owned(),
         ..DatabaseSize::default()
@@ -95,16 +89,58 @@ fn database_size(admin: &mut Admin, name: &str) -> Result<DatabaseSize> {
     rows.into_iter().next().map_or(Ok(empty), size_of)
 }
 
-/// The limit of a session's statements: of those that read, which these are.
-fn limit(is_mariadb: bool) -> String {
-    match is_mariadb {
-        true => format!("SET SESSION max_statement_time = {LONGEST}"),
-        false => format!("SET SESSION max_execution_time = {}", LONGEST * 1000),
+/// Asks with a limit for each statement of the session, which has its own limit again afterwards.
+///
+/// # Errors
+/// Those of `ask`; the server refuses a statement.
+pub(super) fn within_limit<T>(
+    admin: &mut Admin,
+    ask: impl FnOnce(&mut Admin) -> Result<T>,
+) -> Result<T> {
+    let version = admin.value("SELECT VERSION()")?.unwrap_or_default();
+    let (variable, longest) = limit(version.contains("MariaDB"));
+    // Old ones have no such limit.
+    let before = admin.value(&format!("SELECT @@SESSION.{variable}"));
+    let Some(before) = before.ok().flatten() else {
+        return ask(admin);
+    };
+    admin.rows(&set(variable, longest))?;
+    let found = ask(admin);
+    let is_back = admin.rows(&set(variable, before));
+    // What came first tells more.
+    let found = found?;
+    is_back?;
+    Ok(found)
+}
+
+/// The error of a statement about a database: where it met the limit, with what to do about that.
+pub(super) fn too_long(error: LoadError, what: &str) -> Error {
+    match error
+        .server_code()
+        .is_some_and(|code| TOO_LONG.contains(&code))
+    {
+        true => anyhow!(
+            "the server takes longer than {LONGEST} s to say {what}";
+            remedy: "--schema for another database, --data for a backup, or try again when the server is less busy"
+        ),
+        false => error.into(),
     }
 }
 
+/// The variable that limits a session's statements, of those that read, which these are; the limit in its unit.
+fn limit(is_mariadb: bool) -> (&'static str, u64) {
+    match is_mariadb {
+        true => ("max_statement_time", LONGEST),
+        false => ("max_execution_time", LONGEST * 1000),
+    }
+}
+
+fn set(variable: &str, value: impl Display) -> String {
+    format!("SET SESSION {variable} = {value}")
+}
+
 /// A condition by which servers whose tables are files look into this database alone: a list of databases would have them look into all.
-fn is_in(database: &str) -> String {
+pub(super) fn is_in(database: &str) -> String {
     format!("TABLE_SCHEMA = {}", sql_text(database))
 }
 
@@ -143,6 +179,8 @@ fn size_of(row: Row) -> Result<DatabaseSize> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
 
     #[test]
@@ -155,7 +193,32 @@ mod tests {
 
     #[test]
     fn limits_are_in_the_units_of_each_server() {
-        assert_eq!(limit(true), "SET SESSION max_statement_time = 30");
-        assert_eq!(limit(false), "SET SESSION max_execution_time = 30000");
+        let set_in = |is_mariadb: bool| {
+            let (variable, longest) = limit(is_mariadb);
+            set(variable, longest)
+        };
+        assert_eq!(set_in(true), "SET SESSION max_statement_time = 30");
+        assert_eq!(set_in(false), "SET SESSION max_execution_time = 30000");
+    }
+
+    #[test]
+    fn a_limit_that_is_met_has_a_remedy() {
+        let told = |code: u16| {
+            let error = LoadError::Query {
+                code,
+                message: "a message".to_owned(),
+                statement: "SELECT".to_owned(),
+            };
+            too_long(error, "what the database shop has").explain()
+        };
+        for code in TOO_LONG {
+            let told = told(code);
+            assert_eq!(
+                told.cause,
+                "the server takes longer than 30 s to say what the database shop has"
+            );
+            assert!(told.remedies.concat().contains("--schema"), "{told}");
+        }
+        assert!(told(1146).cause.contains("server error 1146"));
     }
 }
