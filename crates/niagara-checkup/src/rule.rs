@@ -192,4 +192,20 @@ mod tests {
             }
         }
     }
+
+    /// They may enlarge it, where its remedy is a smaller one.
+    #[test]
+    fn no_lever_for_too_little_memory_sets_the_pool() {
+        let rules = Rules::built_in().expect("valid rules");
+        let levers = niagara_lab::lever::load(&[]).expect("valid levers");
+        let enlarge =
+            niagara_lab::lever::meant("innodb_buffer_pool_size", &levers).expect("levers");
+        for head in [rules.memory_beyond_ram.head(), rules.swapped.head()] {
+            for name in head.levers {
+                let lever = niagara_lab::lever::called(name, &levers).expect("a lever");
+                let enlarges = enlarge.iter().any(|other| other.id() == lever.id());
+                assert!(!enlarges, "{name}");
+            }
+        }
+    }
 }
