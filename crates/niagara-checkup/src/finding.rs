@@ -188,6 +188,8 @@ pub enum Finding {
     DuplicateIndexes {
         /// The pairs.
         indexes: Vec<DuplicateIndex>,
+        /// Whether the server can hide an index from the optimizer.
+        can_hide: bool,
     },
     /// Indexes were not read since the start.
     UnusedIndexes {

@@ -177,7 +177,7 @@ pub(crate) fn remedy(finding: &Finding, facts: &Facts) -> Option<Remedy> {
                 ("query_cache_size", "0".to_owned()),
             ],
         )),
-        Finding::DuplicateIndexes { indexes } => {
+        Finding::DuplicateIndexes { indexes, .. } => {
             let changes = indexes.iter().filter_map(|one| match one.likeness {
                 Likeness::Equal => Some(format!(
                     "ALTER TABLE {} DROP INDEX {};",
@@ -400,6 +400,7 @@ mod tests {
         };
         let found = Finding::DuplicateIndexes {
             indexes: vec![duplicate],
+            can_hide: true,
         };
         assert_eq!(
             lines(remedy(&found, &quiet())),
@@ -415,15 +416,18 @@ mod tests {
             covered_by: "other".to_owned(),
             likeness,
         };
-        let found = |indexes: Vec<DuplicateIndex>| Finding::DuplicateIndexes { indexes };
-        let all = found(vec![
+        let found = |indexes: Vec<DuplicateIndex>, can_hide: bool| Finding::DuplicateIndexes {
+            indexes,
+            can_hide,
+        };
+        let pairs = vec![
             duplicate("a", Likeness::Beginning),
             duplicate("b", Likeness::Equal),
             duplicate("c", Likeness::WholeRows),
-        ]);
+        ];
         let mut facts = quiet();
         assert_eq!(
-            lines(remedy(&all, &facts)),
+            lines(remedy(&found(pairs.clone(), true), &facts)),
             [
                 "ALTER TABLE `shop`.`t` ALTER INDEX `a` IGNORED;",
                 "ALTER TABLE `shop`.`t` DROP INDEX `b`;",
@@ -432,10 +436,10 @@ mod tests {
         );
         facts.server.version = "10.5.2".parse().unwrap();
         assert_eq!(
-            lines(remedy(&all, &facts)),
+            lines(remedy(&found(pairs, false), &facts)),
             ["ALTER TABLE `shop`.`t` DROP INDEX `b`;"]
         );
-        let beginning = found(vec![duplicate("a", Likeness::Beginning)]);
+        let beginning = found(vec![duplicate("a", Likeness::Beginning)], false);
         assert_eq!(remedy(&beginning, &facts), None);
     }
 

@@ -161,14 +161,18 @@ pub(crate) fn finding(finding: &Finding) -> String {
             counted(tables.len() as u64, "table"),
             names(tables)
         ),
-        Finding::DuplicateIndexes { indexes } => {
+        Finding::DuplicateIndexes { indexes, can_hide } => {
             let pairs: Vec<String> = indexes.iter().map(duplicate_index).collect();
             let all_equal = indexes.iter().all(|one| one.likeness == Likeness::Equal);
+            let advice = match *can_hide {
+                true => "Hide a beginning before you drop it",
+                false => "Keep a beginning, or try its drop on a copy first",
+            };
             let beginnings = match all_equal {
-                true => "",
-                false => {
-                    " Hide a beginning before you drop it: it is smaller, and InnoDB sorts rows of equal values in it by the primary key."
-                }
+                true => String::new(),
+                false => format!(
+                    " {advice}: it is smaller, and InnoDB sorts rows of equal values in it by the primary key."
+                ),
             };
             format!(
                 "{} equal to another one or its beginning: {}.{beginnings}",
@@ -656,6 +660,7 @@ fn first_sentences(text: &str, most: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::facts::TableName;
 
     #[test]
     fn a_setting_is_made_at_once_where_the_server_can() {
@@ -674,6 +679,38 @@ mod tests {
             new_settings(&[one(None)], None),
             "innodb_buffer_pool_size=256M under [mysqld] in the option file, then a restart"
         );
+    }
+
+    #[test]
+    fn only_a_server_that_hides_indexes_is_told_to() {
+        let told = |likeness: Likeness, can_hide: bool| {
+            let one = DuplicateIndex {
+                table: TableName {
+                    schema: "shop".to_owned(),
+                    table: "t".to_owned(),
+                },
+                index: "a".to_owned(),
+                covered_by: "ab".to_owned(),
+                likeness,
+            };
+            finding(&Finding::DuplicateIndexes {
+                indexes: vec![one],
+                can_hide,
+            })
+        };
+        let beginning = told(Likeness::Beginning, true);
+        assert!(
+            beginning.contains(" Hide a beginning before"),
+            "{beginning}"
+        );
+        let beginning = told(Likeness::Beginning, false);
+        assert!(
+            beginning.contains(" Keep a beginning, or try its drop on a copy first: "),
+            "{beginning}"
+        );
+        assert!(!beginning.contains("Hide"), "{beginning}");
+        let equal = told(Likeness::Equal, false);
+        assert!(!equal.contains("a beginning"), "{equal}");
     }
 
     #[test]

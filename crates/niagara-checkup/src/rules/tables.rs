@@ -14,7 +14,7 @@ pub(super) fn findings(facts: &Facts, rules: &Rules) -> Vec<Finding> {
     };
     let found = [
         without_key(catalog),
-        duplicates(catalog),
+        duplicates(catalog, facts.server.hiding().is_some()),
         stale(catalog, rules),
         unused(catalog, rules, facts.server.uptime_seconds),
     ];
@@ -44,7 +44,7 @@ fn is_innodb(table: &Table) -> bool {
     table.engine.eq_ignore_ascii_case("InnoDB")
 }
 
-fn duplicates(catalog: &Catalog) -> Option<Finding> {
+fn duplicates(catalog: &Catalog, can_hide: bool) -> Option<Finding> {
     let mut indexes = Vec::new();
     for table in &catalog.tables {
         for (place, index) in table.indexes.iter().enumerate() {
@@ -67,7 +67,7 @@ fn duplicates(catalog: &Catalog) -> Option<Finding> {
             }));
         }
     }
-    (!indexes.is_empty()).then_some(Finding::DuplicateIndexes { indexes })
+    (!indexes.is_empty()).then_some(Finding::DuplicateIndexes { indexes, can_hide })
 }
 
 /// Whether `by` finds all that `index` finds, and forbids all that it forbids. Statements cannot use one that is hidden.

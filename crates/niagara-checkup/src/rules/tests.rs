@@ -445,7 +445,7 @@ fn duplicates_are_beginnings_that_enforce_nothing() {
     let pairs = |indexes: Vec<Index>| {
         let found = found(|facts| tables(facts)[0].indexes.extend(indexes));
         let pairs = found.into_iter().flat_map(|finding| match finding {
-            Finding::DuplicateIndexes { indexes } => indexes,
+            Finding::DuplicateIndexes { indexes, .. } => indexes,
             other => panic!("{other:?}"),
         });
         let pairs: Vec<String> = pairs
@@ -516,7 +516,7 @@ fn a_hidden_index_replaces_no_other() {
         });
         match found.as_slice() {
             [] => String::new(),
-            [Finding::DuplicateIndexes { indexes }] => {
+            [Finding::DuplicateIndexes { indexes, .. }] => {
                 format!("{}<{}", indexes[0].index, indexes[0].covered_by)
             }
             other => panic!("{other:?}"),
@@ -531,6 +531,29 @@ fn a_hidden_index_replaces_no_other() {
     assert_eq!(pairs("a", equal), "a<a2");
     // A beginning that is hidden already.
     assert_eq!(pairs("a", longer), "");
+}
+
+#[test]
+fn duplicates_tell_whether_the_server_hides_indexes() {
+    for (family, version, expected) in [
+        (Family::Mariadb, "10.11.6", true),
+        (Family::Mariadb, "10.5.2", false),
+        (Family::Mysql, "8.0.36", true),
+        (Family::Mysql, "5.7.40", false),
+    ] {
+        let found = found(|facts| {
+            facts.server.family = family;
+            facts.server.version = version.parse().expect("a version");
+            tables(facts)[0]
+                .indexes
+                .extend([index("a", &["a"]), index("ab", &["a", "b"])]);
+        });
+        let told = found.iter().find_map(|finding| match finding {
+            Finding::DuplicateIndexes { can_hide, .. } => Some(*can_hide),
+            _ => None,
+        });
+        assert_eq!(told, Some(expected), "{version}");
+    }
 }
 
 #[test]
