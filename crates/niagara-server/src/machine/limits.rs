@@ -68,10 +68,21 @@ impl Limits {
                 let own = own_group(&groups);
                 !is_above(own) && root.exists(&format!("sys/fs/cgroup{own}"))
             }
-            false => !groups.lines().any(is_above),
+            false => !groups.lines().any(is_above) && is_mounted(root, &groups),
         };
         is_seen.then(|| granted(root, &groups))
     }
+}
+
+/// Whether the group of version 1 that counts memory is in the tree that is mounted here. In a container that tree may begin at the
+/// container's own group, which its processes call by its name on the host all the same.
+fn is_mounted(root: &Root, groups: &str) -> bool {
+    let own = root.text("proc/self/cgroup").unwrap_or_default();
+    let group = memory_group(groups);
+    // Where none counts memory, none grants it.
+    group.is_none_or(|name| {
+        group == memory_group(&own) || root.exists(&format!("{MEMORY_TREE}{name}"))
+    })
 }
 
 fn is_version_2(root: &Root) -> bool {
@@ -180,6 +191,20 @@ fn own_group(groups: &str) -> &str {
         .unwrap_or("/")
 }
 
+/// Where groups of version 1 that count memory are.
+const MEMORY_TREE: &str = "sys/fs/cgroup/memory";
+
+/// The group of version 1 that counts memory, of `/proc/PID/cgroup`.
+fn memory_group(groups: &str) -> Option<&str> {
+    groups.lines().find_map(|line| {
+        let (controllers, own) = line.split_once(':')?.1.split_once(':')?;
+        controllers
+            .split(',')
+            .any(|name| name == "memory")
+            .then_some(own)
+    })
+}
+
 /// Memory that one of this process's control groups leaves it, and where that group is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MemoryGroup {
@@ -196,16 +221,7 @@ pub(super) fn memory_groups(root: &Root) -> (bool, Vec<String>) {
     let version_2 = is_version_2(root);
     let (place, own) = match version_2 {
         true => ("sys/fs/cgroup", Some(own_group(&groups))),
-        false => {
-            let own = groups.lines().find_map(|line| {
-                let (controllers, own) = line.split_once(':')?.1.split_once(':')?;
-                controllers
-                    .split(',')
-                    .any(|name| name == "memory")
-                    .then_some(own)
-            });
-            ("sys/fs/cgroup/memory", own)
-        }
+        false => (MEMORY_TREE, memory_group(&groups)),
     };
     let up = own.map(upwards).unwrap_or_default().into_iter();
     (
@@ -351,6 +367,15 @@ mod tests {
         assert_eq!(memory(7), Some(Some(3000)));
         write("proc/7/cgroup", "4:memory:/../jobs\n");
         assert_eq!(memory(7), None);
+        // In a container whose own group is what is mounted, beside another one.
+        write("sys/fs/cgroup/memory/memory.limit_in_bytes", "4000\n");
+        write("proc/self/cgroup", "4:memory:/docker/own\n");
+        write("proc/7/cgroup", "4:memory:/docker/own\n");
+        write("proc/8/cgroup", "4:memory:/docker/other\n");
+        assert_eq!(memory(7), Some(Some(4000)));
+        assert_eq!(memory(8), None);
+        write("proc/8/cgroup", "5:pids:/docker/other\n");
+        assert_eq!(memory(8), Some(None));
     }
 
     #[test]
