@@ -444,7 +444,7 @@ fn a_log_that_cannot_be_written_changes_nothing() {
     // The server takes no log of this name.
     refused(
         &mut server.capture("start", &["--for", "5s", "--log-file", "my.cnf"]),
-        &["slow_query_log_file cannot be set"],
+        &["slow_query_log_file cannot be set", "by --log-file"],
     );
     assert_eq!(server.rows(SETTINGS), before);
     refused(

@@ -11,6 +11,16 @@ use super::wanted::{Change, LOG_FILE};
 const MAY_SET: &str = "use an account that may set global variables: GRANT SUPER ON *.* TO it, on MySQL from 8.0 on GRANT \
     SYSTEM_VARIABLES_ADMIN ON *.* TO it; on a managed server set what `niagara capture advise` prints as its parameters";
 
+/// After a connection that was lost, or an answer that did not come.
+const AGAIN: &str = "the same command again; if the server does not answer, look at its error log";
+
+/// What a server needs that does not take the name of the capture's log.
+const ANOTHER_FILE: &str = "name another file by --log-file: one that the server may write, whose name ends neither in .cnf nor in .ini";
+
+/// What is left where a server does not take a value.
+const OTHER_SOURCE: &str = "set what `niagara capture advise` prints in the server's own way, or use a source that needs no setting: \
+    recorded traffic, or a log that is there (`niagara capture import`)";
+
 /// What a server without a file to log to needs.
 const A_FILE: &str = "SET GLOBAL slow_query_log_file to a file that the server may write, then the same command; or a source that needs no \
     setting: recorded traffic, or a log that is there (`niagara capture import`)";
@@ -18,9 +28,12 @@ const A_FILE: &str = "SET GLOBAL slow_query_log_file to a file that the server m
 /// The account may not: ER_SPECIFIC_ACCESS_DENIED_ERROR.
 const DENIED: u16 = 1227;
 
-/// What a server says again however often it is asked: ER_UNKNOWN_SYSTEM_VARIABLE, ER_WRONG_VALUE_FOR_VAR, ER_WRONG_TYPE_FOR_VAR,
+/// The variable takes no such value: ER_WRONG_VALUE_FOR_VAR.
+const WRONG_VALUE: u16 = 1231;
+
+/// What a server says again however often it is asked: also ER_UNKNOWN_SYSTEM_VARIABLE, ER_WRONG_TYPE_FOR_VAR,
 /// ER_INCORRECT_GLOBAL_LOCAL_VAR, ER_OPTION_PREVENTS_STATEMENT.
-const FINAL: [u16; 6] = [DENIED, 1193, 1231, 1232, 1238, 1290];
+const FINAL: [u16; 6] = [DENIED, WRONG_VALUE, 1193, 1232, 1238, 1290];
 
 /// What became of a variable when it was set back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,7 +88,13 @@ pub(super) fn check_way_back(
 }
 
 fn cannot_set(change: &Change, error: &Refusal) -> Explanation {
-    problem!("{} cannot be set: {error}", change.name; remedy: "{MAY_SET}").into()
+    let remedy = match error.code {
+        None => AGAIN,
+        Some(DENIED) => MAY_SET,
+        Some(WRONG_VALUE) if change.name == LOG_FILE => ANOTHER_FILE,
+        Some(_) => OTHER_SOURCE,
+    };
+    problem!("{} cannot be set: {error}", change.name; remedy: "{remedy}").into()
 }
 
 /// Makes the changes in their order, as far as the first that fails.
@@ -122,5 +141,34 @@ fn restore_one(connection: &mut dyn Connection, change: &Change) -> Outcome {
             Outcome::Refused(error.message)
         }
         Err(error) => Outcome::Failed(error.message),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::wanted::Purpose;
+    use super::*;
+
+    #[test]
+    fn a_remedy_follows_what_the_server_says() {
+        let told = |name: &str, code: Option<u16>| {
+            let change = Change {
+                name: name.to_owned(),
+                from: "/old.log".to_owned(),
+                to: "/new.log".to_owned(),
+                purpose: Purpose::OwnFile,
+            };
+            let refusal = Refusal {
+                code,
+                message: "a message".to_owned(),
+            };
+            let told = cannot_set(&change, &refusal);
+            assert_eq!(told.cause, format!("{name} cannot be set: a message"));
+            told.remedies
+        };
+        assert_eq!(told(LOG_FILE, None), [AGAIN]);
+        assert_eq!(told(LOG_FILE, Some(DENIED)), [MAY_SET]);
+        assert_eq!(told(LOG_FILE, Some(WRONG_VALUE)), [ANOTHER_FILE]);
+        assert_eq!(told("log_output", Some(WRONG_VALUE)), [OTHER_SOURCE]);
     }
 }
