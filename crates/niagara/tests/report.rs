@@ -380,7 +380,7 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
         ),
     ] {
         let words = format!(
-            "builds: none tried; a server built from source brought {figure}: --with-builds (--build-budget, 1h unless given); the package's updates do not reach such a server"
+            "builds: none tried; a server built from source brought {figure}: --with-builds tries one; the package's updates do not reach such a server"
         );
         let text = told(workload, &builds);
         assert!(text.contains(&words), "{words}\n{text}");
