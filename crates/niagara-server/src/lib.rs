@@ -43,7 +43,7 @@ pub use image::store::{Image, ImageContent, ImageRecord, ImageStore};
 pub use image::unused::{ImageBounds, RemovedImages};
 pub use install::Install;
 pub use install::elf::{SearchPath, linked_libraries, search_path};
-pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder};
+pub use install::share::{PRIVATE_LIB, plugin_folder_of, share_folder, sql_file};
 pub use install::version::NO_PROFILE;
 pub use launch::arguments::is_flag;
 pub use launch::environment::{environment, malloc_name};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use anyhow::{Context, Result};
 use niagara_error::Remedy as _;
 use niagara_load::{Admin, counted};
-use niagara_server::{Install, RunningServer, share_folder};
+use niagara_server::{Install, RunningServer, sql_file};
 
 use super::code::Code;
 use super::split::Statements;
@@ -114,23 +114,12 @@ fn definitions(install: &Install) -> Result<Vec<(String, String)>> {
 }
 
 fn script(install: &Install) -> Result<PathBuf> {
-    let share = share_folder(&install.basedir)
+    sql_file(&install.basedir, &SCRIPTS)
         .with_context(|| {
             format!(
-                "no share folder with english/errmsg.sys under {}",
+                "no {} below {}: the system tables of an older series cannot be upgraded",
+                SCRIPTS.join(" or "),
                 install.basedir.display()
-            )
-        })
-        .remedy("name a server that has its share folder")?;
-    SCRIPTS
-        .iter()
-        .map(|name| share.join(name))
-        .find(|path| path.is_file())
-        .with_context(|| {
-            format!(
-                "{} holds no {}: the system tables of an older series cannot be upgraded",
-                share.display(),
-                SCRIPTS.join(" or ")
             )
         })
         .remedy("run mariadb-upgrade on the original's server first, or take a dump")

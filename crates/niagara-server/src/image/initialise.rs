@@ -13,7 +13,7 @@ use niagara_settings::ProcessSettings;
 use crate::cache::{create_private, write_private};
 use crate::config::Config;
 use crate::install::Install;
-use crate::install::share::share_folder;
+use crate::install::share::{share_folder, sql_file};
 use crate::install::version::NO_PROFILE;
 use crate::launch::account::Account;
 use crate::launch::arguments::{base_arguments, variable_arguments};
@@ -177,14 +177,15 @@ fn initialises_itself(install: &Install, scratch: &Path) -> Result<bool> {
 
 /// What a server is fed that makes its system tables so: its own files, then the account.
 fn bootstrap_sql(install: &Install, files: &[SqlFile], account: &Account) -> Result<String> {
-    let share = share_folder(&install.basedir)
+    let basedir = &install.basedir;
+    share_folder(basedir)
         .with_context(|| {
             format!(
                 "no share folder with english/errmsg.sys under {}",
-                install.basedir.display()
+                basedir.display()
             )
         })
-        .remedy("install the server, or use a packaged one's share")?;
+        .remedy("name the binary of an installed server, or of a whole build")?;
     let mut sql = String::from(
         "create database if not exists mysql;\nuse mysql;\nSET @auth_root_socket=NULL;\n",
     );
@@ -195,14 +196,10 @@ fn bootstrap_sql(install: &Install, files: &[SqlFile], account: &Account) -> Res
             format!("mysql_{}.sql", file.name),
             format!("{}.sql", file.name),
         ];
-        let path = candidates
-            .iter()
-            .map(|candidate| share.join(candidate))
-            .find(|path| path.is_file());
-        let Some(path) = path else {
+        let Some(path) = sql_file(basedir, &candidates) else {
             if file.is_needed {
                 bail!(
-                    "{} holds no {}", share.display(), candidates.join(" or ");
+                    "no {} below {}", candidates.join(" or "), basedir.display();
                     remedy: "install the whole server (its package or tarball has the file), and give the path of that"
                 );
             }

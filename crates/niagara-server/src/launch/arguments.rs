@@ -14,7 +14,7 @@ use super::spec::LaunchSpec;
 use crate::config::Config;
 use crate::family::{Family, Version};
 use crate::install::Install;
-use crate::install::share::{plugin_folder, share_folder};
+use crate::install::share::{charsets_folder, plugin_folder, share_folder};
 use crate::repeated::{each_of, is_repeated};
 
 /// Variables that are texts, for which nothing is a value too: of all others an empty value means a flag.
@@ -140,9 +140,9 @@ pub(crate) fn base_arguments(install: &Install, datadir: &Path) -> Vec<OsString>
     ];
     if let Some(share) = share_folder(&install.basedir) {
         arguments.push(path("lc-messages-dir", &share));
-        if share.join("charsets").is_dir() {
-            arguments.push(path("character-sets-dir", &share.join("charsets")));
-        }
+    }
+    if let Some(charsets) = charsets_folder(&install.basedir) {
+        arguments.push(path("character-sets-dir", &charsets));
     }
     // Where the packages hold no plugins, the compiled-in folder would be the host's.
     let packaged = (!install.packages.is_empty()).then(|| install.basedir.join("lib/mysql/plugin"));
