@@ -11,7 +11,7 @@ use niagara_model::{
     Comparison, DeployBuild, Deployment, Reason, Rung, Screened, StudyHeader, StudyRecord, Summary,
     TuneSummary,
 };
-use niagara_server::{Cache, Family, Install, ProcessSettings, TransportKind};
+use niagara_server::{Cache, Catalog, Family, Install, ProcessSettings, TransportKind, get};
 use niagara_stats::{Estimate, Judgement, Verdict};
 use niagara_store::Store;
 
@@ -408,11 +408,47 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
     );
 }
 
+/// The files of the packaged MariaDB as cmake leaves them where nothing is installed, the source elsewhere.
+fn build_tree(folder: &Path) {
+    let cache = Cache::open().expect("the shared cache");
+    let catalog = Catalog::load(&[]).expect("the built-in catalogue");
+    let description = catalog.get("mariadb-10.11").expect("in the catalogue");
+    let install = get(&cache, description, &mut |_| {}).expect("a fetched server");
+    let share = install.basedir.join("share/mysql");
+    let source = folder.join("source");
+    let made = ["share/english", "scripts"].map(|part| match part {
+        "scripts" => folder.join("build").join(part),
+        part => folder.join("build/sql").join(part),
+    });
+    for folder in made.iter().chain([&source.join("scripts")]) {
+        std::fs::create_dir_all(folder).expect("a folder");
+    }
+    let copy = |from: &Path, to: &Path| {
+        let name = from.file_name().expect("a file");
+        std::fs::copy(from, to.join(name)).expect("copied");
+    };
+    copy(&install.basedir.join("sbin/mariadbd"), &folder.join("build/sql"));
+    copy(&share.join("english/errmsg.sys"), &made[0]);
+    for file in std::fs::read_dir(&share).expect("files").flatten() {
+        let name = file.file_name().to_string_lossy().into_owned();
+        match name.as_str() {
+            "maria_add_gis_sp_bootstrap.sql" | "mysql_sys_schema.sql" => {
+                copy(&file.path(), &made[1])
+            }
+            name if name.ends_with(".sql") => copy(&file.path(), &source.join("scripts")),
+            _ => {}
+        }
+    }
+    let cache = format!("CMAKE_HOME_DIRECTORY:INTERNAL={}\n", source.display());
+    std::fs::write(folder.join("build/CMakeCache.txt"), cache).expect("written");
+}
+
 #[test]
 fn comparison_fails_a_pipeline_by_its_condition() {
     let place = Place::new();
+    build_tree(place.folder.path());
     let compare = |out: &str, words: &[&str]| {
-        let mut command = place.niagara(&["compare", "base", "base"]);
+        let mut command = place.niagara(&["compare", "base", "./build/sql/mariadbd"]);
         command.args(["--threads", "2", "--table-size", "1000", "--slice", "50ms"]);
         command.args(["--warm-up", "100ms", "--couples", "2", "--max-duels", "2"]);
         command.args(["--budget", "2m", "--seed", "1", "--out", out]);
