@@ -427,7 +427,10 @@ fn build_tree(folder: &Path) {
         let name = from.file_name().expect("a file");
         std::fs::copy(from, to.join(name)).expect("copied");
     };
-    copy(&install.basedir.join("sbin/mariadbd"), &folder.join("build/sql"));
+    copy(
+        &install.basedir.join("sbin/mariadbd"),
+        &folder.join("build/sql"),
+    );
     copy(&share.join("english/errmsg.sys"), &made[0]);
     for file in std::fs::read_dir(&share).expect("files").flatten() {
         let name = file.file_name().to_string_lossy().into_owned();
