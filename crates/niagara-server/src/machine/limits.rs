@@ -339,11 +339,7 @@ mod tests {
     fn limits_are_those_of_the_process_that_is_asked_for() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = Root::at(folder.path());
-        let write = |file: &str, text: &str| {
-            let file = folder.path().join(file);
-            fs::create_dir_all(file.parent().expect("a folder")).expect("made");
-            fs::write(file, text).expect("written");
-        };
+        let write = |file: &str, text: &str| root.write(file, text);
         let memory = |pid: i32| Limits::granted_below(&root, pid).map(|limits| limits.memory_bytes);
         write("sys/fs/cgroup/cgroup.controllers", "memory\n");
         write("sys/fs/cgroup/shell/memory.max", "1000\n");
@@ -382,11 +378,7 @@ mod tests {
     fn memory_is_what_the_tightest_group_leaves() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = Root::at(folder.path());
-        let write = |file: &str, text: &str| {
-            let file = folder.path().join(file);
-            fs::create_dir_all(file.parent().expect("a folder")).expect("made");
-            fs::write(file, text).expect("written");
-        };
+        let write = |file: &str, text: &str| root.write(file, text);
         write("proc/self/cgroup", "0::/pod/box\n");
         write("sys/fs/cgroup/cgroup.controllers", "memory\n");
         write("sys/fs/cgroup/pod/memory.max", "4000\n");

@@ -48,19 +48,13 @@ fn counted(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
     use super::*;
 
     #[test]
     fn kills_are_those_of_the_own_group_or_of_the_machine() {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let root = Root::at(folder.path());
-        let write = |file: &str, text: &str| {
-            let file = folder.path().join(file);
-            fs::create_dir_all(file.parent().expect("a folder")).expect("made");
-            fs::write(file, text).expect("written");
-        };
+        let write = |file: &str, text: &str| root.write(file, text);
         assert_eq!(OomKills::read(&root), OomKills(None));
         assert!(!OomKills(None).is_less_than(OomKills(Some(7))));
         write(

@@ -20,6 +20,14 @@ impl Root {
         Self(folder.to_owned())
     }
 
+    /// Writes a file of it, and the folders above.
+    #[cfg(test)]
+    pub(crate) fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("made");
+        fs::write(path, text).expect("written");
+    }
+
     /// The place of `path` below this root.
     pub(crate) fn path(&self, path: &str) -> PathBuf {
         self.0.join(path.trim_start_matches('/'))
