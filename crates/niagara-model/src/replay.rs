@@ -235,11 +235,11 @@ pub enum DigestFinding {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
     /// Digests by their share, their time here and in the capture.
-    fn replayed(digests: &[(&str, f64, f64, Option<f64>)]) -> ReplaySummary {
+    pub(crate) fn replayed(digests: &[(&str, f64, f64, Option<f64>)]) -> ReplaySummary {
         let digests = digests
             .iter()
             .map(|&(name, share, here_us, captured_us)| DigestComparison {

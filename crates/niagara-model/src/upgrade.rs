@@ -176,10 +176,11 @@ impl UpgradeObstacle {
 
 #[cfg(test)]
 mod tests {
-    use niagara_capture::fidelity::{Fidelity, ReplayVerdict};
+    use niagara_capture::fidelity::ReplayVerdict;
     use niagara_stats::Estimate;
 
     use super::*;
+    use crate::replay::tests::replayed;
     use crate::{Difference, StatementError};
 
     fn digest(what: Difference, error: Option<StatementError>) -> DifferingDigest {
@@ -197,12 +198,6 @@ mod tests {
     fn replay(verdict: ReplayVerdict) -> ReplaySummary {
         ReplaySummary {
             verdict,
-            fidelity: Fidelity::default(),
-            answers: Vec::new(),
-            identical: None,
-            same_answers: None,
-            alpha: 0.05,
-            duels: 3,
             digests: vec![DigestComparison {
                 digest: "0123456789abcdef".into(),
                 text: "select rank from t".into(),
@@ -217,6 +212,7 @@ mod tests {
                 errors: [0, 0],
                 rows: [0, 0],
             }],
+            ..replayed(&[])
         }
     }
 

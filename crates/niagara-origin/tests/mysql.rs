@@ -360,16 +360,7 @@ fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
     server.stop()?;
 
     let unpacked = unpack(&path, &shop.cache, &mut |_| {})?;
-    let image = image_of(
-        &shop.cache,
-        &shop.install,
-        &DataSource::open(&unpacked.data())?,
-        &Config::new(),
-        &Cancel::default(),
-        &mut |_| {},
-    )?;
-    image.clone_to(&shop.path("clone"))?;
-    let server = shop.launch(shop.path("clone"), &Config::new())?;
+    let server = shop.launch_copy(&DataSource::open(&unpacked.data())?)?;
     assert_eq!(value(&server, "SELECT COUNT(*) FROM shop.near")?, "2");
     Ok(())
 }
@@ -391,16 +382,7 @@ fn names_are_compared_as_they_were_when_the_data_were_made() -> Result<()> {
     server.query("CREATE TABLE Shop.Orders (id INT PRIMARY KEY)")?;
     server.stop()?;
 
-    let image = image_of(
-        &shop.cache,
-        &shop.install,
-        &DataSource::open(&shop.path("data"))?,
-        &Config::new(),
-        &Cancel::default(),
-        &mut |_| {},
-    )?;
-    image.clone_to(&shop.path("clone"))?;
-    let server = shop.launch(shop.path("clone"), &Config::new())?;
+    let server = shop.launch_copy(&DataSource::open(&shop.path("data"))?)?;
     server.query("SELECT id FROM SHOP.ORDERS")?;
     Ok(())
 }

@@ -7,8 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
+use niagara_origin::data::{DataSource, image_of};
 use niagara_server::{
-    Cache, Config, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer, launch,
+    Cache, Cancel, Config, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer, launch,
 };
 
 /// The user's server, in a place of its own.
@@ -30,6 +31,20 @@ impl Shop {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.folder.path().join(name)
+    }
+
+    /// A server on a clone of the image of `data`.
+    pub fn launch_copy(&self, data: &DataSource) -> Result<RunningServer> {
+        let image = image_of(
+            &self.cache,
+            &self.install,
+            data,
+            &Config::new(),
+            &Cancel::default(),
+            &mut |_| {},
+        )?;
+        image.clone_to(&self.path("clone"))?;
+        self.launch(self.path("clone"), &Config::new())
     }
 
     pub fn launch(&self, datadir: PathBuf, config: &Config) -> Result<RunningServer> {
