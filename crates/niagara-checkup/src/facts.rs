@@ -60,9 +60,9 @@ pub struct Server {
     pub uptime_seconds: f64,
 }
 
-/// How a server hides an index from the optimizer.
+/// The clause by which a server hides an index from the optimizer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Hiding {
+pub(crate) enum HideClause {
     /// `IGNORED`, of MariaDB from 10.6 on.
     Ignored,
     /// `INVISIBLE`, of MySQL from 8.0 on.
@@ -72,10 +72,10 @@ pub(crate) enum Hiding {
 impl Server {
     /// How it hides an index; none of a server that cannot.
     /// Source: MariaDB documentation, Ignored Indexes (10.6); MySQL reference manual, Invisible Indexes (8.0).
-    pub(crate) fn hiding(&self) -> Option<Hiding> {
+    pub(crate) fn hide_clause(&self) -> Option<HideClause> {
         match self.family.is_mariadb() {
-            true => (!self.version.is_before(10, 6)).then_some(Hiding::Ignored),
-            false => (!self.version.is_before(8, 0)).then_some(Hiding::Invisible),
+            true => (!self.version.is_before(10, 6)).then_some(HideClause::Ignored),
+            false => (!self.version.is_before(8, 0)).then_some(HideClause::Invisible),
         }
     }
 }

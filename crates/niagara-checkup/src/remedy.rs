@@ -4,7 +4,7 @@ use niagara_server::Family;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::facts::{Facts, Hiding, Server, TableName};
+use crate::facts::{Facts, HideClause, Server, TableName};
 use crate::finding::{Finding, Likeness};
 
 /// Of the machine's memory, what InnoDB's pool may take: the lower end of what the manual names for a host of a database alone.
@@ -303,9 +303,9 @@ fn analyze_waits(server: &Server) -> bool {
 /// The statement that hides an index from the optimizer, which is taken back in a moment, should something need it; none of a
 /// server that cannot.
 fn hides(facts: &Facts, table: &TableName, index: &str) -> Option<String> {
-    let hidden = match facts.server.hiding()? {
-        Hiding::Ignored => "IGNORED",
-        Hiding::Invisible => "INVISIBLE",
+    let hidden = match facts.server.hide_clause()? {
+        HideClause::Ignored => "IGNORED",
+        HideClause::Invisible => "INVISIBLE",
     };
     Some(format!(
         "ALTER TABLE {} ALTER INDEX {} {hidden};",

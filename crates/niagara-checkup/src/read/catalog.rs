@@ -8,7 +8,7 @@ use anyhow::Result;
 use super::reader::{Reader, Refusal, number, quoted, text};
 use super::{Source, part};
 use crate::facts::{
-    Catalog, Hiding, Index, IndexReads, Part, ReadsSource, Table, TableName, TableStatistics,
+    Catalog, HideClause, Index, IndexReads, Part, ReadsSource, Table, TableName, TableStatistics,
 };
 use crate::gap::{Gap, GapCause, MissingPart};
 
@@ -142,9 +142,9 @@ fn tables(reader: &mut Reader<'_>, source: &Source<'_>) -> Result<Vec<Table>, Re
         };
         tables.insert(name, table);
     }
-    let hidden = match source.server.hiding() {
-        Some(Hiding::Ignored) => "`IGNORED` = 'YES'",
-        Some(Hiding::Invisible) => "IS_VISIBLE = 'NO'",
+    let hidden = match source.server.hide_clause() {
+        Some(HideClause::Ignored) => "`IGNORED` = 'YES'",
+        Some(HideClause::Invisible) => "IS_VISIBLE = 'NO'",
         None => "0",
     };
     let (order, kind) = match source.has_table_files() {

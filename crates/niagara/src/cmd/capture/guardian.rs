@@ -55,7 +55,7 @@ pub fn run() -> Result<ExitCode> {
 }
 
 /// Why a guardian does not watch.
-pub enum NotWatching {
+pub enum GuardianFailure {
     /// It says why; it has set everything back, or says what is left.
     Told(anyhow::Error),
     /// It has ended without a word: what it had set may stand.
@@ -67,7 +67,7 @@ pub enum NotWatching {
     },
 }
 
-impl From<anyhow::Error> for NotWatching {
+impl From<anyhow::Error> for GuardianFailure {
     fn from(error: anyhow::Error) -> Self {
         Self::Told(error)
     }
@@ -84,7 +84,7 @@ impl Guardian {
     ///
     /// # Errors
     /// It cannot be started; the changes cannot be made; it was killed.
-    pub fn start(task: &Task) -> Result<Guardian, NotWatching> {
+    pub fn start(task: &Task) -> Result<Guardian, GuardianFailure> {
         let program = std::env::current_exe().context("cannot find the program's own file")?;
         let mut child = Command::new(program)
             .args(["capture", "guard"])
@@ -108,8 +108,8 @@ impl Guardian {
         if answer.trim_end() != "on" {
             let status = child.wait().context("the guardian is lost")?;
             return Err(match serde_json::from_str::<Explanation>(&answer) {
-                Ok(told) => NotWatching::Told(told.into()),
-                Err(_) => NotWatching::Ended {
+                Ok(told) => GuardianFailure::Told(told.into()),
+                Err(_) => GuardianFailure::Ended {
                     process: child.id(),
                     status,
                 },

@@ -16,7 +16,7 @@ use niagara_error::{anyhow, bail};
 
 use super::args::StartArgs;
 use super::connection::{AdminConnection, refused};
-use super::guardian::{Guardian, NotWatching, Task};
+use super::guardian::{Guardian, GuardianFailure, Task};
 use super::server::{
     LOG_NAME, SEE_LOG, finish, log_file_here, reach, say_notes, say_outcomes, say_what_is_left,
     settle, state_folder,
@@ -50,8 +50,8 @@ pub fn on(args: &StartArgs, target: Target) -> Result<ExitCode> {
     let stop = stop_flag("stopping: setting everything back")?;
     let mut guardian = match Guardian::start(&task) {
         Ok(guardian) => guardian,
-        Err(NotWatching::Told(error)) => return Err(error),
-        Err(NotWatching::Ended { process, status }) => {
+        Err(GuardianFailure::Told(error)) => return Err(error),
+        Err(GuardianFailure::Ended { process, status }) => {
             return Err(without_guardian(task, process, status, &mut connection));
         }
     };
