@@ -182,7 +182,7 @@ def record(found: list[dict], machine: dict) -> dict:
             "seeds": [one["seed"] for one in found],
             "servers": sorted({f"{one['server']}: {one['version']}" for one in found}),
             "machine": machine,
-            "conditions": "busy: during the tuning two processes each take 30 % of a CPU in bursts of 20 to 400 ms; the judging is alone",
+            "conditions": "in busy rows two processes each took 30 % of a CPU, in bursts of 20 to 400 ms",
             "time": f"{min(one['seconds'] for one in found) / 60:.1f} to {max(one['seconds'] for one in found) / 60:.1f} min each",
             "tables": [
                 {"title": "Each tuning", "rows_are": "load", "over": "the start; “over the fullest”: all promising levers together",

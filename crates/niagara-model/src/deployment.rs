@@ -252,7 +252,7 @@ impl Deployment {
             .collect()
     }
 
-    /// The same with values for another machine: each value that follows its CPUs or its memory is worked out anew. What is for the
+    /// The same for another machine. Each value that follows CPUs or memory is worked out for it. What is for the
     /// CPUs here is left out where there are others: which of those are meant is not known.
     pub fn for_machine(mut self, machine: &TargetMachine) -> Self {
         let others = machine.cpus.filter(|cpus| self.cpus != Some(*cpus));

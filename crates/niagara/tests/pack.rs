@@ -35,7 +35,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 /// Who called sudo.
 const CALLER: &str = "4242";
 
-/// What is said in another database of the same server: no pack of the shop may have it.
+/// A statement's literal from another database of this server. No pack of the shop may have it.
 const NEIGHBOUR: &str = "nEighb0ur";
 
 /// What no pack may have.

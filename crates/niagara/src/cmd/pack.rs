@@ -473,7 +473,7 @@ fn file_name(path: &Path) -> String {
     name.to_string_lossy().into_owned()
 }
 
-/// What is said on the other machine, with the path of a server where none can be fetched.
+/// The commands for the other machine. They name a server's path where none can be fetched.
 fn commands_there(is_fetched: bool, pack: &str) -> [String; 2] {
     match is_fetched {
         true => [
