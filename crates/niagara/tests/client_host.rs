@@ -40,9 +40,9 @@ const SMALL: &[&str] = &[
     "100%",
 ];
 
-/// A socket of `/proc/net/tcp`: address and port here, address there, state.
+/// A TCP socket of a process: address here, address there, state.
 struct Socket {
-    here: (Ipv4Addr, u16),
+    here: Ipv4Addr,
     there: Ipv4Addr,
     state: u8,
 }
@@ -50,34 +50,36 @@ struct Socket {
 const ESTABLISHED: u8 = 1;
 const LISTENS: u8 = 10;
 
-fn sockets() -> Vec<Socket> {
-    let address = |text: &str| -> Option<(Ipv4Addr, u16)> {
-        let (address, port) = text.split_once(':')?;
+/// The IPv4 sockets of a process: those of `/proc/net/tcp` (proc_net(5)) whose inode it has open. By its port they would
+/// not be its own alone: another process may hold the same number at another address, or for a connection of its own.
+fn sockets_of(pid: i32) -> Vec<Socket> {
+    let descriptors = std::fs::read_dir(format!("/proc/{pid}/fd"));
+    let open: Vec<String> = descriptors
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|descriptor| std::fs::read_link(descriptor.path()).ok())
+        .map(|target| target.to_string_lossy().into_owned())
+        .collect();
+    let address = |text: &str| -> Option<Ipv4Addr> {
+        let (address, _port) = text.split_once(':')?;
         let address = u32::from_str_radix(address, 16).ok()?;
         // In the order that this machine keeps it in.
-        let address = Ipv4Addr::from(address.to_ne_bytes());
-        Some((address, u16::from_str_radix(port, 16).ok()?))
+        Some(Ipv4Addr::from(address.to_ne_bytes()))
     };
     let text = std::fs::read_to_string("/proc/net/tcp").expect("/proc");
     text.lines()
         .skip(1)
         .filter_map(|line| {
-            let mut words = line.split_whitespace().skip(1);
-            Some(Socket {
-                here: address(words.next()?)?,
-                there: address(words.next()?)?.0,
-                state: u8::from_str_radix(words.next()?, 16).ok()?,
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let inode = format!("socket:[{}]", fields.get(9)?);
+            open.contains(&inode).then_some(Socket {
+                here: address(fields.get(1)?)?,
+                there: address(fields.get(2)?)?,
+                state: u8::from_str_radix(fields.get(3)?, 16).ok()?,
             })
         })
         .collect()
-}
-
-/// The port on a server's command line.
-fn port_of(pid: i32) -> Option<u16> {
-    let command = std::fs::read(format!("/proc/{pid}/cmdline")).ok()?;
-    String::from_utf8_lossy(&command)
-        .split('\0')
-        .find_map(|word| word.strip_prefix("--port=")?.parse().ok())
 }
 
 /// Whether a server runs on a clone of the data, as those of duels do.
@@ -134,20 +136,12 @@ fn a_comparison_from_another_host_ends_with_a_verdict() {
                 .servers()
                 .into_iter()
                 .partition(|&pid| is_on_clone(pid));
-            let making: Vec<u16> = setting_up.into_iter().filter_map(port_of).collect();
-            for socket in sockets()
-                .iter()
-                .filter(|socket| making.contains(&socket.here.1))
-            {
-                assert!(socket.here.0.is_loopback(), "port {}", socket.here.1);
+            for socket in setting_up.into_iter().flat_map(sockets_of) {
+                assert!(socket.here.is_loopback(), "{}", socket.here);
             }
-            let ports: Vec<u16> = in_duels.into_iter().filter_map(port_of).collect();
-            let of_servers: Vec<Socket> = sockets()
-                .into_iter()
-                .filter(|socket| ports.contains(&socket.here.1))
-                .collect();
+            let of_servers: Vec<Socket> = in_duels.into_iter().flat_map(sockets_of).collect();
             for socket in &of_servers {
-                assert_eq!(socket.here.0, network.here, "port {}", socket.here.1);
+                assert_eq!(socket.here, network.here);
             }
             let connected =
                 |socket: &&Socket| socket.state == ESTABLISHED && socket.there == network.there;
