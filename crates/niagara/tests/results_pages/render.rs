@@ -37,7 +37,8 @@ pub fn page(record: &Record) -> String {
     if !further.is_empty() {
         page.push_str("\n## Further runs, in the record\n\n");
         for run in further {
-            let _ = writeln!(page, "- {}: {}", run.title, run.found.join(" "));
+            let colon = if run.found.is_empty() { "" } else { ": " };
+            let _ = writeln!(page, "- {}{colon}{}", run.title, run.found.join(" "));
         }
     }
     if !record.not_measured.is_empty() {
