@@ -194,23 +194,24 @@ fn list(levers: &[Lever]) -> String {
     text + "\n"
 }
 
-/// A table of settings: the variable, the levers that set it, the pages with a measurement of one of them.
+/// A table of settings: the variable, the levers that set it, the places with a measurement of one of them.
+/// What the controls set is no advice.
 fn index(levers: &[Lever]) -> String {
-    let mut settings: BTreeMap<&str, BTreeSet<(String, Vec<&str>)>> = BTreeMap::new();
-    for lever in levers {
-        let pages = lever.measured().iter().map(|one| one.source.as_str());
-        let row = (lever.spelling(), pages.collect::<Vec<_>>());
+    let mut settings: BTreeMap<&str, BTreeSet<(String, Vec<String>)>> = BTreeMap::new();
+    for lever in levers.iter().filter(|lever| lever.role() == Role::Lever) {
+        let places: Vec<String> = lever.measured().iter().map(place).collect();
+        let row = (lever.spelling(), places);
         for variable in lever.variables() {
             settings.entry(variable).or_default().insert(row.clone());
         }
     }
     let rows = settings.into_iter().map(|(variable, levers)| {
-        let pages: BTreeSet<&str> = levers
+        let places: BTreeSet<&str> = levers
             .iter()
-            .flat_map(|(_, pages)| pages.iter().copied())
+            .flat_map(|(_, places)| places.iter().map(String::as_str))
             .collect();
-        let pages = pages.iter().filter_map(|page| {
-            let path = page.strip_prefix("docs/")?;
+        let places = places.iter().filter_map(|place| {
+            let path = place.strip_prefix("docs/")?;
             let name = path.strip_prefix("results/").unwrap_or(path);
             Some(format!("[{}]({path})", name.trim_end_matches(".md")))
         });
@@ -218,13 +219,27 @@ fn index(levers: &[Lever]) -> String {
         format!(
             "|`{variable}`|{}|{}|\n",
             levers.collect::<Vec<_>>().join("<br>"),
-            pages.collect::<Vec<_>>().join("<br>")
+            places.collect::<Vec<_>>().join("<br>")
         )
     });
     format!(
         "## Settings\n\n|setting|lever|measured|\n|---|---|---|\n{}\n",
         rows.collect::<String>()
     )
+}
+
+/// Where a figure is: on its page, or in the page's record where the page leaves it out.
+fn place(measured: &Measured) -> String {
+    let page = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+        .join("../..")
+        .join(&measured.source);
+    let page = std::fs::read_to_string(page).unwrap_or_default();
+    let texts = as_printed(measured);
+    if texts.iter().any(|text| page.contains(text)) {
+        measured.source.clone()
+    } else {
+        measured.source.replace(".md", ".json")
+    }
 }
 
 fn servers_of(lever: &Lever) -> String {
