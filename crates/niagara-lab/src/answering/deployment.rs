@@ -510,6 +510,7 @@ mod tests {
                         vec!["innodb_flush_neighbors".into()]
                     ),
                 ]),
+                cautions: vec!["with jemalloc resident memory may grow by a few per cent".into()],
                 machine: "a machine".into(),
                 ..Deployment::default()
             }

@@ -31,6 +31,9 @@ pub(crate) struct LeverRow<'a> {
     spelling: String,
     /// What it may cost besides time.
     risk: String,
+    /// What whoever installs it has to know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    caution: Option<&'a str>,
     /// Why it may help.
     why: &'a str,
     /// Where that is written.
@@ -127,6 +130,7 @@ fn row<'a>(lever: &'a Lever, context: &Context) -> LeverRow<'a> {
         theme: lever.theme(),
         spelling: lever.spelling(),
         risk: lever.risk().to_string(),
+        caution: lever.caution(),
         why: lever.why(),
         source: lever.source(),
         change,
@@ -147,6 +151,9 @@ fn show(row: &LeverRow<'_>) {
     match (&row.change, &row.reason) {
         (Some(change), _) => say!("  here: {}{}", change.one_line(), row.provided()),
         (None, _) => say!("  {}", row.why_not()),
+    }
+    if let Some(caution) = row.caution {
+        say!("  note: {caution}");
     }
     if !row.excludes.is_empty() {
         say!("  cannot be together with: {}", row.excludes.join(", "));
