@@ -9,7 +9,17 @@ pub const NOTHING: &str = "–";
 
 /// `× 1.312 [1.281, 1.341]`, with as many digits as the interval is worth.
 pub fn estimate(e: &Estimate) -> String {
-    format!("{} {}", ratio(e), interval(e))
+    in_digits(e, decimals(e))
+}
+
+/// The same with three decimals at the least, as what narrow intervals were multiplied to: rounded to two, its lower end could claim more than
+/// they do.
+pub fn product(e: &Estimate) -> String {
+    in_digits(e, decimals(e).max(3))
+}
+
+fn in_digits(e: &Estimate, digits: usize) -> String {
+    format!("{} {}", ratio_in(e, digits), interval_in(e, digits))
 }
 
 /// `95`, of an error probability of 0.05: what an interval covers, in per cent.
@@ -26,27 +36,38 @@ pub fn confidence(alpha: f64) -> String {
 
 /// `× 1.312`.
 pub fn ratio(e: &Estimate) -> String {
-    if !e.ratio.is_finite() {
-        return format!("× {NOTHING}");
+    ratio_in(e, decimals(e))
+}
+
+fn ratio_in(e: &Estimate, digits: usize) -> String {
+    match e.ratio.is_finite() {
+        true => format!("× {:.digits$}", e.ratio),
+        false => format!("× {NOTHING}"),
     }
-    format!("× {:.*}", decimals(e), e.ratio)
 }
 
 /// `[1.281, 1.341]`; an end that nothing bounds is `0` or `∞`, and where nothing bounds either there is no interval.
 pub fn interval(e: &Estimate) -> String {
+    interval_in(e, decimals(e))
+}
+
+fn interval_in(e: &Estimate, digits: usize) -> String {
     if e.low <= 0.0 && e.high.is_infinite() {
         return "(no interval)".to_owned();
     }
-    let digits = decimals(e);
-    let low = if e.low > 0.0 {
-        format!("{:.digits$}", e.low)
-    } else {
-        "0".to_owned()
+    let scale = 10f64.powi(digits as i32);
+    // An interval that has 1 within it does not end at 1 in print.
+    let below_one = e.low < 1.0 && reads_as_one(e.low, digits);
+    let low = match e.low > 0.0 {
+        true if below_one => format!("{:.digits$}", 1.0 - 1.0 / scale),
+        true => format!("{:.digits$}", e.low),
+        false => "0".to_owned(),
     };
-    let high = if e.high.is_finite() {
-        format!("{:.digits$}", e.high)
-    } else {
-        "∞".to_owned()
+    let above_one = e.high > 1.0 && reads_as_one(e.high, digits);
+    let high = match e.high.is_finite() {
+        true if above_one => format!("{:.digits$}", 1.0 + 1.0 / scale),
+        true => format!("{:.digits$}", e.high),
+        false => "∞".to_owned(),
     };
     format!("[{low}, {high}]")
 }
@@ -56,14 +77,15 @@ pub fn interval(e: &Estimate) -> String {
 fn decimals(e: &Estimate) -> usize {
     let half_width = (e.high - e.low) / 2.0;
     let worth = if half_width < 0.02 { 3 } else { 2 };
-    let reads_as_one = |value: f64, digits: usize| {
-        value != 1.0
-            && value.is_finite()
-            && (value - 1.0).abs() < 0.5 * 10f64.powi(-(digits as i32))
-    };
+    let hides = |end: f64, excludes: bool, digits: usize| excludes && reads_as_one(end, digits);
     (worth..5)
-        .find(|digits| !reads_as_one(e.low, *digits) && !reads_as_one(e.high, *digits))
+        .find(|digits| !hides(e.low, e.low > 1.0, *digits) && !hides(e.high, e.high < 1.0, *digits))
         .unwrap_or(5)
+}
+
+/// Whether a ratio that is not 1 is printed as 1 with so many decimals.
+fn reads_as_one(ratio: f64, digits: usize) -> bool {
+    ratio != 1.0 && ratio.is_finite() && (ratio - 1.0).abs() < 0.5 * 10f64.powi(-(digits as i32))
 }
 
 /// `+1.3 %` for the ratio 1.013, with a proper minus sign.
@@ -262,6 +284,17 @@ mod tests {
     fn digits_follow_the_interval() {
         assert_eq!(of(1.312, 1.281, 1.341), "× 1.31 [1.28, 1.34]");
         assert_eq!(of(1.0163, 1.0071, 1.0254), "× 1.016 [1.007, 1.025]");
+        // Ends beside 1: more digits for one that excludes it, the next figure outwards for one that does not.
+        assert_eq!(of(1.009, 1.0004, 1.0178), "× 1.0090 [1.0004, 1.0178]");
+        assert_eq!(of(1.00904, 0.99999, 1.01817), "× 1.009 [0.999, 1.018]");
+        assert_eq!(of(0.93, 0.85, 1.003), "× 0.93 [0.85, 1.01]");
+        assert_eq!(of(0.99, 0.98, 1.0), "× 0.990 [0.980, 1.000]");
+        let multiplied = Estimate {
+            ratio: 1.0455,
+            low: 1.0151,
+            high: 1.0733,
+        };
+        assert_eq!(product(&multiplied), "× 1.046 [1.015, 1.073]");
         assert_eq!(of(1.0, 0.0, f64::INFINITY), "× 1.00 (no interval)");
         assert_eq!(of(f64::NAN, 0.0, f64::INFINITY), "× – (no interval)");
     }
