@@ -1712,9 +1712,9 @@ impl Recommendation {
             (None, false) => number::capital(&benefit.proof()),
             // What remains was not proven by these duels.
             (Some(_), true) => {
-                format!("Both together: {}, {}", benefit.gain(), benefit.proof())
+                format!("All together: {}, {}", benefit.gain(), benefit.proof())
             }
-            (Some(_), false) => format!("Both together are {}", benefit.proof()),
+            (Some(_), false) => format!("All together are {}", benefit.proof()),
         };
         let parts = [remains, Some(proof), others];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
@@ -1732,10 +1732,12 @@ impl Recommendation {
         else {
             return None;
         };
-        let figure = benefit.figure(left);
         Some(match changes.len() {
-            1 => figure,
-            several => format!("{figure} (product of {several} changes)"),
+            1 => benefit.figure(left),
+            _ => format!(
+                "{} (a product; --app socket measures it)",
+                benefit.product(left)
+            ),
         })
     }
 
@@ -1794,7 +1796,15 @@ impl Display for Setup {
 impl Benefit {
     /// `× 1.19 [1.17, 1.25]`; of other goals than throughput with their names.
     fn figure(&self, gain: &niagara_stats::Estimate) -> String {
-        let figure = number::estimate(&self.goal.figure(gain));
+        self.named(number::estimate(&self.goal.figure(gain)))
+    }
+
+    /// The same of gains that were multiplied.
+    fn product(&self, gain: &niagara_stats::Estimate) -> String {
+        self.named(number::product(&self.goal.figure(gain)))
+    }
+
+    fn named(&self, figure: String) -> String {
         match self.goal {
             Goal::Throughput => figure,
             goal => format!("{goal} {figure}"),

@@ -185,11 +185,11 @@ impl<'a> Found<'a> {
             (true, false) => "Nothing to install: B is the server as it comes.".to_owned(),
             (false, true) => format!(
                 "{}; {restart}. The files and every step are in deploy/.",
-                capital(&parts.join(", "))
+                capital(&parts.join("; "))
             ),
             (false, false) => format!(
                 "{}; {restart}. A comparison hands over no files: a tuning or a ladder does.",
-                capital(&parts.join(", "))
+                capital(&parts.join("; "))
             ),
         }
     }
@@ -200,7 +200,7 @@ impl<'a> Found<'a> {
             true => self.to_apply(deployment),
             false => {
                 let then = then(deployment).trim_end_matches(" of the server");
-                format!("{}; {then}.", capital(&parts.join(", ")))
+                format!("{}; {then}.", capital(&parts.join("; ")))
             }
         }
     }
@@ -477,6 +477,9 @@ pub(crate) fn is_socket_alone(deployment: &Deployment) -> bool {
     deployment.brings_socket() && steps(deployment, true).is_empty()
 }
 
+/// So many variables are named where a file has them, more are counted.
+const FEW: usize = 2;
+
 /// What has to be put where; `named`: each variable with its value, for there is no file that has them.
 fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     let mut parts = Vec::new();
@@ -487,9 +490,10 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
             .map(|old| format!("another server than {old}")),
     );
     if !deployment.config.is_empty() {
-        parts.push(match named {
-            true => format!("in the option file: {}", settings(&deployment.config)),
-            false => format!(
+        parts.push(match (named, deployment.config.len() <= FEW) {
+            (true, _) => format!("in the option file: {}", settings(&deployment.config)),
+            (false, true) => format!("in one option file: {}", settings(&deployment.config)),
+            (false, false) => format!(
                 "{} in one option file",
                 number::count(deployment.config.len(), "server variable")
             ),
@@ -509,13 +513,10 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
     let directives = directives(deployment).into_iter();
     unit.extend(directives.filter_map(|directive| Some(directive.part?.to_owned())));
     if !deployment.runtime.environment.is_empty() {
-        unit.push("its environment".to_owned());
+        unit.push("environment".to_owned());
     }
     if !unit.is_empty() {
-        parts.push(format!(
-            "a drop-in for its systemd unit ({})",
-            unit.join(", ")
-        ));
+        parts.push(format!("a systemd drop-in ({})", unit.join(", ")));
     }
     if touches_host(deployment) {
         parts.push("settings of the host".to_owned());
@@ -599,14 +600,14 @@ mod tests {
         };
         assert_eq!(
             found(true).to_apply(&deployment),
-            "2 server variables in one option file, a drop-in for its systemd unit (jemalloc (package libjemalloc2), its \
-             scheduling); then one restart of the server. The files and every step are in deploy/."
+            "In one option file: a = 1, skip_b; a systemd drop-in (jemalloc (package libjemalloc2), \
+             scheduling policy); then one restart of the server. The files and every step are in deploy/."
         );
         // Where no file has them, they are spelled out.
         assert!(
             found(false)
                 .to_apply(&deployment)
-                .starts_with("In the option file: a = 1, skip_b, a drop-in")
+                .starts_with("In the option file: a = 1, skip_b; a systemd drop-in")
         );
         deployment
             .host_steps

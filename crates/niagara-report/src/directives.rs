@@ -11,7 +11,7 @@ pub(crate) struct Directive {
     shown: Option<String>,
     /// What stands above the line.
     pub comment: Option<String>,
-    /// What it is called among the parts of a drop-in: `its scheduling`; nothing of what follows from another part.
+    /// What it is called among the parts of a drop-in: `scheduling policy`; nothing of what follows from another part.
     pub part: Option<&'static str>,
     /// What it is called with its value where it cannot be set: `the niceness -5`.
     pub in_words: Option<String>,
@@ -83,7 +83,7 @@ fn policy(scheduling: Scheduling) -> Directive {
         line,
         shown,
         comment: None,
-        part: Some("its scheduling"),
+        part: Some("scheduling policy"),
         in_words: Some(in_words),
     }
 }

@@ -19,8 +19,7 @@ const PERCENTILES: [(f64, &str); 3] = [
 const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// What the columns are, and what the ratio is.
-const COLUMNS: &str =
-    "Columns: one duel for each row, that of the median ratio. B over A: all duels.";
+const COLUMNS: &str = "A and B: each row's median duel, by ratio. B over A: all duels.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";

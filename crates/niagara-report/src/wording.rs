@@ -1006,7 +1006,10 @@ pub fn searched(searched: &Searched, has_total: bool) -> Vec<String> {
         ),
         None => format!("nothing better in {duels}"),
     });
-    lines
+    match (&searched.effect, lines.len()) {
+        (None, 2) => vec![lines.join(": ")],
+        _ => lines,
+    }
 }
 
 /// How much one duel's figure varies, in words; of a tuning the screening's, in which both sides differ in many levers.

@@ -244,7 +244,7 @@ fn a_second_round_does_not_install_the_first_ones_files() {
         ),
         "{text}"
     );
-    let last = "At last, once all of it is undone: `cd .. && rm -r niagara-deploy`.\n";
+    let last = "Finally, once all of it is undone: `cd .. && rm -r niagara-deploy`.\n";
     assert!(text.ends_with(last), "{text}");
     // Statements alone have such a section, too.
     input.variant = Deployment {
@@ -680,7 +680,7 @@ fn what_depends_on_the_number_of_cpus_says_so_before_the_steps() {
     let told = "**These files are for 2 CPUs.** Where `nproc` on the server prints another number, do this first:\n\n\
                 - `thread_pool_size`: make these files again by `niagara report DIR --format files --cpus N`.\n\
                 - `innodb_thread_concurrency`: change the value in 60-niagara.cnf in proportion.\n\
-                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\n1. ";
+                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\nBefore you change anything";
     assert!(text.contains(told), "{text}");
     // Made for another machine, they are for that one, except what is not worked out anew.
     input.variant.cpus = Some(2);
@@ -692,7 +692,7 @@ fn what_depends_on_the_number_of_cpus_says_so_before_the_steps() {
                 - `thread_pool_size`: make these files again by `niagara report DIR --format files --cpus N`.\n\n\
                 **The following is still for 2 CPUs, as measured.** Where `nproc` on the server prints another number, do this first:\n\n\
                 - `innodb_thread_concurrency`: change the value in 60-niagara.cnf in proportion.\n\
-                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\n1. ";
+                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\nBefore you change anything";
     let text = readme(&input);
     assert!(text.contains(both), "{text}");
     // A target of as many CPUs needs no sentence of its own.

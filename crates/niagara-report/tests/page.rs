@@ -92,7 +92,7 @@ fn a_tuned_server() {
     let order = [
         "<h1>",
         "Waterfall: ",
-        "1 server variable in one option file; then one restart",
+        "In one option file: thread_handling = pool-of-threads; then one restart",
         "connect through the Unix socket",
         "The server takes more memory (Thread pool). Durability is untouched.",
         "For engineers:",

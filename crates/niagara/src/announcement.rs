@@ -106,7 +106,7 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
     let mut text = format!(
         "tuning {server} for {load}; time: {}, excluding set-up\n  \
          screening: {} (changes to try) and {}, all at once, in about {} of about {:.0} s, more if they are quick{}\n  \
-         proof: which of those that help earn their place, and their total against the start, in fresh duels of about {:.0} s{}",
+         proof: fresh duels of about {:.0} s for each that may help, then for their total against the start{}",
         clock(budget),
         number::count(levers, "lever"),
         number::count(controls, "control"),

@@ -118,7 +118,8 @@ fn what_a_ladder_proved_is_checked_and_handed_over() {
     assert!(stdout.contains("negative control"), "{stdout}");
     assert!(stdout.contains("final variant: same answers"), "{stdout}");
     for words in [
-        "To apply  2 server variables in one option file; then one restart",
+        "To apply  In one option file: ",
+        "; then one restart",
         "Risk      The risk of ",
         "Checked   Same answers, crash recovery: passed",
     ] {

@@ -30,7 +30,7 @@ impl std::fmt::Display for NoiseSource {
         f.write_str(match self {
             Self::History => "by the noise of earlier comparisons here",
             Self::Assumed => {
-                "by an assumed noise, that of a shared machine with 2 CPUs: nothing measured here tells it yet"
+                "assuming the noise of a shared machine with 2 CPUs, for none was measured here yet"
             }
         })
     }
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!((sd, source), (known.duel_sd(40), NoiseSource::History));
         let (sd, source) = expected_sd(None, &of_seconds(1.0), 14);
         assert_eq!((sd, source), (0.012, NoiseSource::Assumed));
-        assert!(source.to_string().contains("assumed"));
+        assert!(source.to_string().contains("assuming"));
         // What counts is the time under load.
         let (short, _) = expected_sd(None, &of_seconds(0.25), 56);
         assert!((short - sd).abs() < 1e-12, "{short}");

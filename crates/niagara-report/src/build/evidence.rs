@@ -23,11 +23,16 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
         section = section.with(by_duel(picture, comparison));
     }
     if let Some(picture) = throughput {
+        let crosses = match comparison.dropped {
+            [0, 0] => String::new(),
+            _ => format!(
+                " Crosses: slices that were dropped (couples: {}).",
+                wording::dropped(comparison)
+            ),
+        };
         let caption = format!(
             "Transactions per second of every slice; lines are medians of a duel's slices. The machine's wandering hits both sides \
-             alike, so only ratios count. A duel's score compares neighbouring slices: its lines may differ from it. Crosses: slices \
-             that were dropped (couples: {}).",
-            wording::dropped(comparison)
+             alike, so only ratios count. A duel's score compares neighbouring slices: its lines may differ from it.{crosses}"
         );
         section = section.with(over_time(picture, caption));
     }
@@ -109,5 +114,9 @@ fn percentiles(latencies: &Latencies, comparison: &Comparison) -> Table {
         let [a, b] = [0, 1].map(|side| format!("{:.2}", latencies.at(side, percentile)));
         table.rows.push(vec![name.to_owned(), a, b, judged]);
     }
+    table.notes.push(
+        "A and B: all duels' transactions together. \"In figures\" has each row's median duel."
+            .to_owned(),
+    );
     table
 }

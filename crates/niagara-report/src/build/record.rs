@@ -1,11 +1,11 @@
 //! What a colleague needs to check and to repeat it: command, machine, variants, events.
 
-use niagara_model::{EventRecord, VariantRecord};
+use niagara_model::{Event, EventRecord, VariantRecord};
 use serde_json::Value;
 
 use crate::document::{Block, Column, Depth, Facts, Folded, Section, Table};
 use crate::flat::flat;
-use crate::{Report, node_account, number};
+use crate::{Report, Sides, node_account, number};
 
 pub(super) fn sections(report: &Report) -> Vec<Section> {
     vec![
@@ -159,7 +159,11 @@ fn events(report: &Report) -> Section {
     let section = Section::new(Depth::Page, heading);
     let columns = ["When", "What", "Details"].map(|name| (name, Column::Words));
     let mut table = Table::of(heading, &columns);
+    let is_told = Sides::of(report).is_some_and(|sides| sides.start.is_some());
     for EventRecord { unix_ms, event } in &report.events {
+        if is_told && matches!(event, Event::StartSettings { .. }) {
+            continue;
+        }
         if let Some((what, details)) = event.words() {
             table
                 .rows

@@ -75,7 +75,7 @@ fn rungs(tune: &TuneSummary) -> Section {
             ("Change", Column::Code),
             ("Screened", Column::Figures),
             ("Fresh duels", Column::Figures),
-            ("Risk", Column::Words),
+            ("Risk class", Column::Words),
         ],
     );
     let has_fresh = tune.rungs.iter().any(|rung| rung.claim.is_some());

@@ -7,6 +7,18 @@ use crate::ladder;
 use crate::step::Step;
 use crate::svg::{Size, both};
 
+/// Letters of a row's detail that are never cut.
+const DETAIL: usize = 42;
+
+/// A step's change behind its lever's id; where both are too long, what has to be set says more.
+fn with_id(id: &str, change: &str) -> String {
+    let both = format!("{id}: {change}");
+    match both.chars().count() <= DETAIL {
+        true => both,
+        false => change.to_owned(),
+    }
+}
+
 /// Any steps: a bar continues where the last sure one ended.
 pub(crate) fn waterfall(steps: &[Step]) -> Markup {
     let axis = ladder::axis(steps);
@@ -20,7 +32,7 @@ pub(crate) fn waterfall(steps: &[Step]) -> Markup {
             detail: match (step.id.as_str(), step.total) {
                 ("", true) => "all of them against the starting point".to_owned(),
                 ("", false) => step.change.clone(),
-                (id, _) => format!("{id}: {}", step.change),
+                (id, _) => with_id(id, &step.change),
             },
             numbers: step.numbers.clone(),
             standing: step.standing.clone(),

@@ -150,8 +150,9 @@ impl DeployInput {
         Some(Self {
             server: server.clone(),
             evidence: format!(
-                "{}. Measured on: {}.{caution}",
+                "{}. Measured with {} on: {}.{caution}",
                 evidence(summary),
+                summary.header().server_version,
                 variant.machine
             ),
             rungs,

@@ -324,9 +324,10 @@ impl Sections {
         self.line("## Apply\n");
         // Into a folder that is there `scp` would copy `deploy`, beside the files of an earlier round.
         self.line(
-            "Copy this folder to the server's machine, here called SERVER: `ssh SERVER test ! -e niagara-deploy && scp -r deploy \
-             SERVER:niagara-deploy`. Where that copies nothing, an earlier round's folder is there: do the \"Undo\" in it, or rename \
-             it to keep that round. Work in the new one: `ssh SERVER`, then `cd niagara-deploy`.\n",
+            "Copy this folder to the server's machine, here called SERVER. From the study's folder, the one above this: `ssh SERVER \
+             test ! -e niagara-deploy && scp -r deploy SERVER:niagara-deploy`. Where that copies nothing, an earlier round's folder is \
+             there: do the \"Undo\" in it, or rename it to keep that round. Work in the new one: `ssh SERVER`, then `cd niagara-deploy`. \
+             Where Niagara ran on the server itself, `cp -r deploy ~/niagara-deploy` does it.\n",
         );
         self.line(match input.own_place() {
             None if config && !has_known_place(input) => format!(
@@ -360,6 +361,7 @@ impl Sections {
         if let Some(remedies) = other_cpus(input) {
             self.line(remedies);
         }
+        self.line(socket::figures_before(input));
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);
         let steps = input.variant.steps_by_hand();
@@ -781,7 +783,7 @@ impl Sections {
         }
         if is_by_socket {
             self.line(
-                "An application that uses the Unix socket already needs none of this. WordPress with `DB_HOST` `localhost` does.\n",
+                "If your application already uses the Unix socket, skip this. WordPress with `DB_HOST` `localhost` does use it.\n",
             );
             self.line(socket::is_used(input));
             self.line(socket::steps(input));
@@ -863,8 +865,12 @@ impl Sections {
             let expected = match expected.is_empty() {
                 true => expected,
                 false => format!(
-                    "Expected: {expected} (sizes are printed in bytes). Where one differs, what is read later has the last word: an option \
+                    "Expected: {expected}{}. Where one differs, what is read later has the last word: an option \
                      file (`{} --print-defaults` prints all options in their order){}. ",
+                    match input.variant.config.keys().any(|name| is_size(name)) {
+                        true => " (sizes are printed in bytes)",
+                        false => "",
+                    },
                     input.binary(),
                     match input.is_mariadb() {
                         true => "",
@@ -939,7 +945,7 @@ impl Sections {
         if !section.0.is_empty() {
             self.line("## Undo\n");
             self.line(section.0.trim());
-            self.line("\nAt last, once all of it is undone: `cd .. && rm -r niagara-deploy`.");
+            self.line("\nFinally, once all of it is undone: `cd .. && rm -r niagara-deploy`.");
         }
     }
 

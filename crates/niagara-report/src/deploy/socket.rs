@@ -47,7 +47,7 @@ const LINES: [(&str, &str); 12] = [
         "`jdbc:mariadb://localhost/NAME?localSocket=/run/mysqld/mysqld.sock`",
     ),
     (
-        "Java, MySQL's Connector/J, which needs a library with a socket factory, as junixsocket",
+        "Java, MySQL's Connector/J, which needs a library with a socket factory, such as junixsocket",
         "`socketFactory=org.newsclub.net.mysql.AFUNIXDatabaseSocketFactory&junixsocket.file=/run/mysqld/mysqld.sock`",
     ),
     (
@@ -79,9 +79,9 @@ pub(super) fn steps(input: &DeployInput) -> String {
          NAME@localhost or NAME@% works, one for `127.0.0.1` or another host alone is refused. One with `REQUIRE SSL` needs a client \
          that encrypts over the socket, too.\n   \
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
-         If NAME@localhost is missing, create it. Only where NAME@% exists, and no account at `localhost` has an empty name, is it \
-         not needed. With the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then repeat what \
-         `SHOW GRANTS FOR 'NAME'@'HOST'` prints, with the host of the old account as HOST and `localhost` in its place. This has to \
+         If NAME@localhost is missing, create it. It is not needed if NAME@% exists and no account at `localhost` has an empty name. \
+         With the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then execute what \
+         `SHOW GRANTS FOR 'NAME'@'HOST'` prints (HOST: the old account's), with `localhost` in place of HOST. This has to \
          print 1: `{program} -h localhost -u NAME -p -e 'SELECT 1'`.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
          ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
@@ -108,24 +108,32 @@ pub(super) fn sections_alone(input: &DeployInput) -> String {
     let notes = input.variant.application.iter();
     let notes: String = notes.map(|note| format!("{note}\n\n")).collect();
     format!(
-        "## Apply\n\nTake the figures of \"Check\" first: afterwards there is nothing to compare with.\n\n{}\n{notes}## Check\n\n{}\n\
+        "## Apply\n\n{}\n{}\n{notes}## Check\n\n{}\n\
          {}\n## Undo\n\n{UNDO}\n",
+        figures_before(input),
         steps(input),
         is_used(input),
         how_much(input)
     )
 }
 
+/// What has to be noted before anything is changed, for [`how_much`].
+pub(super) fn figures_before(input: &DeployInput) -> String {
+    format!(
+        "Before you change anything, note these twice, an hour apart: the server's CPU seconds and its statements, both since its \
+         start. \"Check\" compares them with those of later.\n\n\
+         ```sh\nps -o cputimes= -p $(pidof -s {})\n{} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n",
+        input.daemon(),
+        plugins::administrator(input),
+    )
+}
+
 /// How the gain is seen on the live server.
 pub(super) fn how_much(input: &DeployInput) -> String {
     format!(
-        "How much it helps: the server's CPU time per statement, before and after, at the same time of day. These print its CPU \
-         seconds and its statements since the start; take both twice, an hour apart, and divide the differences:\n\n\
-         ```sh\nps -o cputimes= -p $(pidof -s {})\n{} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n\n\
-         {}Days differ by several per cent: do not expect to see a change of less than 5 %. `niagara compare --before a.capture --after b.capture` \
-         compares two captures statement by statement.\n",
-        input.daemon(),
-        plugins::administrator(input),
+        "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU time \
+         per statement is the one difference over the other. {}Days differ by several per cent: do not expect to see a change of \
+         less than 5 %. `niagara compare --before a.capture --after b.capture` compares two captures statement by statement.\n",
         expected(input)
     )
 }

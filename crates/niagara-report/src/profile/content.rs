@@ -177,9 +177,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
         words: 2,
         ..Content::default()
     };
-    section
-        .columns
-        .extend(["what helps".to_owned(), "levers for it".to_owned()]);
+    section.columns.push("what helps".to_owned());
     let mut order: Vec<&str> = Vec::new();
     for found in profiles.iter().flat_map(|profile| &profile.limits) {
         if !order.contains(&&*found.limit) {
@@ -207,6 +205,17 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
         row.push(known.why.clone());
         row.push(levers_of(profiles, id));
         section.rows.push(row);
+    }
+    // A column in which nothing stands would tell nobody anything.
+    match section
+        .rows
+        .iter()
+        .any(|row| row.last().is_some_and(|levers| !levers.is_empty()))
+    {
+        true => section.columns.push("levers for it".to_owned()),
+        false => section.rows.iter_mut().for_each(|row| {
+            row.pop();
+        }),
     }
     section
 }

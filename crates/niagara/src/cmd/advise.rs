@@ -41,7 +41,7 @@ const NONE_PAYS: f64 = 0.7;
 ///
 /// Statements that make up 95 % of the captured time are executed on a private server with a copy of the data. Rows and pages that
 /// they read are counted: figures that are the same on a busy machine. Candidates for indexes are built there and judged by what
-/// they save and what they cost to write. Duels on the capture prove the set; schema.sql has the indexes that pay. Nothing
+/// they save and what they cost to write. Duels on the capture prove the set; schema.sql has its indexes, and says whether they are proven. Nothing
 /// is applied. docs/slow.md has a walk from a slow log to an index.
 #[derive(Debug, Args)]
 #[command(after_help = EXIT_CODES)]

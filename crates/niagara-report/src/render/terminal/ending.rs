@@ -89,11 +89,12 @@ impl Screen {
         if let Some((_, step)) = advise {
             steps.push((files.advice.clone(), step.to_string()));
         }
+        // What a benchmark proved is worth less than what one's own traffic does.
+        if step.is_some_and(|(tune, _)| advise.is_none() && tune.is_on_test_tables()) {
+            steps.push((None, OWN_TRAFFIC.to_owned()));
+        }
         steps.extend(next.map(|next| (None, next.to_owned())));
         if let (Some((tune, step)), None) = (step, advise) {
-            if tune.is_on_test_tables() {
-                steps.push((None, OWN_TRAFFIC.to_owned()));
-            }
             // Builds have their line already.
             let is_told = matches!(step, NextStep::TryLever { .. }) && files.builds.is_some();
             if !is_told {
@@ -125,7 +126,8 @@ impl Screen {
 }
 
 /// What comes after a tuning under a benchmark that is built in.
-const OWN_TRAFFIC: &str = "measure your own traffic: `niagara pack` on your server, then `niagara tune FILE.niagara` here";
+const OWN_TRAFFIC: &str = "measure your own traffic first: `niagara pack` on your server; then here `niagara advise FILE.niagara` for \
+                           indexes and `niagara tune FILE.niagara` for settings";
 
 /// Minutes that another tuning gets at the least: enough for the duels of a few levers.
 const LEAST_MINUTES: f64 = 30.0;

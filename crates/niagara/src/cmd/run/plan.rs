@@ -745,7 +745,7 @@ mod tests {
         );
         assert_eq!(assumed.noise, NoiseSource::Assumed);
         assert!(
-            assumed.text().contains("an assumed noise"),
+            assumed.text().contains("assuming the noise"),
             "{}",
             assumed.text()
         );
