@@ -18,7 +18,7 @@ use crate::{
     CpuPlacement, Deployment, Difference, DifferingDigest, DropReason, Failure, FinalCheck,
     Finding, Goal, HeldBack, IdenticalDuels, LeftOutPlacements, Machine, NextStep, Obstacle,
     Others, PartFault, PointFailure, QueriesFirst, Reason, Recommendation, ReplaySummary,
-    SameAnswers, Setting, Setup, StrongerSetting, TakenEvidence, UndoneCheck, Upgrade,
+    SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence, UndoneCheck, Upgrade,
     UpgradeObstacle, Warning,
 };
 
@@ -1782,6 +1782,44 @@ impl Setup {
             .filter_map(|(is_so, words)| is_so.then_some(words))
             .collect();
         (!told.is_empty()).then(|| told.join(" "))
+    }
+}
+
+impl Searched {
+    /// Each range with what became of it, then what they brought together.
+    pub fn lines(&self, has_total: bool) -> Vec<String> {
+        let mut lines: Vec<String> = self
+            .ranges
+            .iter()
+            .map(|range| {
+                let [from, to, start, chosen] =
+                    [range.from, range.to, range.start, range.chosen].map(number::sized);
+                let variable = &range.variable;
+                if range.start == range.chosen {
+                    format!("{variable}: {start} stays (searched from {from} to {to})")
+                } else {
+                    format!(
+                        "{variable}: {chosen} instead of {start} (searched from {from} to {to})"
+                    )
+                }
+            })
+            .collect();
+        let duels = number::count(self.duels as usize, "duel");
+        lines.push(match &self.effect {
+            Some(effect) => format!(
+                "together {} by the duels that chose them, winner's luck included ({duels} in all); the total was {}",
+                number::estimate(effect),
+                match has_total {
+                    true => "measured with them, in fresh ones",
+                    false => "not measured with them yet",
+                }
+            ),
+            None => format!("nothing better in {duels}"),
+        });
+        match (&self.effect, lines.len()) {
+            (None, 2) => vec![lines.join(": ")],
+            _ => lines,
+        }
     }
 }
 

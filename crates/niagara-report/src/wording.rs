@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use niagara_model::{
     Alternative, AlternativeReason, BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison,
-    FinalCheck, Finding, Goal, NotTried, Reason, Releases, Rung, SameAnswers, Searched,
-    SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning,
+    FinalCheck, Finding, Goal, NotTried, Reason, Releases, Rung, SameAnswers, SeriesOfRuns,
+    StudyHeader, Summary, Together, TuneSummary, Warning,
 };
 use niagara_settings::TlsSession;
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
@@ -976,40 +976,6 @@ pub fn warnings(summary: &Summary) -> Vec<Warning> {
     // Stable: of those that weigh alike the first that was found comes first.
     all.sort_by_key(|warning| warning.finding.weight());
     all
-}
-
-/// What a search over ranges came to, a sentence for each range and one for all; `has_total`: whether the total was measured after it.
-pub fn searched(searched: &Searched, has_total: bool) -> Vec<String> {
-    let mut lines: Vec<String> = searched
-        .ranges
-        .iter()
-        .map(|range| {
-            let [from, to, start, chosen] =
-                [range.from, range.to, range.start, range.chosen].map(number::sized);
-            let variable = &range.variable;
-            if range.start == range.chosen {
-                format!("{variable}: {start} stays (searched from {from} to {to})")
-            } else {
-                format!("{variable}: {chosen} instead of {start} (searched from {from} to {to})")
-            }
-        })
-        .collect();
-    let duels = number::count(searched.duels as usize, "duel");
-    lines.push(match &searched.effect {
-        Some(effect) => format!(
-            "together {} by the duels that chose them, winner's luck included ({duels} in all); the total was {}",
-            number::estimate(effect),
-            match has_total {
-                true => "measured with them, in fresh ones",
-                false => "not measured with them yet",
-            }
-        ),
-        None => format!("nothing better in {duels}"),
-    });
-    match (&searched.effect, lines.len()) {
-        (None, 2) => vec![lines.join(": ")],
-        _ => lines,
-    }
 }
 
 /// How much one duel's figure varies, in words; of a tuning the screening's, in which both sides differ in many levers.

@@ -402,6 +402,9 @@ impl<'a> TuneRun<'a> {
         if outcome.stopped {
             return Err(Cancelled.into());
         }
+        if let Some(searched) = &self.found.searched {
+            observer.see(Event::Note(&searched.lines(false).join("; ")));
+        }
         Ok(outcome.promoted)
     }
 

@@ -232,7 +232,7 @@ fn together(tune: &TuneSummary) -> Section {
 
 fn searched(tune: &TuneSummary) -> Section {
     let searched = tune.searched.as_ref();
-    let lines = searched.map(|searched| wording::searched(searched, tune.total.is_some()));
+    let lines = searched.map(|searched| searched.lines(tune.total.is_some()));
     list("Ranges searched", lines.unwrap_or_default())
 }
 
