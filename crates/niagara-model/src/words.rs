@@ -1714,7 +1714,7 @@ impl Recommendation {
             (Some(_), true) => {
                 format!("All together: {}, {}", benefit.gain(), benefit.proof())
             }
-            (Some(_), false) => format!("All together are {}", benefit.proof()),
+            (Some(_), false) => format!("Together they are {}", benefit.proof()),
         };
         let parts = [remains, Some(proof), others];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))

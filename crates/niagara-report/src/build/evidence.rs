@@ -46,7 +46,7 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
                     load_in_words(comparison)
                 ),
             }))
-            .with(Block::Table(percentiles(&latencies, comparison)));
+            .with_table(percentiles(&latencies, comparison));
     }
     section
 }

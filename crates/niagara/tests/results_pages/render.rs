@@ -36,9 +36,19 @@ pub fn page(record: &Record) -> String {
         .collect();
     if !further.is_empty() {
         page.push_str("\n## Further runs, in the record\n\n");
-        for run in further {
-            let colon = if run.found.is_empty() { "" } else { ": " };
-            let _ = writeln!(page, "- {}{colon}{}", run.title, run.found.join(" "));
+        let (told, silent): (Vec<&Run>, Vec<&Run>) =
+            further.into_iter().partition(|run| !run.found.is_empty());
+        for run in &told {
+            let _ = writeln!(page, "- {}: {}", run.title, run.found.join(" "));
+        }
+        match (told.len(), silent.len()) {
+            (_, 0) => {}
+            (0, some) => {
+                let _ = writeln!(page, "{some}, with figures alone.");
+            }
+            (_, some) => {
+                let _ = writeln!(page, "- Figures alone: {some}.");
+            }
         }
     }
     if !record.not_measured.is_empty() {
