@@ -11,7 +11,7 @@ use crate::clock::clock;
 /// What a duel is, where the word comes first.
 fn a_duel(slice_seconds: f64) -> String {
     format!(
-        "\n  a duel: both servers started afresh on identical data, the load switched between them every {slice_seconds} s or sooner; \
+        "\n  a duel: both servers started afresh on identical data, the load switched between them about every {slice_seconds} s; \
          it gives one figure"
     )
 }
@@ -222,7 +222,7 @@ mod tests {
             "screening: 32 levers (changes to try) and 2 controls, all at once, in about 34 duels of about 4 s, more if they are quick: too few to tell all",
             "this run finds, with 80 % probability, a total gain of 15.4 % or more (by the noise of earlier comparisons here); smaller",
             "left out, the time being too short: late0, late1; a longer --budget",
-            "the load switched between them every 0.2 s or sooner; it",
+            "the load switched between them about every 0.2 s; it",
         ] {
             assert!(even.contains(words), "{words}\n{even}");
         }

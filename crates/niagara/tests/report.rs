@@ -372,11 +372,11 @@ fn a_tuning_without_builds_says_what_one_brought_elsewhere() {
     for (workload, figure) in [
         (
             "oltp_read_write",
-            "× 1.33 [1.30, 1.36] elsewhere over the package of 10.11.19, 16 threads (docs/results/training-crossed.md)",
+            "× 1.33 [1.30, 1.36] elsewhere over the package of 10.11.19, 16 threads, trained on that load (docs/results/training-crossed.md)",
         ),
         (
             "oltp_delete",
-            "× 1.38 [1.37, 1.39] elsewhere with mariadb-10.11, oltp_read_only over the package of 10.11.19, 16 threads (docs/results/compiler-matrix.md)",
+            "× 1.38 [1.37, 1.39] elsewhere with mariadb-10.11, oltp_read_only over the package of 10.11.19, 16 threads, trained on that load (docs/results/compiler-matrix.md)",
         ),
     ] {
         let words = format!(

@@ -46,7 +46,10 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
                     load_in_words(comparison)
                 ),
             }))
-            .with_table(percentiles(&latencies, comparison));
+            .with(Block::Table(percentiles(&latencies, comparison)))
+            .with(Block::Note(
+                "A and B: all duels' transactions together. \"In figures\" has each row's median duel.".to_owned(),
+            ));
     }
     section
 }
@@ -114,9 +117,5 @@ fn percentiles(latencies: &Latencies, comparison: &Comparison) -> Table {
         let [a, b] = [0, 1].map(|side| format!("{:.2}", latencies.at(side, percentile)));
         table.rows.push(vec![name.to_owned(), a, b, judged]);
     }
-    table.notes.push(
-        "A and B: all duels' transactions together. \"In figures\" has each row's median duel."
-            .to_owned(),
-    );
     table
 }

@@ -361,7 +361,7 @@ fn method(alpha: f64) -> String {
          idle one is frozen. Two neighbouring slices, one of each, are a couple; usually 4 to 40 couples after a fresh start of both \
          servers are a duel, which gives one figure. Screening duels set every lever at once, in a balanced design, and estimate all \
          effects together. What is called proven, and the total, come from fresh duels that the screening never saw. On identical \
-         variants, and while the noise is steady, the chance of calling a difference is at most {alpha}. All of it holds for this \
+         variants, and while the noise is steady, the chance of calling the total faster is at most {alpha}. All of it holds for this \
          machine and this workload."
     )
 }

@@ -143,7 +143,7 @@ pub fn administrator(input: &DeployInput) -> String {
 }
 
 /// The client as root, who may log in to the packaged server.
-fn packaged(input: &DeployInput) -> String {
+pub fn packaged(input: &DeployInput) -> String {
     format!("sudo {}", input.client())
 }
 

@@ -268,7 +268,10 @@ impl Sections {
             let why = paragraph(&rung.why);
             self.line(format!("- **{}**: {}. {why}", rung.title, rung.effect).trim_end());
         }
-        self.line("\nn: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n");
+        self.line(
+            "\nBrackets: the gain is at least the lower figure, with 95 % confidence or more. n: duels behind the figure. Only what is \
+             called \"proven\" was shown by duels of its own.\n",
+        );
         for remark in &input.variant.remarks {
             self.line(format!("{remark}\n"));
         }
@@ -332,10 +335,17 @@ impl Sections {
         self.line(match input.own_place() {
             None if config && !has_known_place(input) => format!(
                 "Paths are those of Debian's and Ubuntu's packages ({service}.service). On Red Hat's the option \
-                 file goes to /etc/my.cnf.d/ and the service may be called mysqld. Where /etc/my.cnf there has no line `!includedir`, add \
+                 file goes to /etc/my.cnf.d/{}. Where /etc/my.cnf there has no line `!includedir`, add \
                  `!include /etc/my.cnf.d/{}` at its end, and take that out to undo it.\n",
+                match input.is_mariadb() {
+                    true => "",
+                    false => " and the service may be called mysqld",
+                },
                 option_file::LAST_NAME
             ),
+            None if input.is_mariadb() => {
+                format!("The service is that of the packages, {service}.service.\n")
+            }
             None => format!(
                 "The service is that of Debian's and Ubuntu's packages, {service}.service. On Red Hat's it may be called mysqld.\n"
             ),
@@ -482,7 +492,7 @@ impl Sections {
             self.line(format!(
                 "{} Restart **only if step {} printed nothing**. It interrupts every connection for some seconds, and the caches are \
                  cold for some minutes. The first command prints the file of the server's errors; nothing or `stderr` means the \
-                 journal. Where the server does not start, look there, and do \"Undo\".",
+                 journal, `sudo journalctl -u {service} -n 50`. Where the server does not start, look there, and do \"Undo\".",
                 step.next(),
                 silent.join(" and step ")
             ));

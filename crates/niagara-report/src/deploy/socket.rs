@@ -80,7 +80,7 @@ pub(super) fn steps(input: &DeployInput) -> String {
          that encrypts over the socket, too.\n   \
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
          If NAME@localhost is missing, create it. It is not needed if NAME@% exists and no account at `localhost` has an empty name. \
-         With the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then execute what \
+         In `{client}`, with the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then execute what \
          `SHOW GRANTS FOR 'NAME'@'HOST'` prints (HOST: the old account's), with `localhost` in place of HOST. This has to \
          print 1: `{program} -h localhost -u NAME -p -e 'SELECT 1'`.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
@@ -121,19 +121,32 @@ pub(super) fn sections_alone(input: &DeployInput) -> String {
 pub(super) fn figures_before(input: &DeployInput) -> String {
     format!(
         "Before you change anything, note these twice, an hour apart: the server's CPU seconds and its statements, both since its \
-         start. \"Check\" compares them with those of later.\n\n\
-         ```sh\nps -o cputimes= -p $(pidof -s {})\n{} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n",
+         start. \"Check\" compares them with those of later.\n\n{}",
+        figures(input, &plugins::packaged(input))
+    )
+}
+
+/// The commands that print them.
+fn figures(input: &DeployInput, client: &str) -> String {
+    format!(
+        "```sh\nps -o cputimes= -p $(pidof -s {})\n{client} -N -B -e \"SHOW GLOBAL STATUS LIKE 'Questions'\"\n```\n",
         input.daemon(),
-        plugins::administrator(input),
     )
 }
 
 /// How the gain is seen on the live server.
 pub(super) fn how_much(input: &DeployInput) -> String {
+    let client = plugins::administrator(input);
+    // A built server may need another account than the one that was there.
+    let again = match client == plugins::packaged(input) {
+        true => String::new(),
+        false => format!("{}\n", figures(input, &client)),
+    };
     format!(
-        "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU time \
-         per statement is the one difference over the other. {}Days differ by several per cent: do not expect to see a change of \
-         less than 5 %. `niagara compare --before a.capture --after b.capture` compares two captures statement by statement.\n",
+        "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU \
+         seconds added, divided by the statements added, are the CPU time per statement.\n\n{again}{}Days differ by several per \
+         cent: do not expect to see a change of less than 5 %. `niagara compare --before a.capture --after b.capture` compares two \
+         captures statement by statement.\n",
         expected(input)
     )
 }
@@ -143,9 +156,15 @@ fn expected(input: &DeployInput) -> String {
     let Some(cpu) = &input.cpu else {
         return String::new();
     };
+    let in_use = match input.variant.brings_socket() {
+        true => " If the application used the socket before, expect less.",
+        false => "",
+    };
     let with_socket = match input.variant.brings_socket() && !input.is_socket_alone() {
         true => ", the socket's part included",
         false => "",
     };
-    format!("The measurement had, after over before: {cpu}{with_socket}; production will differ. ")
+    format!(
+        "The measurement had, after over before: {cpu}{with_socket}; production will differ.{in_use} "
+    )
 }

@@ -44,10 +44,10 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         .iter()
         // One without a profile is not what a tuning would build first, and brings a fraction of it.
         .filter(|lever| lever.build().contains_key("pgo"))
-        .flat_map(|lever| lever.measured())
+        .flat_map(|lever| lever.measured().iter().map(move |figure| (lever, figure)))
         // What one build adds to another is no build's whole gain.
-        .filter(|figure| figure.added_to.is_none())
-        .filter(|figure| figure.is_of_branch(family));
+        .filter(|(_, figure)| figure.added_to.is_none())
+        .filter(|(_, figure)| figure.is_of_branch(family));
     // The nearest first: the same workload, then the same server; of those the one that is known best. The largest would be the luckiest.
     let nearness = |figure: &Measured| {
         (
@@ -56,7 +56,7 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         )
     };
     let width = |figure: &Measured| (figure.high / figure.low).ln();
-    let figure = figures.max_by(|x, y| {
+    let (lever, figure) = figures.max_by(|(_, x), (_, y)| {
         nearness(x)
             .cmp(&nearness(y))
             .then(width(y).total_cmp(&width(x)))
@@ -69,6 +69,12 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     };
     let over = figure.over.iter().map(|over| format!(" over {over}"));
     let over: String = over.collect();
+    // Another load's profile brings less.
+    let training = lever.build().get("pgo");
+    let trained = match training.is_some_and(|pgo| pgo.contains(&figure.workload)) {
+        true => ", trained on that load",
+        false => "",
+    };
     let has_no_time = |reason: &&Reason| matches!(reason, Reason::BuildBudget { .. });
     let is_unasked = |reason: &&Reason| matches!(reason, Reason::OnlyByName { .. });
     let what_to_do = if left_out.iter().any(has_no_time) {
@@ -81,7 +87,7 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         "`report --verbose` says why none was".to_owned()
     };
     Some(format!(
-        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of}{over} ({}): {what_to_do}",
+        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of}{over}{trained} ({}): {what_to_do}",
         figure.ratio, figure.low, figure.high, figure.source,
     ))
 }

@@ -360,8 +360,12 @@ fn both_sides(
     let told = words.into_iter().zip([above, below]);
     let told = told.filter(|(_, levers)| !levers.is_empty());
     told.map(|(word, levers)| {
+        let more = match levers.len().saturating_sub(NAMED) {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
         let named = levers.into_iter().take(NAMED).map(&name);
-        format!("{word}: {}", named.collect::<Vec<_>>().join(", "))
+        format!("{word}: {}{more}", named.collect::<Vec<_>>().join(", "))
     })
     .collect()
 }

@@ -27,8 +27,6 @@ use crate::variants::candidate::with_all;
 const QUESTIONS_AHEAD: usize = 3;
 /// Duels of a question at the most, in those of its first look.
 const MOST_LOOKS: usize = 3;
-/// Levers of a group that are named while it is asked about.
-const NAMED_TOGETHER: usize = 4;
 /// What the subject of a question begins with that is asked once more.
 const AGAIN: &str = "again ";
 
@@ -261,10 +259,12 @@ impl TuneRun<'_> {
         };
         let title = match trial.levers.as_slice() {
             [one] => candidates[*one].lever.title().to_owned(),
-            few if few.len() <= NAMED_TOGETHER => {
-                format!("{} together", self.found.ids(few).join(", "))
+            several => {
+                let titles = several.iter().map(|&index| candidates[index].lever.title());
+                let titles: Vec<&str> = titles.collect();
+                observer.see(Event::Note(&format!("together: {}", titles.join("; "))));
+                format!("{} levers together", several.len())
             }
-            several => format!("{} levers together", several.len()),
         };
         let title = match continues {
             Some(_) => format!("{title}, second look"),
