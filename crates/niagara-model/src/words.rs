@@ -1733,7 +1733,11 @@ impl Recommendation {
             return None;
         };
         Some(match changes.len() {
-            1 => benefit.figure(left),
+            // Its duels had levers on both sides that were undecided then, and may be left out now.
+            1 => format!(
+                "{} (--app socket measures it by itself)",
+                benefit.figure(left)
+            ),
             _ => format!(
                 "{} (a product; --app socket measures it)",
                 benefit.product(left)

@@ -17,7 +17,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
 const PROVEN: &str =
-    "Proven: by fresh duels. Choosing by them may flatter a lever, never the total.";
+    "Proven: by fresh duels. Luck may flatter a lever's figure, never the total's.";
 /// Of `n = 12`.
 const COUNTS: &str = "n counts duels.";
 /// Of bars on a page.

@@ -229,7 +229,7 @@ impl Sides {
             None => "",
         };
         grid.notes.push(format!(
-            "{COLUMNS} For latency and CPU, lower is better.{over_all_time}"
+            "{COLUMNS} For latency and CPU, lower is better: at most the upper figure.{over_all_time}"
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));

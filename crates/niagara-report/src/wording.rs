@@ -522,7 +522,7 @@ fn may_be_chance(larger: &Estimate, smaller: &Estimate) -> bool {
 
 /// Which of two figures of a lever counts.
 pub(crate) const FRESH_COUNT: &str = "Where screened and fresh figures differ, go by the fresh ones. They took no part in the screening, and tried the lever \
-     on top of those already kept; the screening's is an average over the other levers' settings.";
+     beside those kept or still undecided; the screening's is an average over the other levers' settings.";
 
 /// What the figures of rungs and totals are. Above × 1 is better, below it worse, whatever the goal.
 pub(crate) fn judged_by(goal: Goal) -> &'static str {

@@ -427,7 +427,8 @@ fn levers_that_are_left_open_have_the_duels_of_their_group() {
     let summary = Summary::Tune(Box::new(tune));
     let long = text(&summary, true);
     for part in [
-        "the group of 3: × 1.06 [1.03, 1.13], n = 5",
+        "× 1.06 [1.03, 1.13]",
+        "the group of 3, n = 5",
         "5 fresh duels showed that the group of 3 helps; the time ended before it was tried alone",
         "gcc-pgo",
     ] {

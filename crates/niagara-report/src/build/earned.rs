@@ -59,7 +59,7 @@ fn fresh(lever: &DroppedLever) -> String {
     match (&lever.claim, &lever.because) {
         (Some(claim), _) => number::estimate(&claim.judged().estimate),
         (None, DropReason::NotShownTogether { effect, levers }) => {
-            format!("the group of {levers}: {}", number::estimate(effect))
+            format!("{}\nthe group of {levers}", number::estimate(effect))
         }
         (
             None,
@@ -69,7 +69,7 @@ fn fresh(lever: &DroppedLever) -> String {
                 duels,
             },
         ) => format!(
-            "the group of {levers}: {}, n = {duels}",
+            "{}\nthe group of {levers}, n = {duels}",
             number::estimate(effect)
         ),
         (None, _) => number::NOTHING.to_owned(),
@@ -80,7 +80,7 @@ fn fresh(lever: &DroppedLever) -> String {
 fn screened(effect: &Estimate) -> String {
     let told = number::estimate(effect);
     match effect.low <= 1.0 && effect.high >= 1.0 {
-        true => format!("{told}, no effect shown"),
+        true => format!("{told}\nno effect shown"),
         false => told,
     }
 }

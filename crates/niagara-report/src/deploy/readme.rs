@@ -990,7 +990,7 @@ impl Sections {
         if input.variant.brings_socket() {
             self.line(
                 "\nThe application may keep using the socket. If the site shows a database error, restore the copy of the application's \
-                 file.",
+                 file. An account that was made for the socket goes, once nothing uses it, by `DROP USER 'NAME'@'localhost';`.",
             );
         }
         if let Some(engine) = &input.variant.engine {

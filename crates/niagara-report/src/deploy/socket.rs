@@ -79,9 +79,9 @@ pub(super) fn steps(input: &DeployInput) -> String {
          NAME@localhost or NAME@% works, one for `127.0.0.1` or another host alone is refused. One with `REQUIRE SSL` needs a client \
          that encrypts over the socket, too.\n   \
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
-         If NAME@localhost is missing, create it. It is not needed if NAME@% exists and no account at `localhost` has an empty name. \
-         In `{client}`, with the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD'`. Then execute what \
-         `SHOW GRANTS FOR 'NAME'@'HOST'` prints (HOST: the old account's), with `localhost` in place of HOST. This has to \
+         If NAME@localhost is missing, create it, unless NAME@% exists and no account at `localhost` has an empty name. \
+         In `{client}`, with the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD';`. Then execute what \
+         `SHOW GRANTS FOR 'NAME'@'HOST';` prints (HOST: the old account's), with `localhost` in place of HOST and `;` at each end. This has to \
          print 1: `{program} -h localhost -u NAME -p -e 'SELECT 1'`.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
          ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
