@@ -127,7 +127,7 @@ unit-s-to-z:
 # The main job, small: tune a real server for a minute and check what it hands over. By the program that the tests have compiled: another
 # profile would compile everything once more.
 end-to-end:
-	$(CARGO) build --workspace --locked --bin niagara
+	$(CARGO) test --workspace --locked --no-run
 	scripts/end-to-end $(or $(CARGO_TARGET_DIR),target)/debug/niagara
 
 test-fleet: setup-fleet ## Studies on a Slurm cluster that is started on this machine for them, and ended: about twenty-five minutes; workers, daemons and the head are killed
