@@ -169,8 +169,8 @@ def record(found: list[dict], machine: dict) -> dict:
         "$schema": "schema.json",
         "id": "recommendations",
         "title": "What is recommended, judged blindly",
-        "finding": f"Of {len(found)} tunings {given} recommend a change: claimed and judged gains agree in {held['claim']}, "
-                   f"and {planted} hand over one of their {min(idle)} to {max(idle)} planted idle levers.",
+        "finding": f"Of {len(found)} tunings {given} recommend a change. Claimed and judged gains agree in {held['claim']}; "
+                   f"{planted} hand over one of their {min(idle)} to {max(idle)} planted idle levers.",
         "runs": [{
             "title": "Tunings and their judging",
             "date": max(one["date"] for one in found),
