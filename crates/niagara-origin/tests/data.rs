@@ -48,29 +48,14 @@ impl Shop {
 
     /// Why no image is made of `source`.
     fn refusal(&self, source: &DataSource) -> String {
-        let error = image_of(
-            &self.cache,
-            &self.install,
-            source,
-            &Config::new(),
-            &Cancel::default(),
-            &mut |_| {},
-        )
-        .expect_err("refused");
+        let error = self.image_of(source, &mut |_| {}).expect_err("refused");
         error.explain().to_string()
     }
 
     /// Makes the image of `source`, starts a server on a clone, and looks around.
     fn check_copy(&self, source: &DataSource) -> Result<()> {
         let mut said = Vec::new();
-        let image = image_of(
-            &self.cache,
-            &self.install,
-            source,
-            &Config::new(),
-            &Cancel::default(),
-            &mut |text| said.push(text.to_owned()),
-        )?;
+        let image = self.image_of(source, &mut |text| said.push(text.to_owned()))?;
         assert!(!said.is_empty());
         assert_eq!(image.record()?.databases, ["shop"]);
         let clone = self.path(&format!("clone-{:08x}", rand_number()));
@@ -112,14 +97,7 @@ impl Shop {
         assert_no_binary_log(&clone)?;
         // The same data are not brought in twice.
         let before = said.len();
-        image_of(
-            &self.cache,
-            &self.install,
-            source,
-            &Config::new(),
-            &Cancel::default(),
-            &mut |text| said.push(text.to_owned()),
-        )?;
+        self.image_of(source, &mut |text| said.push(text.to_owned()))?;
         assert_eq!(said.len(), before);
         image.remove()
     }

@@ -70,14 +70,7 @@ impl Shop {
     /// Makes the image of `source`, starts a server on a clone, and looks around.
     fn check_copy(&self, source: &DataSource) -> Result<()> {
         let mut said = Vec::new();
-        let image = image_of(
-            &self.cache,
-            &self.install,
-            source,
-            &Config::new(),
-            &Cancel::default(),
-            &mut |text| said.push(text.to_owned()),
-        )?;
+        let image = self.image_of(source, &mut |text| said.push(text.to_owned()))?;
         assert_eq!(image.record()?.databases, ["shop"]);
         let clone = self.path("clone");
         image.clone_to(&clone)?;

@@ -9,7 +9,8 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 use niagara_origin::data::{DataSource, image_of};
 use niagara_server::{
-    Cache, Cancel, Config, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer, launch,
+    Cache, Cancel, Config, Image, ImageStore, Install, LaunchSpec, ProcessSettings, RunningServer,
+    launch,
 };
 
 /// The user's server, in a place of its own.
@@ -33,16 +34,21 @@ impl Shop {
         self.folder.path().join(name)
     }
 
-    /// A server on a clone of the image of `data`.
-    pub fn launch_copy(&self, data: &DataSource) -> Result<RunningServer> {
-        let image = image_of(
+    /// The image of `data`, by the server's default configuration.
+    pub fn image_of(&self, data: &DataSource, tell: &mut dyn FnMut(&str)) -> Result<Image> {
+        image_of(
             &self.cache,
             &self.install,
             data,
             &Config::new(),
             &Cancel::default(),
-            &mut |_| {},
-        )?;
+            tell,
+        )
+    }
+
+    /// A server on a clone of the image of `data`.
+    pub fn launch_copy(&self, data: &DataSource) -> Result<RunningServer> {
+        let image = self.image_of(data, &mut |_| {})?;
         image.clone_to(&self.path("clone"))?;
         self.launch(self.path("clone"), &Config::new())
     }
