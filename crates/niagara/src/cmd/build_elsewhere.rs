@@ -71,7 +71,8 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
     let over: String = over.collect();
     // Another load's profile brings less.
     let training = lever.build().get("pgo");
-    let trained = match training.is_some_and(|pgo| pgo.contains(&figure.workload)) {
+    let mut parts = training.into_iter().flat_map(|list| list.split(['/', ':']));
+    let trained = match parts.any(|part| part == figure.workload) {
         true => ", trained on that load",
         false => "",
     };
