@@ -37,7 +37,7 @@ pub struct Record {
 pub struct Run {
     /// heading of the run, which links name
     pub title: String,
-    /// the page has title and finding alone, the rest is in the record
+    /// the page has its title and finding alone, or counts it where nothing was found; the rest is in the record
     #[serde(default)]
     pub only_in_record: bool,
     /// day on which the figures were added to the repository, as in "2026-11-20"

@@ -22,33 +22,31 @@ pub fn page(record: &Record) -> String {
         .as_ref()
         .map(|then| format!(" Published earlier: {then}."))
         .unwrap_or_default();
-    let _ = writeln!(page, "\n[Record]({0}.json).{study}{then}", record.id);
+    let (told, silent): (Vec<&Run>, Vec<&Run>) = record
+        .runs
+        .iter()
+        .filter(|run| run.only_in_record)
+        .partition(|run| !run.found.is_empty());
+    let counted = match silent.len() {
+        0 => String::new(),
+        1 => ", with a further run".to_owned(),
+        many => format!(", with {many} further runs"),
+    };
+    let _ = writeln!(
+        page,
+        "\n[Record]({0}.json){counted}.{study}{then}",
+        record.id
+    );
     let mut before = Vec::new();
     for run in record.runs.iter().filter(|run| !run.only_in_record) {
         let facts = facts(run);
         page.push_str(&section(run, &record.id, &facts, &before));
         before = facts;
     }
-    let further: Vec<&Run> = record
-        .runs
-        .iter()
-        .filter(|run| run.only_in_record)
-        .collect();
-    if !further.is_empty() {
+    if !told.is_empty() {
         page.push_str("\n## Further runs, in the record\n\n");
-        let (told, silent): (Vec<&Run>, Vec<&Run>) =
-            further.into_iter().partition(|run| !run.found.is_empty());
-        for run in &told {
+        for run in told {
             let _ = writeln!(page, "- {}: {}", run.title, run.found.join(" "));
-        }
-        match (told.len(), silent.len()) {
-            (_, 0) => {}
-            (0, some) => {
-                let _ = writeln!(page, "{some}, with figures alone.");
-            }
-            (_, some) => {
-                let _ = writeln!(page, "- Figures alone: {some}.");
-            }
         }
     }
     if !record.not_measured.is_empty() {
@@ -65,9 +63,9 @@ pub fn page(record: &Record) -> String {
 pub fn overview(records: &[Record]) -> String {
     let mut page = "<!-- Rendered from the records by `make docs-results`. -->\n# What was measured\n\n\
         Each page names the machine and, where they were kept, commands and seeds. Its record (JSON, [schema](schema.json)) has every figure, method, checks and all notes.\n\
-        \"Added\" is the day on which the figures entered the repository.\n\
-        All machines are virtual, with 2 CPUs that server and load generator share. Not all are the same.\n\
-        Ratios are B over A; brackets hold 95 % intervals, with these exceptions. A tuning's total, CPU time and latency have 90 % (one-sided 95 %), its proven levers 90 % or more.\n\
+        \"Added\": the day the figures entered the repository.\n\
+        All machines are virtual, not all the same, with 2 CPUs that server and load generator share.\n\
+        Ratios (B over A) are medians over duels, not quotients of columns; brackets hold 95 % intervals, with exceptions. A tuning's total, CPU time and latency have 90 % (one-sided 95 %), its proven levers 90 % or more.\n\
         The rungs of a ladder [share 5 %](../methodology.md#proof): their intervals are wider, the total's is of 95 %.\n\n\
         |result|finding|published earlier|\n|---|---|---|\n"
         .to_owned();
@@ -148,10 +146,10 @@ fn facts(run: &Run) -> Vec<Fact> {
     let mut machine: Vec<String> = run.machine.iter().map(machine_text).collect();
     machine.extend(run.conditions.clone());
     let shown = run.commands.join(" ");
-    let seeds: Vec<String> = run
+    let seeds: Vec<u64> = run
         .seeds
         .iter()
-        .map(u64::to_string)
+        .copied()
         .filter(|seed| !shown.contains(&format!("seed {seed}")))
         .collect();
     let mut time: Vec<String> = run.time.iter().cloned().collect();
@@ -166,12 +164,24 @@ fn facts(run: &Run) -> Vec<Fact> {
         ("Load", load.join(", ")),
         ("Machine", machine.join("; ")),
         ("Time", time.join("; ")),
-        ("Seed", seeds.join(", ")),
+        ("Seed", seeds_text(&seeds)),
         ("Added", run.date.clone().unwrap_or_default()),
     ]
     .into_iter()
     .filter(|(_, fact)| !fact.is_empty())
     .collect()
+}
+
+/// Three and more that follow one another are a range.
+fn seeds_text(seeds: &[u64]) -> String {
+    seeds
+        .chunk_by(|seed, next| seed.checked_add(1) == Some(*next))
+        .flat_map(|row| match row {
+            [first, _, .., last] => vec![format!("{first} to {last}")],
+            few => few.iter().map(u64::to_string).collect(),
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 fn machine_text(machine: &Machine) -> String {
