@@ -31,7 +31,7 @@ test: setup-test lint unit end-to-end ## Everything that continuous integration 
 bench: setup-bench ## What the load generator costs, beside sysbench and a bare loop: a table, and $(BENCH_JSON)
 	$(CARGO) run --release --locked -p niagara-bench -- --seconds $(BENCH_SECONDS) --json $(BENCH_JSON)
 
-bench-tpcc: setup-bench ## TPC-C beside a script of sysbench's: five warehouses loaded, then run; two tables
+bench-tpcc: setup-bench ## TPC-C next to our own script for sysbench: five warehouses loaded, then run; two tables
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc load --seconds $(BENCH_TPCC_SECONDS)
 	$(CARGO) run --release --locked -p niagara-bench -- --tpcc run --slice 8 --seconds $(BENCH_TPCC_SECONDS)
 
