@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use niagara_server::machine::Fingerprint;
-use niagara_server::{Family, Usage, Version};
+use niagara_server::{Family, IndexHiding, Usage, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -60,23 +60,10 @@ pub struct Server {
     pub uptime_seconds: f64,
 }
 
-/// The clause by which a server hides an index from the optimizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum HideClause {
-    /// `IGNORED`, of MariaDB from 10.6 on.
-    Ignored,
-    /// `INVISIBLE`, of MySQL from 8.0 on.
-    Invisible,
-}
-
 impl Server {
     /// How it hides an index; none of a server that cannot.
-    /// Source: MariaDB documentation, Ignored Indexes (10.6); MySQL reference manual, Invisible Indexes (8.0).
-    pub(crate) fn hide_clause(&self) -> Option<HideClause> {
-        match self.family.is_mariadb() {
-            true => (!self.version.is_before(10, 6)).then_some(HideClause::Ignored),
-            false => (!self.version.is_before(8, 0)).then_some(HideClause::Invisible),
-        }
+    pub(crate) fn index_hiding(&self) -> Option<IndexHiding> {
+        IndexHiding::of(self.family, self.version)
     }
 }
 

@@ -4,7 +4,7 @@ use niagara_server::Family;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::facts::{Facts, HideClause, Server, TableName};
+use crate::facts::{Facts, Server, TableName};
 use crate::finding::{Finding, Likeness};
 
 /// Of the machine's memory, what InnoDB's pool may take: the lower end of what the manual names for a host of a database alone.
@@ -303,14 +303,12 @@ fn analyze_waits(server: &Server) -> bool {
 /// The statement that hides an index from the optimizer, which is taken back in a moment, should something need it; none of a
 /// server that cannot.
 fn hides(facts: &Facts, table: &TableName, index: &str) -> Option<String> {
-    let hidden = match facts.server.hide_clause()? {
-        HideClause::Ignored => "IGNORED",
-        HideClause::Invisible => "INVISIBLE",
-    };
+    let hiding = facts.server.index_hiding()?;
     Some(format!(
-        "ALTER TABLE {} ALTER INDEX {} {hidden};",
+        "ALTER TABLE {} ALTER INDEX {} {};",
         quoted(table),
-        name(index)
+        name(index),
+        hiding.hides()
     ))
 }
 

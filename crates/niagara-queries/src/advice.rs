@@ -674,11 +674,12 @@ fn values_of(
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use niagara_server::IndexHiding;
     use niagara_stats::{Estimate, Verdict};
 
     use super::*;
     use crate::candidate::{Candidate, Purpose};
-    use crate::catalog::{Hiding, Index, IndexKind, IndexPart};
+    use crate::catalog::{Index, IndexKind, IndexPart};
     use crate::proof::Trial;
     use crate::words::headline;
 
@@ -731,7 +732,11 @@ pub(crate) mod tests {
     }
 
     /// What a day's capture says, by counting alone.
-    pub(crate) fn counted(hiding: Hiding, judged: Vec<Judged>, drops: Vec<Drop>) -> Advice {
+    pub(crate) fn counted(
+        hiding: Option<IndexHiding>,
+        judged: Vec<Judged>,
+        drops: Vec<Drop>,
+    ) -> Advice {
         Advice {
             server: "MariaDB 10.11.19".to_owned(),
             capture_seconds: LONG_CAPTURE,
@@ -782,7 +787,7 @@ pub(crate) mod tests {
             poor_replay: vec![Shortcoming::Time { share: 0.4 }],
         };
         let judged = vec![chosen("idx_a", &["a"])];
-        let mut advice = counted(Hiding::Ignored, judged, Vec::new());
+        let mut advice = counted(Some(IndexHiding::Ignored), judged, Vec::new());
         advice.take_proof(Proof {
             set,
             digests: Vec::new(),

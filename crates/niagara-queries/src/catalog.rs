@@ -5,7 +5,7 @@ use std::fmt;
 
 use anyhow::Result;
 use niagara_load::Admin;
-use niagara_server::{Family, Version};
+use niagara_server::{Family, IndexHiding, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -272,8 +272,8 @@ pub struct ForeignKey {
 /// What the server can do with indexes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Abilities {
-    /// How an index is hidden from the optimizer.
-    pub hiding: Hiding,
+    /// How an index is hidden from the optimizer; none where it is dropped and made again instead.
+    pub hiding: Option<IndexHiding>,
     /// Descending parts.
     pub descending: bool,
     /// Parts that are expressions.
@@ -282,37 +282,20 @@ pub struct Abilities {
     pub histograms: bool,
 }
 
-/// How an index is hidden from the optimizer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(rename_all = "snake_case")]
-pub enum Hiding {
-    /// `IGNORED`, of MariaDB from 10.6 on.
-    Ignored,
-    /// `INVISIBLE`, of MySQL from 8.0 on.
-    Invisible,
-    /// Not at all: the index is dropped and made again.
-    Rebuild,
-}
-
 impl Abilities {
     /// Of a server.
     pub fn of(family: Family, version: Version) -> Self {
+        let hiding = IndexHiding::of(family, version);
         let at_least = |major: u32, minor: u32| (version.major, version.minor) >= (major, minor);
         match family.is_mariadb() {
             true => Self {
-                hiding: match at_least(10, 6) {
-                    true => Hiding::Ignored,
-                    false => Hiding::Rebuild,
-                },
+                hiding,
                 descending: at_least(10, 8),
                 functional: false,
                 histograms: false,
             },
             false => Self {
-                hiding: match at_least(8, 0) {
-                    true => Hiding::Invisible,
-                    false => Hiding::Rebuild,
-                },
+                hiding,
                 descending: at_least(8, 0),
                 functional: at_least(8, 0),
                 histograms: at_least(8, 0),
@@ -335,7 +318,7 @@ impl Catalog {
     ///
     /// # Errors
     /// It does not answer.
-    pub fn read(admin: &mut Admin, hiding: Hiding) -> Result<Self> {
+    pub fn read(admin: &mut Admin, hiding: Option<IndexHiding>) -> Result<Self> {
         let mut catalog = Self::default();
         catalog.read_tables(admin)?;
         catalog.read_columns(admin)?;
@@ -422,14 +405,15 @@ impl Catalog {
         Ok(())
     }
 
-    fn read_indexes(&mut self, admin: &mut Admin, hiding: Hiding) -> Result<()> {
-        let (visible, expression) = match hiding {
-            Hiding::Ignored => ("IF(ignored = 'YES', 'NO', 'YES')", "NULL"),
-            Hiding::Invisible => ("is_visible", "expression"),
-            Hiding::Rebuild => ("'YES'", "NULL"),
+    fn read_indexes(&mut self, admin: &mut Admin, hiding: Option<IndexHiding>) -> Result<()> {
+        let hidden = hiding.map_or("0", IndexHiding::is_hidden);
+        // MySQL has invisible indexes and indexes on expressions from the same release on.
+        let expression = match hiding {
+            Some(IndexHiding::Invisible) => "expression",
+            Some(IndexHiding::Ignored) | None => "NULL",
         };
         let rows = admin.rows(&format!(
-            "SELECT table_schema, table_name, index_name, non_unique, index_type, {visible}, column_name, sub_part, collation, \
+            "SELECT table_schema, table_name, index_name, non_unique, index_type, IF({hidden}, 'NO', 'YES'), column_name, sub_part, collation, \
              {expression} FROM information_schema.statistics WHERE table_schema NOT IN ({SYSTEM}) \
              ORDER BY table_schema, table_name, index_name, seq_in_index"
         ))?;
@@ -532,12 +516,17 @@ mod tests {
     #[test]
     fn abilities_follow_the_version() {
         let of = |family, version: &str| Abilities::of(family, version.parse().unwrap());
-        assert_eq!(of(Family::Mariadb, "10.5.2").hiding, Hiding::Rebuild);
-        assert_eq!(of(Family::Mariadb, "10.11.19").hiding, Hiding::Ignored);
+        assert_eq!(of(Family::Mariadb, "10.5.2").hiding, None);
+        assert_eq!(
+            of(Family::Mariadb, "10.11.19").hiding,
+            Some(IndexHiding::Ignored)
+        );
         assert!(of(Family::Mariadb, "10.11.19").descending);
-        assert_eq!(of(Family::Mysql, "5.7.44").hiding, Hiding::Rebuild);
+        assert_eq!(of(Family::Mysql, "5.7.44").hiding, None);
         let mysql = of(Family::Mysql, "9.7.4");
-        assert!(mysql.hiding == Hiding::Invisible && mysql.functional && mysql.histograms);
+        assert!(
+            mysql.hiding == Some(IndexHiding::Invisible) && mysql.functional && mysql.histograms
+        );
     }
 
     #[test]

@@ -10,7 +10,7 @@ use niagara_load::{Admin, LoadError};
 use niagara_server::{Install, RunningServer};
 
 use crate::canonical::without_marks;
-use crate::catalog::{Abilities, Catalog, Hiding, TableName, quote};
+use crate::catalog::{Abilities, Catalog, TableName, quote};
 use crate::plan::Plan;
 use crate::work::{Counted, Counter, Work};
 
@@ -253,13 +253,12 @@ impl DataCopy {
         add: &str,
         is_shown: bool,
     ) -> Result<()> {
+        let index = quote(index);
         let clause = match (self.abilities.hiding, is_shown) {
-            (Hiding::Ignored, true) => format!("ALTER INDEX {} NOT IGNORED", quote(index)),
-            (Hiding::Ignored, false) => format!("ALTER INDEX {} IGNORED", quote(index)),
-            (Hiding::Invisible, true) => format!("ALTER INDEX {} VISIBLE", quote(index)),
-            (Hiding::Invisible, false) => format!("ALTER INDEX {} INVISIBLE", quote(index)),
-            (Hiding::Rebuild, true) => add.to_owned(),
-            (Hiding::Rebuild, false) => format!("DROP INDEX {}", quote(index)),
+            (Some(hiding), true) => format!("ALTER INDEX {index} {}", hiding.shows()),
+            (Some(hiding), false) => format!("ALTER INDEX {index} {}", hiding.hides()),
+            (None, true) => add.to_owned(),
+            (None, false) => format!("DROP INDEX {index}"),
         };
         let alter = format!("ALTER TABLE {} {clause}", table.quoted());
         self.writer

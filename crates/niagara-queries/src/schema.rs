@@ -2,9 +2,11 @@
 
 use std::fmt::Write as _;
 
+use niagara_server::IndexHiding;
+
 use crate::advice::{Advice, TableAdvice};
 use crate::candidate::{Drop, DropReason};
-use crate::catalog::{Hiding, quote};
+use crate::catalog::quote;
 use crate::screen::Judged;
 use crate::words::{bytes, headline, number, percent, span};
 
@@ -306,13 +308,12 @@ fn altered(statement: &str) -> Option<(Vec<String>, &str)> {
 fn drop_statement(advice: &Advice, drop: &Drop) -> String {
     let table = drop.table.quoted();
     let name = quote(&drop.index.name);
-    let hide = match advice.abilities.hiding {
-        Hiding::Ignored => Some(format!("ALTER TABLE {table} ALTER INDEX {name} IGNORED;\n")),
-        Hiding::Invisible => Some(format!(
-            "ALTER TABLE {table} ALTER INDEX {name} INVISIBLE;\n"
-        )),
-        Hiding::Rebuild => None,
-    };
+    let hide = advice.abilities.hiding.map(|hiding| {
+        format!(
+            "ALTER TABLE {table} ALTER INDEX {name} {};\n",
+            hiding.hides()
+        )
+    });
     let gone = format!("ALTER TABLE {table} DROP INDEX {name}, ALGORITHM=INPLACE, LOCK=NONE;\n");
     match (&drop.reason, hide) {
         (DropReason::NeverUsed | DropReason::NotUsedBesideSet, Some(hide)) => format!(
@@ -357,11 +358,7 @@ const UNDO_ERRORS: &str = "An error may say that an index is there, or gone, alr
 fn restored(advice: &Advice, drop: &Drop) -> String {
     let table = drop.table.quoted();
     let made = format!("ALTER TABLE {table} {};", drop.undo_clause());
-    let shown = match advice.abilities.hiding {
-        Hiding::Ignored => Some("NOT IGNORED"),
-        Hiding::Invisible => Some("VISIBLE"),
-        Hiding::Rebuild => None,
-    };
+    let shown = advice.abilities.hiding.map(IndexHiding::shows);
     match (drop.reason.is_by_use(), shown) {
         (false, _) => format!("{made}\n"),
         (true, Some(shown)) => format!(
@@ -427,10 +424,14 @@ mod tests {
             ]
         };
         for (hiding, shown) in [
-            (Hiding::Ignored, "NOT IGNORED"),
-            (Hiding::Invisible, "VISIBLE"),
+            (IndexHiding::Ignored, "NOT IGNORED"),
+            (IndexHiding::Invisible, "VISIBLE"),
         ] {
-            let undone = undo(&counted(hiding, vec![chosen("idx_a", &["a"])], drops()));
+            let undone = undo(&counted(
+                Some(hiding),
+                vec![chosen("idx_a", &["a"])],
+                drops(),
+            ));
             let expected = [
                 format!("ALTER TABLE `shop`.`item` ALTER INDEX `needed` {shown};"),
                 "ALTER TABLE `shop`.`item` DROP INDEX `idx_a`;".to_owned(),
@@ -444,7 +445,7 @@ mod tests {
                 assert!(undone.contains(&instead), "{undone}");
             }
         }
-        let undone = undo(&counted(Hiding::Rebuild, Vec::new(), drops()));
+        let undone = undo(&counted(None, Vec::new(), drops()));
         assert_eq!(
             statements(&undone),
             ["ALTER TABLE `shop`.`item` ADD INDEX `twin` (`d`);"]
@@ -463,7 +464,7 @@ mod tests {
             chosen("idx_a_b_c", &["a", "b", "c"]),
             chosen("idx_e", &["e"]),
         ];
-        let advice = counted(Hiding::Ignored, judged, drops);
+        let advice = counted(Some(IndexHiding::Ignored), judged, drops);
         let schema = schema(&advice);
         assert_eq!(
             statements(&schema),

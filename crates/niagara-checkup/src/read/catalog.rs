@@ -4,11 +4,12 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
+use niagara_server::IndexHiding;
 
 use super::reader::{Reader, Refusal, number, quoted, text};
 use super::{Source, part};
 use crate::facts::{
-    Catalog, HideClause, Index, IndexReads, Part, ReadsSource, Table, TableName, TableStatistics,
+    Catalog, Index, IndexReads, Part, ReadsSource, Table, TableName, TableStatistics,
 };
 use crate::gap::{Gap, GapCause, MissingPart};
 
@@ -142,11 +143,8 @@ fn tables(reader: &mut Reader<'_>, source: &Source<'_>) -> Result<Vec<Table>, Re
         };
         tables.insert(name, table);
     }
-    let hidden = match source.server.hide_clause() {
-        Some(HideClause::Ignored) => "`IGNORED` = 'YES'",
-        Some(HideClause::Invisible) => "IS_VISIBLE = 'NO'",
-        None => "0",
-    };
+    let hiding = source.server.index_hiding();
+    let hidden = hiding.map_or("0", IndexHiding::is_hidden);
     let (order, kind) = match source.has_table_files() {
         // The table would be opened for the kind, and without it the order is not said.
         true => ("NULL", "NULL"),

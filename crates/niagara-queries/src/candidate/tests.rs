@@ -1,8 +1,10 @@
+use niagara_server::IndexHiding;
+
 use super::*;
-use crate::catalog::{Column, ForeignKey, Hiding};
+use crate::catalog::{Column, ForeignKey};
 
 const ABILITIES: Abilities = Abilities {
-    hiding: Hiding::Ignored,
+    hiding: Some(IndexHiding::Ignored),
     descending: true,
     functional: true,
     histograms: false,
