@@ -269,9 +269,9 @@ fn dumps_of_mysqls_own_mysqldump_come_in() -> Result<()> {
     shop.check_copy(&DataSource::open(&path)?)
 }
 
-/// Such a table would have the whole dump refused.
+/// Such a table, or such a view, would have the whole dump refused.
 #[test]
-fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
+fn a_pack_is_without_tables_of_other_servers_and_views_on_unpacked_databases() -> Result<()> {
     let shop = Shop::new()?;
     let program = shop.mysqldump_program()?;
     let server = shop.start_with(&[("federated", "ON")], &[
@@ -286,6 +286,9 @@ fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
         "CREATE TABLE old.t (id INT) ENGINE=MyISAM",
         "INSERT INTO old.t VALUES (1)",
         "CREATE TABLE old.u (id INT) ENGINE=MEMORY",
+        "CREATE VIEW shop.older AS SELECT o.id FROM shop.orders AS o JOIN old.t ON t.id = o.id",
+        "CREATE VIEW shop.oldest AS SELECT id FROM shop.older",
+        "CREATE VIEW shop.alias AS SELECT old.id FROM shop.orders AS old",
     ])?;
     let endpoint = server.over_socket("");
     let mut admin = Admin::connect(&endpoint, Duration::from_secs(60))?;
@@ -304,7 +307,7 @@ fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
     assert!(sizes[0].largest_unstable > 0, "{sizes:?}");
     assert_eq!(sizes[1].largest_unstable, 0);
     let databases = vec!["shop".to_owned()];
-    let elsewhere = tables_elsewhere(&mut admin, &databases)?;
+    let elsewhere = tables_elsewhere(&mut admin, &databases, &names[..1])?;
     let limit = admin.value("SELECT @@SESSION.max_execution_time")?;
     assert_eq!(limit.as_deref(), Some("77000"), "it is set back");
     admin.quit();
@@ -312,6 +315,7 @@ fn a_pack_is_without_tables_of_other_servers() -> Result<()> {
         database: "shop".to_owned(),
         tables: vec!["away".to_owned()],
         views: vec!["far".to_owned(), "farther".to_owned()],
+        views_on_unpacked: vec!["older".to_owned(), "oldest".to_owned()],
     };
     assert_eq!(elsewhere, [expected]);
 

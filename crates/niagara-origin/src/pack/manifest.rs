@@ -113,7 +113,7 @@ pub enum LeftOut {
         /// Their number.
         tables: u64,
     },
-    /// Tables whose rows are on other servers or in files outside of the data.
+    /// Tables whose rows are on other servers or in files outside of the data, and views that read what the pack lacks.
     TablesElsewhere(TablesElsewhere),
 }
 
