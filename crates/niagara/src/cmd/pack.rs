@@ -48,7 +48,7 @@ const MANY_TABLES: u64 = 10_000;
 /// Share of the data that a compressed dump takes, for the estimate.
 const COMPRESSED: f64 = 0.5;
 
-/// A live server's traffic, data and configuration in one file, for `niagara tune` on another machine
+/// A live server's traffic, data and configuration in one file, for `niagara advise` and `tune` elsewhere
 ///
 /// On the server's machine, as root or as the server's user: it reads the settings, dumps the databases in one transaction at a
 /// bounded speed, captures all statements for a time, and packs all that into one file that only you may read. It tells sizes and
@@ -62,7 +62,7 @@ const COMPRESSED: f64 = 0.5;
   sudo niagara pack /run/mysqld/mysqld.sock --schema shop --for 30m -o shop.niagara
   niagara pack --data /backup/shop --capture shop.capture    (made by hand before)
   niagara pack --show shop.niagara
-  niagara tune shop.niagara                          (on the other machine)")]
+  niagara advise shop.niagara                        (on the other machine; then tune)")]
 pub struct PackArgs {
     /// Its socket or HOST:PORT [default: the server that runs on this machine]
     #[arg(value_name = "ADDRESS", conflicts_with_all = ["socket", "host"])]
@@ -204,7 +204,7 @@ fn plan(args: &PackArgs, target: &mut Target) -> Result<Plan> {
     let elsewhere = match args.data {
         // What these data have was decided before.
         Some(_) => Vec::new(),
-        None => tables_elsewhere(&mut target.admin, &names)?,
+        None => tables_elsewhere(&mut target.admin, &names, &left)?,
     };
     Ok(Plan {
         server,

@@ -56,7 +56,7 @@ pub struct SharedHostArgs {
         hide_short_help = true
     )]
     pub user: Option<String>,
-    /// With --share-host-with: file whose first line is the password
+    /// With --share-host-with: file whose first line is the password [default: NIAGARA_PASSWORD or MYSQL_PWD, else asked for]
     #[arg(
         long,
         value_name = "FILE",
@@ -185,14 +185,16 @@ fn tell_risks(address: &str, bounds: &HostBounds) {
     );
 }
 
-/// What holds the bounds.
+/// What enforces the bounds.
 fn held(cpus: bool, memory: bool) -> &'static str {
     match (cpus, memory) {
-        (true, true) => "control groups hold both",
-        (true, false) => "a control group holds the CPUs, nothing the memory, which can run out",
-        (false, true) => "affinity holds the CPUs, a control group the memory",
+        (true, true) => "control groups limit both",
+        (true, false) => {
+            "a control group limits the CPUs; nothing limits the memory, which can run out"
+        }
+        (false, true) => "affinity limits the CPUs, a control group the memory",
         (false, false) => {
-            "no control group can be made: affinity holds the CPUs, nothing the memory, which can run out"
+            "no control group can be made: affinity limits the CPUs; nothing limits the memory, which can run out"
         }
     }
 }

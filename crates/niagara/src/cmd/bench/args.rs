@@ -182,7 +182,7 @@ pub struct ConnectArgs {
     /// The account [default: the name of the user who runs this]
     #[arg(long)]
     pub user: Option<String>,
-    /// File whose first line is the password
+    /// File whose first line is the password [default: NIAGARA_PASSWORD or MYSQL_PWD, else asked for]
     #[arg(long, value_name = "FILE")]
     pub password_file: Option<PathBuf>,
     /// The database that holds the tables

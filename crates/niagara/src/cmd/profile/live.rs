@@ -39,7 +39,7 @@ pub struct LiveArgs {
     /// or is asked for on the terminal.
     #[arg(long, requires = "live")]
     pub user: Option<String>,
-    /// File whose first line is the password
+    /// File whose first line is the password [default: NIAGARA_PASSWORD or MYSQL_PWD, else asked for]
     #[arg(long, value_name = "FILE", requires = "live", hide_short_help = true)]
     pub password_file: Option<PathBuf>,
 }
