@@ -178,6 +178,14 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
         ..Content::default()
     };
     section.columns.push("what helps".to_owned());
+    // A column in which nothing stands would tell nobody anything.
+    let names_levers = profiles
+        .iter()
+        .flat_map(|profile| &profile.limits)
+        .any(|found| !found.levers_with_risks().is_empty());
+    if names_levers {
+        section.columns.push("levers for it".to_owned());
+    }
     let mut order: Vec<&str> = Vec::new();
     for found in profiles.iter().flat_map(|profile| &profile.limits) {
         if !order.contains(&&*found.limit) {
@@ -203,19 +211,10 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
                 .map(|profile| of(profile).map_or(NOTHING.to_owned(), percent)),
         );
         row.push(known.why.clone());
-        row.push(levers_of(profiles, id));
+        if names_levers {
+            row.push(levers_of(profiles, id));
+        }
         section.rows.push(row);
-    }
-    // A column in which nothing stands would tell nobody anything.
-    match section
-        .rows
-        .iter()
-        .any(|row| row.last().is_some_and(|levers| !levers.is_empty()))
-    {
-        true => section.columns.push("levers for it".to_owned()),
-        false => section.rows.iter_mut().for_each(|row| {
-            row.pop();
-        }),
     }
     section
 }
