@@ -55,20 +55,18 @@ fn interval_in(e: &Estimate, digits: usize) -> String {
     if e.low <= 0.0 && e.high.is_infinite() {
         return "(no interval)".to_owned();
     }
-    let scale = 10f64.powi(digits as i32);
+    let step = 10f64.powi(-(digits as i32));
     // An interval that has 1 within it does not end at 1 in print.
-    let below_one = e.low < 1.0 && reads_as_one(e.low, digits);
-    let low = match e.low > 0.0 {
-        true if below_one => format!("{:.digits$}", 1.0 - 1.0 / scale),
-        true => format!("{:.digits$}", e.low),
-        false => "0".to_owned(),
+    let end = |end: f64, outwards: f64, has_one_within: bool| match end {
+        _ if end <= 0.0 => "0".to_owned(),
+        _ if end.is_infinite() => "∞".to_owned(),
+        _ if has_one_within && reads_as_one(end, digits) => {
+            format!("{:.digits$}", 1.0 + outwards * step)
+        }
+        _ => format!("{end:.digits$}"),
     };
-    let above_one = e.high > 1.0 && reads_as_one(e.high, digits);
-    let high = match e.high.is_finite() {
-        true if above_one => format!("{:.digits$}", 1.0 + 1.0 / scale),
-        true => format!("{:.digits$}", e.high),
-        false => "∞".to_owned(),
-    };
+    let low = end(e.low, -1.0, e.low < 1.0);
+    let high = end(e.high, 1.0, e.high > 1.0);
     format!("[{low}, {high}]")
 }
 
