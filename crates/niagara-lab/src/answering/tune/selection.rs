@@ -257,14 +257,17 @@ impl TuneRun<'_> {
             continues,
             ..self.test(Phase::Claim, subject, &a, &b, errors)
         };
-        let title = match trial.levers.as_slice() {
-            [one] => candidates[*one].lever.title().to_owned(),
-            several => {
-                let titles = several.iter().map(|&index| candidates[index].lever.title());
-                let titles: Vec<&str> = titles.collect();
-                observer.see(Event::Note(&format!("together: {}", titles.join("; "))));
-                format!("{} levers together", several.len())
-            }
+        let titles = trial
+            .levers
+            .iter()
+            .map(|&index| candidates[index].lever.title());
+        let titles: Vec<&str> = titles.collect();
+        if !trial.is_of_one() {
+            observer.see(Event::Note(&format!("together: {}", titles.join("; "))));
+        }
+        let title = match titles[..] {
+            [one] => one.to_owned(),
+            _ => format!("{} levers together", titles.len()),
         };
         let title = match continues {
             Some(_) => format!("{title}, second look"),
