@@ -260,17 +260,8 @@ fn with_code(text: &str) -> Markup {
     html! {
         @if is_paired {
             @for (place, part) in text.split('`').enumerate() {
-                @if place % 2 == 0 { (with_options(part)) } @else { code { (part) } }
+                @if place % 2 == 0 { (part) } @else { code { (part) } }
             }
-        } @else { (with_options(text)) }
-    }
-}
-
-/// Text whose options of commands stay in one piece: browsers break lines behind hyphens, as in `--budget`.
-fn with_options(text: &str) -> Markup {
-    html! {
-        @for word in text.split_inclusive(' ') {
-            @if word.contains("--") { span.option { (word) } } @else { (word) }
-        }
+        } @else { (text) }
     }
 }
