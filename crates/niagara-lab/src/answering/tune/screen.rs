@@ -208,6 +208,11 @@ impl Series for RunningScreening<'_> {
     }
 
     fn is_late(&mut self, study: &Study, _observer: &mut dyn Observer) -> bool {
+        // On a busy machine starts may take so long that no time seems left behind the first failures. A few duels more tell whether
+        // anything lasts here: without them a load that fails on every server would pass for a search that found nothing.
+        if self.failed_at_first > 0 && study.left_seconds() > 0.0 {
+            return false;
+        }
         let options = &self.options;
         let then = study.used_seconds() + study.duel_seconds(options.couples);
         let [until, latest] = options.time.ends(study);
@@ -704,8 +709,13 @@ impl<'a> RunningScreening<'a> {
 
 #[cfg(test)]
 mod tests {
+    use niagara_server::Cache;
+
     use super::*;
+    use crate::answering::tune::tests::{candidate, opened, workbench};
     use crate::lever::{Change, load};
+    use crate::plans::observer::Silent;
+    use crate::studies::study::tests::failed;
 
     #[test]
     fn controls_are_not_shown_among_the_levers() {
@@ -741,5 +751,42 @@ mod tests {
         let shown = without_controls(effects, &candidates);
         let shown: Vec<&str> = shown.iter().map(|one| one.lever.as_str()).collect();
         assert_eq!(shown, ["transport-unix"]);
+    }
+
+    #[test]
+    fn a_screening_is_not_over_while_nothing_has_lasted_yet() {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let study = opened(folder.path(), 0.05);
+        let bench = workbench(Cache::open().expect("the shared cache"), "1");
+        let base = Variant::base("mariadb-10.11");
+        let candidates = [candidate()];
+        // More duels than the time holds have to follow: it is late from the beginning.
+        let options = ScreenOptions {
+            duels: 4,
+            couples: 2,
+            goal: Goal::Throughput,
+            time: ScreenTime {
+                budget_seconds: study.left_seconds(),
+                judging_couples: 2,
+                total_duels: [1 << 20; 2],
+                proof_duels: 1,
+                spare: 1.0,
+            },
+            worthwhile: 0.01,
+            enough: 0.01,
+            seed: 1,
+        };
+        let mut screening = RunningScreening::begin(&bench, &base, &candidates, options);
+        assert!(screening.is_late(&study, &mut Silent));
+        assert!(
+            screening
+                .next(&study, &mut Silent)
+                .expect("readable")
+                .is_some()
+        );
+        screening
+            .take(&study, failed(0, 1), &mut Silent)
+            .expect("room");
+        assert!(!screening.is_late(&study, &mut Silent));
     }
 }

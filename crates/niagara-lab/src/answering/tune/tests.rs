@@ -121,7 +121,7 @@ fn build_candidate() -> Candidate {
 }
 
 /// The lever whose range is searched, as it applies to this server.
-fn candidate() -> Candidate {
+pub(super) fn candidate() -> Candidate {
     candidate_of(LEVER)
 }
 
@@ -172,7 +172,7 @@ fn options() -> TuneOptions {
     }
 }
 
-fn opened(folder: &Path, slice_seconds: f64) -> Study {
+pub(super) fn opened(folder: &Path, slice_seconds: f64) -> Study {
     let duel_settings = DuelSettings {
         couples: 2,
         slice_seconds,
@@ -195,7 +195,7 @@ fn sitting(
 }
 
 /// A workbench whose load sleeps unless the server may write this many pages a second.
-fn workbench(cache: Cache, limit: &str) -> Workbench {
+pub(super) fn workbench(cache: Cache, limit: &str) -> Workbench {
     workbench_of(cache, &WORKLOAD.replace("LIMIT", limit))
 }
 
