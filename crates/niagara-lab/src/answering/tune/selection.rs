@@ -205,6 +205,11 @@ impl TuneRun<'_> {
             ..self.test(Phase::Whole, "", &base, &whole, errors)
         };
         let name = "everything promising";
+        let titles = promoted
+            .iter()
+            .map(|&index| self.found.candidates[index].lever.title());
+        let titles: Vec<&str> = titles.collect();
+        observer.see(Event::Note(&format!("together: {}", titles.join("; "))));
         let found = self.run_question(study, &test, name, observer)?;
         self.found.whole = found;
         Ok(())
