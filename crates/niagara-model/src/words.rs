@@ -1714,7 +1714,7 @@ impl Recommendation {
             (Some(_), true) => {
                 format!("All together: {}, {}", benefit.gain(), benefit.proof())
             }
-            (Some(_), false) => format!("Together they are {}", benefit.proof()),
+            (Some(_), false) => format!("All changes together are {}", benefit.proof()),
         };
         let parts = [remains, Some(proof), others];
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
@@ -1734,14 +1734,8 @@ impl Recommendation {
         };
         Some(match changes.len() {
             // Its duels had levers on both sides that were undecided then, and may be left out now.
-            1 => format!(
-                "{} (--app socket measures it by itself)",
-                benefit.figure(left)
-            ),
-            _ => format!(
-                "{} (a product; --app socket measures it)",
-                benefit.product(left)
-            ),
+            1 => benefit.figure(left),
+            _ => format!("{} as a product", benefit.product(left)),
         })
     }
 
@@ -1761,7 +1755,10 @@ impl Recommendation {
 /// What remains to gain, in figures, where the application uses the Unix socket already.
 pub fn remains_over_socket(figure: Option<&str>) -> String {
     match figure {
-        Some(figure) => format!("If the application uses the socket already, {figure} remains."),
+        Some(figure) => format!(
+            "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is {figure} \
+             (`niagara tune --app socket` measures that alone)."
+        ),
         None => "If the application uses the socket already, less remains: how much was not measured by itself.".to_owned(),
     }
 }

@@ -1,7 +1,7 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
 use niagara_model::{Comparison, DuelRecord, Event, Goal, SliceRecord, Summary};
-use niagara_stats::{Estimate, median, middle_pair};
+use niagara_stats::{Estimate, geometric_means, median};
 
 use crate::chart::Latencies;
 use crate::document::Table;
@@ -19,7 +19,7 @@ const PERCENTILES: [(f64, &str); 3] = [
 const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// What the columns are, and what the ratio is.
-const COLUMNS: &str = "A and B: each row's median duel, by ratio. B over A: all duels.";
+const COLUMNS: &str = "A and B: geometric means over the duels. B over A: by the duels' ratios.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -29,14 +29,14 @@ const ERRORS: &str = "Errors";
 pub struct Sides {
     /// What A and B are.
     pub names: [String; 2],
-    /// Transactions per second: the median slices of the duel whose ratio is in the middle.
+    /// Transactions per second of the median slice of a duel: geometric means over the duels.
     pub tps: [f64; 2],
     /// Transactions per second of all slices together.
     pub all_time_tps: [f64; 2],
-    /// Milliseconds at each of the percentiles in the duel whose ratio is in the middle, of slices that nothing else disturbed; empty where
-    /// no histogram is stored.
+    /// Milliseconds at each of the percentiles, of slices that nothing else disturbed: geometric means over the duels; empty where no
+    /// histogram is stored.
     pub latency_ms: Vec<(&'static str, [f64; 2])>,
-    /// Microseconds of the server's CPU time per transaction in the duel whose ratio is in the middle.
+    /// Microseconds of the server's CPU time per transaction: geometric means over the duels.
     pub cpu_us: [f64; 2],
     /// B over A from the duels: throughput, each of the percentiles, server CPU per transaction, as far as they were judged.
     pub ratios: Ratios,
@@ -109,19 +109,19 @@ impl Sides {
             let is_own = |slice: &&&SliceRecord| (slice.duel, slice.side) == (duel.seq, side);
             slices.iter().filter(is_own).copied().collect()
         };
-        // The figure of both sides in the duel whose ratio is in the middle.
-        let in_the_middle = |figure: &dyn Fn(&[&SliceRecord]) -> f64| {
+        // The figure of both sides over all duels: a quotient of geometric means is a mean of the duels' ratios.
+        let typical = |figure: &dyn Fn(&[&SliceRecord]) -> f64| {
             let of_duels = duels
                 .iter()
                 .map(|duel| [0, 1].map(|side| figure(&own(duel, side))));
-            middle_pair(of_duels)
+            geometric_means(of_duels)
         };
-        let tps = in_the_middle(&|slices| {
+        let tps = typical(&|slices| {
             let undisturbed = slices.iter().filter(|slice| !slice.disturbed);
             let rates = undisturbed.map(|slice| slice.transactions as f64 / slice.seconds);
             median(&rates.collect::<Vec<_>>()).unwrap_or(f64::NAN)
         });
-        let cpu_us = in_the_middle(&|slices| {
+        let cpu_us = typical(&|slices| {
             let transactions: u64 = slices.iter().map(|slice| slice.transactions_whole).sum();
             let seconds: f64 = slices.iter().map(|slice| slice.server_cpu_seconds).sum();
             seconds * 1e6 / transactions as f64
@@ -137,7 +137,7 @@ impl Sides {
         let latency_ms = latencies.map_or(Vec::new(), |latencies| {
             PERCENTILES
                 .iter()
-                .map(|(percentile, name)| (*name, latencies.of_middle_duel(*percentile)))
+                .map(|(percentile, name)| (*name, latencies.geometric_means(*percentile)))
                 .collect()
         });
         Some(Sides {

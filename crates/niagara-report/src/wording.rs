@@ -805,8 +805,9 @@ pub(crate) const PICKED: &str = "Levers go to proof by the effect with earlier r
 pub(crate) fn many_intervals(n: usize) -> Option<String> {
     (n >= 10).then(|| {
         format!(
-            "Even if no lever had an effect, about {} of {n} intervals of 95 % would leave out × 1 by chance. Intervals are wider where \
-             fewer duels bear on a lever: one of several memory allocators, or levers that act on each other.",
+            "Even if no lever had an effect, about {} of {n} intervals of 95 % would leave out × 1 by chance. An effect is a mean over \
+             the other levers, some of which slow the server: the proof may show more. Intervals are wider where fewer duels bear on a \
+             lever.",
             (n as f64 / 20.0).round()
         )
     })

@@ -306,8 +306,7 @@ fn trimmed_series_have_means_and_no_verdict() {
     let both = SideBySide::of([&first, &duels], ["old", "new"]);
     let text = on_terminal(&both, false, 140, false);
     assert!(
-        text.contains("new is not compared with it")
-            && text.contains("median slices of the middle duel"),
+        text.contains("new is not compared with it") && text.contains("geometric means over duels"),
         "{text}"
     );
 }

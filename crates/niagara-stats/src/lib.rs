@@ -66,7 +66,7 @@ pub use planning::{detectable, detectable_by, detectable_in, detectable_of_start
 pub use promotion::{Bond, Prior, Prospect, ScreenedEffect, promote};
 pub use race::{Found, ROUND_DUELS, Race, SIDE_BY_SIDE};
 pub use rule::Rule;
-pub use sample::{median, middle_pair, standard_deviation};
+pub use sample::{geometric_means, median, standard_deviation};
 pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use selection::{

@@ -5,14 +5,23 @@ pub fn median(values: &[f64]) -> Option<f64> {
     percentile(values, 50.0)
 }
 
-/// The pair whose ratio, second over first, is in the middle; of an even number the lower of the middle two. Pairs without a ratio above
-/// 0 are left out. `None` of nothing.
-pub fn middle_pair(pairs: impl IntoIterator<Item = [f64; 2]>) -> Option<[f64; 2]> {
-    let ratio = |[first, second]: &[f64; 2]| second / first;
-    let has_ratio = |pair: &[f64; 2]| ratio(pair).is_finite() && ratio(pair) > 0.0;
-    let mut pairs: Vec<[f64; 2]> = pairs.into_iter().filter(has_ratio).collect();
-    pairs.sort_by(|one, other| ratio(one).total_cmp(&ratio(other)));
-    pairs.get(pairs.len().checked_sub(1)? / 2).copied()
+/// The geometric means of both figures of pairs, whose quotient is the geometric mean of the pairs' ratios. Pairs with a figure that is not
+/// above 0 and finite are left out. `None` of nothing.
+pub fn geometric_means(pairs: impl IntoIterator<Item = [f64; 2]>) -> Option<[f64; 2]> {
+    let mut sums = [0.0; 2];
+    let mut count = 0u32;
+    for pair in pairs {
+        if pair
+            .iter()
+            .all(|figure| figure.is_finite() && *figure > 0.0)
+        {
+            count += 1;
+            for (sum, figure) in sums.iter_mut().zip(pair) {
+                *sum += figure.ln();
+            }
+        }
+    }
+    (count > 0).then(|| sums.map(|sum| (sum / f64::from(count)).exp()))
 }
 
 /// The `p`-th percentile (0 to 100), linear between neighbours (type 7 of Hyndman & Fan, 1996,
@@ -56,10 +65,10 @@ mod tests {
     }
 
     #[test]
-    fn the_middle_pair_is_that_of_the_middle_ratio() {
-        let pairs = [[100.0, 130.0], [10.0, 11.0], [50.0, 60.0], [0.0, 5.0]];
-        assert_eq!(middle_pair(pairs), Some([50.0, 60.0]));
-        assert_eq!(middle_pair([[2.0, 4.0], [2.0, 2.0]]), Some([2.0, 2.0]));
-        assert_eq!(middle_pair([[0.0, 0.0], [1.0, f64::NAN]]), None);
+    fn the_quotient_of_geometric_means_is_that_of_the_ratios() {
+        let [first, second] =
+            geometric_means([[1.0, 2.0], [4.0, 32.0], [0.0, 1.0]]).expect("two pairs");
+        assert!((first - 2.0).abs() < 1e-12 && (second - 8.0).abs() < 1e-12);
+        assert_eq!(geometric_means([[0.0, 0.0], [1.0, f64::NAN]]), None);
     }
 }

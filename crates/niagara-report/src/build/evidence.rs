@@ -48,7 +48,8 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
             }))
             .with(Block::Table(percentiles(&latencies, comparison)))
             .with(Block::Note(
-                "A and B: all duels' transactions together. \"In figures\" has each row's median duel.".to_owned(),
+                "A and B: all duels' transactions together. \"In figures\" has means over duels."
+                    .to_owned(),
             ));
     }
     section

@@ -7,7 +7,7 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use maud::{Markup, html};
 use niagara_model::{DuelRecord, SliceRecord};
-use niagara_stats::middle_pair;
+use niagara_stats::geometric_means;
 
 use crate::svg::{Axis, Size, both, frame, px, x_axis, y_axis};
 
@@ -80,13 +80,12 @@ impl Latencies {
         })
     }
 
-    /// Milliseconds at a percentile, of A and B, in the duel whose ratio is in the middle. Slow minutes of the machine weigh as little as in
-    /// the ratios.
-    pub fn of_middle_duel(&self, percentile: f64) -> [f64; 2] {
+    /// Milliseconds at a percentile, of A and B: geometric means over the duels.
+    pub fn geometric_means(&self, percentile: f64) -> [f64; 2] {
         let at = |h: &Histogram<u64>| h.value_at_percentile(percentile) as f64 / 1000.0;
         let [a, b] = &self.by_duel;
         let pairs = a.iter().zip(b).map(|(a, b)| [at(a), at(b)]);
-        middle_pair(pairs).unwrap_or([f64::NAN; 2])
+        geometric_means(pairs).unwrap_or([f64::NAN; 2])
     }
 
     /// Milliseconds at a percentile of all transactions, of A or B.

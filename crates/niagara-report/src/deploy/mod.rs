@@ -471,10 +471,15 @@ fn without_socket(input: &DeployInput) -> String {
     let is_alone = are_one_file(input);
     match (&input.over_socket, is_alone) {
         (Some(left), true) => {
-            format!("This file brings {left} where the application uses the Unix socket.")
+            format!(
+                "This file brings {left} where the application uses the Unix socket, measured beside what else was undecided then."
+            )
         }
         (Some(left), false) => {
-            format!("The files together bring {left} where the application uses the Unix socket.")
+            format!(
+                "The files together bring {left} where the application uses the Unix socket, measured beside what else was \
+                 undecided then."
+            )
         }
         (None, true) => {
             "What this file brings without the Unix socket was not measured by itself.".to_owned()

@@ -330,7 +330,7 @@ impl Sections {
             "Copy this folder to the server's machine, here called SERVER. From the study's folder, the one above this: `ssh SERVER \
              test ! -e niagara-deploy && scp -r deploy SERVER:niagara-deploy`. Where that copies nothing, an earlier round's folder is \
              there: do the \"Undo\" in it, or rename it to keep that round. Work in the new one: `ssh SERVER`, then `cd niagara-deploy`. \
-             Where Niagara ran on the server itself, `cp -r deploy ~/niagara-deploy` does it.\n",
+             Where Niagara ran on the server itself, `test ! -e ~/niagara-deploy && cp -r deploy ~/niagara-deploy` does it.\n",
         );
         self.line(match input.own_place() {
             None if config && !has_known_place(input) => format!(
@@ -490,8 +490,8 @@ impl Sections {
         if config || process {
             let silent: Vec<String> = silent.iter().map(u32::to_string).collect();
             self.line(format!(
-                "{} Restart **only if step {} printed nothing**. It interrupts every connection for some seconds, and the caches are \
-                 cold for some minutes. The first command prints the file of the server's errors; nothing or `stderr` means the \
+                "{} Restart **only if step {} printed nothing**. Choose a quiet hour: it interrupts every connection for some seconds, and the caches \
+                 are cold for some minutes. The first command prints the file of the server's errors; nothing or `stderr` means the \
                  journal, `sudo journalctl -u {service} -n 50`. Where the server does not start, look there, and do \"Undo\".",
                 step.next(),
                 silent.join(" and step ")

@@ -74,14 +74,14 @@ pub(super) fn steps(input: &DeployInput) -> String {
     };
     format!(
         "The socket's gain comes only to applications on the server's machine that connect through it. Others continue over TCP and \
-         {others}.\n\n\
+         {others}. This part restarts no server.\n\n\
          1. The account NAME that the application uses (WordPress: `DB_USER`). Over the socket it comes from `localhost`: \
          NAME@localhost or NAME@% works, one for `127.0.0.1` or another host alone is refused. One with `REQUIRE SSL` needs a client \
          that encrypts over the socket, too.\n   \
          ```sh\n   {client} -e 'SELECT user, host, ssl_type FROM mysql.user'\n   ```\n   \
-         If NAME@localhost is missing, create it, unless NAME@% exists and no account at `localhost` has an empty name. \
-         In `{client}`, with the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD';`. Then execute what \
-         `SHOW GRANTS FOR 'NAME'@'HOST';` prints (HOST: the old account's), with `localhost` in place of HOST and `;` at each end. This has to \
+         If NAME@localhost is missing, create it; NAME@% suffices where no account at `localhost` has an empty name. \
+         In `{client}`, with the application's password: `CREATE USER 'NAME'@'localhost' IDENTIFIED BY 'PASSWORD';`. Then execute each \
+         line that `SHOW GRANTS FOR 'NAME'@'HOST';` prints (HOST: the old account's), with `localhost` for HOST and `;` behind it. This has to \
          print 1: `{program} -h localhost -u NAME -p -e 'SELECT 1'`.\n\
          2. The socket's path. Debian's and Ubuntu's packages have /run/mysqld/mysqld.sock:\n   \
          ```sh\n   {client} -N -B -e 'SELECT @@socket'\n   ```\n\
@@ -121,7 +121,9 @@ pub(super) fn sections_alone(input: &DeployInput) -> String {
 pub(super) fn figures_before(input: &DeployInput) -> String {
     format!(
         "Before you change anything, note these twice, an hour apart: the server's CPU seconds and its statements, both since its \
-         start. \"Check\" compares them with those of later.\n\n{}",
+         start. \"Check\" compares them with those of later. Note some pages' times, too, with their URLs: \
+         `curl -so /dev/null -w '%{{time_total}}\\n' URL`. For a comparison by statement make a capture: `sudo niagara capture start \
+         --socket /run/mysqld/mysqld.sock --for 10m --output a.capture`.\n\n{}",
         figures(input, &plugins::packaged(input))
     )
 }
@@ -145,8 +147,8 @@ pub(super) fn how_much(input: &DeployInput) -> String {
     format!(
         "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU \
          seconds added, divided by the statements added, are the CPU time per statement.\n\n{again}{}Days differ by several per \
-         cent: do not expect to see a change of less than 5 %. `niagara compare --before a.capture --after b.capture` compares two \
-         captures statement by statement.\n",
+         cent: do not expect to see a change of less than 5 %. CPU time does not show waiting: take the pages' times again. With a second \
+         capture, `niagara compare --before a.capture --after b.capture` compares statement by statement.\n",
         expected(input)
     )
 }

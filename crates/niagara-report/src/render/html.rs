@@ -20,8 +20,8 @@ pub(crate) fn page(document: &Document) -> String {
         header {
             p.masthead { @for part in &document.masthead { span { (part) } } }
             h1 { (number::unbroken(document.title())) }
-            @if document.title.is_some() { p.lead { (number::unbroken(&document.finding_beneath_title())) } }
-            @else if let Some(proof) = &document.proof { p.lead { (number::unbroken(proof)) } }
+            @if document.title.is_some() { p.lead { (with_code(&number::unbroken(&document.finding_beneath_title()))) } }
+            @else if let Some(proof) = &document.proof { p.lead { (with_code(&number::unbroken(proof))) } }
             @for (depth, lead) in &document.lead {
                 @if depth.is_for(Extent::Page) { p.lead { (lead) } }
             }
