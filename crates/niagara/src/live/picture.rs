@@ -189,15 +189,9 @@ fn throughput(state: &State) -> Option<String> {
     if a <= 0.0 || b <= 0.0 {
         return None;
     }
-    if state.is_screening() {
-        // Each half of the levers is on one side: the two figures say nothing of any.
-        return Some(format!("{} transactions/s", number::rate((a + b) / 2.0)));
-    }
-    let [first, second] = state.sides();
-    let (a, b) = (number::rate(a), number::rate(b));
-    Some(format!(
-        "last duel: {first} {a}, {second} {b} transactions/s"
-    ))
+    // Not each side's: in a screening each half of the levers is on one side, and elsewhere the quotient of two rates would not be the
+    // ratio beside it, which is the couples' median.
+    Some(format!("{} transactions/s", number::rate((a + b) / 2.0)))
 }
 
 fn others(state: &State) -> Option<String> {

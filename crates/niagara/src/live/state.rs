@@ -110,35 +110,11 @@ impl State {
     pub fn is_screening(&self) -> bool {
         self.stage == "screening"
     }
-
-    /// What A and B are in this part: in a tuning B is the one with more levers, in a comparison they are what the command
-    /// names.
-    pub fn sides(&self) -> [&'static str; 2] {
-        if self.stage == "total" {
-            ["start (A)", "final (B)"]
-        } else if self.stage.starts_with("confirming: ") || self.stage.starts_with("rung: ") {
-            ["without it (A)", "with it (B)"]
-        } else {
-            ["A", "B"]
-        }
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn it_says_which_side_is_which() {
-        let of = |stage: &str| {
-            let mut state = State::default();
-            state.stage(stage);
-            state.sides()
-        };
-        assert_eq!(of("total"), ["start (A)", "final (B)"]);
-        assert_eq!(of("claim: jemalloc"), ["without it (A)", "with it (B)"]);
-        assert_eq!(of("comparing"), ["A", "B"]);
-    }
 
     #[test]
     fn throughput_is_averaged_and_begins_again_with_every_screening_duel() {
