@@ -112,10 +112,9 @@ fn complaints(admin: &mut Admin, table: &str) -> Result<Vec<RecoveryFault>> {
     let cell = |row: &[Option<String>], index: usize| {
         row.get(index).cloned().flatten().unwrap_or_default()
     };
-    let is_bad = |row: &&Vec<Option<String>>| cell(row, 2) != "status" || cell(row, 3) != "OK";
     Ok(rows
         .iter()
-        .filter(is_bad)
+        .filter(|row| is_complaint(&cell(row, 2), &cell(row, 3)))
         .map(|row| RecoveryFault::CheckTable {
             table: table.to_owned(),
             kind: cell(row, 2),
@@ -123,6 +122,20 @@ fn complaints(admin: &mut Admin, table: &str) -> Result<Vec<RecoveryFault>> {
         })
         .collect())
 }
+
+/// Whether a line of CHECK TABLE tells of damage. What MariaDB warns of and calls no error is none: an entry of a secondary index that is
+/// marked as deleted, and whose row is gone. A rollback beside the purge leaves such entries, which no statement reads
+/// (MDEV-29823, row0sel.cc).
+fn is_complaint(kind: &str, message: &str) -> bool {
+    let is_deleted_entry = kind.eq_ignore_ascii_case("warning")
+        && message.starts_with("InnoDB: Clustered index record not found for index")
+        && DELETE_MARKED.iter().any(|mark| message.contains(mark));
+    let is_whole = kind == "status" && message == "OK";
+    !is_whole && !is_deleted_entry
+}
+
+/// How InnoDB prints the header of a record that is marked as deleted: the bit 32, by itself or with that of a page's first record.
+const DELETE_MARKED: [&str; 2] = ["(info_bits=32,", "(info_bits=48,"];
 
 /// What the tables hold, read by their primary keys.
 fn read(admin: &mut Admin) -> Result<Found> {
@@ -273,5 +286,23 @@ mod tests {
         let told = wrong[2].to_string();
         assert_eq!(told, "the index on note has 4 rows, the table 2");
         server.kill();
+    }
+
+    #[test]
+    fn an_entry_that_is_marked_as_deleted_is_no_damage() {
+        let orphan = |bits: u32| {
+            format!(
+                "InnoDB: Clustered index record not found for index `balance` of table `niagara_check`.`accounts`: COMPACT \
+                 RECORD(info_bits={bits}, 2 fields): {{[8]/a(0x80000000000F2F61),[4] (0x80000020)}}"
+            )
+        };
+        assert!(!is_complaint("status", "OK"));
+        assert!(!is_complaint("Warning", &orphan(32)));
+        assert!(is_complaint("Warning", &orphan(0)));
+        assert!(is_complaint("error", "Corrupt"));
+        assert!(is_complaint(
+            "Warning",
+            "InnoDB: The B-tree of index PRIMARY is corrupted."
+        ));
     }
 }
