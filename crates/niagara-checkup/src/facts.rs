@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::civil::Date;
 use niagara_server::machine::Fingerprint;
-use niagara_server::{Family, IndexHiding, Usage, Version};
+use niagara_server::{Family, HideClause, Usage, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -62,8 +62,8 @@ pub struct Server {
 
 impl Server {
     /// How it hides an index; none of a server that cannot.
-    pub(crate) fn index_hiding(&self) -> Option<IndexHiding> {
-        IndexHiding::of(self.family, self.version)
+    pub(crate) fn hide_clause(&self) -> Option<HideClause> {
+        HideClause::of(self.family, self.version)
     }
 }
 

@@ -303,7 +303,7 @@ fn analyze_waits(server: &Server) -> bool {
 /// The statement that hides an index from the optimizer, which is taken back in a moment, should something need it; none of a
 /// server that cannot.
 fn hides(facts: &Facts, table: &TableName, index: &str) -> Option<String> {
-    let hiding = facts.server.index_hiding()?;
+    let hiding = facts.server.hide_clause()?;
     Some(format!(
         "ALTER TABLE {} ALTER INDEX {} {};",
         quoted(table),

@@ -674,7 +674,7 @@ fn values_of(
 
 #[cfg(test)]
 pub(crate) mod tests {
-    use niagara_server::IndexHiding;
+    use niagara_server::HideClause;
     use niagara_stats::{Estimate, Verdict};
 
     use super::*;
@@ -733,7 +733,7 @@ pub(crate) mod tests {
 
     /// What a day's capture says, by counting alone.
     pub(crate) fn counted(
-        hiding: Option<IndexHiding>,
+        hiding: Option<HideClause>,
         judged: Vec<Judged>,
         drops: Vec<Drop>,
     ) -> Advice {
@@ -787,7 +787,7 @@ pub(crate) mod tests {
             poor_replay: vec![Shortcoming::Time { share: 0.4 }],
         };
         let judged = vec![chosen("idx_a", &["a"])];
-        let mut advice = counted(Some(IndexHiding::Ignored), judged, Vec::new());
+        let mut advice = counted(Some(HideClause::Ignored), judged, Vec::new());
         advice.take_proof(Proof {
             set,
             digests: Vec::new(),

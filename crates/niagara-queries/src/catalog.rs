@@ -5,7 +5,7 @@ use std::fmt;
 
 use anyhow::Result;
 use niagara_load::Admin;
-use niagara_server::{Family, IndexHiding, Version};
+use niagara_server::{Family, HideClause, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -273,7 +273,7 @@ pub struct ForeignKey {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Abilities {
     /// How an index is hidden from the optimizer; none where it is dropped and made again instead.
-    pub hiding: Option<IndexHiding>,
+    pub hiding: Option<HideClause>,
     /// Descending parts.
     pub descending: bool,
     /// Parts that are expressions.
@@ -285,7 +285,7 @@ pub struct Abilities {
 impl Abilities {
     /// Of a server.
     pub fn of(family: Family, version: Version) -> Self {
-        let hiding = IndexHiding::of(family, version);
+        let hiding = HideClause::of(family, version);
         let at_least = |major: u32, minor: u32| (version.major, version.minor) >= (major, minor);
         match family.is_mariadb() {
             true => Self {
@@ -318,7 +318,7 @@ impl Catalog {
     ///
     /// # Errors
     /// It does not answer.
-    pub fn read(admin: &mut Admin, hiding: Option<IndexHiding>) -> Result<Self> {
+    pub fn read(admin: &mut Admin, hiding: Option<HideClause>) -> Result<Self> {
         let mut catalog = Self::default();
         catalog.read_tables(admin)?;
         catalog.read_columns(admin)?;
@@ -405,12 +405,12 @@ impl Catalog {
         Ok(())
     }
 
-    fn read_indexes(&mut self, admin: &mut Admin, hiding: Option<IndexHiding>) -> Result<()> {
-        let hidden = hiding.map_or("0", IndexHiding::is_hidden);
+    fn read_indexes(&mut self, admin: &mut Admin, hiding: Option<HideClause>) -> Result<()> {
+        let hidden = hiding.map_or("0", HideClause::condition);
         // MySQL has invisible indexes and indexes on expressions from the same release on.
         let expression = match hiding {
-            Some(IndexHiding::Invisible) => "expression",
-            Some(IndexHiding::Ignored) | None => "NULL",
+            Some(HideClause::Invisible) => "expression",
+            Some(HideClause::Ignored) | None => "NULL",
         };
         let rows = admin.rows(&format!(
             "SELECT table_schema, table_name, index_name, non_unique, index_type, IF({hidden}, 'NO', 'YES'), column_name, sub_part, collation, \
@@ -519,13 +519,13 @@ mod tests {
         assert_eq!(of(Family::Mariadb, "10.5.2").hiding, None);
         assert_eq!(
             of(Family::Mariadb, "10.11.19").hiding,
-            Some(IndexHiding::Ignored)
+            Some(HideClause::Ignored)
         );
         assert!(of(Family::Mariadb, "10.11.19").descending);
         assert_eq!(of(Family::Mysql, "5.7.44").hiding, None);
         let mysql = of(Family::Mysql, "9.7.4");
         assert!(
-            mysql.hiding == Some(IndexHiding::Invisible) && mysql.functional && mysql.histograms
+            mysql.hiding == Some(HideClause::Invisible) && mysql.functional && mysql.histograms
         );
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use niagara_server::IndexHiding;
+use niagara_server::HideClause;
 
 use crate::advice::{Advice, TableAdvice};
 use crate::candidate::{Drop, DropReason};
@@ -358,7 +358,7 @@ const UNDO_ERRORS: &str = "An error may say that an index is there, or gone, alr
 fn restored(advice: &Advice, drop: &Drop) -> String {
     let table = drop.table.quoted();
     let made = format!("ALTER TABLE {table} {};", drop.undo_clause());
-    let shown = advice.abilities.hiding.map(IndexHiding::shows);
+    let shown = advice.abilities.hiding.map(HideClause::shows);
     match (drop.reason.is_by_use(), shown) {
         (false, _) => format!("{made}\n"),
         (true, Some(shown)) => format!(
@@ -424,8 +424,8 @@ mod tests {
             ]
         };
         for (hiding, shown) in [
-            (IndexHiding::Ignored, "NOT IGNORED"),
-            (IndexHiding::Invisible, "VISIBLE"),
+            (HideClause::Ignored, "NOT IGNORED"),
+            (HideClause::Invisible, "VISIBLE"),
         ] {
             let undone = undo(&counted(
                 Some(hiding),
@@ -464,7 +464,7 @@ mod tests {
             chosen("idx_a_b_c", &["a", "b", "c"]),
             chosen("idx_e", &["e"]),
         ];
-        let advice = counted(Some(IndexHiding::Ignored), judged, drops);
+        let advice = counted(Some(HideClause::Ignored), judged, drops);
         let schema = schema(&advice);
         assert_eq!(
             statements(&schema),

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::Result;
-use niagara_server::IndexHiding;
+use niagara_server::HideClause;
 
 use super::reader::{Reader, Refusal, number, quoted, text};
 use super::{Source, part};
@@ -143,8 +143,8 @@ fn tables(reader: &mut Reader<'_>, source: &Source<'_>) -> Result<Vec<Table>, Re
         };
         tables.insert(name, table);
     }
-    let hiding = source.server.index_hiding();
-    let hidden = hiding.map_or("0", IndexHiding::is_hidden);
+    let hiding = source.server.hide_clause();
+    let hidden = hiding.map_or("0", HideClause::condition);
     let (order, kind) = match source.has_table_files() {
         // The table would be opened for the kind, and without it the order is not said.
         true => ("NULL", "NULL"),

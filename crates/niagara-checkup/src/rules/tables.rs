@@ -14,7 +14,7 @@ pub(super) fn findings(facts: &Facts, rules: &Rules) -> Vec<Finding> {
     };
     let found = [
         without_key(catalog),
-        duplicates(catalog, facts.server.index_hiding().is_some()),
+        duplicates(catalog, facts.server.hide_clause().is_some()),
         stale(catalog, rules),
         unused(catalog, rules, facts.server.uptime_seconds),
     ];

@@ -1,10 +1,10 @@
-use niagara_server::IndexHiding;
+use niagara_server::HideClause;
 
 use super::*;
 use crate::catalog::{Column, ForeignKey};
 
 const ABILITIES: Abilities = Abilities {
-    hiding: Some(IndexHiding::Ignored),
+    hiding: Some(HideClause::Ignored),
     descending: true,
     functional: true,
     histograms: false,

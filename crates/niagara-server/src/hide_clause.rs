@@ -5,17 +5,17 @@ use serde::Serialize;
 
 use crate::family::{Family, Version};
 
-/// The attribute that hides an index from the optimizer; the server still maintains the index.
+/// The attribute of an index that hides it from the optimizer; the server still maintains the index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
-pub enum IndexHiding {
+pub enum HideClause {
     /// `IGNORED`, of MariaDB from 10.6 on.
     Ignored,
     /// `INVISIBLE`, of MySQL from 8.0 on.
     Invisible,
 }
 
-impl IndexHiding {
+impl HideClause {
     /// The one that a server has; none of a server that cannot hide an index.
     /// Source: MariaDB documentation, Ignored Indexes (10.6); MySQL reference manual, Invisible Indexes (8.0).
     pub fn of(family: Family, version: Version) -> Option<Self> {
@@ -42,7 +42,7 @@ impl IndexHiding {
     }
 
     /// The condition on a row of `information_schema.STATISTICS` that holds for a hidden index.
-    pub fn is_hidden(self) -> &'static str {
+    pub fn condition(self) -> &'static str {
         match self {
             Self::Ignored => "`IGNORED` = 'YES'",
             Self::Invisible => "IS_VISIBLE = 'NO'",
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn hiding_follows_the_release() {
         let of =
-            |family, version: &str| IndexHiding::of(family, version.parse().expect("a version"));
+            |family, version: &str| HideClause::of(family, version.parse().expect("a version"));
         assert_eq!(of(Family::Mariadb, "10.5.2"), None);
-        assert_eq!(of(Family::Mariadb, "10.6.0"), Some(IndexHiding::Ignored));
+        assert_eq!(of(Family::Mariadb, "10.6.0"), Some(HideClause::Ignored));
         assert_eq!(of(Family::Mysql, "5.7.44"), None);
-        assert_eq!(of(Family::Percona, "8.0.36"), Some(IndexHiding::Invisible));
+        assert_eq!(of(Family::Percona, "8.0.36"), Some(HideClause::Invisible));
     }
 }
