@@ -114,18 +114,18 @@ fn complaints(admin: &mut Admin, table: &str) -> Result<Vec<RecoveryFault>> {
     };
     Ok(rows
         .iter()
-        .filter(|row| is_complaint(&cell(row, 2), &cell(row, 3)))
-        .map(|row| RecoveryFault::CheckTable {
+        .map(|row| (cell(row, 2), cell(row, 3)))
+        .filter(|(kind, message)| is_complaint(kind, message))
+        .map(|(kind, message)| RecoveryFault::CheckTable {
             table: table.to_owned(),
-            kind: cell(row, 2),
-            message: cell(row, 3),
+            kind,
+            message,
         })
         .collect())
 }
 
-/// Whether a line of CHECK TABLE tells of damage. What MariaDB warns of and calls no error is none: an entry of a secondary index that is
-/// marked as deleted, and whose row is gone. A rollback beside the purge leaves such entries, which no statement reads
-/// (MDEV-29823, row0sel.cc).
+/// Whether a line of CHECK TABLE tells of damage. A deleted entry of a secondary index whose row is gone is none: MariaDB warns of it and
+/// calls it no error. A rollback during a purge can leave such an entry; no statement reads it (MDEV-29823, row0sel.cc).
 fn is_complaint(kind: &str, message: &str) -> bool {
     let is_deleted_entry = kind.eq_ignore_ascii_case("warning")
         && message.starts_with("InnoDB: Clustered index record not found for index")
