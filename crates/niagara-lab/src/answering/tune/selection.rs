@@ -21,7 +21,7 @@ use crate::asking::question::MAX_DUELS;
 use crate::plans::observer::{Event, Observer};
 use crate::studies::checkpoint;
 use crate::studies::study::Study;
-use crate::variants::candidate::with_all;
+use crate::variants::candidate::{Candidate, with_all};
 
 /// Questions behind the one under way that share its time: the next group, its halves, what is then left.
 const QUESTIONS_AHEAD: usize = 3;
@@ -205,11 +205,7 @@ impl TuneRun<'_> {
             ..self.test(Phase::Whole, "", &base, &whole, errors)
         };
         let name = "everything promising";
-        let titles = promoted
-            .iter()
-            .map(|&index| self.found.candidates[index].lever.title());
-        let titles: Vec<&str> = titles.collect();
-        observer.see(Event::Note(&format!("together: {}", titles.join("; "))));
+        tell_together(&titles(&self.found.candidates, promoted), observer);
         let found = self.run_question(study, &test, name, observer)?;
         self.found.whole = found;
         Ok(())
@@ -262,13 +258,9 @@ impl TuneRun<'_> {
             continues,
             ..self.test(Phase::Claim, subject, &a, &b, errors)
         };
-        let titles = trial
-            .levers
-            .iter()
-            .map(|&index| candidates[index].lever.title());
-        let titles: Vec<&str> = titles.collect();
+        let titles = titles(candidates, &trial.levers);
         if !trial.is_of_one() {
-            observer.see(Event::Note(&format!("together: {}", titles.join("; "))));
+            tell_together(&titles, observer);
         }
         let title = match titles[..] {
             [one] => one.to_owned(),
@@ -592,6 +584,19 @@ impl TuneRun<'_> {
             (false, _) => Final::TimeUsed,
         });
     }
+}
+
+/// The titles of levers, by their indexes.
+fn titles<'a>(candidates: &'a [Candidate], levers: &[usize]) -> Vec<&'a str> {
+    let levers = levers.iter();
+    levers
+        .map(|&index| candidates[index].lever.title())
+        .collect()
+}
+
+/// Names the levers that are asked about in one question.
+fn tell_together(titles: &[&str], observer: &mut dyn Observer) {
+    observer.see(Event::Note(&format!("together: {}", titles.join("; "))));
 }
 
 fn is_faster(found: &Comparison) -> bool {
