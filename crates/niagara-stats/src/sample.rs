@@ -8,20 +8,14 @@ pub fn median(values: &[f64]) -> Option<f64> {
 /// The geometric means of both figures of pairs, whose quotient is the geometric mean of the pairs' ratios. Pairs with a figure that is not
 /// above 0 and finite are left out. `None` of nothing.
 pub fn geometric_means(pairs: impl IntoIterator<Item = [f64; 2]>) -> Option<[f64; 2]> {
-    let mut sums = [0.0; 2];
-    let mut count = 0u32;
-    for pair in pairs {
-        if pair
-            .iter()
-            .all(|figure| figure.is_finite() && *figure > 0.0)
-        {
-            count += 1;
-            for (sum, figure) in sums.iter_mut().zip(pair) {
-                *sum += figure.ln();
-            }
-        }
-    }
-    (count > 0).then(|| sums.map(|sum| (sum / f64::from(count)).exp()))
+    let has_logs = |pair: &[f64; 2]| {
+        pair.iter()
+            .all(|&figure| figure.is_finite() && figure > 0.0)
+    };
+    let logs = pairs.into_iter().filter(has_logs);
+    let logs: Vec<[f64; 2]> = logs.map(|pair| pair.map(f64::ln)).collect();
+    let mean = |side: usize| logs.iter().map(|pair| pair[side]).sum::<f64>() / logs.len() as f64;
+    (!logs.is_empty()).then(|| [0, 1].map(|side| mean(side).exp()))
 }
 
 /// The `p`-th percentile (0 to 100), linear between neighbours (type 7 of Hyndman & Fan, 1996,

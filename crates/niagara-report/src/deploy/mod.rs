@@ -468,25 +468,15 @@ fn head(input: &DeployInput, place: &str) -> String {
 
 /// What the files bring without the socket's part.
 fn without_socket(input: &DeployInput) -> String {
-    let is_alone = are_one_file(input);
-    match (&input.over_socket, is_alone) {
-        (Some(left), true) => {
-            format!(
-                "This file brings {left} where the application uses the Unix socket, measured beside what else was undecided then."
-            )
-        }
-        (Some(left), false) => {
-            format!(
-                "The files together bring {left} where the application uses the Unix socket, measured beside what else was \
-                 undecided then."
-            )
-        }
-        (None, true) => {
-            "What this file brings without the Unix socket was not measured by itself.".to_owned()
-        }
-        (None, false) => {
-            "What the files bring without the Unix socket was not measured by itself.".to_owned()
-        }
+    let [they_bring, brought] = match are_one_file(input) {
+        true => ["This file brings", "this file brings"],
+        false => ["The files together bring", "the files bring"],
+    };
+    match &input.over_socket {
+        Some(left) => format!(
+            "{they_bring} {left} where the application uses the Unix socket, measured beside what else was undecided then."
+        ),
+        None => format!("What {brought} without the Unix socket was not measured by itself."),
     }
 }
 

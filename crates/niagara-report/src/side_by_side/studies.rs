@@ -270,10 +270,10 @@ fn rates(reports: [&Report; 2]) -> Table {
     for (place, report) in ["first", "second"].into_iter().zip(reports) {
         let runs = report.summary.as_ref().and_then(Summary::runs);
         let means = runs.map(|runs| (runs.means(), "means of the middle three of five runs"));
-        let medians = || Sides::of(report).map(|sides| (sides.tps, "geometric means over duels"));
+        let typical = || Sides::of(report).map(|sides| (sides.tps, "geometric means over duels"));
         // Slices of a series that was stopped are no figure of its protocol.
         let is_series = report.summary.as_ref().is_some_and(is_series);
-        let found = means.or_else(|| medians().filter(|_| !is_series));
+        let found = means.or_else(|| typical().filter(|_| !is_series));
         if let Some((tps, what)) = found {
             let [a, b] = tps.map(number::rate);
             grid.rows
