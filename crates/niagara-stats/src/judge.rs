@@ -216,6 +216,11 @@ pub fn hold_against_all_time(judgement: &mut Judgement, all_time: Option<&AllTim
     }
 }
 
+/// Takes any call back where the figures are two means without an interval: they decide nothing.
+pub fn hold_without_interval(judgement: &mut Judgement) {
+    judgement.verdict = None;
+}
+
 fn at_look(scores: Evidence<'_>, look: &Look, plan: &LookPlan) -> Judgement {
     describe(scores, look.critical, look.critical, plan)
 }

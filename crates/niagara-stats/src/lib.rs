@@ -55,8 +55,8 @@ pub use holm::{holm, p_of_zero_mean};
 pub use interval_estimate::IntervalEstimate;
 pub use interval_once::interval_once;
 pub use judge::{
-    at_look_on_nodes, hold_against_all_time, hold_against_failures, judge, judge_beside,
-    judge_final, judge_final_on_nodes, judge_on_nodes,
+    at_look_on_nodes, hold_against_all_time, hold_against_failures, hold_without_interval, judge,
+    judge_beside, judge_final, judge_final_on_nodes, judge_on_nodes,
 };
 pub use judgement::{Judgement, Verdict};
 pub use looks::{ErrorBudget, Look, LookPlan};

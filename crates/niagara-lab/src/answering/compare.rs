@@ -233,8 +233,7 @@ impl<'a> CompareRun<'a> {
         let mut comparison = comparison(study, &self.test(), outcome)?;
         take_answers(&mut comparison, self.answers.as_ref());
         if options.protocol == Protocol::Trimmed {
-            // Two means without an interval decide nothing.
-            comparison.throughput.verdict = None;
+            niagara_stats::hold_without_interval(&mut comparison.throughput);
         }
         if let (Some(replay), Some(identical)) = (&mut comparison.replay, &self.identical) {
             replay.take_identical(identical);
