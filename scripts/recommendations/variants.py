@@ -5,6 +5,8 @@ from pathlib import Path
 NAME = "handed-over"
 # Reasons for which a promising lever is never part of a variant to compare with.
 UNUSABLE = "unsound"
+# What a deployment may start the server's process with, as far as this file knows it; CPUs come by name.
+KNOWN = {"transport", "huge_pages_text", "scheduling", "environment", "server_cpus", "client_cpus"}
 
 
 def handed_over(tuned: dict, folder: Path) -> str | None:
@@ -22,6 +24,9 @@ def handed_over(tuned: dict, folder: Path) -> str | None:
              'source = "the tuning\'s record"', "[change]"]
     runtime = deployment["runtime"]
     malloc, scheduling = deployment.get("malloc"), runtime.get("scheduling")
+    unknown = {key for key, value in runtime.items() if value} - KNOWN
+    if unknown:
+        raise SystemExit(f"{NAME}: nothing here writes {', '.join(sorted(unknown))} of what is handed over: add it to variants.py")
     if malloc:
         lines.append(f"malloc = {text(malloc['name'])}")
     if runtime.get("transport") == "unix" and deployment.get("transport_before") != "unix":

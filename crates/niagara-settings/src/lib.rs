@@ -177,15 +177,29 @@ impl<Cpus, Policy, Value> ProcessSettings<Cpus, Policy, Value> {
 impl ProcessSettings {
     /// The same without what a process has anyway: settings that do the same are equal then.
     pub fn normal(self) -> Self {
+        // Every field is named: a new switch has to say what is normal.
+        let Self {
+            malloc,
+            huge_pages_heap,
+            huge_pages_text,
+            server_cpus,
+            client_cpus,
+            scheduling,
+            lock_memory,
+            transport,
+            environment,
+        } = self;
         let is_on = |on: &bool| *on;
         Self {
-            huge_pages_heap: self.huge_pages_heap.filter(is_on),
-            huge_pages_text: self.huge_pages_text.filter(is_on),
-            transport: self
-                .transport
-                .filter(|kind| *kind != TransportKind::default()),
-            lock_memory: self.lock_memory.filter(is_on),
-            ..self
+            malloc,
+            huge_pages_heap: huge_pages_heap.filter(is_on),
+            huge_pages_text: huge_pages_text.filter(is_on),
+            server_cpus,
+            client_cpus,
+            scheduling,
+            lock_memory: lock_memory.filter(is_on),
+            transport: transport.filter(|kind| *kind != TransportKind::default()),
+            environment,
         }
     }
 
