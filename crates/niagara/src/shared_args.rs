@@ -371,13 +371,13 @@ pub enum Output {
 
 /// Reads a format that can be printed.
 pub fn printed_format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(Format::ALL.map(possible_value))
+    PossibleValuesParser::new(Format::ALL.iter().copied().map(possible_value))
         .map(|name| format_called(&name).unwrap_or(Format::Text))
 }
 
 /// Reads a format, or `files`.
 pub fn output() -> impl TypedValueParser<Value = Output> {
-    let formats = Format::ALL.map(possible_value).into_iter();
+    let formats = Format::ALL.iter().copied().map(possible_value);
     PossibleValuesParser::new(formats.chain([PossibleValue::new("files")]))
         .map(|name| format_called(&name).map_or(Output::Files, Output::Printed))
 }
@@ -391,7 +391,7 @@ fn possible_value(format: Format) -> PossibleValue {
 }
 
 fn format_called(name: &str) -> Option<Format> {
-    let mut formats = Format::ALL.into_iter();
+    let mut formats = Format::ALL.iter().copied();
     formats.find(|format| format.name() == name)
 }
 

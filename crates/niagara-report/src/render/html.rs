@@ -3,7 +3,6 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use niagara_stats::Estimate;
 
-use super::scroll::scroll;
 use crate::document::{
     Block, Claim, Column, Document, Extent, Facts, Figure, Section, Table, Tone, Way,
 };
@@ -124,7 +123,7 @@ fn block(block: &Block) -> Markup {
             }
         },
         Block::Figure(figure) => self::figure(figure),
-        Block::Code(code) => html! { pre { code { (code) } } },
+        Block::Code(code) => html! { pre { code { (unbroken_options(code)) } } },
         Block::Folded(folded) => html! {
             details open[folded.open] {
                 summary {
@@ -223,6 +222,28 @@ fn table(table: &Table) -> Markup {
                 }
             }
         } }))
+    }
+}
+
+/// An option of at most so many bytes fits into a line of a telephone.
+const SHORT_OPTION: usize = 30;
+
+/// A command whose short options stay whole where a line ends: a browser would break `--seed` behind its first hyphen.
+fn unbroken_options(code: &str) -> Markup {
+    html! {
+        @for word in code.split_inclusive([' ', '\n']) {
+            @if word.starts_with("--") && word.len() <= SHORT_OPTION {
+                span.option { (word.trim_end()) } (word[word.trim_end().len()..])
+            } @else { (word) }
+        }
+    }
+}
+
+/// `content` that scrolls by itself where it is wider than the screen, with the keyboard too; `name` is what a screen reader
+/// calls it.
+fn scroll(name: &str, content: Markup) -> Markup {
+    html! {
+        div.scroll tabindex="0" role="region" aria-label=(name) { (content) }
     }
 }
 

@@ -1,11 +1,10 @@
-//! Documents written down, a file for each format. A new format is a file here, a line in each `match` below, and a place in `Format::ALL`.
+//! Documents written down, a file for each format. A new format is a file here, a line of `formats!`, and a branch of each `match` below.
 
 mod csv;
 mod github;
 mod html;
 mod markdown;
 mod openmetrics;
-mod scroll;
 mod terminal;
 
 use std::fmt::{Display, Formatter};
@@ -20,50 +19,47 @@ pub use terminal::{View, wrapped};
 use crate::document::Medium;
 use crate::source::Source;
 
-/// What a report can be written as.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Format {
+/// The formats with their names, written once: the enum, all of its variants, and what they are called.
+macro_rules! formats {
+    ($($(#[$doc:meta])* $format:ident = $name:literal,)*) => {
+        /// What a report can be written as.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub enum Format {
+            $($(#[$doc])* $format,)*
+        }
+
+        impl Format {
+            /// All of them.
+            pub const ALL: &[Self] = &[$(Self::$format),*];
+
+            /// As written on the command line.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$format => $name,)*
+                }
+            }
+        }
+    };
+}
+
+formats! {
     /// For a terminal; `Medium::Text` is something else: the long text that Markdown is made of.
-    Text,
+    Text = "text",
     /// For issues, wikis, merge requests.
-    Markdown,
+    Markdown = "markdown",
     /// One page: no network, no other file.
-    Html,
+    Html = "html",
     /// Every slice as a line.
-    Csv,
+    Csv = "csv",
     /// For other programs.
-    Json,
+    Json = "json",
     /// Annotations of GitHub Actions.
-    Github,
+    Github = "github",
     /// OpenMetrics text, as for Prometheus.
-    Openmetrics,
+    Openmetrics = "openmetrics",
 }
 
 impl Format {
-    /// All of them.
-    pub const ALL: [Self; 7] = [
-        Self::Text,
-        Self::Markdown,
-        Self::Html,
-        Self::Csv,
-        Self::Json,
-        Self::Github,
-        Self::Openmetrics,
-    ];
-
-    /// As written on the command line.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Text => "text",
-            Self::Markdown => "markdown",
-            Self::Html => "html",
-            Self::Csv => "csv",
-            Self::Json => "json",
-            Self::Github => "github",
-            Self::Openmetrics => "openmetrics",
-        }
-    }
-
     /// Whether it tells what a study came to; else what was measured.
     pub fn takes_summary(self) -> bool {
         match self {
