@@ -63,7 +63,8 @@ pub struct Transaction {
     pub last: bool,
 }
 
-/// What the server said about an execution. None where the source does not say it.
+/// What the server said about an execution. None where the source does not say it. Every field is a column of captures; what only the
+/// reading of a log needs is in its entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Measured {
     /// From start to end, in microseconds.

@@ -77,8 +77,8 @@ pub fn answer(
             let mut bench = first_bench();
             let parts = TuneSetUp::new(&set_up, &mut bench, tune, &opening, observer)?;
             let mut study = open(observer)?;
-            let threads = bench.load().threads;
-            let options = parts.options(&set_up, tune, duel_settings, threads, study.seed())?;
+            let connections = bench.load().threads;
+            let options = parts.options(&set_up, tune, duel_settings, connections, study.seed())?;
             let mut tuning = TuneRun::new(&bench, &options);
             for finding in &question.findings {
                 tuning.warn(finding.clone());

@@ -54,7 +54,8 @@ struct Job {
     reply: Sender<io::Result<Child>>,
 }
 
-/// Starts `command` in its own process group, ended by the kernel when this process ends, however it ends.
+/// Starts `command` in its own process group, ended by the kernel when this process ends, however it ends. A new switch of the process
+/// goes the way of `scheduling`; `lock_memory` is a variable of the server.
 pub(crate) fn spawn(mut command: Command, placement: &Placement) -> io::Result<Child> {
     command.process_group(0);
     let ProcessSettings {

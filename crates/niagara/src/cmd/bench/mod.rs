@@ -147,7 +147,7 @@ fn measure(
         say!("{title}");
     }
     let log = file.map(|file| file.begin(&title)).transpose()?;
-    let mut driver = connect(args, load, target, cancel)?;
+    let mut driver = connect_load(args, load, target, cancel)?;
     let run_args = match load.workload.capture() {
         Some(capture) => replay::run_args(&args.run, capture)?,
         None => args.run.clone(),
@@ -224,7 +224,7 @@ fn measure(
     Ok(exit_code(cancel.is_cancelled(), true))
 }
 
-fn connect(args: &BenchArgs, load: &Load, target: &Target, cancel: &Cancel) -> Result<Driver> {
+fn connect_load(args: &BenchArgs, load: &Load, target: &Target, cancel: &Cancel) -> Result<Driver> {
     let give_up = Arc::new(AtomicBool::new(false));
     let is_connected = Arc::new(AtomicBool::new(false));
     let connected = Arc::clone(&is_connected);
