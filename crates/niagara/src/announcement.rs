@@ -83,7 +83,7 @@ fn of_compare(plan: &ComparePlan) -> String {
     );
     if let Some(visible) = plan.detectable {
         text += &format!(
-            "\nwhat {} can show, 4 times in 5: a difference of {:.1} % or more ({})",
+            "\n{} find, with 80 % probability, a difference of {:.1} % or more ({})",
             number::count(plan.duels, "duel"),
             visible * 100.0,
             plan.noise

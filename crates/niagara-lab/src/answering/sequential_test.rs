@@ -169,7 +169,7 @@ fn what_shows(scores: &[f64], affordable: usize, plan: &LookPlan) -> Option<Stri
     let duels = affordable.min(plan.max_duels());
     let shows = detectable_in(duels as f64, 1.0, sd, plan)?;
     Some(format!(
-        "the first {} duels here spread by {:.1} %: {duels} would show a difference of {:.1} % or more, 4 times in 5",
+        "the first {} duels here spread by {:.1} %, so {duels} find, with 80 % probability, a difference of {:.1} % or more",
         scores.len(),
         sd * 100.0,
         shows * 100.0

@@ -111,7 +111,7 @@ fn words(prospect: &Prospect, args: &DoctorArgs) -> String {
     format!(
         "identical servers against each other, {} ({}, {}):\n  \
          one duel of {} has a standard deviation of {:.2} %\n  \
-         a difference that is seen 4 times in 5: in 10 minutes {}, in an hour {}",
+         a difference that is found with 80 % probability: in 10 minutes {}, in an hour {}",
         number::count(prospect.duels, "duel"),
         args.load.workload(),
         number::count(args.load.threads as usize, "thread"),

@@ -205,8 +205,7 @@ impl TuneRun<'_> {
             ..self.test(Phase::Whole, "", &base, &whole, errors)
         };
         let name = "everything promising";
-        tell_together(&titles(&self.found.candidates, promoted), observer);
-        let found = self.run_question(study, &test, name, observer)?;
+        let found = self.run_question(study, &test, (name, promoted), observer)?;
         self.found.whole = found;
         Ok(())
     }
@@ -259,18 +258,16 @@ impl TuneRun<'_> {
             ..self.test(Phase::Claim, subject, &a, &b, errors)
         };
         let titles = titles(candidates, &trial.levers);
-        if !trial.is_of_one() {
-            tell_together(&titles, observer);
-        }
         let title = match titles[..] {
             [one] => one.to_owned(),
             _ => format!("{} levers together", titles.len()),
         };
         let title = match continues {
-            Some(_) => format!("{title}, second look"),
+            Some(_) => format!("{title}, second look (allowed for in the interval)"),
             None => title,
         };
-        let found = self.run_question(study, &test, &title, observer)?;
+        let levers = trial.levers.as_slice();
+        let found = self.run_question(study, &test, (&title, levers), observer)?;
         let is_shown = found.as_ref().is_some_and(is_faster);
         let is_sound = found
             .as_ref()
@@ -315,13 +312,17 @@ impl TuneRun<'_> {
         &mut self,
         study: &mut Study,
         test: &SequentialTest<'_>,
-        title: &str,
+        (title, levers): (&str, &[usize]),
         observer: &mut dyn Observer,
     ) -> Result<Option<Comparison>> {
         observer.see(Event::Stage {
             name: title,
             seconds: (study.left_seconds() - test.reserve_seconds).max(0.0),
         });
+        // Behind what the stage before came to.
+        if levers.len() > 1 {
+            tell_together(&titles(&self.found.candidates, levers), observer);
+        }
         let tell = |study: &Study, so_far: &TestOutcome| {
             self.told(study, |found| {
                 found.warn_of_trial(title, so_far);
@@ -596,7 +597,10 @@ fn titles<'a>(candidates: &'a [Candidate], levers: &[usize]) -> Vec<&'a str> {
 
 /// Names the levers that are asked about in one question.
 fn tell_together(titles: &[&str], observer: &mut dyn Observer) {
-    observer.see(Event::Note(&format!("together: {}", titles.join("; "))));
+    observer.see(Event::Note(&format!(
+        "to the proof, together: {}",
+        titles.join("; ")
+    )));
 }
 
 fn is_faster(found: &Comparison) -> bool {

@@ -482,13 +482,13 @@ impl RunPlan {
         }
         lines.push(match self.detectable {
             Some(effect) if effect > self.min_effect && self.kind != "sweep" => format!(
-                "  it shows a difference of {:.1} % or more, 4 times in 5 ({}); a smaller one may go unseen in this time: \
+                "  it finds, with 80 % probability, a difference of {:.1} % or more ({}); a smaller one may go unseen in this time: \
                  a longer --budget sees more",
                 effect * 100.0,
                 self.noise
             ),
             Some(effect) => format!(
-                "  it shows a difference of {:.1} % or more, 4 times in 5 ({})",
+                "  it finds, with 80 % probability, a difference of {:.1} % or more ({})",
                 effect * 100.0,
                 self.noise
             ),
