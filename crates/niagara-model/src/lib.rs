@@ -59,7 +59,7 @@ pub use origin_note::OriginNote;
 pub use reason::{Failure, Machine, Reason, Setting};
 pub use recommendation::{
     Alternative, AlternativeReason, Benefit, Conclusion, DropReason, DroppedLever, DuelsOf,
-    NextStep, Obstacle, Others, Recommendation, Setup, TailGuard,
+    NextStep, Obstacle, Others, OverSocket, Recommendation, Setup, TailGuard,
 };
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,

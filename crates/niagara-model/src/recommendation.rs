@@ -18,9 +18,9 @@ pub enum Recommendation {
         changes: Vec<String>,
         /// Whether the application uses the Unix socket as well.
         with_socket: bool,
-        /// What is left to gain where the application uses the Unix socket already: the product of the changes' own duels.
+        /// What is left where the application uses the Unix socket already.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        over_socket: Option<Estimate>,
+        over_socket: Option<OverSocket>,
         /// What that brings and costs.
         #[serde(flatten)]
         benefit: Benefit,
@@ -32,6 +32,19 @@ pub enum Recommendation {
         /// Where it was measured.
         setting: Setup,
     },
+}
+
+/// What changes of the server bring beside the Unix socket: products of their own duels, B over A.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct OverSocket {
+    /// What was judged; above 1 is better.
+    pub gain: Estimate,
+    /// 99th percentile of latency; none where a change was tried without.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p99: Option<Estimate>,
+    /// The server's CPU time per transaction, likewise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cpu: Option<Estimate>,
 }
 
 /// Where a recommendation holds.

@@ -1720,8 +1720,8 @@ impl Recommendation {
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 
-    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.03 [1.01, 1.06]`. None where
-    /// that was not measured.
+    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.03 [1.01, 1.06]; no change of the 99th
+    /// percentile was shown`. None where that was not measured.
     pub fn figure_over_socket(&self) -> Option<String> {
         let Self::Install {
             changes,
@@ -1732,11 +1732,22 @@ impl Recommendation {
         else {
             return None;
         };
-        Some(match changes.len() {
+        let gain = match changes.len() {
             // Its duels had levers on both sides that were undecided then, and may be left out now.
-            1 => benefit.figure(left),
-            _ => format!("{} as a product", benefit.product(left)),
-        })
+            1 => benefit.figure(&left.gain),
+            _ => format!(
+                "{}, the changes' own figures multiplied",
+                benefit.product(&left.gain)
+            ),
+        };
+        let tail = match left.p99.filter(|_| benefit.goal != Goal::P99) {
+            None => String::new(),
+            Some(p99) if p99.low <= 1.0 && p99.high >= 1.0 => {
+                "; no change of the 99th percentile was shown".to_owned()
+            }
+            Some(p99) => format!("; 99th percentile of latency {}", number::product(&p99)),
+        };
+        Some(format!("{gain}{tail}"))
     }
 
     /// The same in a sentence; nothing of what is not about the socket and the server both.
@@ -1863,7 +1874,7 @@ impl Benefit {
     /// `proven by 12 fresh duels on test tables, not on your traffic; 99th percentile of latency: no change shown.`
     fn proof(&self) -> String {
         let proven_on = match self.setting.benchmark {
-            true => " on test tables, not on your traffic",
+            true => " on test tables, not on your traffic (measure that first: `niagara pack`)",
             false => "",
         };
         let tail = match &self.p99 {
@@ -1871,7 +1882,10 @@ impl Benefit {
                 "; 99th percentile of latency: no change shown".to_owned()
             }
             Some(p99) if self.goal != Goal::P99 => {
-                format!("; 99th percentile of latency {}", number::estimate(p99))
+                format!(
+                    "; 99th percentile of latency {}, lower is better",
+                    number::estimate(p99)
+                )
             }
             _ => String::new(),
         };

@@ -82,6 +82,8 @@ struct Found<'a> {
     workload: String,
     /// The host that the load came from, where it was not the servers' own.
     client_host: Option<&'a str>,
+    /// Whether the load was a benchmark, not the user's traffic.
+    is_on_test_tables: bool,
     /// Whether the start was the server as it comes, but for a configuration that the deployment names.
     starts_as_it_comes: bool,
     /// Whether its files are in deploy/.
@@ -100,6 +102,7 @@ impl<'a> Found<'a> {
             rungs: &[],
             workload: header.workload.clone(),
             client_host: client_host(summary),
+            is_on_test_tables: false,
             starts_as_it_comes: false,
             hands_over: true,
             is_unchecked: is_unchecked(summary),
@@ -107,6 +110,7 @@ impl<'a> Found<'a> {
         Some(match summary {
             Summary::Tune(tune) => Self {
                 rungs: &tune.rungs,
+                is_on_test_tables: tune.is_on_test_tables(),
                 starts_as_it_comes: true,
                 ..found
             },
@@ -152,8 +156,17 @@ impl<'a> Found<'a> {
 
     fn lines(&self, deployment: &Deployment) -> Vec<(&'static str, String)> {
         let mut lines = vec![("To apply", self.to_apply(deployment))];
-        let socket = "has to run on the server's machine and connect through the Unix socket: what the socket brings is lost \
-             if it continues to connect over TCP, and is there already if it uses the socket today.";
+        let socket = match is_socket_alone(deployment) {
+            true => {
+                "has to run on the server's machine and connect through the Unix socket: what the socket brings is lost if it \
+                 continues to connect over TCP, and is there already if it uses the socket today."
+            }
+            false => {
+                "has to run on the server's machine and connect through the Unix socket: what the socket brings is lost if it \
+                 continues to connect over TCP, and is there already if it uses the socket today. Over TCP the other changes were \
+                 not proven by themselves: niagara tune --app remote measures them."
+            }
+        };
         let application = of_application(deployment, socket);
         lines.extend(application.map(|words| ("The application", words)));
         lines.push(("Risk", self.risk(deployment, false)));
@@ -162,10 +175,14 @@ impl<'a> Found<'a> {
         lines.push((
             "Holds for",
             format!(
-                "{}; {}; this workload ({}). Measure again where you deploy, and with your own workload.",
+                "{}; {}; this workload ({}). {}",
                 self.machine(deployment),
                 self.conditions(deployment),
-                self.workload
+                self.workload,
+                match self.is_on_test_tables {
+                    true => OWN_TRAFFIC,
+                    false => "Measure again where you deploy, and with your own workload.",
+                }
             ),
         ));
         lines
@@ -442,6 +459,10 @@ fn of_application(deployment: &Deployment, socket: &str) -> Option<String> {
     (!told.is_empty()).then(|| told.join(" "))
 }
 
+/// What comes before anything is applied, where the load was a benchmark.
+const OWN_TRAFFIC: &str = "Before you apply it, measure your own traffic: niagara pack on your server, then niagara advise and niagara tune \
+                           with its file.";
+
 /// What comes after the files.
 fn then(deployment: &Deployment) -> &'static str {
     match deployment.instead_of {
@@ -577,6 +598,7 @@ mod tests {
             rungs: &[],
             workload: "oltp_read_only, 8 threads".to_owned(),
             client_host: None,
+            is_on_test_tables: false,
             starts_as_it_comes: false,
             hands_over,
             is_unchecked: false,

@@ -110,7 +110,7 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         parts.push(match above_product(tune, total) {
             None => "Total: by fresh duels of its own; the parts need not add up to it.",
             Some(Excess::WithinIntervals) => {
-                "Total: by fresh duels of its own; it lies above the parts' product, but within their intervals."
+                "Total: by fresh duels of its own; it lies above the parts' product, but within the product's interval."
             }
             Some(Excess::Beyond) => {
                 "Total: by fresh duels of its own; it lies above the parts' product, for levers may strengthen each other."

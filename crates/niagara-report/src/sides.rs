@@ -3,23 +3,22 @@
 use niagara_model::{Comparison, DuelRecord, Event, Goal, SliceRecord, Summary};
 use niagara_stats::{Estimate, geometric_means, median};
 
-use crate::chart::Latencies;
 use crate::document::Table;
 use crate::handover::is_only_tried;
 use crate::{Report, number};
 
-/// Percentiles of transaction latency that are told.
-const PERCENTILES: [(f64, &str); 3] = [
-    (50.0, "Median latency, ms"),
-    (95.0, "95th percentile, ms"),
-    (99.0, "99th percentile, ms"),
+/// Percentiles of transaction latency that are told: the first of those that a slice has.
+const PERCENTILES: [&str; 3] = [
+    "Median latency, ms",
+    "95th percentile, ms",
+    "99th percentile, ms",
 ];
 
 /// The row of all transactions over all time, beneath that of the median slice.
 const OVER_ALL_TIME: &str = "The same, over all time";
 
 /// What the columns are, and what the ratio is.
-const COLUMNS: &str = "A and B: geometric means over the duels. B over A: by the duels' ratios.";
+const COLUMNS: &str = "A and B: means over the duels. B over A compares neighbouring slices.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -33,8 +32,8 @@ pub struct Sides {
     pub tps: [f64; 2],
     /// Transactions per second of all slices together.
     pub all_time_tps: [f64; 2],
-    /// Milliseconds at each of the percentiles, of slices that nothing else disturbed: geometric means over the duels; empty where no
-    /// histogram is stored.
+    /// Milliseconds at each of the percentiles of a duel's median slice, as ratios are judged: geometric means over the duels; empty
+    /// where a slice has none.
     pub latency_ms: Vec<(&'static str, [f64; 2])>,
     /// Microseconds of the server's CPU time per transaction: geometric means over the duels.
     pub cpu_us: [f64; 2],
@@ -116,11 +115,20 @@ impl Sides {
                 .map(|duel| [0, 1].map(|side| figure(&own(duel, side))));
             geometric_means(of_duels)
         };
-        let tps = typical(&|slices| {
-            let undisturbed = slices.iter().filter(|slice| !slice.disturbed);
-            let rates = undisturbed.map(|slice| slice.transactions as f64 / slice.seconds);
-            median(&rates.collect::<Vec<_>>()).unwrap_or(f64::NAN)
+        // Of a duel's median slice.
+        let typical_of_slices = |figure: &dyn Fn(&SliceRecord) -> f64| {
+            typical(&|slices| {
+                let undisturbed = slices.iter().filter(|slice| !slice.disturbed);
+                let figures: Vec<f64> = undisturbed.map(|slice| figure(slice)).collect();
+                median(&figures).unwrap_or(f64::NAN)
+            })
+        };
+        let tps = typical_of_slices(&|slice| slice.transactions as f64 / slice.seconds);
+        let latency_ms = PERCENTILES.iter().enumerate().map(|(place, name)| {
+            let ms = typical_of_slices(&|slice| slice.latency_us[place] as f64 / 1000.0);
+            ms.map(|ms| (*name, ms))
         });
+        let latency_ms = latency_ms.collect::<Option<Vec<_>>>().unwrap_or_default();
         let cpu_us = typical(&|slices| {
             let transactions: u64 = slices.iter().map(|slice| slice.transactions_whole).sum();
             let seconds: f64 = slices.iter().map(|slice| slice.server_cpu_seconds).sum();
@@ -132,13 +140,6 @@ impl Sides {
                 own().map(|slice| slice.errors.values().sum::<u64>()).sum(),
                 own().map(|slice| slice.transactions).sum(),
             )
-        });
-        let latencies = Latencies::of(&duels, &report.slices);
-        let latency_ms = latencies.map_or(Vec::new(), |latencies| {
-            PERCENTILES
-                .iter()
-                .map(|(percentile, name)| (*name, latencies.geometric_means(*percentile)))
-                .collect()
         });
         Some(Sides {
             names: names.map(str::to_owned),
@@ -169,7 +170,7 @@ impl Sides {
     /// where there were any. A warning tells of throughput over all time where it differs.
     pub(crate) fn table_in_short(&self, goal: Goal) -> Table {
         let mut grid = self.table();
-        let [_, p95, _] = PERCENTILES.map(|(_, name)| name);
+        let [_, p95, _] = PERCENTILES;
         grid.rows.retain(|row| match row[0].as_str() {
             ERRORS => !self.had_no_errors(),
             OVER_ALL_TIME => false,
@@ -229,7 +230,7 @@ impl Sides {
             None => "",
         };
         grid.notes.push(format!(
-            "{COLUMNS} For latency and CPU, lower is better: at most the upper figure.{over_all_time}"
+            "{COLUMNS} So it may differ a little from B divided by A. For latency and CPU, lower is better: at most the upper figure.{over_all_time}"
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));

@@ -100,6 +100,18 @@ pub struct Files {
     pub advice: Option<String>,
 }
 
+impl Files {
+    /// How the study's report is asked for: `niagara report FOLDER`.
+    pub(crate) fn report_command(&self) -> String {
+        let command = [
+            Some(self.program.as_str()),
+            Some("report"),
+            self.named.as_deref(),
+        ];
+        command.into_iter().flatten().collect::<Vec<_>>().join(" ")
+    }
+}
+
 /// A subject with what its documents do not hold.
 #[derive(Debug, Clone)]
 pub struct Source<'a> {

@@ -521,8 +521,8 @@ fn may_be_chance(larger: &Estimate, smaller: &Estimate) -> bool {
 }
 
 /// Which of two figures of a lever counts.
-pub(crate) const FRESH_COUNT: &str = "Where screened and fresh figures differ, go by the fresh ones. They took no part in the screening, and tried the lever \
-     beside those kept or still undecided; the screening's is an average over the other levers' settings.";
+pub(crate) const FRESH_COUNT: &str = "Where screened and fresh figures differ, go by the fresh ones, which took no part in the screening. The first lever was \
+     tried alone, each other beside those kept or still undecided. The screening's figure is an average over the other levers' settings.";
 
 /// What the figures of rungs and totals are. Above × 1 is better, below it worse, whatever the goal.
 pub(crate) fn judged_by(goal: Goal) -> &'static str {
@@ -668,9 +668,13 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
 }
 
 /// Couples, with a word on what they are.
-pub(crate) fn couples(comparison: &Comparison) -> String {
+pub(crate) fn couples(comparison: &Comparison, of_total: bool) -> String {
+    let whose = match of_total {
+        true => "of the total: ",
+        false => "",
+    };
     format!(
-        "{} (a couple: two neighbouring slices, one of each server)",
+        "{whose}{} (a couple: two neighbouring slices, one of each server)",
         dropped(comparison)
     )
 }
@@ -979,14 +983,19 @@ pub fn warnings(summary: &Summary) -> Vec<Warning> {
     all
 }
 
-/// How much one duel's figure varies, in words; of a tuning the screening's, in which both sides differ in many levers.
-pub(crate) fn noise(sd_duel: f64, screening: bool) -> String {
-    let duel = match screening {
-        true => "a screening duel",
-        false => "one duel",
+/// How much one duel's figure varies, in words; of a tuning the screening's, in which both sides differ in many levers, and by `of_total` the
+/// total's.
+pub(crate) fn noise(sd_duel: f64, of_total: Option<Option<f64>>) -> String {
+    let duel = match of_total {
+        Some(_) => "a screening duel",
+        None => "one duel",
+    };
+    let total = match of_total.flatten() {
+        Some(sd) => format!(", one of the total by {}", number::percent(sd)),
+        None => String::new(),
     };
     format!(
-        "{duel}'s figure varies by {} (standard deviation)",
+        "{duel}'s figure varies by {} (standard deviation){total}",
         number::percent(sd_duel)
     )
 }

@@ -73,6 +73,7 @@ fn everything() -> DeployInput {
         checks: vec![check("same answers", Some(true)), check("crash recovery", None)],
         conditions: Some("the load generator on the same machine, over loopback TCP at the start".into()),
         over_socket: Some("× 1.03 [1.01, 1.06]".into()),
+        cpu_over_socket: None,
         cpu: Some("× 0.896 [0.880, 0.913]".into()),
     }
 }
@@ -677,10 +678,10 @@ fn what_depends_on_the_number_of_cpus_says_so_before_the_steps() {
     };
     found.sizes = vec![size];
     let text = readme(&input);
-    let told = "**These files are for 2 CPUs.** Where `nproc` on the server prints another number, do this first:\n\n\
-                - `thread_pool_size`: make these files again by `niagara report DIR --format files --cpus N`.\n\
+    let told = "**These files are for 2 CPUs.** Where `nproc` on the server prints another number, do this before you copy:\n\n\
+                - `thread_pool_size`: make these files again, in the study's folder (the one above this): `niagara report . --format files --cpus N`.\n\
                 - `innodb_thread_concurrency`: change the value in 60-niagara.cnf in proportion.\n\
-                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\nBefore you change anything";
+                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\nCopy this folder";
     assert!(text.contains(told), "{text}");
     // Made for another machine, they are for that one, except what is not worked out anew.
     input.variant.cpus = Some(2);
@@ -688,11 +689,11 @@ fn what_depends_on_the_number_of_cpus_says_so_before_the_steps() {
         size: 64,
         value: "288".into(),
     });
-    let both = "**These files are for 64 CPUs.** Where `nproc` on the server prints another number, do this first:\n\n\
-                - `thread_pool_size`: make these files again by `niagara report DIR --format files --cpus N`.\n\n\
-                **The following is still for 2 CPUs, as measured.** Where `nproc` on the server prints another number, do this first:\n\n\
+    let both = "**These files are for 64 CPUs.** Where `nproc` on the server prints another number, do this before you copy:\n\n\
+                - `thread_pool_size`: make these files again, in the study's folder (the one above this): `niagara report . --format files --cpus N`.\n\n\
+                **The following is still for 2 CPUs, as measured.** Where `nproc` on the server prints another number, do this before you copy:\n\n\
                 - `innodb_thread_concurrency`: change the value in 60-niagara.cnf in proportion.\n\
-                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\nBefore you change anything";
+                - `CPUAffinity`, `MALLOC_ARENA_MAX`: delete from niagara.conf.\n\nCopy this folder";
     let text = readme(&input);
     assert!(text.contains(both), "{text}");
     // A target of as many CPUs needs no sentence of its own.
@@ -1254,7 +1255,7 @@ fn what_the_files_bring_without_the_socket_stands_first() {
         place.unwrap_or_else(|| panic!("{words}\n{text}"))
     };
     let all = unit(&input);
-    let alone = "# The files together bring × 1.03 [1.01, 1.06] where the application uses the Unix socket, measured beside what else was undecided then.";
+    let alone = "# Where the application uses the Unix socket already, the files together bring × 1.03 [1.01, 1.06].";
     assert!(told(&all, alone) < told(&all, "31 % faster"), "{all}");
     let readme = &deploy(&input)[0].1;
     told(
@@ -1264,7 +1265,10 @@ fn what_the_files_bring_without_the_socket_stands_first() {
     input.variant.config.clear();
     input.variant.huge_pages = false;
     input.variant.host_steps.clear();
-    told(&unit(&input), "# This file brings × 1.03 [1.01, 1.06]");
+    told(
+        &unit(&input),
+        "uses the Unix socket already, this file brings × 1.03 [1.01, 1.06]",
+    );
     input.over_socket = None;
     told(&unit(&input), "was not measured by itself");
     input.variant.runtime.transport = Some(TransportKind::Tcp);

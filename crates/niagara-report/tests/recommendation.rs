@@ -6,7 +6,8 @@ use fixture::{html, markdown};
 use niagara_model::{
     Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, ChosenIndex,
     Deployment, DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle,
-    Others, QueriesFirst, Recommendation, Setup, Summary, TargetSize, TargetValue, TuneSummary,
+    Others, OverSocket, QueriesFirst, Recommendation, Setup, Summary, TargetSize, TargetValue,
+    TuneSummary,
 };
 use niagara_report::{DeployInput, Files, Report, Study, View, deploy, headline, warnings};
 use niagara_settings::{ProcessSettings, TransportKind};
@@ -113,7 +114,7 @@ fn the_proof_says_what_it_is_of() {
     );
     let tested = of(|benefit| benefit.setting.benchmark = true);
     assert!(
-        tested.contains("proven by 12 fresh duels on test tables, not on your traffic;"),
+        tested.contains("proven by 12 fresh duels on test tables, not on your traffic (measure that first: `niagara pack`);"),
         "{tested}"
     );
     let open = of(|benefit| benefit.p99 = Some(fixture::estimate(0.97, 0.89, 1.01)));
@@ -307,7 +308,11 @@ fn sentences_depend_on_the_setting() {
     let install = Recommendation::Install {
         changes: vec!["Thread pool".to_owned(), "gcc PGO".to_owned()],
         with_socket: true,
-        over_socket: Some(fixture::estimate(1.03, 1.01, 1.06)),
+        over_socket: Some(OverSocket {
+            gain: fixture::estimate(1.03, 1.01, 1.06),
+            p99: Some(fixture::estimate(1.02, 0.95, 1.09)),
+            cpu: None,
+        }),
         benefit: benefit(Others::Undecided {
             levers: 1,
             together: None,
@@ -316,7 +321,7 @@ fn sentences_depend_on_the_setting() {
     let install = install.to_string();
     for part in [
         "Use the Unix socket in the application, and apply 2 changes to the server: Thread pool; gcc PGO. mariadb-10.11 then",
-        "restart. If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is × 1.030 [1.010, 1.060] as a product (`niagara tune --app socket` measures that alone). All together: × 1.19",
+        "restart. If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is × 1.030 [1.010, 1.060], the changes' own figures multiplied; no change of the 99th percentile was shown (`niagara tune --app socket` measures that alone). All together: × 1.19",
         "--budget",
     ] {
         assert!(install.contains(part), "{part}: {install}");

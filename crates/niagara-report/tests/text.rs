@@ -190,7 +190,7 @@ fn a_tuning_of_captured_traffic_ends_on_one_screen() {
         "none was shown slower or faster (31 kinds looked at)",
         "17\u{2009}677 captured statements were answered; the replay is good enough to decide by",
         "took 4 % of the CPUs from A, 5 % from B; uncorrected × 1.01 [0.97, 1.03]",
-        "A and B: geometric means over the duels.",
+        "A and B: means over the duels.",
         "tried (B)",
         "next:    niagara advise --pack shop.niagara\n",
     ] {
@@ -1291,7 +1291,7 @@ fn a_total_above_the_product_of_its_parts_is_explained() {
         (1.25, "the parts need not add up to it."),
         (
             1.33,
-            "it lies above the parts' product, but within their intervals.",
+            "it lies above the parts' product, but within the product's interval.",
         ),
         (
             1.45,

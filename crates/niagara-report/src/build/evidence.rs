@@ -48,7 +48,8 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
             }))
             .with(Block::Table(percentiles(&latencies, comparison)))
             .with(Block::Note(
-                "A and B: all duels' transactions together. \"In figures\" has means over duels."
+                "A and B: all duels' transactions together. B over A compares the percentiles of neighbouring slices, as \"In figures\" \
+                 does: it is not the quotient of these columns."
                     .to_owned(),
             ));
     }

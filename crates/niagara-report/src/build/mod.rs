@@ -16,7 +16,7 @@ mod tune;
 mod upgrade;
 
 use niagara_model::{About, Comparison, Goal, StudyHeader, Summary};
-use niagara_stats::Verdict;
+use niagara_stats::{Verdict, standard_deviation};
 
 use crate::all_time::ALL_TIME;
 use crate::applying::{HEADING, applying, applying_in_short};
@@ -102,7 +102,10 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     let replay = comparison.and_then(|comparison| comparison.replay.as_ref());
     sections.extend(replay.into_iter().flat_map(replay::sections));
     let lengths = report.and_then(DuelLengths::of);
-    sections.push(method(summary, lengths.as_ref(), own.method));
+    let judged = report.zip(comparison);
+    let spread = judged.and_then(|(report, found)| standard_deviation(&report.main_scores(found)));
+    let how = method_facts(summary, lengths.as_ref(), spread);
+    sections.push(method(how, own.method));
     let mut in_short = owned(applying_in_short(summary).unwrap_or_default());
     in_short.extend(replay.into_iter().flat_map(replay::in_short));
     in_short.extend(facts);
@@ -274,12 +277,12 @@ fn about(about: &About) -> Section {
 }
 
 /// How it was measured.
-fn method(summary: &Summary, lengths: Option<&DuelLengths>, words: Option<String>) -> Section {
+fn method(facts: Vec<(String, String)>, words: Option<String>) -> Section {
     let mut section = Section::new(Depth::Long, "How it was measured").named("method");
     if let Some(words) = words {
         section = section.with_at(Depth::Page, Block::Text(words));
     }
-    section.with_some(Facts::short(method_facts(summary, lengths)))
+    section.with_some(Facts::short(facts))
 }
 
 /// How a study of a file was measured, for one screen.
@@ -291,13 +294,18 @@ fn facts_in_short(summary: &Summary) -> Vec<(String, String)> {
         "error probability",
         "server",
     ];
-    let facts = method_facts(summary, None).into_iter();
+    let facts = method_facts(summary, None, None).into_iter();
     facts
         .filter(|(name, _)| !left_out.contains(&name.as_str()))
         .collect()
 }
 
-fn method_facts(summary: &Summary, lengths: Option<&DuelLengths>) -> Vec<(String, String)> {
+/// `spread`: the standard deviation of the judged duels' scores.
+fn method_facts(
+    summary: &Summary,
+    lengths: Option<&DuelLengths>,
+    spread: Option<f64>,
+) -> Vec<(String, String)> {
     let header = summary.header();
     let comparison = judged_comparison(summary);
     let is_tune = matches!(summary, Summary::Tune(_));
@@ -310,10 +318,10 @@ fn method_facts(summary: &Summary, lengths: Option<&DuelLengths>) -> Vec<(String
     fact("time", wording::time(header));
     fact("protocol", wording::protocol(&header.protocol, lengths));
     if let Some(sd) = header.sd_duel {
-        fact("noise", wording::noise(sd, is_tune));
+        fact("noise", wording::noise(sd, is_tune.then_some(spread)));
     }
     if let Some(comparison) = comparison {
-        fact("couples", wording::couples(comparison));
+        fact("couples", wording::couples(comparison, is_tune));
     }
     if let Some(encryption) = comparison.and_then(wording::encryption) {
         fact("TLS", encryption);

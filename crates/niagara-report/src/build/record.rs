@@ -44,7 +44,7 @@ fn repeat(report: &Report) -> Section {
         Some(both) => section = section.with_at(Depth::Text, both),
         None => {
             for variant in judged {
-                section = section.with_at(Depth::Text, launched(variant, false));
+                section = section.with_at(Depth::Text, launched(variant, false, None));
             }
         }
     }
@@ -104,15 +104,20 @@ fn variants(report: &Report) -> Section {
     let (judged, screened) = report.judged_and_screened();
     let mut section = Section::new(Depth::Page, "Variants as launched");
     for variant in &judged {
-        section = section.with(launched(variant, judged.len() <= 2));
+        section = section.with(launched(
+            variant,
+            judged.len() <= 2,
+            Some(tree(&variant.content)),
+        ));
     }
     if screened.is_empty() {
         return section;
     }
     let count = number::count(screened.len(), "variant");
     let mut inner = Section::new(Depth::Every, "");
+    // Label and command say all of their content.
     for variant in screened {
-        inner = inner.with(launched(variant, false));
+        inner = inner.with(launched(variant, false, None));
     }
     section.with(Block::Folded(Folded {
         title: format!("{count} of the screening"),
@@ -122,14 +127,14 @@ fn variants(report: &Report) -> Section {
     }))
 }
 
-fn launched(variant: &VariantRecord, open: bool) -> Block {
+/// A variant's command, and its `content` where it is shown field by field.
+fn launched(variant: &VariantRecord, open: bool, content: Option<Block>) -> Block {
+    let command = Section::new(Depth::Every, "").with(Block::Code(variant.command.clone()));
     Block::Folded(Folded {
         title: variant.label.clone(),
         detail: variant.server_version.clone(),
         open,
-        inner: Section::new(Depth::Every, "")
-            .with(Block::Code(variant.command.clone()))
-            .with_at(Depth::Page, tree(&variant.content)),
+        inner: command.with_some(content),
     })
 }
 

@@ -10,6 +10,8 @@ use crate::{Sides, chart, number, wording};
 
 /// The heading of a way to a variant that nobody is to install.
 const ONLY_TRIED: &str = "Tried again in fresh duels";
+/// The risk class of levers that need no `--allow`.
+const NO_RISK: &str = "none";
 /// Levers of the final variant that are shown at once.
 const MAX_OPEN: usize = 12;
 
@@ -75,9 +77,12 @@ fn rungs(tune: &TuneSummary) -> Section {
             ("Change", Column::Code),
             ("Screened", Column::Figures),
             ("Fresh duels", Column::Figures),
-            ("Risk class", Column::Words),
         ],
     );
+    let is_risky = tune.rungs.iter().any(|rung| rung.risk != NO_RISK);
+    if is_risky {
+        table.columns.push(("--allow".to_owned(), Column::Words));
+    }
     let has_fresh = tune.rungs.iter().any(|rung| rung.claim.is_some());
     for rung in &tune.rungs {
         let screened = &rung.screened;
@@ -104,8 +109,13 @@ fn rungs(tune: &TuneSummary) -> Section {
             change,
             number::estimate(&screened.effect),
             claim.unwrap_or(number::NOTHING.to_owned()),
-            rung.risk.clone(),
         ]);
+        if is_risky && let Some(row) = table.rows.last_mut() {
+            row.push(match rung.risk.as_str() {
+                NO_RISK => number::NOTHING.to_owned(),
+                risk => risk.to_owned(),
+            });
+        }
     }
     section.with(Block::Folded(Folded {
         title: "What each changes, and why".to_owned(),
@@ -362,6 +372,6 @@ fn method(alpha: f64) -> String {
          servers are a duel, which gives one figure. Screening duels set every lever at once, in a balanced design, and estimate all \
          effects together. What is called proven, and the total, come from fresh duels that the screening never saw. On identical \
          variants, and while the noise is steady, the chance of calling the total faster is at most {alpha}. All of it holds for this \
-         machine and this workload."
+         machine and this workload, and for such slices: niagara compare --protocol pair measures without interruption."
     )
 }

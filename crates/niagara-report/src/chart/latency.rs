@@ -7,7 +7,6 @@ use hdrhistogram::Histogram;
 use hdrhistogram::serialization::Deserializer;
 use maud::{Markup, html};
 use niagara_model::{DuelRecord, SliceRecord};
-use niagara_stats::geometric_means;
 
 use crate::svg::{Axis, Size, both, frame, px, x_axis, y_axis};
 
@@ -27,7 +26,6 @@ const ENDS: (f64, f64) = (5.0, 99.9);
 
 /// Latencies of A and B over all undisturbed slices of some duels.
 pub struct Latencies {
-    by_duel: [Vec<Histogram<u64>>; 2],
     merged: [Histogram<u64>; 2],
     curves: [Vec<Sample>; 2],
 }
@@ -73,19 +71,7 @@ impl Latencies {
         };
         let merged = [merged(&by_duel[0])?, merged(&by_duel[1])?];
         let curves = [0, 1].map(|side| curve(&merged[side], &by_duel[side]));
-        Some(Latencies {
-            by_duel,
-            merged,
-            curves,
-        })
-    }
-
-    /// Milliseconds at a percentile, of A and B: geometric means over the duels.
-    pub fn geometric_means(&self, percentile: f64) -> [f64; 2] {
-        let at = |h: &Histogram<u64>| h.value_at_percentile(percentile) as f64 / 1000.0;
-        let [a, b] = &self.by_duel;
-        let pairs = a.iter().zip(b).map(|(a, b)| [at(a), at(b)]);
-        geometric_means(pairs).unwrap_or([f64::NAN; 2])
+        Some(Latencies { merged, curves })
     }
 
     /// Milliseconds at a percentile of all transactions, of A or B.

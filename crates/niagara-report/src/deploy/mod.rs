@@ -71,6 +71,8 @@ pub struct DeployInput {
     pub conditions: Option<String>,
     /// What the files bring where the application uses the Unix socket already: `× 1.03 [1.01, 1.06]`.
     pub over_socket: Option<String>,
+    /// The CPU time per transaction without the socket's part, after over before, where that was measured.
+    pub cpu_over_socket: Option<String>,
     /// The server's CPU time per transaction, after over before: `× 0.896 [0.880, 0.913]`.
     pub cpu: Option<String>,
 }
@@ -141,7 +143,9 @@ impl DeployInput {
         let replay = summary.comparison().and_then(|found| found.replay.as_ref());
         let caution = match summary {
             Summary::Tune(tune) if tune.is_on_test_tables() => {
-                " The load was a benchmark on test tables, not your traffic.".to_owned()
+                " The load was a benchmark on test tables, not your traffic: measure that first (`niagara pack` on the server, then \
+                 `niagara advise` and `niagara tune` with its file)."
+                    .to_owned()
             }
             _ => replay
                 .and_then(idleness)
@@ -161,6 +165,7 @@ impl DeployInput {
             checks: checks_of(summary),
             conditions: conditions_of(summary),
             over_socket: over_socket(summary),
+            cpu_over_socket: cpu_over_socket(summary),
             cpu: summary
                 .comparison()
                 .and_then(|found| found.cpu_per_transaction)
@@ -315,8 +320,12 @@ fn with_costs(risk: String, summary: &Summary) -> String {
             (_, true) => "better",
             _ => "not shown to change",
         };
+        let with_socket = match over_socket(summary) {
+            Some(_) => ", the socket's part included",
+            None => "",
+        };
         format!(
-            "99th percentile of latency, after over before: {} ({meaning}).",
+            "99th percentile of latency, after over before: {} ({meaning}{with_socket}).",
             number::estimate(&p99)
         )
     });
@@ -433,11 +442,22 @@ pub fn deploy(input: &DeployInput) -> Vec<(String, String)> {
 
 /// What a tuning leaves to gain over the Unix socket, where that is part of what it recommends.
 fn over_socket(summary: &Summary) -> Option<String> {
-    let Summary::Tune(tune) = summary else {
+    recommendation(summary)?.figure_over_socket()
+}
+
+/// The CPU time that it leaves, likewise.
+fn cpu_over_socket(summary: &Summary) -> Option<String> {
+    let Recommendation::Install { over_socket, .. } = recommendation(summary)? else {
         return None;
     };
-    let recommendation = tune.recommendation.as_ref();
-    recommendation.and_then(Recommendation::figure_over_socket)
+    Some(number::product(&over_socket.as_ref()?.cpu?))
+}
+
+fn recommendation(summary: &Summary) -> Option<&Recommendation> {
+    match summary {
+        Summary::Tune(tune) => tune.recommendation.as_ref(),
+        _ => None,
+    }
 }
 
 /// Text as the lines of a `#` comment.
@@ -468,15 +488,15 @@ fn head(input: &DeployInput, place: &str) -> String {
 
 /// What the files bring without the socket's part.
 fn without_socket(input: &DeployInput) -> String {
-    let [they_bring, brought] = match are_one_file(input) {
-        true => ["This file brings", "this file brings"],
-        false => ["The files together bring", "the files bring"],
+    let bring = match are_one_file(input) {
+        true => "this file brings",
+        false => "the files together bring",
     };
     match &input.over_socket {
-        Some(left) => format!(
-            "{they_bring} {left} where the application uses the Unix socket, measured beside what else was undecided then."
-        ),
-        None => format!("What {brought} without the Unix socket was not measured by itself."),
+        Some(left) => {
+            format!("Where the application uses the Unix socket already, {bring} {left}.")
+        }
+        None => format!("What {bring} without the Unix socket was not measured by itself."),
     }
 }
 

@@ -93,7 +93,7 @@ fn other_cpus(input: &DeployInput) -> Option<String> {
         let names: Vec<&str> = names.collect();
         remedy(
             &names,
-            "make these files again by `niagara report DIR --format files --cpus N`",
+            "make these files again, in the study's folder (the one above this): `niagara report . --format files --cpus N`",
         )
     };
     let in_proportion = format!("change the value in {} in proportion", option_file::NAME);
@@ -122,6 +122,20 @@ fn other_cpus(input: &DeployInput) -> Option<String> {
     (!told.is_empty()).then(|| told.join("\n"))
 }
 
+/// What to do about batch scheduling where the kernel's scheduler is another one than it was measured with: EEVDF took the place of CFS in
+/// Linux 6.6.
+fn other_kernel(input: &DeployInput) -> String {
+    let is_alone = input.variant.built.is_none() && unit::shown(&input.variant).len() == 1;
+    format!(
+        "   Linux 6.6 changed the scheduler. Where `uname -r` here is below 6.6 (Debian 12's own kernel is 6.1) and that of the measurement \
+         (above) is not, or the reverse, batch scheduling was not measured: {}.",
+        match is_alone {
+            true => "leave this step out, and what \"Check\" and \"Undo\" say of it".to_owned(),
+            false => format!("delete its line from {} first", unit::NAME),
+        }
+    )
+}
+
 /// The size of the machine that a value was worked out for, where that was told.
 fn target_size(size: &TargetSize) -> Option<u64> {
     size.target.as_ref().map(|target| target.size)
@@ -139,7 +153,7 @@ fn remedy(names: &[&str], what: &str) -> String {
 fn unless_alike(is_for: &str, remedies: &str) -> Option<String> {
     (!remedies.is_empty()).then(|| {
         format!(
-            "**{is_for}** Where `nproc` on the server prints another number, do this first:\n\n{remedies}"
+            "**{is_for}** Where `nproc` on the server prints another number, do this before you copy:\n\n{remedies}"
         )
     })
 }
@@ -325,11 +339,14 @@ impl Sections {
         let (config, process) = (has_options(input), has_unit(input));
         let mut step = Numbers(0);
         self.line("## Apply\n");
+        if let Some(remedies) = other_cpus(input) {
+            self.line(remedies);
+        }
         // Into a folder that is there `scp` would copy `deploy`, beside the files of an earlier round.
         self.line(
             "Copy this folder to the server's machine, here called SERVER. From the study's folder, the one above this: `ssh SERVER \
              test ! -e niagara-deploy && scp -r deploy SERVER:niagara-deploy`. Where that copies nothing, an earlier round's folder is \
-             there: do the \"Undo\" in it, or rename it to keep that round. Work in the new one: `ssh SERVER`, then `cd niagara-deploy`. \
+             there: do the \"Undo\" in it, or rename it to keep that round; delete it if nothing of it was applied. Work in the new one: `ssh SERVER`, then `cd niagara-deploy`. \
              Where Niagara ran on the server itself, `test ! -e ~/niagara-deploy && cp -r deploy ~/niagara-deploy` does it.\n",
         );
         self.line(match input.own_place() {
@@ -367,9 +384,6 @@ impl Sections {
                 },
                 client = input.client()
             ));
-        }
-        if let Some(remedies) = other_cpus(input) {
-            self.line(remedies);
         }
         self.line(socket::figures_before(input));
         self.what_is_there(input, &mut step);
@@ -475,6 +489,9 @@ impl Sections {
                     ),
                 }
             ));
+            if input.variant.runtime.scheduling == Some(Scheduling::Batch) {
+                self.line(other_kernel(input));
+            }
             silent.push(step.0);
             let folder = format!("/etc/systemd/system/{service}.service.d");
             let path = format!("{folder}/{}", unit::NAME);

@@ -70,7 +70,9 @@ pub(super) fn steps(input: &DeployInput) -> String {
         .collect();
     let others = match input.is_socket_alone() {
         true => "gain nothing",
-        false => "gain only what the other changes bring",
+        false => {
+            "gain only what the other changes bring, which was not proven over TCP (`niagara tune --app remote` measures it)"
+        }
     };
     format!(
         "The socket's gain comes only to applications on the server's machine that connect through it. Others continue over TCP and \
@@ -119,11 +121,15 @@ pub(super) fn sections_alone(input: &DeployInput) -> String {
 
 /// What has to be noted before anything is changed, for [`how_much`].
 pub(super) fn figures_before(input: &DeployInput) -> String {
+    let (socket, socket_is) = match input.own_place() {
+        None => ("/run/mysqld/mysqld.sock", ""),
+        Some(_) => ("SOCKET", " (SOCKET: what `SELECT @@socket` prints)"),
+    };
     format!(
         "Before you change anything, note these twice, an hour apart: the server's CPU seconds and its statements, both since its \
          start. \"Check\" compares them with those of later. Note some pages' times, too, with their URLs: \
          `curl -so /dev/null -w '%{{time_total}}\\n' URL`. For a comparison by statement make a capture: `sudo niagara capture start \
-         --socket /run/mysqld/mysqld.sock --for 10m --output a.capture`.\n\n{}",
+         --socket {socket} --for 10m --output a.capture`{socket_is}.\n\n{}",
         figures(input, &plugins::packaged(input))
     )
 }
@@ -158,15 +164,16 @@ fn expected(input: &DeployInput) -> String {
     let Some(cpu) = &input.cpu else {
         return String::new();
     };
-    let in_use = match input.variant.brings_socket() {
-        true => " If the application used the socket before, expect less.",
-        false => "",
+    let in_use = match (&input.cpu_over_socket, input.variant.brings_socket()) {
+        (Some(cpu), true) => format!(" If the application used the socket before: {cpu}."),
+        (None, true) => " If the application used the socket before, expect less.".to_owned(),
+        (_, false) => String::new(),
     };
     let with_socket = match input.variant.brings_socket() && !input.is_socket_alone() {
         true => ", the socket's part included",
         false => "",
     };
     format!(
-        "The measurement had, after over before: {cpu}{with_socket}; production will differ.{in_use} "
+        "The measurement had, CPU time per transaction after over before: {cpu}{with_socket}; production will differ.{in_use} "
     )
 }

@@ -43,11 +43,24 @@ fn known_levers(summary: Option<&Summary>) -> BTreeMap<String, Known> {
     let tried = rungs
         .chain(&tune.not_helped)
         .map(|screened| (screened.lever.clone(), Known::Tried(screened.effect)));
+    // Fresh duels count where there were any.
+    let kept = tune
+        .rungs
+        .iter()
+        .map(|rung| (&rung.screened, rung.claim.as_ref()));
+    let dropped = tune
+        .dropped
+        .iter()
+        .map(|lever| (&lever.screened, lever.claim.as_deref()));
+    let fresh = kept.chain(dropped).filter_map(|(screened, claim)| {
+        let known = Known::Tried(claim?.judged().estimate);
+        Some((screened.lever.clone(), known))
+    });
     let not_tried = tune
         .not_tried
         .iter()
         .map(|lever| (lever.lever.clone(), Known::NotTried(lever.reason.clone())));
-    tried.chain(not_tried).collect()
+    tried.chain(not_tried).chain(fresh).collect()
 }
 
 /// The limit of CPUs, by its identifier.
@@ -194,10 +207,16 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
         }
         (false, _) => {
             let left = levers(&natural);
-            let is_all = !left.starts_with(STILL_TO_TRY) && left_to_try(seen).is_none();
+            let others = left_to_try(seen).filter(|_| !left.starts_with(STILL_TO_TRY));
+            let is_all = !left.starts_with(STILL_TO_TRY) && others.is_none();
             let hardware = match is_all {
                 true => "That is hardware: no",
                 false => "No",
+            };
+            let left = match others {
+                Some(others) if left == NONE_ADDRESSES => others.to_owned(),
+                Some(others) => format!("{left}; {others}"),
+                None => left,
             };
             format!(
                 "{}. {hardware} lock, memory allocation or cache within the server holds it up. {}.",
@@ -254,6 +273,9 @@ fn left_to_try(seen: &DiagnosedProfile) -> Option<&'static str> {
     )
 }
 
+/// Where none does.
+const NONE_ADDRESSES: &str = "no lever addresses it";
+
 /// Before levers of which a study knows nothing.
 const STILL_TO_TRY: &str = "levers that address it, where they apply: ";
 
@@ -270,7 +292,7 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
         }
     }
     if all.is_empty() {
-        return "no lever addresses it".to_owned();
+        return NONE_ADDRESSES.to_owned();
     }
     let (mut left, mut tried, mut not_tried) = (Vec::new(), Vec::new(), Vec::new());
     for (plain, spelling, known) in all {

@@ -1,8 +1,8 @@
 //! What a tuning advises, from what it found.
 
 use niagara_model::{
-    Benefit, Conclusion, DropReason, NextStep, Obstacle, Others, Recommendation, Rung, Setup,
-    queries_first,
+    Benefit, Comparison, Conclusion, DropReason, NextStep, Obstacle, Others, OverSocket,
+    Recommendation, Rung, Setup, queries_first,
 };
 use niagara_stats::{Estimate, product};
 
@@ -59,13 +59,20 @@ pub(crate) fn recommendation(
     })
 }
 
-/// The gain of changes without the socket: each was asked about on top of it. None where one has no duels of its own.
-fn of_changes(changes: &[&Rung]) -> Option<Estimate> {
-    let parts: Option<Vec<Estimate>> = changes
-        .iter()
-        .map(|rung| Some(rung.claim.as_ref()?.judged().estimate))
-        .collect();
-    parts.map(|parts| product(&parts))
+/// What changes bring without the socket: each was asked about on top of it. None where one has no duels of its own.
+fn of_changes(changes: &[&Rung]) -> Option<OverSocket> {
+    let multiplied = |figure: &dyn Fn(&Comparison) -> Option<Estimate>| {
+        let parts: Option<Vec<Estimate>> = changes
+            .iter()
+            .map(|rung| figure(rung.claim.as_ref()?))
+            .collect();
+        parts.map(|parts| product(&parts))
+    };
+    Some(OverSocket {
+        gain: multiplied(&|claim| Some(claim.judged().estimate))?,
+        p99: multiplied(&|claim| claim.latency_p99),
+        cpu: multiplied(&|claim| claim.cpu_per_transaction),
+    })
 }
 
 fn others(found: &TuneResult) -> Others {

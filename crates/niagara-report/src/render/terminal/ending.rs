@@ -11,6 +11,8 @@ use crate::wording::{self, is_stopped_in_screening};
 
 /// What stands before the first step that is left to do, and before those behind it.
 const LEADS: [&str; 2] = ["next:    ", "then:    "];
+/// Before a step that takes the place of those above it.
+const INSTEAD: &str = "or:      ";
 
 impl Screen {
     /// Limits and files; on one screen also where the rest is.
@@ -31,8 +33,10 @@ impl Screen {
         let mut next = None;
         if let Some(deploy) = &files.deploy {
             self.line(&format!("deploy:  {}", deploy.display()));
-            if let Some(text) = sizes_elsewhere(summary, files) {
-                self.wrapped("sizes:   ", &text, Paint::Plain);
+            if let Some([words, command]) = sizes_elsewhere(summary, files) {
+                self.wrapped("sizes:   ", &words, Paint::Plain);
+                // Broken into lines it could not be copied.
+                self.line(&format!("         {command}"));
             }
             let deployment = summary.header().deployment.as_ref();
             next = Some(match deployment.is_some_and(is_socket_alone) {
@@ -102,7 +106,10 @@ impl Screen {
             }
         }
         for (place, (command, words)) in steps.iter().enumerate() {
-            let mut lead = LEADS[place.min(1)];
+            let mut lead = match (place, command) {
+                (1.., Some(_)) => INSTEAD,
+                _ => LEADS[place.min(1)],
+            };
             if let Some(command) = command {
                 // Broken into lines it could not be copied.
                 self.line(&format!("{lead}{command}"));
@@ -111,13 +118,9 @@ impl Screen {
             self.wrapped(lead, words, Paint::Plain);
         }
         if !verbose {
-            let named = files
-                .named
-                .as_ref()
-                .map_or(String::new(), |folder| format!(" {folder}"));
             let rest = format!(
-                "{} report{named} --verbose, or the page: {}",
-                files.program,
+                "{} --verbose, or the page: {}",
+                files.report_command(),
                 rest(summary)
             );
             self.wrapped("more:    ", &rest, Paint::Plain);
@@ -232,7 +235,7 @@ fn next_step(tune: &TuneSummary) -> Option<&'static str> {
 }
 
 /// Which values of what is handed over follow the machine, and the command that writes them for another one.
-fn sizes_elsewhere(summary: &Summary, files: &Files) -> Option<String> {
+fn sizes_elsewhere(summary: &Summary, files: &Files) -> Option<[String; 2]> {
     let deployment = summary.header().deployment.as_ref()?;
     let open: Vec<&TargetSize> = (deployment.sizes.iter())
         .filter(|size| size.target.is_none())
@@ -250,14 +253,14 @@ fn sizes_elsewhere(summary: &Summary, files: &Files) -> Option<String> {
     .collect();
     let names: Vec<&str> = open.iter().map(|size| size.variable.as_str()).collect();
     (!open.is_empty()).then(|| {
-        format!(
-            "{} for this machine; for another one: {} report {} --format files {}",
-            names.join(", "),
-            files.program,
-            files.named.as_deref().unwrap_or_default(),
-            options.join(" ")
-        )
-        .replace("  ", " ")
+        [
+            format!("{} for this machine; for another one:", names.join(", ")),
+            format!(
+                "{} --format files {}",
+                files.report_command(),
+                options.join(" ")
+            ),
+        ]
     })
 }
 
