@@ -34,7 +34,7 @@ pub enum Recommendation {
     },
 }
 
-/// What changes of the server bring beside the Unix socket: products of their own duels, B over A.
+/// What changes of the server bring beside the Unix socket: the total over the socket's own duels, B over A.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverSocket {
     /// What was judged; above 1 is better.

@@ -1720,11 +1720,10 @@ impl Recommendation {
         Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
     }
 
-    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.03 [1.01, 1.06]; no change of the 99th
-    /// percentile was shown`. None where that was not measured.
+    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.030 [1.010, 1.060]: the total divided by the
+    /// socket's own figure`. None where that was not measured.
     pub fn figure_over_socket(&self) -> Option<String> {
         let Self::Install {
-            changes,
             over_socket: Some(left),
             benefit,
             ..
@@ -1732,22 +1731,13 @@ impl Recommendation {
         else {
             return None;
         };
-        let gain = match changes.len() {
-            // Its duels had levers on both sides that were undecided then, and may be left out now.
-            1 => benefit.figure(&left.gain),
-            _ => format!(
-                "{}, the changes' own figures multiplied",
-                benefit.product(&left.gain)
-            ),
-        };
+        let gain = benefit.product(&left.gain);
         let tail = match left.p99.filter(|_| benefit.goal != Goal::P99) {
             None => String::new(),
-            Some(p99) if p99.low <= 1.0 && p99.high >= 1.0 => {
-                "; no change of the 99th percentile was shown".to_owned()
-            }
-            Some(p99) => format!("; 99th percentile of latency {}", number::product(&p99)),
+            Some(p99) => format!(", 99th percentile of latency {}", number::product(&p99)),
         };
-        Some(format!("{gain}{tail}"))
+        let how = "the total divided by the socket's own figure";
+        Some(format!("{gain}{tail}: {how}"))
     }
 
     /// The same in a sentence; nothing of what is not about the socket and the server both.

@@ -321,7 +321,7 @@ fn sentences_depend_on_the_setting() {
     let install = install.to_string();
     for part in [
         "Use the Unix socket in the application, and apply 2 changes to the server: Thread pool; gcc PGO. mariadb-10.11 then",
-        "restart. If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is × 1.030 [1.010, 1.060], the changes' own figures multiplied; no change of the 99th percentile was shown (`niagara tune --app socket` measures that alone). All together: × 1.19",
+        "restart. If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is × 1.030 [1.010, 1.060], 99th percentile of latency × 1.020 [0.950, 1.090]: the total divided by the socket's own figure (`niagara tune --app socket` measures that alone). All together: × 1.19",
         "--budget",
     ] {
         assert!(install.contains(part), "{part}: {install}");

@@ -71,6 +71,7 @@ pub use scalability::{Scalability, Start, scalability};
 pub use seed::derive_seed;
 pub use selection::{
     AGAIN_SHARE, Disagreement, Selection, Trial, disagreement, is_worse, log_width, meets, product,
+    quotient,
 };
 pub use stability::{Stability, stability};
 pub use taken::{

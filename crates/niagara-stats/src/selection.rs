@@ -165,6 +165,17 @@ pub fn product(parts: &[crate::Estimate]) -> crate::Estimate {
     }
 }
 
+/// What is left of a ratio without a part of it that was measured by itself, in other duels: their quotient, with an interval as wide as
+/// theirs make it.
+pub fn quotient(whole: &crate::Estimate, part: &crate::Estimate) -> crate::Estimate {
+    let inverse = crate::Estimate {
+        ratio: 1.0 / part.ratio,
+        low: 1.0 / part.high,
+        high: 1.0 / part.low,
+    };
+    product(&[*whole, inverse])
+}
+
 /// Whether two intervals have a value in common.
 pub fn meets(one: &crate::Estimate, other: &crate::Estimate) -> bool {
     one.low <= other.high && other.low <= one.high

@@ -192,7 +192,11 @@ fn screened(tune: &TuneSummary) -> Section {
         row(lever, "positive control (known to slow)");
     }
     let levers = tune.not_helped.len() + tune.rungs.len();
+    let with_pairs = (!tune.together.is_empty()).then(|| {
+        "Fitted together with the pairs of levers that act on each other; the log's figures were fitted without them.".to_owned()
+    });
     let notes = [
+        with_pairs,
         wording::many_intervals(levers),
         Some(wording::PICKED.to_owned()),
         wording::control_rule(tune),

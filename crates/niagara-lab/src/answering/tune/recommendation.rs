@@ -4,7 +4,7 @@ use niagara_model::{
     Benefit, Comparison, Conclusion, DropReason, NextStep, Obstacle, Others, OverSocket,
     Recommendation, Rung, Setup, queries_first,
 };
-use niagara_stats::{Estimate, product};
+use niagara_stats::{Estimate, quotient};
 
 use crate::answering::tune::options::TuneOptions;
 use crate::answering::tune::tuned::{Final, TuneResult};
@@ -52,26 +52,24 @@ pub(crate) fn recommendation(
             .map(|rung| rung.screened.title.clone())
             .collect(),
         with_socket: !sockets.is_empty(),
-        over_socket: (!sockets.is_empty())
-            .then(|| of_changes(&changes))
-            .flatten(),
+        over_socket: over_socket(total, &sockets),
         benefit,
     })
 }
 
-/// What changes bring without the socket: each was asked about on top of it. None where one has no duels of its own.
-fn of_changes(changes: &[&Rung]) -> Option<OverSocket> {
-    let multiplied = |figure: &dyn Fn(&Comparison) -> Option<Estimate>| {
-        let parts: Option<Vec<Estimate>> = changes
-            .iter()
-            .map(|rung| figure(rung.claim.as_ref()?))
-            .collect();
-        parts.map(|parts| product(&parts))
+/// What is left of the total beside the socket. By the changes' own duels it would be too much: those were kept for what they showed.
+fn over_socket(total: &Comparison, sockets: &[&Rung]) -> Option<OverSocket> {
+    let [socket] = sockets else {
+        return None;
+    };
+    let socket = socket.claim.as_ref()?;
+    let left = |figure: &dyn Fn(&Comparison) -> Option<Estimate>| {
+        Some(quotient(&figure(total)?, &figure(socket)?))
     };
     Some(OverSocket {
-        gain: multiplied(&|claim| Some(claim.judged().estimate))?,
-        p99: multiplied(&|claim| claim.latency_p99),
-        cpu: multiplied(&|claim| claim.cpu_per_transaction),
+        gain: left(&|found| Some(found.judged().estimate))?,
+        p99: left(&|found| found.latency_p99),
+        cpu: left(&|found| found.cpu_per_transaction),
     })
 }
 
