@@ -34,12 +34,12 @@ pub enum Recommendation {
     },
 }
 
-/// What changes of the server bring beside the Unix socket: the total over the socket's own duels, B over A.
+/// Changes of the server beside the Unix socket: the total divided by the figures of the socket's own duels.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverSocket {
     /// What was judged; above 1 is better.
     pub gain: Estimate,
-    /// 99th percentile of latency; none where a change was tried without.
+    /// 99th percentile of latency, after over before; none where either has no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99: Option<Estimate>,
     /// The server's CPU time per transaction, likewise.

@@ -1839,7 +1839,7 @@ impl Benefit {
         self.named(number::estimate(&self.goal.figure(gain)))
     }
 
-    /// The same of gains that were multiplied.
+    /// The same of a gain that is a product or a quotient of measured ones.
     fn product(&self, gain: &niagara_stats::Estimate) -> String {
         self.named(number::product(&self.goal.figure(gain)))
     }

@@ -156,18 +156,13 @@ impl<'a> Found<'a> {
 
     fn lines(&self, deployment: &Deployment) -> Vec<(&'static str, String)> {
         let mut lines = vec![("To apply", self.to_apply(deployment))];
-        let socket = match is_socket_alone(deployment) {
-            true => {
-                "has to run on the server's machine and connect through the Unix socket: what the socket brings is lost if it \
-                 continues to connect over TCP, and is there already if it uses the socket today."
-            }
-            false => {
-                "has to run on the server's machine and connect through the Unix socket: what the socket brings is lost if it \
-                 continues to connect over TCP, and is there already if it uses the socket today. Over TCP the other changes were \
-                 not proven by themselves: niagara tune --app remote measures them."
-            }
-        };
-        let application = of_application(deployment, socket);
+        let mut socket = "has to run on the server's machine and connect through the Unix socket: what the socket brings is lost \
+             if it continues to connect over TCP, and is there already if it uses the socket today."
+            .to_owned();
+        if !is_socket_alone(deployment) {
+            socket += " Over TCP the other changes were not proven by themselves: niagara tune --app remote measures them.";
+        }
+        let application = of_application(deployment, &socket);
         lines.extend(application.map(|words| ("The application", words)));
         lines.push(("Risk", self.risk(deployment, false)));
         lines.extend(self.checked().map(|words| ("Checked", words)));

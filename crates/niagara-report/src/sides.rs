@@ -7,7 +7,7 @@ use crate::document::Table;
 use crate::handover::is_only_tried;
 use crate::{Report, number};
 
-/// Percentiles of transaction latency that are told: the first of those that a slice has.
+/// Percentiles of transaction latency in a report, in the order of a slice's `latency_us`.
 const PERCENTILES: [&str; 3] = [
     "Median latency, ms",
     "95th percentile, ms",

@@ -983,14 +983,14 @@ pub fn warnings(summary: &Summary) -> Vec<Warning> {
     all
 }
 
-/// How much one duel's figure varies, in words; of a tuning the screening's, in which both sides differ in many levers, and by `of_total` the
+/// How much one duel's figure varies, in words; of a tuning the screening's, in which both sides differ in many levers, and by `sd_total` the
 /// total's.
-pub(crate) fn noise(sd_duel: f64, of_total: Option<Option<f64>>) -> String {
-    let duel = match of_total {
-        Some(_) => "a screening duel",
-        None => "one duel",
+pub(crate) fn noise(sd_duel: f64, screening: bool, sd_total: Option<f64>) -> String {
+    let duel = match screening {
+        true => "a screening duel",
+        false => "one duel",
     };
-    let total = match of_total.flatten() {
+    let total = match sd_total.filter(|_| screening) {
         Some(sd) => format!(", one of the total by {}", number::percent(sd)),
         None => String::new(),
     };

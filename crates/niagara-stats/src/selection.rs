@@ -165,8 +165,7 @@ pub fn product(parts: &[crate::Estimate]) -> crate::Estimate {
     }
 }
 
-/// What is left of a ratio without a part of it that was measured by itself, in other duels: their quotient, with an interval as wide as
-/// theirs make it.
+/// A ratio without a part of it that other duels measured by itself: their quotient, with an interval as wide as theirs make it.
 pub fn quotient(whole: &crate::Estimate, part: &crate::Estimate) -> crate::Estimate {
     let inverse = crate::Estimate {
         ratio: 1.0 / part.ratio,

@@ -318,7 +318,7 @@ fn method_facts(
     fact("time", wording::time(header));
     fact("protocol", wording::protocol(&header.protocol, lengths));
     if let Some(sd) = header.sd_duel {
-        fact("noise", wording::noise(sd, is_tune.then_some(spread)));
+        fact("noise", wording::noise(sd, is_tune, spread));
     }
     if let Some(comparison) = comparison {
         fact("couples", wording::couples(comparison, is_tune));

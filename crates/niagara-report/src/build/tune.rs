@@ -103,19 +103,20 @@ fn rungs(tune: &TuneSummary) -> Section {
                 number::count(judged.duels, "duel")
             )
         });
-        table.rows.push(vec![
+        let mut row = vec![
             format!("{}\n{}", screened.title, wording::paragraph(&rung.why)),
             screened.lever.clone(),
             change,
             number::estimate(&screened.effect),
             claim.unwrap_or(number::NOTHING.to_owned()),
-        ]);
-        if is_risky && let Some(row) = table.rows.last_mut() {
+        ];
+        if is_risky {
             row.push(match rung.risk.as_str() {
                 NO_RISK => number::NOTHING.to_owned(),
                 risk => risk.to_owned(),
             });
         }
+        table.rows.push(row);
     }
     section.with(Block::Folded(Folded {
         title: "What each changes, and why".to_owned(),

@@ -176,7 +176,7 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
         return format!(
             "{}. That lies within the server and can often be removed. {}.",
             list(&unnatural),
-            capital(&levers(&unnatural))
+            capital(&levers(&unnatural).words)
         );
     }
     let named = || {
@@ -194,29 +194,24 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     let all_seen = profile.cpu.is_some() && profile.time.is_some();
     match (natural.is_empty(), &profile.time) {
         (false, _) if !all_seen => {
-            let addressed = capital(&levers(&natural));
+            let addressed = capital(&levers(&natural).words);
             format!("{}, as far as was seen. {addressed}.", list(&natural))
         }
         (false, _) if !verbose => {
-            let left = levers(&natural);
-            match (left.starts_with(STILL_TO_TRY), left_to_try(seen)) {
-                (true, _) => format!("{}. {}.", named(), capital(&left)),
-                (false, Some(others)) => format!("{}; {others}.", named()),
-                (false, None) => format!("{}, that is, hardware.", named()),
+            let addressed = levers(&natural);
+            match (addressed.standing, left_to_try(seen)) {
+                (Standing::Left, _) => format!("{}. {}.", named(), capital(&addressed.words)),
+                (_, Some(others)) => format!("{}; {others}.", named()),
+                (_, None) => format!("{}, that is, hardware.", named()),
             }
         }
         (false, _) => {
-            let left = levers(&natural);
-            let others = left_to_try(seen).filter(|_| !left.starts_with(STILL_TO_TRY));
-            let is_all = !left.starts_with(STILL_TO_TRY) && others.is_none();
-            let hardware = match is_all {
-                true => "That is hardware: no",
-                false => "No",
-            };
-            let left = match others {
-                Some(others) if left == NONE_ADDRESSES => others.to_owned(),
-                Some(others) => format!("{left}; {others}"),
-                None => left,
+            let Addressed { standing, words } = levers(&natural);
+            let (hardware, left) = match (standing, left_to_try(seen)) {
+                (Standing::Left, _) => ("No", words),
+                (Standing::Nonexistent, Some(others)) => ("No", others.to_owned()),
+                (Standing::Done, Some(others)) => ("No", format!("{words}; {others}")),
+                (_, None) => ("That is hardware: no", words),
             };
             format!(
                 "{}. {hardware} lock, memory allocation or cache within the server holds it up. {}.",
@@ -273,14 +268,29 @@ fn left_to_try(seen: &DiagnosedProfile) -> Option<&'static str> {
     )
 }
 
-/// Where none does.
-const NONE_ADDRESSES: &str = "no lever addresses it";
+/// The levers that address limits.
+struct Addressed {
+    standing: Standing,
+    words: String,
+}
 
-/// Before levers of which a study knows nothing.
-const STILL_TO_TRY: &str = "levers that address it, where they apply: ";
+/// How far levers that address limits were tried.
+#[derive(Clone, Copy)]
+enum Standing {
+    /// No lever addresses them.
+    Nonexistent,
+    /// The study knows nothing of some.
+    Left,
+    /// All were tried, or there is a reason why not.
+    Done,
+}
 
 /// The levers that address limits: those still to be tried first, then what became of the others.
-fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose: bool) -> String {
+fn addressing(
+    limits: &[&FoundLimit],
+    levers: &BTreeMap<String, Known>,
+    verbose: bool,
+) -> Addressed {
     let mut all: Vec<(&str, String, Option<&Known>)> = Vec::new();
     for limit in limits {
         let with_risks = limit.levers_with_risks();
@@ -292,7 +302,10 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
         }
     }
     if all.is_empty() {
-        return NONE_ADDRESSES.to_owned();
+        return Addressed {
+            standing: Standing::Nonexistent,
+            words: "no lever addresses it".to_owned(),
+        };
     }
     let (mut left, mut tried, mut not_tried) = (Vec::new(), Vec::new(), Vec::new());
     for (plain, spelling, known) in all {
@@ -305,14 +318,19 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
             Some(Known::NotTried(reason)) => not_tried.push(format!("{plain} ({reason})")),
         }
     }
+    let standing = match left.is_empty() {
+        true => Standing::Done,
+        false => Standing::Left,
+    };
     if !verbose && left.is_empty() {
-        return "the levers that address it were tried already or do not apply here".to_owned();
+        let words = "the levers that address it were tried already or do not apply here".to_owned();
+        return Addressed { standing, words };
     }
     if !verbose {
         (tried, not_tried) = (Vec::new(), Vec::new());
     }
     let parts = [
-        (STILL_TO_TRY, left),
+        ("levers that address it, where they apply: ", left),
         ("tried already: ", tried),
         ("not tried here: ", not_tried),
     ];
@@ -321,7 +339,10 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
         .filter(|(_, list)| !list.is_empty())
         .map(|(title, list)| format!("{title}{}", list.join(", ")))
         .collect();
-    told.join("; ")
+    Addressed {
+        standing,
+        words: told.join("; "),
+    }
 }
 
 #[cfg(test)]

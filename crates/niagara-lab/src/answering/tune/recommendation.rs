@@ -57,7 +57,7 @@ pub(crate) fn recommendation(
     })
 }
 
-/// What is left of the total beside the socket. By the changes' own duels it would be too much: those were kept for what they showed.
+/// The total without the socket's part. The changes' own duels would flatter it: changes are kept for their figures.
 fn over_socket(total: &Comparison, sockets: &[&Rung]) -> Option<OverSocket> {
     let [socket] = sockets else {
         return None;
