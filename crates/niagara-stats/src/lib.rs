@@ -62,7 +62,7 @@ pub use judgement::{Judgement, Verdict};
 pub use looks::{ErrorBudget, Look, LookPlan};
 pub use nodes::{Heterogeneity, MIN_NODES, NodeEstimate, heterogeneity};
 pub use pair::{run_value, window_sd};
-pub use planning::{detectable, detectable_by, detectable_in, detectable_of_starts};
+pub use planning::{detectable, detectable_at, detectable_by, detectable_in, detectable_of_starts};
 pub use promotion::{Bond, Prior, Prospect, ScreenedEffect, promote};
 pub use race::{Found, ROUND_DUELS, Race, SIDE_BY_SIDE};
 pub use rule::Rule;

@@ -20,7 +20,12 @@ const SEED: u64 = 1979;
 /// The effect (a difference of logarithms) that this many duels show with 80 % power by one look at the end:
 /// 2.8·sd/√n. Infinite of no duels.
 pub fn detectable(sd_duel: f64, duels: usize) -> f64 {
-    DEVIATIONS * sd_duel / (duels as f64).sqrt()
+    detectable_at(sd_duel / (duels as f64).sqrt())
+}
+
+/// The effect (a difference of logarithms) that an estimate of this standard error shows with 80 % power: 2.8 times that.
+pub fn detectable_at(std_err: f64) -> f64 {
+    DEVIATIONS * std_err
 }
 
 /// The difference of logarithms of two variants, each of which has this many fresh starts, one in every round, that an interval of

@@ -166,6 +166,8 @@ pub fn product(parts: &[crate::Estimate]) -> crate::Estimate {
 }
 
 /// A ratio without a part of it that other duels measured by itself: their quotient, with an interval as wide as theirs make it.
+///
+/// Both are taken for independent. A part that was kept for its own figure flatters itself, so that the quotient errs to the lower side.
 pub fn quotient(whole: &crate::Estimate, part: &crate::Estimate) -> crate::Estimate {
     let inverse = crate::Estimate {
         ratio: 1.0 / part.ratio,
@@ -306,6 +308,22 @@ mod tests {
         assert!(meets(&both, &estimate(1.2, 1.27, 1.3)));
         assert!(!meets(&both, &estimate(1.2, 1.22, 1.25)));
         assert!(!meets(&estimate(1.2, 1.22, 1.25), &both));
+    }
+
+    #[test]
+    fn a_part_is_divided_out() {
+        let estimate = |low: f64, ratio: f64, high: f64| Estimate { ratio, low, high };
+        let (whole, part) = (estimate(1.30, 1.32, 1.35), estimate(1.17, 1.2, 1.22));
+        let left = quotient(&whole, &part);
+        assert!((left.ratio - 1.1).abs() < 1e-12, "{left:?}");
+        // The part's upper end is what the lower end of the rest has to fear.
+        let below = (1.32f64 / 1.30).ln().hypot((1.22f64 / 1.2).ln());
+        assert!(
+            ((left.ratio / left.low).ln() - below).abs() < 1e-12,
+            "{left:?}"
+        );
+        let back = product(&[left, part]);
+        assert!((back.ratio - whole.ratio).abs() < 1e-12 && log_width(&back) > log_width(&whole));
     }
 
     #[test]

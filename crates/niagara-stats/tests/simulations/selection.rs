@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use niagara_stats::{
     AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Judgement, LookPlan, Rule, Selection, Trial,
-    Verdict, at_look_on_nodes, disagreement, is_worse, judge, judge_final, log_width,
+    Verdict, at_look_on_nodes, disagreement, is_worse, judge, judge_final, log_width, quotient,
 };
 use rand_chacha::ChaCha8Rng;
 use rand_chacha::rand_core::SeedableRng;
@@ -279,6 +279,47 @@ fn totals_after_a_selection_cover() {
         // It agrees with its best part unless its duels run out: a few parts are exact by luck.
         assert!(rate(wider) < 0.12, "sd {sd}: {}", rate(wider));
         assert!(rate(below) < 0.05, "sd {sd}: {}", rate(below));
+    }
+}
+
+/// What a total leaves beside its best part, divided by that part's own duels: what is told to whom uses the socket already.
+#[test]
+fn what_remains_beside_the_best_part_covers() {
+    let mut plans = Plans::default();
+    let plan = ErrorBudget::one_sided(ALPHA, TOTAL).plan(TOTAL);
+    for sd in [0.012, 0.03] {
+        let (mut above, mut outside, mut all) = (0, 0, 0);
+        for run in 0..2 * RUNS {
+            let effects = [0.2, 0.1, 0.03, 0.0, 0.0, 0.0];
+            let mut bench = Bench::new(17_000 + run as u64, sd, &effects, 80);
+            let found = tuned(&mut bench, &mut plans);
+            let others: Vec<usize> = found.kept.iter().copied().filter(|&i| i != 0).collect();
+            let Some(socket) = found.best.filter(|_| found.kept.contains(&0)) else {
+                continue;
+            };
+            if others.is_empty() {
+                continue;
+            }
+            bench.left = TOTAL;
+            let total = bench.total(&found.kept, &socket, &plan).estimate;
+            let left = quotient(&total, &socket);
+            let truth = bench.gain(&[], &others).exp();
+            all += 1;
+            above += usize::from(left.low > truth);
+            outside += usize::from(!(left.low..=left.high).contains(&truth));
+        }
+        assert!(all > RUNS, "{all}");
+        let rate = |count: usize| count as f64 / all as f64;
+        assert!(
+            rate(above) <= at_most(ALPHA, all),
+            "sd {sd}: {}",
+            rate(above)
+        );
+        assert!(
+            rate(outside) <= at_most(2.0 * ALPHA, all),
+            "sd {sd}: {}",
+            rate(outside)
+        );
     }
 }
 
