@@ -425,16 +425,14 @@ pub enum Finding {
         /// How many parts.
         levers: usize,
     },
-    /// The time ended before the total agreed with its best part.
-    TotalLessSureThanPart {
+    /// The time ended while the total lay below its best part.
+    TotalBelowPart {
         /// What that lever is called.
         title: String,
         /// The total.
         total: Estimate,
         /// The part.
         part: Estimate,
-        /// Whether the total lies below it; else its interval is the wider one.
-        is_below: bool,
     },
     /// Throughput over all time and the median slice disagree.
     AllTimeDisagrees {
@@ -581,7 +579,7 @@ impl Finding {
             | Self::LawMisses { .. }
             | Self::FewRounds { .. }
             | Self::SingleStarts
-            | Self::TotalLessSureThanPart { .. }
+            | Self::TotalBelowPart { .. }
             | Self::MostlyIdle { .. }
             | Self::SlowerDigests { .. } => Weight::Part,
             Self::QueriesFirst { .. }

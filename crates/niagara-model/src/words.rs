@@ -1034,19 +1034,10 @@ impl Display for Finding {
                 number::count(*levers, "part"),
                 number::estimate(parts)
             ),
-            Self::TotalLessSureThanPart {
-                title,
-                total,
-                part,
-                is_below,
-            } => write!(
+            Self::TotalBelowPart { title, total, part } => write!(
                 f,
-                "the time ended while the total, {}, {} its best part, {title} {}: a longer --budget makes it surer",
+                "the time ended while the total, {}, lay below its best part, {title} {}: a longer --budget makes it surer",
                 number::estimate(total),
-                match is_below {
-                    true => "lay below",
-                    false => "was less sure than",
-                },
                 number::estimate(part)
             ),
             Self::AllTimeDisagrees {
@@ -1614,6 +1605,8 @@ fn minutes(seconds: f64) -> String {
     format!("{:.0}m", (seconds / 60.0).ceil())
 }
 
+const P99: &str = "99th percentile of latency";
+
 impl Recommendation {
     /// What to do and what it brings, in twelve words at most: the title of a report.
     pub fn title(&self) -> String {
@@ -1643,16 +1636,13 @@ impl Recommendation {
         }
     }
 
-    /// What to do, and what it brings: the headline.
+    /// What to do: the headline.
     pub fn headline(&self) -> String {
         match self {
-            Self::UseSocket(benefit) => {
-                format!("Use the Unix socket in the application: {benefit}.")
-            }
+            Self::UseSocket(_) => "Use the Unix socket in the application.".to_owned(),
             Self::Install {
                 changes,
                 with_socket,
-                benefit,
                 ..
             } => {
                 let apply = match with_socket {
@@ -1660,7 +1650,7 @@ impl Recommendation {
                     false => "Apply",
                 };
                 format!(
-                    "{apply} {} to the server: {}. {benefit}. That takes a restart.",
+                    "{apply} {} to the server: {}. That takes a restart.",
                     number::count(changes.len(), "change"),
                     changes.join("; ")
                 )
@@ -1681,17 +1671,17 @@ impl Recommendation {
         }
     }
 
-    /// How sure that is, and what is left, in sentences behind the headline.
-    pub fn rest(&self) -> Option<String> {
+    /// Behind the headline, a paragraph each: what that brings, what is left of it on the Unix socket, what else to know.
+    pub fn paragraphs(&self) -> Vec<String> {
         self.behind(true)
     }
 
     /// The same beneath a title, which has the figure.
-    pub fn rest_beneath_title(&self) -> Option<String> {
+    pub fn paragraphs_beneath_title(&self) -> Vec<String> {
         self.behind(false)
     }
 
-    fn behind(&self, with_figure: bool) -> Option<String> {
+    fn behind(&self, with_figure: bool) -> Vec<String> {
         let (benefit, others) = match self {
             Self::UseSocket(benefit) => match benefit.others {
                 Others::Undecided { .. } => (benefit, Some(format!("{}.", benefit.others))),
@@ -1704,23 +1694,22 @@ impl Recommendation {
                 Others::None => (benefit, None),
                 others => (benefit, Some(format!("{others}."))),
             },
-            Self::Nothing { setting, .. } => return setting.about_socket(),
+            Self::Nothing { setting, .. } => return setting.about_socket().into_iter().collect(),
         };
-        let remains = self.remains();
-        let proof = match (&remains, with_figure) {
-            (None, true) => format!("{}, {}", benefit.gain(), benefit.proof()),
-            (None, false) => number::capital(&benefit.proof()),
-            // What remains was not proven by these duels.
-            (Some(_), true) => {
-                format!("All together: {}, {}", benefit.gain(), benefit.proof())
-            }
-            (Some(_), false) => format!("All changes together are {}", benefit.proof()),
-        };
-        let parts = [remains, Some(proof), others];
-        Some(parts.into_iter().flatten().collect::<Vec<_>>().join(" "))
+        let on_test_tables = benefit.setting.benchmark.then(|| {
+            "Measured on test tables, not on your traffic: measure that first (`niagara pack`)."
+                .to_owned()
+        });
+        let also: Vec<String> = on_test_tables.into_iter().chain(others).collect();
+        let mut paragraphs = vec![benefit.told(with_figure)];
+        paragraphs.extend(self.remains());
+        if !also.is_empty() {
+            paragraphs.push(also.join(" "));
+        }
+        paragraphs
     }
 
-    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.030 [1.010, 1.060]: the total divided by the
+    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.030 [1.010, 1.060], the total divided by the
     /// socket's own figure`. None where that was not measured.
     pub fn figure_over_socket(&self) -> Option<String> {
         let Self::Install {
@@ -1734,10 +1723,14 @@ impl Recommendation {
         let gain = benefit.product(&left.gain);
         let tail = match left.p99.filter(|_| benefit.goal != Goal::P99) {
             None => String::new(),
-            Some(p99) => format!(", 99th percentile of latency {}", number::product(&p99)),
+            Some(p99) if p99.low <= 1.0 && p99.high >= 1.0 => {
+                format!("; {P99}: no change shown")
+            }
+            Some(p99) => format!("; {P99}: {}", number::product(&p99)),
         };
-        let how = "the total divided by the socket's own figure";
-        Some(format!("{gain}{tail}: {how}"))
+        Some(format!(
+            "{gain}, the total divided by the socket's own figure{tail}"
+        ))
     }
 
     /// The same in a sentence; nothing of what is not about the socket and the server both.
@@ -1767,10 +1760,7 @@ pub fn remains_over_socket(figure: Option<&str>) -> String {
 impl Display for Recommendation {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {
         f.write_str(&self.headline())?;
-        match self.rest() {
-            Some(rest) => write!(f, " {rest}"),
-            None => Ok(()),
-        }
+        (self.paragraphs().iter()).try_for_each(|paragraph| write!(f, " {paragraph}"))
     }
 }
 
@@ -1861,26 +1851,24 @@ impl Benefit {
         number::estimate(&self.goal.figure(&self.effect))
     }
 
-    /// `proven by 12 fresh duels on test tables, not on your traffic; 99th percentile of latency: no change shown.`
-    fn proof(&self) -> String {
-        let proven_on = match self.setting.benchmark {
-            true => " on test tables, not on your traffic (measure that first: `niagara pack`)",
-            false => "",
+    /// `mariadb-10.11 then completes 19 % more transactions (oltp_read_only, 32 threads): × 1.19 [1.17, 1.25], proven by 12 fresh duels.
+    /// 99th percentile of latency: no change shown.`
+    fn told(&self, with_figure: bool) -> String {
+        let figure = match with_figure {
+            true => format!(": {}", self.gain()),
+            false => String::new(),
         };
         let tail = match &self.p99 {
             Some(p99) if self.goal != Goal::P99 && p99.low <= 1.0 && p99.high >= 1.0 => {
-                "; 99th percentile of latency: no change shown".to_owned()
+                format!(" {P99}: no change shown.")
             }
             Some(p99) if self.goal != Goal::P99 => {
-                format!(
-                    "; 99th percentile of latency {}, lower is better",
-                    number::estimate(p99)
-                )
+                format!(" {P99}: {}, lower is better.", number::estimate(p99))
             }
             _ => String::new(),
         };
         format!(
-            "proven by {}{proven_on}{tail}.",
+            "{self}{figure}, proven by {}.{tail}",
             number::count(self.duels, "fresh duel")
         )
     }

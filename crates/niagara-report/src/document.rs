@@ -67,14 +67,8 @@ impl Depth {
 pub(crate) struct Document {
     /// What it is, and when it began.
     pub masthead: [String; 2],
-    /// The title of a page; `None` where the headline is short enough for one.
-    pub title: Option<String>,
-    /// The one sentence that a reader takes home.
-    pub headline: String,
-    /// How sure that is, where it is told apart.
-    pub proof: Option<String>,
-    /// The same beneath the title, where the title has the figure.
-    pub proof_beneath_title: Option<String>,
+    /// What it says first.
+    pub opening: Opening,
     /// What was measured, under what load.
     pub lead: Vec<(Depth, String)>,
     /// What a reader must know before believing the rest.
@@ -87,28 +81,49 @@ pub(crate) struct Document {
     pub source: &'static str,
 }
 
-impl Document {
+/// What a report says first.
+#[derive(Default)]
+pub(crate) struct Opening {
+    /// In twelve words at most; `None` where the headline is the title.
+    pub title: Option<String>,
+    /// The one sentence that a reader takes home: what to do, or what was found.
+    pub headline: String,
+    /// How sure that is, and what else to know.
+    pub paragraphs: Vec<String>,
+    /// The same beneath a title that has the figure.
+    pub beneath_title: Option<Vec<String>>,
+}
+
+impl Opening {
+    /// A headline that is the title, too.
+    pub(crate) fn of_headline(headline: String) -> Self {
+        Self {
+            headline,
+            ..Self::default()
+        }
+    }
+
     /// What a page is called.
     pub(crate) fn title(&self) -> &str {
         self.title.as_ref().unwrap_or(&self.headline)
     }
 
-    /// Headline and proof in one line.
-    pub(crate) fn finding(&self) -> String {
-        self.headline_with(self.proof.as_deref())
+    /// The paragraphs beneath the title of a page.
+    pub(crate) fn beneath_title(&self) -> impl Iterator<Item = &String> {
+        let headline = self.title.is_some().then_some(&self.headline);
+        let paragraphs = self.beneath_title.as_ref().unwrap_or(&self.paragraphs);
+        headline.into_iter().chain(paragraphs)
     }
 
-    /// The same beneath the title, which may have the figure.
-    pub(crate) fn finding_beneath_title(&self) -> String {
-        let proof = self.proof_beneath_title.as_ref().or(self.proof.as_ref());
-        self.headline_with(proof.map(String::as_str))
+    /// Headline and paragraphs in one line.
+    pub(crate) fn in_one_line(&self) -> String {
+        let paragraphs = self.paragraphs.iter().map(String::as_str);
+        let all = std::iter::once(self.headline.as_str()).chain(paragraphs);
+        all.collect::<Vec<_>>().join(" ")
     }
+}
 
-    fn headline_with(&self, proof: Option<&str>) -> String {
-        let parts = [Some(self.headline.as_str()), proof];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" ")
-    }
-
+impl Document {
     /// Its sections in a format of this extent.
     pub(crate) fn sections(&self, extent: Extent) -> impl Iterator<Item = &Section> {
         let sections = self.sections.iter();

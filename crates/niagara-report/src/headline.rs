@@ -3,6 +3,7 @@
 use niagara_model::{Comparison, Recommendation, Summary, number};
 
 use crate::build;
+use crate::document::Opening;
 use crate::wording::{compare_headline, compare_title, losses, tune_headline, tune_title};
 
 /// What was found, in one sentence: what a recommendation rests on.
@@ -13,54 +14,38 @@ pub(crate) fn evidence(summary: &Summary) -> String {
     }
 }
 
-/// What a report says first: its title, its headline and the sentences behind it.
-pub(crate) struct Opening {
-    /// In twelve words at most; `None` where the headline is the title.
-    pub title: Option<String>,
-    /// What to do, or what was found.
-    pub headline: String,
-    /// How sure that is, and what else is to be done.
-    pub rest: Option<String>,
-    /// The same beneath the title, where that has the figure.
-    pub rest_beneath_title: Option<String>,
-}
-
-impl Opening {
-    /// Of any study.
-    pub(crate) fn of(summary: &Summary) -> Self {
-        let Summary::Tune(tune) = summary else {
-            return Self {
-                title: title(summary),
-                headline: headline(summary),
-                rest: None,
-                rest_beneath_title: None,
-            };
+/// What the report of any study says first.
+pub(crate) fn opening(summary: &Summary) -> Opening {
+    let Summary::Tune(tune) = summary else {
+        return Opening {
+            title: title(summary),
+            ..Opening::of_headline(headline(summary))
         };
-        let recommendation = tune.recommendation.as_ref();
-        let headline = recommendation.map(Recommendation::headline);
-        let headline = headline.unwrap_or_else(|| evidence(summary));
-        let rest = recommendation.and_then(Recommendation::rest);
-        match tune.queries_first() {
-            None => Self {
-                title: title(summary),
-                headline,
-                rest,
-                rest_beneath_title: recommendation.and_then(Recommendation::rest_beneath_title),
-            },
-            Some(first) => {
-                // The settings are the second thing to think of.
-                let settings = match &tune.recommendation {
-                    Some(recommendation) => recommendation.behind_statements(),
-                    None => headline,
-                };
-                let parts = [Some(first.detail()), Some(settings), rest];
-                let rest: Vec<String> = parts.into_iter().flatten().collect();
-                Self {
-                    title: Some(first.title()),
-                    headline: first.headline(),
-                    rest: Some(rest.join(" ")),
-                    rest_beneath_title: None,
-                }
+    };
+    let recommendation = tune.recommendation.as_ref();
+    let headline = recommendation.map(Recommendation::headline);
+    let headline = headline.unwrap_or_else(|| evidence(summary));
+    let paragraphs = recommendation.map(Recommendation::paragraphs);
+    let paragraphs = paragraphs.unwrap_or_default();
+    match tune.queries_first() {
+        None => Opening {
+            title: title(summary),
+            headline,
+            paragraphs,
+            beneath_title: recommendation.map(Recommendation::paragraphs_beneath_title),
+        },
+        Some(first) => {
+            // The settings are the second thing to think of.
+            let settings = match &tune.recommendation {
+                Some(recommendation) => recommendation.behind_statements(),
+                None => headline,
+            };
+            let before = [first.detail(), settings];
+            Opening {
+                title: Some(first.title()),
+                headline: first.headline(),
+                paragraphs: before.into_iter().chain(paragraphs).collect(),
+                beneath_title: None,
             }
         }
     }
@@ -84,13 +69,7 @@ fn title(summary: &Summary) -> Option<String> {
 /// The one sentence that a reader takes home: of a tuning what to do, of all others what was found.
 pub fn headline(summary: &Summary) -> String {
     match summary {
-        Summary::Tune(_) => {
-            let Opening { headline, rest, .. } = Opening::of(summary);
-            match rest {
-                Some(rest) => format!("{headline} {rest}"),
-                None => headline,
-            }
-        }
+        Summary::Tune(_) => opening(summary).in_one_line(),
         Summary::Compare(compare) => {
             let headline = with_losses(compare_headline(compare), Some(&compare.comparison));
             match &compare.upgrade {

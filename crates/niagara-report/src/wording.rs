@@ -8,7 +8,7 @@ use niagara_model::{
     StudyHeader, Summary, Together, TuneSummary, Warning,
 };
 use niagara_settings::TlsSession;
-use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict};
+use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict, detectable_at, median};
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -521,8 +521,19 @@ fn may_be_chance(larger: &Estimate, smaller: &Estimate) -> bool {
 }
 
 /// Which of two figures of a lever counts.
-pub(crate) const FRESH_COUNT: &str = "Where screened and fresh figures differ, go by the fresh ones, which took no part in the screening. The first lever was \
-     tried alone, each other beside those kept or still undecided. The screening's figure is an average over the other levers' settings.";
+pub(crate) fn fresh_count(tune: &TuneSummary) -> String {
+    let pairs = match tune.together.is_empty() {
+        true => "",
+        false => {
+            " Those of a pair in \"Levers that act on each other\" hold without the other one."
+        }
+    };
+    format!(
+        "Where screened and fresh figures differ, go by the fresh ones, which took no part in the screening. The first lever was \
+         tried alone, each other beside those kept or still undecided. The screening's figures are averages over the other levers' \
+         settings.{pairs}"
+    )
+}
 
 /// What the figures of rungs and totals are. Above × 1 is better, below it worse, whatever the goal.
 pub(crate) fn judged_by(goal: Goal) -> &'static str {
@@ -1000,6 +1011,20 @@ pub(crate) fn noise(sd_duel: f64, screening: bool, sd_total: Option<f64>) -> Str
     )
 }
 
+/// What the screening sees of a lever by its own noise, as the run's first lines foretold it; nothing where no lever has a standard error.
+pub(crate) fn sensitivity(tune: &TuneSummary) -> Option<String> {
+    let kept = tune.rungs.iter().map(|rung| &rung.screened);
+    let errors = kept.chain(&tune.not_helped).map(|lever| lever.std_err);
+    let errors: Vec<f64> = errors
+        .filter(|error| error.is_finite() && *error > 0.0)
+        .collect();
+    let detectable = detectable_at(median(&errors)?).exp_m1();
+    Some(format!(
+        "by its own noise, with 80 % probability, the screening finds a lever of {} or more",
+        number::percent(detectable)
+    ))
+}
+
 /// A check of what is handed over, in words.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CheckInWords {
@@ -1101,8 +1126,13 @@ pub(crate) fn paragraph(text: &str) -> String {
 }
 
 /// What two levers do together, in a sentence.
-pub fn together(together: &Together) -> String {
-    let [one, other] = &together.titles;
+pub(crate) fn together(together: &Together, kept: &[Rung]) -> String {
+    let [one, other] = [0, 1].map(|at| {
+        let id = &together.levers[at];
+        let is_kept = kept.iter().any(|rung| rung.screened.lever == *id);
+        let became = if is_kept { "kept" } else { "not kept" };
+        format!("{} ({id}, {became})", together.titles[at])
+    });
     format!(
         "{one} with {other}: {} beyond what each does without the other",
         number::estimate(&together.effect)

@@ -21,7 +21,7 @@ use crate::error::{Result, StoreError};
 /// The tables of `results.db`, with what each column holds.
 pub const SCHEMA: &str = include_str!("schema.sql");
 /// Counted up with every change of what the file holds: results of another format are neither read nor continued.
-const FORMAT: i64 = 8;
+const FORMAT: i64 = 9;
 /// "Niag" in SQLite's header, by which `file` and we recognise our own.
 const APPLICATION_ID: i64 = 0x4e69_6167;
 const WAIT_FOR_OTHERS: Duration = Duration::from_secs(30);

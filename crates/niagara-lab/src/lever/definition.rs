@@ -7,6 +7,7 @@ use niagara_toml::At;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::change::sized;
 use super::condition::Condition;
 use super::measured::Measured;
 use super::range::Range;
@@ -52,6 +53,15 @@ impl Lever {
     /// For people.
     pub fn title(&self) -> &str {
         &self.title
+    }
+
+    /// The same with a number that a search chose, which the lever's own title may contradict: 15 groups are no "two groups per CPU".
+    pub(crate) fn searched_title(&self, variable: &str, value: u64) -> String {
+        let number = format!("{variable} = {}", sized(value));
+        match &self.range.title {
+            Some(title) => format!("{title}, {number}"),
+            None => number,
+        }
     }
 
     /// The exclusive choice it is a level of; a lever on its own is its own factor.

@@ -27,6 +27,8 @@ pub(crate) struct Range {
     pub all: Option<Bounds>,
     pub mariadb: Option<Bounds>,
     pub mysql: Option<Bounds>,
+    /// What the lever is called beside the number that a search chose.
+    pub title: Option<String>,
 }
 
 /// A variable and its bounds before they meet a machine.

@@ -14,6 +14,8 @@ use super::range::{Bounds, Range, Scale};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RangeTable {
+    /// what the lever is called beside a searched number, where its own title says another one
+    title: Option<Text>,
     variable: Option<Text>,
     from: Option<At<Scalar>>,
     to: Option<At<Scalar>>,
@@ -44,6 +46,7 @@ struct BoundsTable {
 /// What `[range]` says.
 pub(super) fn range(table: At<RangeTable>) -> Found<Range> {
     let (at, table) = (table.at, table.value);
+    let title = table.title.map(|title| title.to_string());
     let of = |branch: Option<At<BoundsTable>>| {
         branch
             .map(|table| bounds(table.at, table.value))
@@ -60,6 +63,7 @@ pub(super) fn range(table: At<RangeTable>) -> Found<Range> {
         };
         return Ok(Range {
             all: Some(bounds(at, all)?),
+            title,
             ..Range::default()
         });
     }
@@ -74,6 +78,7 @@ pub(super) fn range(table: At<RangeTable>) -> Found<Range> {
         all: None,
         mariadb: of(table.mariadb)?,
         mysql: of(table.mysql)?,
+        title,
     })
 }
 

@@ -9,7 +9,9 @@ use niagara_queries::{
 use niagara_stats::Estimate;
 
 use crate::chart;
-use crate::document::{Block, Claim, Column, Depth, Document, Facts, Figure, Section, Table, Tone};
+use crate::document::{
+    Block, Claim, Column, Depth, Document, Facts, Figure, Opening, Section, Table, Tone,
+};
 use crate::number;
 
 /// Statements that have a section of their own.
@@ -37,10 +39,7 @@ pub(crate) fn advice(advice: &Advice) -> Document {
     sections.extend(rejected(advice));
     Document {
         masthead: ["Niagara advise".to_owned(), advice.server.clone()],
-        title: None,
-        headline: headline(advice),
-        proof: None,
-        proof_beneath_title: None,
+        opening: Opening::of_headline(headline(advice)),
         lead: vec![(
             Depth::Every,
             format!(

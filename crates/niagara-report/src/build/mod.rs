@@ -20,9 +20,9 @@ use niagara_stats::{Verdict, standard_deviation};
 
 use crate::all_time::ALL_TIME;
 use crate::applying::{HEADING, applying, applying_in_short};
-use crate::document::{Block, Claim, Depth, Document, Facts, Section, Tone};
+use crate::document::{Block, Claim, Depth, Document, Facts, Opening, Section, Tone};
 use crate::duel_lengths::DuelLengths;
-use crate::headline::Opening;
+use crate::headline::opening;
 use crate::{Report, Sides, chart, number, profile, replay, wording};
 
 pub(crate) use advice::advice;
@@ -114,13 +114,9 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     sections.extend(own.lists);
     let flawless = sides.is_some_and(Sides::had_no_errors);
     let errors = if flawless { "; no errors" } else { "" };
-    let opening = Opening::of(summary);
     Document {
         masthead: [String::new(), String::new()],
-        title: opening.title,
-        headline: opening.headline,
-        proof: opening.rest,
-        proof_beneath_title: opening.rest_beneath_title,
+        opening: opening(summary),
         lead: vec![
             (Depth::Brief, format!("{}{errors}", header.workload)),
             (
@@ -158,10 +154,7 @@ fn unfinished(report: &Report) -> Document {
     let stopped = "What was measured until then is stored. The same command continues from here.";
     Document {
         masthead: [String::new(), String::new()],
-        title: None,
-        headline: report.headline(),
-        proof: None,
-        proof_beneath_title: None,
+        opening: Opening::of_headline(report.headline()),
         lead: (phase != niagara_model::Phase::Noise)
             .then(|| (Depth::Long, stopped.to_owned()))
             .into_iter()
@@ -290,6 +283,7 @@ fn facts_in_short(summary: &Summary) -> Vec<(String, String)> {
     let left_out = [
         "protocol",
         "noise",
+        "sensitivity",
         "couples",
         "error probability",
         "server",
@@ -319,6 +313,11 @@ fn method_facts(
     fact("protocol", wording::protocol(&header.protocol, lengths));
     if let Some(sd) = header.sd_duel {
         fact("noise", wording::noise(sd, is_tune, spread));
+    }
+    if let Summary::Tune(tune) = summary
+        && let Some(sensitivity) = wording::sensitivity(tune)
+    {
+        fact("sensitivity", sensitivity);
     }
     if let Some(comparison) = comparison {
         fact("couples", wording::couples(comparison, is_tune));

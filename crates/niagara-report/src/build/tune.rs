@@ -124,7 +124,7 @@ fn rungs(tune: &TuneSummary) -> Section {
         open: tune.rungs.len() <= MAX_OPEN,
         inner: Section::new(Depth::Every, "")
             .with(Block::Table(table))
-            .with_some(has_fresh.then(|| Block::Note(wording::FRESH_COUNT.to_owned()))),
+            .with_some(has_fresh.then(|| Block::Note(wording::fresh_count(tune)))),
     }))
 }
 
@@ -241,7 +241,10 @@ fn screened(tune: &TuneSummary) -> Section {
 fn together(tune: &TuneSummary) -> Section {
     list(
         "Levers that act on each other",
-        tune.together.iter().map(wording::together).collect(),
+        tune.together
+            .iter()
+            .map(|pair| wording::together(pair, &tune.rungs))
+            .collect(),
     )
 }
 

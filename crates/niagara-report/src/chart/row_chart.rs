@@ -3,12 +3,14 @@
 use maud::{Markup, html};
 use niagara_stats::Estimate;
 
-use crate::svg::{Axis, Size, both, fit, folded, frame, px, x_axis};
+use crate::svg::{Axis, Size, both, folded, frame, px, x_axis};
 
 /// Size of regular type that is as wide as bold type of 14 pixels, in the widest of the usual typefaces.
 const BOLD: f64 = 16.5;
 /// Between the lines of a title.
 const LINE: f64 = 17.0;
+/// Size of type by which a detail is broken into lines.
+const DETAIL: f64 = 13.0;
 
 /// One row.
 pub struct Row {
@@ -67,12 +69,15 @@ struct Geometry {
     top: f64,
     /// Room for a line of a title.
     title: f64,
+    /// Room for a line of a detail, where details are drawn.
+    detail: Option<f64>,
 }
 
-/// A row where it is drawn: one whose title takes several lines is higher.
+/// A row where it is drawn: one whose title or detail takes several lines is higher.
 struct RowPlace<'a> {
     row: &'a Row,
     title: Vec<String>,
+    detail: Vec<String>,
     top: f64,
     height: f64,
     /// Of the mark.
@@ -85,12 +90,16 @@ impl Geometry {
         let mut top = self.top;
         let placed = rows.iter().map(|row| {
             let title = folded(&row.title, self.title, BOLD);
-            let more = LINE * title.len().saturating_sub(1) as f64;
+            let detail = self.detail.map(|room| folded(&row.detail, room, DETAIL));
+            let detail = detail.unwrap_or_default();
+            let further = title.len().saturating_sub(1) + detail.len().saturating_sub(1);
+            let more = LINE * further as f64;
             // Beside the title the mark stays at its first line.
             let lower = if size == Size::Narrow { more } else { 0.0 };
             let placed = RowPlace {
                 row,
                 title,
+                detail,
                 top,
                 height: self.row + more,
                 y: top + self.mark_y + lower,
@@ -132,6 +141,7 @@ pub(crate) fn row_chart(
             mark_y: 20.0,
             top: 6.0,
             title: 312.0,
+            detail: Some(300.0),
         },
         (Size::Wide, false) => Geometry {
             row: 27.0,
@@ -139,6 +149,7 @@ pub(crate) fn row_chart(
             mark_y: 13.0,
             top: 6.0,
             title: 312.0,
+            detail: None,
         },
         (Size::Narrow, two) => Geometry {
             row: if two { 74.0 } else { 66.0 },
@@ -146,6 +157,7 @@ pub(crate) fn row_chart(
             mark_y: if two { 50.0 } else { 46.0 },
             top: 2.0,
             title: 356.0,
+            detail: None,
         },
     };
     let ticks = if size == Size::Wide { 6 } else { 4 };
@@ -192,7 +204,9 @@ fn labels(size: Size, at: &RowPlace<'_>, two_lines: bool) -> Markup {
     match (size, two_lines) {
         (Size::Wide, true) => html! {
             (title(at, top + 18.0))
-            text.detail x="0" y=(px(top + 34.0 + below)) { (fit(&row.detail, 300.0, 13.0)) }
+            @for (line, text) in at.detail.iter().enumerate() {
+                text.detail x="0" y=(px(top + 34.0 + below + LINE * line as f64)) { (text) }
+            }
             text.numbers x="940" y=(px(top + 18.0)) text-anchor="end" { (row.numbers) }
             text.standing x="940" y=(px(top + 34.0)) text-anchor="end" { (row.standing) }
         },

@@ -286,6 +286,13 @@ impl Sections {
             "\nBrackets: the gain is at least the lower figure, with 95 % confidence or more. n: duels behind the figure. Only what is \
              called \"proven\" was shown by duels of its own.\n",
         );
+        if input.rungs.len() > 1 && !input.variant.config.is_empty() {
+            self.line(format!(
+                "To leave a change out, delete its lines in {}: they stand beneath its name. What the others bring without it was \
+                 not measured.\n",
+                option_file::NAME
+            ));
+        }
         for remark in &input.variant.remarks {
             self.line(format!("{remark}\n"));
         }
@@ -519,7 +526,7 @@ impl Sections {
             ]);
             if !process && input.variant.flags.is_empty() {
                 self.line(
-                    "   To try the variables before, `SET GLOBAL NAME = VALUE` in the server (sizes in bytes) sets each for new connections until \
+                    "   Some variables can be tried before: `SET GLOBAL NAME = VALUE` in the server (sizes in bytes) sets one for new connections until \
                      the next start. Error 1238 means that it takes a restart.",
                 );
             }

@@ -242,7 +242,7 @@ fn levers_of(profiles: &[Profile], id: &str) -> String {
 
 pub(super) fn time(profiles: &[Profile]) -> Content {
     let mut section = Content {
-        title: "What a connection's thread does with its time".to_owned(),
+        title: "What a thread that serves connections does with its time".to_owned(),
         columns: named(profiles, "The thread", &["share of its time"]),
         ..Content::default()
     };

@@ -9,7 +9,7 @@ use niagara_profile::Profile;
 
 use super::content::{headline, sections};
 use super::figures::small;
-use crate::document::{Block, Depth, Document, Figure, Section};
+use crate::document::{Block, Depth, Document, Figure, Opening, Section};
 
 /// Sections before the flame graphs: what limits, and the division of time.
 const HEAD: usize = 3;
@@ -74,10 +74,7 @@ pub(crate) fn document(source: &Profiles<'_>) -> Document {
     });
     Document {
         masthead: ["Niagara profile".to_owned(), format!("Niagara {version}")],
-        title: None,
-        headline: headline(profiles),
-        proof: None,
-        proof_beneath_title: None,
+        opening: Opening::of_headline(headline(profiles)),
         lead: lead.collect(),
         warnings: Vec::new(),
         sections: all,

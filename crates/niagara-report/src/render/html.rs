@@ -18,9 +18,10 @@ pub(crate) fn page(document: &Document) -> String {
     let body = html! {
         header {
             p.masthead { @for part in &document.masthead { span { (part) } } }
-            h1 { (number::unbroken(document.title())) }
-            @if document.title.is_some() { p.lead { (with_code(&number::unbroken(&document.finding_beneath_title()))) } }
-            @else if let Some(proof) = &document.proof { p.lead { (with_code(&number::unbroken(proof))) } }
+            h1 { (number::unbroken(document.opening.title())) }
+            @for paragraph in document.opening.beneath_title() {
+                p.lead { (with_code(&number::unbroken(paragraph))) }
+            }
             @for (depth, lead) in &document.lead {
                 @if depth.is_for(Extent::Page) { p.lead { (lead) } }
             }
@@ -30,7 +31,12 @@ pub(crate) fn page(document: &Document) -> String {
         (contents(below))
         @for section in below { (part(section)) }
     };
-    html_page(document.title(), &document.version, &body, document.source)
+    html_page(
+        document.opening.title(),
+        &document.version,
+        &body,
+        document.source,
+    )
 }
 
 /// A page around `body`, which `source` says the origin of.
@@ -74,7 +80,7 @@ fn warnings(warnings: &[String]) -> Markup {
         @if !warnings.is_empty() {
             aside.warnings role="note" {
                 h2 { "Before you believe the rest" }
-                ul { @for warning in warnings { li { (warning) } } }
+                ul { @for warning in warnings { li { (with_code(&number::unbroken(warning))) } } }
             }
         }
     }

@@ -8,11 +8,9 @@ use crate::number;
 /// The whole document.
 pub(crate) fn text(document: &Document) -> String {
     let mut page = Page(String::new());
-    page.line(&format!("# {}", plain(document.title())));
-    if document.title.is_some() {
-        page.line(&plain(&document.finding_beneath_title()));
-    } else if let Some(proof) = &document.proof {
-        page.line(&plain(proof));
+    page.line(&format!("# {}", plain(document.opening.title())));
+    for paragraph in document.opening.beneath_title() {
+        page.line(&plain(paragraph));
     }
     page.warnings(&document.warnings);
     for (depth, lead) in &document.lead {

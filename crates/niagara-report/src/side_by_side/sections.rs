@@ -6,7 +6,7 @@ use super::common::Common;
 use super::picture::two_studies;
 use super::set_up::Fact;
 use super::studies::SideBySide;
-use crate::document::{Block, Depth, Document, Figure, Folded, Medium, Section, Table};
+use crate::document::{Block, Depth, Document, Figure, Folded, Medium, Opening, Section, Table};
 use crate::number;
 
 /// How much is told.
@@ -49,10 +49,7 @@ pub(crate) fn document(both: &SideBySide, medium: Medium) -> Document {
             "Niagara report of two studies".to_owned(),
             format!("Niagara {version}"),
         ],
-        title: None,
-        headline: both.headline.clone(),
-        proof: None,
-        proof_beneath_title: None,
+        opening: Opening::of_headline(both.headline.clone()),
         lead: Vec::new(),
         warnings: both.warnings.clone(),
         sections,

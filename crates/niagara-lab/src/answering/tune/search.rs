@@ -298,10 +298,9 @@ impl Space<'_> {
                 .iter()
                 .position(|c| c.lever.id() == searched.lever);
             if let (Some(index), true) = (with, value != searched.start) {
-                candidates[index]
-                    .change
-                    .config
-                    .extend(searched.span.config(value));
+                let Candidate { lever, change, .. } = &mut candidates[index];
+                change.config.extend(searched.span.config(value));
+                lever.title = lever.searched_title(&searched.span.variable, value);
                 if !promoted.contains(&index) {
                     promoted.push(index);
                 }
@@ -482,6 +481,10 @@ mod tests {
         );
         let moved = space.variant(&[start[0], 1.0]);
         assert_eq!(moved.config["innodb_io_capacity"], "20000");
+        let (told, _) = space.chosen(&[start[0], 1.0]);
+        // A title of the lever's own number would contradict the one that was chosen.
+        assert_eq!(told[0].lever.title(), candidates[0].lever.title());
+        assert_eq!(told[1].lever.title(), "innodb_io_capacity = 20000");
         assert_eq!(moved.config["innodb_io_capacity_max"], "40000");
         assert_eq!(moved.config["innodb_log_file_size"], "1G");
         assert_eq!(moved.levers, ["redo-log-large", "io-capacity-high"]);

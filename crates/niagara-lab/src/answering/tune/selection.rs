@@ -490,12 +490,12 @@ impl TuneRun<'_> {
             })
         } else {
             self.best_part(kept).and_then(|(index, part)| {
-                let is_below = disagreement(&total, &part)? == Disagreement::Below;
-                Some(Finding::TotalLessSureThanPart {
+                // That it is the wider one its interval says itself.
+                let is_below = disagreement(&total, &part) == Some(Disagreement::Below);
+                is_below.then(|| Finding::TotalBelowPart {
                     title: self.found.titles(&[index]).concat(),
                     total,
                     part,
-                    is_below,
                 })
             })
         };

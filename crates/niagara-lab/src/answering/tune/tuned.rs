@@ -517,7 +517,10 @@ impl TuneResult {
     pub(crate) fn set_rungs(&mut self, promoted: &[usize]) {
         let rungs = promoted.iter().filter_map(|&index| {
             let Candidate { lever, change, .. } = &self.candidates[index];
-            let screened = self.effect(index)?.clone();
+            let screened = Screened {
+                title: lever.title().to_owned(),
+                ..self.effect(index)?.clone()
+            };
             let now = change.one_line();
             Some(Rung {
                 chosen: (now != screened.change).then_some(now),

@@ -71,9 +71,9 @@ pub(crate) fn text(source: &Source<'_>, view: &View) -> String {
 
 impl Screen {
     fn document(&mut self, document: &Document, extent: Extent) {
-        self.wrapped("", &document.headline, Paint::Bold);
-        if let Some(proof) = &document.proof {
-            self.wrapped("", proof, Paint::Plain);
+        self.wrapped("", &document.opening.headline, Paint::Bold);
+        for paragraph in &document.opening.paragraphs {
+            self.wrapped("", paragraph, Paint::Plain);
         }
         if !document.warnings.is_empty() {
             self.line("");
