@@ -167,7 +167,7 @@ pub enum TransportArg {
     Tls,
 }
 
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 #[command(next_help_heading = "Server that is already running")]
 pub struct ConnectArgs {
     /// Its Unix socket

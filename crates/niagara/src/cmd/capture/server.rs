@@ -20,6 +20,7 @@ use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::naming::Naming;
 use crate::cmd::bench::target::Target;
+use crate::cmd::live_server::the_server;
 use crate::json::{self, Document, Printed};
 use crate::ordinary_user::hand_to_caller;
 
@@ -33,15 +34,18 @@ pub const SEE_LOG: &str = "run this on the server's machine as root or as the se
 /// How long `stop` waits for the guardian, which needs a statement for each variable.
 const GUARDIAN: Duration = Duration::from_secs(30);
 
-/// A server that is named by its address.
+/// The server that is named, or the only one of this machine.
 ///
 /// # Errors
-/// No address was given, or the server cannot be reached.
+/// None is named, and there is none, or there are several; or it cannot be reached.
 pub fn reach(args: &ConnectArgs) -> Result<Target> {
-    if !args.is_foreign() {
-        bail!("no server is named"; remedy: "--socket /run/mysqld/mysqld.sock, or --host NAME");
+    let (connect, naming) = the_server(None, args.clone())?;
+    if naming == Naming::Found {
+        let socket = connect.socket.iter().map(|path| path.display());
+        socket.for_each(|path| tell!("the server of this machine: {path}"));
     }
-    Target::running(args, Naming::Options)
+    // There is no ADDRESS to name another by.
+    Target::running(&connect, Naming::Options)
 }
 
 /// The folder of what was changed on servers.
