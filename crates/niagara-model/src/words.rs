@@ -1724,7 +1724,7 @@ impl Recommendation {
         let tail = match left.p99.filter(|_| benefit.goal != Goal::P99) {
             None => String::new(),
             Some(p99) if p99.low <= 1.0 && p99.high >= 1.0 => {
-                format!("; {P99}: no change shown")
+                format!("; {P99}: no change shown, {}", number::product(&p99))
             }
             Some(p99) => format!("; {P99}: {}", number::product(&p99)),
         };

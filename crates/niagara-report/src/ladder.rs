@@ -17,7 +17,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
 const PROVEN: &str =
-    "Proven: by fresh duels. Luck may flatter a lever's figure, never the total's.";
+    "Proven: by fresh duels. Being chosen may flatter a lever's figure, not the total's.";
 /// Of `n = 12`.
 const COUNTS: &str = "n counts duels.";
 /// Of bars on a page.
@@ -107,12 +107,9 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         return earlier_duels(tune);
     }
     if let Some(total) = &tune.total {
-        parts.push(match above_product(tune, total) {
-            None => "Total: by fresh duels of its own; the parts need not add up to it.",
-            Some(Excess::WithinIntervals) => {
-                "Total: by fresh duels of its own; it lies above the parts' product, but within the product's interval."
-            }
-            Some(Excess::Beyond) => {
+        parts.push(match lies_above_parts(tune, total) {
+            false => "Total: by fresh duels of its own; the parts need not add up to it.",
+            true => {
                 "Total: by fresh duels of its own; it lies above the parts' product, for levers may strengthen each other."
             }
         });
@@ -132,29 +129,14 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 
-/// A total above the product of its parts.
-enum Excess {
-    /// Their intervals allow it.
-    WithinIntervals,
-    /// More than they allow.
-    Beyond,
-}
-
-/// How far the total is above the product of its parts, to the digits that people read; nothing where it is not, or a part has no figure.
-fn above_product(tune: &TuneSummary, total: &Comparison) -> Option<Excess> {
+/// Whether the total is above the product of its parts by more than their intervals allow; not where a part has no figure.
+fn lies_above_parts(tune: &TuneSummary, total: &Comparison) -> bool {
     if FoundBySearch::of(tune).is_some() {
-        return None;
+        return false;
     }
     let parts: Vec<Estimate> = own_rungs(tune).map(|rung| *rung_estimate(rung)).collect();
-    let (product, total) = (product(&parts), total.judged().estimate.ratio);
-    let hundredths = |ratio: f64| (ratio * 100.0).round();
-    if !product.ratio.is_finite() || hundredths(total) <= hundredths(product.ratio) {
-        return None;
-    }
-    Some(match total <= product.high {
-        true => Excess::WithinIntervals,
-        false => Excess::Beyond,
-    })
+    let product = product(&parts);
+    product.ratio.is_finite() && total.judged().estimate.ratio > product.high
 }
 
 /// Whether a rung has no figure of its own: the search alone brought it in, so that the screening measured it with another

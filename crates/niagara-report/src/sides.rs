@@ -20,6 +20,13 @@ const OVER_ALL_TIME: &str = "The same, over all time";
 /// What the columns are, and what the ratio is.
 const COLUMNS: &str = "A and B: means over the duels. B over A compares neighbouring slices.";
 
+/// Which end of an interval holds where less is better.
+const LOWER_IS_BETTER: &str = "For latency and CPU, lower is better: at most the upper figure.";
+
+/// Both for one screen.
+const IN_SHORT: &str = "A, B: means of duels. B over A: of neighbouring slices, so that it may differ from B divided by A. Latency and CPU: lower is \
+                        better, at most the upper end.";
+
 /// The row of what failed.
 const ERRORS: &str = "Errors";
 
@@ -177,7 +184,7 @@ impl Sides {
             name => name != p95 || goal == Goal::P95,
         });
         grid.columns[0].0 = std::mem::take(&mut grid.heading);
-        grid.notes = vec![COLUMNS.to_owned()];
+        grid.notes = vec![IN_SHORT.to_owned()];
         grid.short_notes = 1;
         grid
     }
@@ -230,7 +237,9 @@ impl Sides {
             None => "",
         };
         grid.notes.push(format!(
-            "{COLUMNS} So it may differ a little from B divided by A. For latency and CPU, lower is better: at most the upper figure.{over_all_time}"
+            "{COLUMNS} So it may differ a little from B divided by A. {LOWER_IS_BETTER} Percentiles are of single slices, \
+             averaged. A slice begins with all connections at once: uninterrupted runs may show another tail (`--protocol pair`).\
+             {over_all_time}"
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));

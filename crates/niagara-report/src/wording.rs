@@ -509,7 +509,17 @@ pub(crate) fn not_recommended(other: &Alternative, recommended: Option<&Comparis
         true => "; its larger gain may be chance",
         false => "",
     };
-    format!("{}{chance}", other.because)
+    let p95 = [
+        other.comparison.latency_p95,
+        recommended.and_then(|total| total.latency_p95),
+    ];
+    let tail = match p95 {
+        [Some(other), Some(total)] if other.high < total.low => {
+            ". Its 95th percentile is lower than the recommended variant's; no lever that was left out was shown to bring that"
+        }
+        _ => "",
+    };
+    format!("{}{chance}{tail}", other.because)
 }
 
 /// Whether one estimate may be larger than another, of other duels, by chance alone: the difference of logarithms is within the halves of
@@ -679,13 +689,21 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
 }
 
 /// Couples, with a word on what they are.
-pub(crate) fn couples(comparison: &Comparison, of_total: bool) -> String {
+pub(crate) fn couples(
+    comparison: &Comparison,
+    of_total: bool,
+    lengths: Option<&DuelLengths>,
+) -> String {
     let whose = match of_total {
         true => "of the total: ",
         false => "",
     };
+    let load = lengths.map_or(String::new(), |lengths| {
+        let seconds = 2.0 * comparison.couples as f64 * lengths.slice;
+        format!("; {seconds:.0} s of load on both together")
+    });
     format!(
-        "{whose}{} (a couple: two neighbouring slices, one of each server)",
+        "{whose}{} (a couple: two neighbouring slices, one of each server){load}",
         dropped(comparison)
     )
 }
@@ -1020,7 +1038,7 @@ pub(crate) fn sensitivity(tune: &TuneSummary) -> Option<String> {
         .collect();
     let detectable = detectable_at(median(&errors)?).exp_m1();
     Some(format!(
-        "by its own noise, with 80 % probability, the screening finds a lever of {} or more",
+        "by its own noise, with 80 % probability, the screening picks a lever of {} or more for the proof",
         number::percent(detectable)
     ))
 }

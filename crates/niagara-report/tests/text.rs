@@ -68,7 +68,7 @@ fn lines(text: &str, width: usize) -> usize {
 
 #[test]
 fn a_tuning_of_ten_minutes_ends_on_one_screen() {
-    for (width, most) in [(80, 49), (100, 44), (120, 41), (200, 40)] {
+    for (width, most) in [(80, 50), (100, 45), (120, 42), (200, 41)] {
         let text = ending(&ten_minutes(), width, false);
         let count = lines(&text, width);
         assert!(count <= most, "{width} columns: {count} lines\n{text}");
@@ -183,14 +183,14 @@ fn a_tuning_of_captured_traffic_ends_on_one_screen() {
     let summary = Summary::Tune(Box::new(captured()));
     let mut screen = at_the_end(&summary, 100);
     let count = lines(&screen, 100);
-    assert!(count <= 45, "{count} lines\n{screen}");
+    assert!(count <= 46, "{count} lines\n{screen}");
     for words in [
         "First: an index on wp_posts(post_status, post_date), which saves",
         "Settings: keep yours on mariadb-10.11",
         "none was shown slower or faster (31 kinds looked at)",
         "17\u{2009}677 captured statements were answered; the replay is good enough to decide by",
         "took 4 % of the CPUs from A, 5 % from B; uncorrected × 1.01 [0.97, 1.03]",
-        "A and B: means over the duels.",
+        "A, B: means of duels. B over A: of neighbouring",
         "tried (B)",
         "next:    niagara advise --pack shop.niagara\n",
     ] {
@@ -1289,10 +1289,7 @@ fn a_total_above_the_product_of_its_parts_is_explained() {
     };
     for (ratio, words) in [
         (1.25, "the parts need not add up to it."),
-        (
-            1.33,
-            "it lies above the parts' product, but within the product's interval.",
-        ),
+        (1.33, "the parts need not add up to it."),
         (
             1.45,
             "it lies above the parts' product, for levers may strengthen each other.",

@@ -71,10 +71,14 @@ fn picture(compare: &CompareSummary) -> Section {
 fn facts_in_short(compare: &CompareSummary) -> Vec<(String, String)> {
     let (header, comparison) = (&compare.header, &compare.comparison);
     let judged = comparison.judged();
-    let duels = number::count(judged.duels, "duel");
+    let unit = match header.protocol.as_str() {
+        "pair" => "pair",
+        _ => "duel",
+    };
+    let duels = number::count(judged.duels, unit);
     let mut evidence = format!("{duels}, {}", wording::error_probability(judged));
     if let (None, Some(next)) = (judged.verdict, judged.next_look) {
-        evidence += &format!(", judged next after {}", number::count(next, "duel"));
+        evidence += &format!(", judged next after {}", number::count(next, unit));
     }
     let mut facts = Vec::new();
     let mut fact = |name: &str, value: String| facts.push((name.to_owned(), value));

@@ -320,7 +320,7 @@ fn method_facts(
         fact("sensitivity", sensitivity);
     }
     if let Some(comparison) = comparison {
-        fact("couples", wording::couples(comparison, is_tune));
+        fact("couples", wording::couples(comparison, is_tune, lengths));
     }
     if let Some(encryption) = comparison.and_then(wording::encryption) {
         fact("TLS", encryption);

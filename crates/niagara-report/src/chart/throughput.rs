@@ -13,6 +13,9 @@ const LONG_PAUSE_MS: i64 = 10 * 60 * 1000;
 /// What is left of it.
 const SHORT_PAUSE_MS: i64 = 30 * 1000;
 
+/// Below so many minutes the axis tells seconds.
+const SHORT_MINUTES: f64 = 3.0;
+
 struct Point {
     minutes: f64,
     tps: f64,
@@ -125,20 +128,20 @@ fn draw(size: Size, points: &[Point], spans: &[Span], label: &str) -> Markup {
         },
     );
     let latest = fold(|p| p.minutes, 0.0, f64::max);
-    let x = Axis::new((0.0, latest.max(0.05)), (left + 6.0, right - 6.0))
+    let (scale, unit) = match latest < SHORT_MINUTES {
+        true => (60.0, "seconds"),
+        false => (1.0, "minutes"),
+    };
+    let x = Axis::new((0.0, latest.max(0.05) * scale), (left + 6.0, right - 6.0))
         .with_round_ticks(if wide { 10 } else { 5 }, |v, step| {
             format!("{v:.*}", decimals(step))
         });
+    let at = |minutes: f64| x.at(minutes * scale);
     let dots = |wanted: &dyn Fn(&Point) -> bool| {
         let mut path = String::new();
         for point in points.iter().filter(|point| wanted(point)) {
             // Writing to a string cannot fail.
-            let _ = write!(
-                path,
-                "M{} {}h0",
-                px(x.at(point.minutes)),
-                px(y.at(point.tps))
-            );
+            let _ = write!(path, "M{} {}h0", px(at(point.minutes)), px(y.at(point.tps)));
         }
         path
     };
@@ -146,8 +149,8 @@ fn draw(size: Size, points: &[Point], spans: &[Span], label: &str) -> Markup {
         .iter()
         .filter(|point| point.disturbed)
         .map(|point| {
-            let (at, up) = (x.at(point.minutes), y.at(point.tps));
-            format!("M{} {}l6 6m0 -6l-6 6", px(at - 3.0), px(up - 3.0))
+            let (across, up) = (at(point.minutes), y.at(point.tps));
+            format!("M{} {}l6 6m0 -6l-6 6", px(across - 3.0), px(up - 3.0))
         })
         .collect();
     let body = html! {
@@ -155,18 +158,18 @@ fn draw(size: Size, points: &[Point], spans: &[Span], label: &str) -> Markup {
         (x_axis(&x, bottom, bottom))
         g.axis {
             text.name x=(px(right)) y=(px(bottom + 34.0)) text-anchor="end" {
-                "minutes since the first slice"
+                (unit) " since the first slice"
             }
         }
         @for span in spans.iter().filter(|span| span.after_pause) {
-            @let at = px(x.at(span.from) - 5.0);
-            line.pause x1=(at) x2=(at) y1="8" y2=(px(bottom)) {}
+            @let pause = px(at(span.from) - 5.0);
+            line.pause x1=(pause) x2=(pause) y1="8" y2=(px(bottom)) {}
         }
         path.dots.a d=(dots(&|p| p.side == 0 && !p.disturbed)) {}
         path.dots.b d=(dots(&|p| p.side == 1 && !p.disturbed)) {}
         @if !crosses.is_empty() { path.disturbed d=(crosses) {} }
         @for span in spans {
-            @let (from, to) = (x.at(span.from) - 3.0, x.at(span.to) + 3.0);
+            @let (from, to) = (at(span.from) - 3.0, at(span.to) + 3.0);
             @for (side, median) in span.medians.iter().enumerate() {
                 @if let Some(median) = median {
                     @let up = px(y.at(*median));

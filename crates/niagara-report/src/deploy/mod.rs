@@ -15,6 +15,7 @@ use niagara_model::{
     Deployment, LadderSummary, Recommendation, Rung, RungOutcome, Summary, TuneSummary, Weight,
 };
 use niagara_settings::TransportKind;
+use niagara_stats::Estimate;
 
 use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of, touches_host};
 use crate::headline::evidence;
@@ -314,16 +315,26 @@ impl DeployInput {
 /// The risk with what the measurement shows at the other end: the tail of latency, and what makes figures doubtful.
 fn with_costs(risk: String, summary: &Summary) -> String {
     let p99 = summary.comparison().and_then(|found| found.latency_p99);
+    let meaning = |p99: &Estimate| match (p99.low > 1.0, p99.high < 1.0) {
+        (true, _) => "worse",
+        (_, true) => "better",
+        _ => "not shown to change",
+    };
+    let left = match recommendation(summary) {
+        Some(Recommendation::Install { over_socket, .. }) => over_socket.as_ref(),
+        _ => None,
+    };
     let tail = p99.map(|p99| {
-        let meaning = match (p99.low > 1.0, p99.high < 1.0) {
-            (true, _) => "worse",
-            (_, true) => "better",
-            _ => "not shown to change",
+        let with_socket = match left.map(|left| left.p99) {
+            Some(Some(left)) => format!(
+                ", the socket's part included; without it {}, {}",
+                number::product(&left),
+                meaning(&left)
+            ),
+            Some(None) => ", the socket's part included".to_owned(),
+            None => String::new(),
         };
-        let with_socket = match over_socket(summary) {
-            Some(_) => ", the socket's part included",
-            None => "",
-        };
+        let meaning = meaning(&p99);
         format!(
             "99th percentile of latency, after over before: {} ({meaning}{with_socket}).",
             number::estimate(&p99)

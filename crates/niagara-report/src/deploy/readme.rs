@@ -182,13 +182,15 @@ pub fn readme(input: &DeployInput) -> String {
         }
         (false, true) => {
             "**This was measured on one machine with one workload**, and sizes and counts are for its memory and its CPUs. Elsewhere the \
-             gains may be smaller or absent: try it on a replica or a test server first, and measure again."
+             gains may be smaller or absent."
         }
         (false, false) => {
-            "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller or absent: try it on a replica \
-             or a test server first, and measure again."
+            "**This was measured on one machine with one workload.** Elsewhere the gains may be smaller or absent."
         }
     });
+    if !is_alone {
+        page.push_str(TRY_FIRST);
+    }
     if let Some(conditions) = &input.conditions {
         page.push_str(&format!(" It was measured with {conditions}."));
     }
@@ -267,6 +269,11 @@ fn is_transactional(engine: &str) -> bool {
 /// What the steps begin with that the built server alone needs.
 const BUILD: &str = "*(build)*";
 
+/// Where changes of a server are tried before, and what that shows.
+const TRY_FIRST: &str = " Measure again on a test server, or try it on a replica first: that shows that the server takes the files, starts and \
+    keeps up. Without the application's traffic a replica's figures say nothing of the gain. With one server alone, apply at a quiet hour, \
+    look at the application afterwards, and have \"Undo\" at hand.";
+
 /// Where the steps keep what the variables were before.
 const VARIABLES_BEFORE: &str = "variables-before";
 
@@ -283,8 +290,8 @@ impl Sections {
             self.line(format!("- **{}**: {}. {why}", rung.title, rung.effect).trim_end());
         }
         self.line(
-            "\nBrackets: the gain is at least the lower figure, with 95 % confidence or more. n: duels behind the figure. Only what is \
-             called \"proven\" was shown by duels of its own.\n",
+            "\nBrackets: the gain is at least the lower figure, with 95 % confidence or more; for latency and CPU time, lower is better: at \
+             most the upper figure. n: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n",
         );
         if input.rungs.len() > 1 && !input.variant.config.is_empty() {
             self.line(format!(
@@ -514,22 +521,22 @@ impl Sections {
         if config || process {
             let silent: Vec<String> = silent.iter().map(u32::to_string).collect();
             self.line(format!(
-                "{} Restart **only if step {} printed nothing**. Choose a quiet hour: it interrupts every connection for some seconds, and the caches \
-                 are cold for some minutes. The first command prints the file of the server's errors; nothing or `stderr` means the \
+                "{} Restart **only if step {} printed nothing**. Choose a quiet hour: it interrupts every connection, for seconds, or for \
+                 minutes where a large buffer pool is written first; afterwards the caches are cold. The first command prints the file of the server's errors; nothing or `stderr` means the \
                  journal, `sudo journalctl -u {service} -n 50`. Where the server does not start, look there, and do \"Undo\".",
                 step.next(),
                 silent.join(" and step ")
             ));
+            if !process && input.variant.flags.is_empty() {
+                self.line(
+                    "   Some variables can be tried before the restart: `SET GLOBAL NAME = VALUE` in the server (sizes in bytes) sets one until the \
+                     next start, at once or for new connections. Error 1238 means that it takes the restart.",
+                );
+            }
             self.code(&[
                 format!("sudo {} -N -B -e 'SELECT @@log_error'", input.client()),
                 format!("sudo systemctl restart {service}"),
             ]);
-            if !process && input.variant.flags.is_empty() {
-                self.line(
-                    "   Some variables can be tried before: `SET GLOBAL NAME = VALUE` in the server (sizes in bytes) sets one for new connections until \
-                     the next start. Error 1238 means that it takes a restart.",
-                );
-            }
         }
         if let Some(engine) = &input.variant.engine {
             self.line(format!(

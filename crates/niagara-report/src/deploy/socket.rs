@@ -90,7 +90,9 @@ pub(super) fn steps(input: &DeployInput) -> String {
          3. Keep a copy of the application's file, outside of the folder that the web server shows. Then write that path into the \
          file, in place of host and port:\n\n{lines}\
          4. Reload the application. PHP-FPM on Debian and Ubuntu: `sudo systemctl reload 'php*-fpm.service'`; others: their own \
-         server.\n"
+         server.\n\
+         5. Open a page of the site, and ask for the list of processes above again, until the application's row shows. Its `Host` has to \
+         be `localhost`, without a port. If the site shows a database error, restore the copy.\n"
     )
 }
 
@@ -126,10 +128,10 @@ pub(super) fn figures_before(input: &DeployInput) -> String {
         Some(_) => ("SOCKET", " (SOCKET: what `SELECT @@socket` prints)"),
     };
     format!(
-        "Before you change anything, note these twice, an hour apart: the server's CPU seconds and its statements, both since its \
-         start. \"Check\" compares them with those of later. Note some pages' times, too, with their URLs: \
+        "Before you change anything, note twice, an hour apart, what this prints: the server's CPU seconds and its statements, both since \
+         its start. \"Check\" compares them with those of later.\n\n{}\nOnce, note some pages' times, too, with their URLs: \
          `curl -so /dev/null -w '%{{time_total}}\\n' URL`. For a comparison by statement make a capture: `sudo niagara capture start \
-         --socket {socket} --for 10m --output a.capture`{socket_is}.\n\n{}",
+         --socket {socket} --for 10m --output a.capture`{socket_is}.\n",
         figures(input, &plugins::packaged(input))
     )
 }

@@ -164,7 +164,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
     let mut section = Content {
         title: "What limits now".to_owned(),
         intro: format!(
-            "Shares of {of}; they overlap. What should not limit a server comes first, then CPU, network and disk."
+            "Shares of {of}; they overlap. What should not limit a server would stand above CPU, network and disk."
         ),
         columns: named(
             profiles,

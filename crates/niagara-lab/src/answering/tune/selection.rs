@@ -598,7 +598,7 @@ fn titles<'a>(candidates: &'a [Candidate], levers: &[usize]) -> Vec<&'a str> {
 /// Names the levers that are asked about in one question.
 fn tell_together(titles: &[&str], observer: &mut dyn Observer) {
     observer.see(Event::Note(&format!(
-        "to the proof, together: {}",
+        "to the proof, together (by these figures and by earlier ones elsewhere; of levers that exclude each other, the best): {}",
         titles.join("; ")
     )));
 }
