@@ -48,8 +48,8 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
             }))
             .with(Block::Table(percentiles(&latencies, comparison)))
             .with(Block::Note(
-                "A and B: all duels' transactions together, whose tail is longer than that within a slice, which \"In figures\" has. B over \
-                 A compares the percentiles of neighbouring slices: it is not the quotient of these columns."
+                "A and B: all duels' transactions together, whose tail may be longer than that within a slice, which \"In figures\" has. B \
+                 over A compares the percentiles of neighbouring slices: it is not the quotient of these columns."
                     .to_owned(),
             ));
     }
