@@ -34,7 +34,7 @@ pub enum Recommendation {
     },
 }
 
-/// Changes of the server beside the Unix socket: the total divided by the figures of the socket's own duels.
+/// The gain without the Unix socket: the total divided by the socket's own figures.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverSocket {
     /// What was judged; above 1 is better.

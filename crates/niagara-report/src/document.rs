@@ -68,7 +68,7 @@ pub(crate) struct Document {
     /// What it is, and when it began.
     pub masthead: [String; 2],
     /// What it says first.
-    pub opening: Opening,
+    pub introduction: Introduction,
     /// What was measured, under what load.
     pub lead: Vec<(Depth, String)>,
     /// What a reader must know before believing the rest.
@@ -83,7 +83,7 @@ pub(crate) struct Document {
 
 /// What a report says first.
 #[derive(Default)]
-pub(crate) struct Opening {
+pub(crate) struct Introduction {
     /// In twelve words at most; `None` where the headline is the title.
     pub title: Option<String>,
     /// The one sentence that a reader takes home: what to do, or what was found.
@@ -94,7 +94,7 @@ pub(crate) struct Opening {
     pub beneath_title: Option<Vec<String>>,
 }
 
-impl Opening {
+impl Introduction {
     /// A headline that is the title, too.
     pub(crate) fn of_headline(headline: String) -> Self {
         Self {

@@ -3,7 +3,7 @@
 use niagara_model::{Comparison, Recommendation, Summary, number};
 
 use crate::build;
-use crate::document::Opening;
+use crate::document::Introduction;
 use crate::wording::{compare_headline, compare_title, losses, tune_headline, tune_title};
 
 /// What was found, in one sentence: what a recommendation rests on.
@@ -15,11 +15,11 @@ pub(crate) fn evidence(summary: &Summary) -> String {
 }
 
 /// What the report of any study says first.
-pub(crate) fn opening(summary: &Summary) -> Opening {
+pub(crate) fn introduction(summary: &Summary) -> Introduction {
     let Summary::Tune(tune) = summary else {
-        return Opening {
+        return Introduction {
             title: title(summary),
-            ..Opening::of_headline(headline(summary))
+            ..Introduction::of_headline(headline(summary))
         };
     };
     let recommendation = tune.recommendation.as_ref();
@@ -28,7 +28,7 @@ pub(crate) fn opening(summary: &Summary) -> Opening {
     let paragraphs = recommendation.map(Recommendation::paragraphs);
     let paragraphs = paragraphs.unwrap_or_default();
     match tune.queries_first() {
-        None => Opening {
+        None => Introduction {
             title: title(summary),
             headline,
             paragraphs,
@@ -41,7 +41,7 @@ pub(crate) fn opening(summary: &Summary) -> Opening {
                 None => headline,
             };
             let before = [first.detail(), settings];
-            Opening {
+            Introduction {
                 title: Some(first.title()),
                 headline: first.headline(),
                 paragraphs: before.into_iter().chain(paragraphs).collect(),
@@ -69,7 +69,7 @@ fn title(summary: &Summary) -> Option<String> {
 /// The one sentence that a reader takes home: of a tuning what to do, of all others what was found.
 pub fn headline(summary: &Summary) -> String {
     match summary {
-        Summary::Tune(_) => opening(summary).in_one_line(),
+        Summary::Tune(_) => introduction(summary).in_one_line(),
         Summary::Compare(compare) => {
             let headline = with_losses(compare_headline(compare), Some(&compare.comparison));
             match &compare.upgrade {

@@ -48,6 +48,8 @@ pub struct Sides {
     pub ratios: Ratios,
     /// Transactions that ended in an error, and all that were counted.
     pub errors: [(u64, u64); 2],
+    /// Whether the load moved between the sides in short slices.
+    pub is_interrupted: bool,
     /// Main settings of the start, where they were kept.
     pub start: Option<String>,
     /// What of the user's own server the start is, a line each.
@@ -156,6 +158,7 @@ impl Sides {
             cpu_us: cpu_us.unwrap_or([f64::NAN; 2]),
             ratios: Ratios::of(comparison),
             errors,
+            is_interrupted: summary.header().protocol == "duel",
             origin: report
                 .events
                 .iter()
@@ -236,10 +239,15 @@ impl Sides {
             Some(_) => " Over all time: all transactions over all seconds under load.",
             None => "",
         };
+        let tail = match self.is_interrupted {
+            true => {
+                " A slice begins with all connections at once: uninterrupted runs may show another tail (`--protocol pair`)."
+            }
+            false => "",
+        };
         grid.notes.push(format!(
             "{COLUMNS} So it may differ a little from B divided by A. {LOWER_IS_BETTER} Percentiles are of single slices, \
-             averaged. A slice begins with all connections at once: uninterrupted runs may show another tail (`--protocol pair`).\
-             {over_all_time}"
+             averaged.{tail}{over_all_time}"
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));

@@ -169,11 +169,20 @@ pub(crate) fn fresh(protocol: &str, count: usize) -> String {
     }
 }
 
-/// `duels`, in the plural; by other protocols `pairs` or `series`.
-pub(crate) fn units(protocol: &str) -> &'static str {
+/// What a protocol counts: `duel`; by others `pair` or `series`.
+pub(crate) fn unit(protocol: &str) -> &'static str {
     match protocol {
-        "pair" => "pairs",
+        "pair" => "pair",
         "trimmed" => "series",
+        _ => "duel",
+    }
+}
+
+/// The same in the plural.
+pub(crate) fn units(protocol: &str) -> &'static str {
+    match unit(protocol) {
+        "pair" => "pairs",
+        "series" => "series",
         _ => "duels",
     }
 }
@@ -515,7 +524,7 @@ pub(crate) fn not_recommended(other: &Alternative, recommended: Option<&Comparis
     ];
     let tail = match p95 {
         [Some(other), Some(total)] if other.high < total.low => {
-            ". Its 95th percentile is lower than the recommended variant's; no lever that was left out was shown to bring that"
+            ". Its 95th percentile is lower than the recommended variant's"
         }
         _ => "",
     };

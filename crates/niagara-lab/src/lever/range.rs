@@ -27,7 +27,7 @@ pub(crate) struct Range {
     pub all: Option<Bounds>,
     pub mariadb: Option<Bounds>,
     pub mysql: Option<Bounds>,
-    /// What the lever is called beside the number that a search chose.
+    /// The lever's title with a searched number.
     pub title: Option<String>,
 }
 

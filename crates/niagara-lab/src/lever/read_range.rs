@@ -14,7 +14,7 @@ use super::range::{Bounds, Range, Scale};
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct RangeTable {
-    /// what the lever is called beside a searched number, where its own title says another one
+    /// the lever's title with a searched number
     title: Option<Text>,
     variable: Option<Text>,
     from: Option<At<Scalar>>,

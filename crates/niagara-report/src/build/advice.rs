@@ -10,7 +10,7 @@ use niagara_stats::Estimate;
 
 use crate::chart;
 use crate::document::{
-    Block, Claim, Column, Depth, Document, Facts, Figure, Opening, Section, Table, Tone,
+    Block, Claim, Column, Depth, Document, Facts, Figure, Introduction, Section, Table, Tone,
 };
 use crate::number;
 
@@ -39,7 +39,7 @@ pub(crate) fn advice(advice: &Advice) -> Document {
     sections.extend(rejected(advice));
     Document {
         masthead: ["Niagara advise".to_owned(), advice.server.clone()],
-        opening: Opening::of_headline(headline(advice)),
+        introduction: Introduction::of_headline(headline(advice)),
         lead: vec![(
             Depth::Every,
             format!(

@@ -20,9 +20,9 @@ use niagara_stats::{Verdict, standard_deviation};
 
 use crate::all_time::ALL_TIME;
 use crate::applying::{HEADING, applying, applying_in_short};
-use crate::document::{Block, Claim, Depth, Document, Facts, Opening, Section, Tone};
+use crate::document::{Block, Claim, Depth, Document, Facts, Introduction, Section, Tone};
 use crate::duel_lengths::DuelLengths;
-use crate::headline::opening;
+use crate::headline::introduction;
 use crate::{Report, Sides, chart, number, profile, replay, wording};
 
 pub(crate) use advice::advice;
@@ -116,7 +116,7 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     let errors = if flawless { "; no errors" } else { "" };
     Document {
         masthead: [String::new(), String::new()],
-        opening: opening(summary),
+        introduction: introduction(summary),
         lead: vec![
             (Depth::Brief, format!("{}{errors}", header.workload)),
             (
@@ -154,7 +154,7 @@ fn unfinished(report: &Report) -> Document {
     let stopped = "What was measured until then is stored. The same command continues from here.";
     Document {
         masthead: [String::new(), String::new()],
-        opening: Opening::of_headline(report.headline()),
+        introduction: Introduction::of_headline(report.headline()),
         lead: (phase != niagara_model::Phase::Noise)
             .then(|| (Depth::Long, stopped.to_owned()))
             .into_iter()

@@ -12,7 +12,8 @@ mod unit;
 use std::path::Path;
 
 use niagara_model::{
-    Deployment, LadderSummary, Recommendation, Rung, RungOutcome, Summary, TuneSummary, Weight,
+    Deployment, LadderSummary, OverSocket, Recommendation, Rung, RungOutcome, Summary, TuneSummary,
+    Weight,
 };
 use niagara_settings::TransportKind;
 use niagara_stats::Estimate;
@@ -320,10 +321,7 @@ fn with_costs(risk: String, summary: &Summary) -> String {
         (_, true) => "better",
         _ => "not shown to change",
     };
-    let left = match recommendation(summary) {
-        Some(Recommendation::Install { over_socket, .. }) => over_socket.as_ref(),
-        _ => None,
-    };
+    let left = figures_over_socket(summary);
     let tail = p99.map(|p99| {
         let with_socket = match left.map(|left| left.p99) {
             Some(Some(left)) => format!(
@@ -458,10 +456,15 @@ fn over_socket(summary: &Summary) -> Option<String> {
 
 /// The CPU time that it leaves, likewise.
 fn cpu_over_socket(summary: &Summary) -> Option<String> {
-    let Recommendation::Install { over_socket, .. } = recommendation(summary)? else {
-        return None;
-    };
-    Some(number::product(&over_socket.as_ref()?.cpu?))
+    Some(number::product(&figures_over_socket(summary)?.cpu?))
+}
+
+/// All figures of what it leaves.
+fn figures_over_socket(summary: &Summary) -> Option<&OverSocket> {
+    match recommendation(summary)? {
+        Recommendation::Install { over_socket, .. } => over_socket.as_ref(),
+        _ => None,
+    }
 }
 
 fn recommendation(summary: &Summary) -> Option<&Recommendation> {

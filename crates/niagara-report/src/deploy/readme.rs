@@ -522,8 +522,9 @@ impl Sections {
             let silent: Vec<String> = silent.iter().map(u32::to_string).collect();
             self.line(format!(
                 "{} Restart **only if step {} printed nothing**. Choose a quiet hour: it interrupts every connection, for seconds, or for \
-                 minutes where a large buffer pool is written first; afterwards the caches are cold. The first command prints the file of the server's errors; nothing or `stderr` means the \
-                 journal, `sudo journalctl -u {service} -n 50`. Where the server does not start, look there, and do \"Undo\".",
+                 minutes where a large buffer pool is written first; afterwards the caches are cold. The first command prints the file of the \
+                 server's errors; nothing or `stderr` means the journal, `sudo journalctl -u {service} -n 50`. Where the server does not start, \
+                 look there, and do \"Undo\".",
                 step.next(),
                 silent.join(" and step ")
             ));

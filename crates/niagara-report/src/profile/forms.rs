@@ -9,7 +9,7 @@ use niagara_profile::Profile;
 
 use super::content::{headline, sections};
 use super::figures::small;
-use crate::document::{Block, Depth, Document, Figure, Opening, Section};
+use crate::document::{Block, Depth, Document, Figure, Introduction, Section};
 
 /// Sections before the flame graphs: what limits, and the division of time.
 const HEAD: usize = 3;
@@ -74,7 +74,7 @@ pub(crate) fn document(source: &Profiles<'_>) -> Document {
     });
     Document {
         masthead: ["Niagara profile".to_owned(), format!("Niagara {version}")],
-        opening: Opening::of_headline(headline(profiles)),
+        introduction: Introduction::of_headline(headline(profiles)),
         lead: lead.collect(),
         warnings: Vec::new(),
         sections: all,

@@ -194,23 +194,23 @@ fn verdict(seen: &DiagnosedProfile, verbose: bool) -> String {
     let all_seen = profile.cpu.is_some() && profile.time.is_some();
     match (natural.is_empty(), &profile.time) {
         (false, _) if !all_seen => {
-            let addressed = capital(&levers(&natural).words);
-            format!("{}, as far as was seen. {addressed}.", list(&natural))
+            let remedy = capital(&levers(&natural).words);
+            format!("{}, as far as was seen. {remedy}.", list(&natural))
         }
         (false, _) if !verbose => {
-            let addressed = levers(&natural);
-            match (addressed.standing, left_to_try(seen)) {
-                (Standing::Left, _) => format!("{}. {}.", named(), capital(&addressed.words)),
+            let remedy = levers(&natural);
+            match (remedy.state, left_to_try(seen)) {
+                (RemedyState::Left, _) => format!("{}. {}.", named(), capital(&remedy.words)),
                 (_, Some(others)) => format!("{}; {others}.", named()),
                 (_, None) => format!("{}, that is, hardware.", named()),
             }
         }
         (false, _) => {
-            let Addressed { standing, words } = levers(&natural);
-            let (hardware, left) = match (standing, left_to_try(seen)) {
-                (Standing::Left, _) => ("No", words),
-                (Standing::Nonexistent, Some(others)) => ("No", others.to_owned()),
-                (Standing::Done, Some(others)) => ("No", format!("{words}; {others}")),
+            let Remedy { state, words } = levers(&natural);
+            let (hardware, left) = match (state, left_to_try(seen)) {
+                (RemedyState::Left, _) => ("No", words),
+                (RemedyState::Nonexistent, Some(others)) => ("No", others.to_owned()),
+                (RemedyState::Done, Some(others)) => ("No", format!("{words}; {others}")),
                 (_, None) => ("That is hardware: no", words),
             };
             format!(
@@ -269,14 +269,14 @@ fn left_to_try(seen: &DiagnosedProfile) -> Option<&'static str> {
 }
 
 /// The levers that address limits.
-struct Addressed {
-    standing: Standing,
+struct Remedy {
+    state: RemedyState,
     words: String,
 }
 
 /// How far levers that address limits were tried.
 #[derive(Clone, Copy)]
-enum Standing {
+enum RemedyState {
     /// No lever addresses them.
     Nonexistent,
     /// The study knows nothing of some.
@@ -286,11 +286,7 @@ enum Standing {
 }
 
 /// The levers that address limits: those still to be tried first, then what became of the others.
-fn addressing(
-    limits: &[&FoundLimit],
-    levers: &BTreeMap<String, Known>,
-    verbose: bool,
-) -> Addressed {
+fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose: bool) -> Remedy {
     let mut all: Vec<(&str, String, Option<&Known>)> = Vec::new();
     for limit in limits {
         let with_risks = limit.levers_with_risks();
@@ -302,8 +298,8 @@ fn addressing(
         }
     }
     if all.is_empty() {
-        return Addressed {
-            standing: Standing::Nonexistent,
+        return Remedy {
+            state: RemedyState::Nonexistent,
             words: "no lever addresses it".to_owned(),
         };
     }
@@ -318,13 +314,13 @@ fn addressing(
             Some(Known::NotTried(reason)) => not_tried.push(format!("{plain} ({reason})")),
         }
     }
-    let standing = match left.is_empty() {
-        true => Standing::Done,
-        false => Standing::Left,
+    let state = match left.is_empty() {
+        true => RemedyState::Done,
+        false => RemedyState::Left,
     };
     if !verbose && left.is_empty() {
         let words = "the levers that address it were tried already or do not apply here".to_owned();
-        return Addressed { standing, words };
+        return Remedy { state, words };
     }
     if !verbose {
         (tried, not_tried) = (Vec::new(), Vec::new());
@@ -339,8 +335,8 @@ fn addressing(
         .filter(|(_, list)| !list.is_empty())
         .map(|(title, list)| format!("{title}{}", list.join(", ")))
         .collect();
-    Addressed {
-        standing,
+    Remedy {
+        state,
         words: told.join("; "),
     }
 }

@@ -4,7 +4,7 @@ use crate::document::Document;
 
 /// The headline, as an error where `failed` names a condition that holds, and each warning.
 pub(crate) fn text(document: &Document, failed: Option<&str>) -> String {
-    let finding = document.opening.in_one_line();
+    let finding = document.introduction.in_one_line();
     let first = match failed {
         Some(condition) => annotation("error", &format!("niagara: {condition}"), &finding),
         None => annotation("notice", "niagara", &finding),

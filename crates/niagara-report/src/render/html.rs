@@ -18,8 +18,8 @@ pub(crate) fn page(document: &Document) -> String {
     let body = html! {
         header {
             p.masthead { @for part in &document.masthead { span { (part) } } }
-            h1 { (number::unbroken(document.opening.title())) }
-            @for paragraph in document.opening.beneath_title() {
+            h1 { (number::unbroken(document.introduction.title())) }
+            @for paragraph in document.introduction.beneath_title() {
                 p.lead { (with_code(&number::unbroken(paragraph))) }
             }
             @for (depth, lead) in &document.lead {
@@ -32,7 +32,7 @@ pub(crate) fn page(document: &Document) -> String {
         @for section in below { (part(section)) }
     };
     html_page(
-        document.opening.title(),
+        document.introduction.title(),
         &document.version,
         &body,
         document.source,

@@ -8,8 +8,8 @@ use crate::number;
 /// The whole document.
 pub(crate) fn text(document: &Document) -> String {
     let mut page = Page(String::new());
-    page.line(&format!("# {}", plain(document.opening.title())));
-    for paragraph in document.opening.beneath_title() {
+    page.line(&format!("# {}", plain(document.introduction.title())));
+    for paragraph in document.introduction.beneath_title() {
         page.line(&plain(paragraph));
     }
     page.warnings(&document.warnings);

@@ -6,7 +6,9 @@ use super::common::Common;
 use super::picture::two_studies;
 use super::set_up::Fact;
 use super::studies::SideBySide;
-use crate::document::{Block, Depth, Document, Figure, Folded, Medium, Opening, Section, Table};
+use crate::document::{
+    Block, Depth, Document, Figure, Folded, Introduction, Medium, Section, Table,
+};
 use crate::number;
 
 /// How much is told.
@@ -49,7 +51,7 @@ pub(crate) fn document(both: &SideBySide, medium: Medium) -> Document {
             "Niagara report of two studies".to_owned(),
             format!("Niagara {version}"),
         ],
-        opening: Opening::of_headline(both.headline.clone()),
+        introduction: Introduction::of_headline(both.headline.clone()),
         lead: Vec::new(),
         warnings: both.warnings.clone(),
         sections,

@@ -243,12 +243,45 @@ fn a_short_tuning_keeps_a_likely_lever_among_many() {
     assert!(by_itself > in_a_group, "{by_itself} {in_a_group}");
 }
 
+/// How often intervals of a gain miss the truth.
+#[derive(Default)]
+struct Coverage {
+    all: usize,
+    /// The interval lies above the truth.
+    above: usize,
+    /// The truth lies outside of it.
+    outside: usize,
+}
+
+impl Coverage {
+    fn see(&mut self, interval: &Estimate, truth: f64) {
+        self.all += 1;
+        self.above += usize::from(interval.low > truth);
+        self.outside += usize::from(!(interval.low..=interval.high).contains(&truth));
+    }
+
+    fn rate(&self, count: usize) -> f64 {
+        count as f64 / self.all as f64
+    }
+
+    /// A gain is claimed one-sided: its lower end has α, both ends together twice that.
+    fn check(&self, sd: f64) {
+        let [above, outside] = [self.above, self.outside].map(|count| self.rate(count));
+        assert!(above <= at_most(ALPHA, self.all), "sd {sd}: {above}");
+        assert!(
+            outside <= at_most(2.0 * ALPHA, self.all),
+            "sd {sd}: {outside}"
+        );
+    }
+}
+
 #[test]
 fn totals_after_a_selection_cover() {
     let mut plans = Plans::default();
     let plan = ErrorBudget::one_sided(ALPHA, TOTAL).plan(TOTAL);
     for sd in [0.012, 0.03] {
-        let (mut above, mut outside, mut wider, mut below, mut all) = (0, 0, 0, 0, 0);
+        let mut coverage = Coverage::default();
+        let (mut wider, mut below) = (0, 0);
         for run in 0..2 * RUNS {
             let mut bench = Bench::new(5_000 + run as u64, sd, &EFFECTS, 80);
             let found = tuned(&mut bench, &mut plans);
@@ -256,39 +289,27 @@ fn totals_after_a_selection_cover() {
             bench.left = TOTAL;
             let total = bench.total(&found.kept, best, &plan).estimate;
             let truth = bench.gain(&[], &found.kept).exp();
-            all += 1;
-            above += usize::from(total.low > truth);
-            outside += usize::from(!(total.low..=total.high).contains(&truth));
+            coverage.see(&total, truth);
             wider += usize::from(log_width(&total) > log_width(best));
             // One lever alone has the same truth in both: either may be the larger by chance.
             let is_below = disagreement(&total, best) == Some(Disagreement::Below);
             below += usize::from(is_below && found.kept.len() > 1);
         }
-        let rate = |count: usize| count as f64 / all as f64;
-        // A gain is claimed one-sided: its lower end has α, both ends together twice that.
-        assert!(
-            rate(above) <= at_most(ALPHA, all),
-            "sd {sd}: {}",
-            rate(above)
-        );
-        assert!(
-            rate(outside) <= at_most(2.0 * ALPHA, all),
-            "sd {sd}: {}",
-            rate(outside)
-        );
+        coverage.check(sd);
+        let rate = |count: usize| coverage.rate(count);
         // It agrees with its best part unless its duels run out: a few parts are exact by luck.
         assert!(rate(wider) < 0.12, "sd {sd}: {}", rate(wider));
         assert!(rate(below) < 0.05, "sd {sd}: {}", rate(below));
     }
 }
 
-/// What a total leaves beside its best part, divided by that part's own duels: what is told to whom uses the socket already.
+/// The total divided by its best part, which is told to whom uses the socket already.
 #[test]
 fn what_remains_beside_the_best_part_covers() {
     let mut plans = Plans::default();
     let plan = ErrorBudget::one_sided(ALPHA, TOTAL).plan(TOTAL);
     for sd in [0.012, 0.03] {
-        let (mut above, mut outside, mut all) = (0, 0, 0);
+        let mut coverage = Coverage::default();
         for run in 0..2 * RUNS {
             let effects = [0.2, 0.1, 0.03, 0.0, 0.0, 0.0];
             let mut bench = Bench::new(17_000 + run as u64, sd, &effects, 80);
@@ -304,22 +325,10 @@ fn what_remains_beside_the_best_part_covers() {
             let total = bench.total(&found.kept, &socket, &plan).estimate;
             let left = quotient(&total, &socket);
             let truth = bench.gain(&[], &others).exp();
-            all += 1;
-            above += usize::from(left.low > truth);
-            outside += usize::from(!(left.low..=left.high).contains(&truth));
+            coverage.see(&left, truth);
         }
-        assert!(all > RUNS, "{all}");
-        let rate = |count: usize| count as f64 / all as f64;
-        assert!(
-            rate(above) <= at_most(ALPHA, all),
-            "sd {sd}: {}",
-            rate(above)
-        );
-        assert!(
-            rate(outside) <= at_most(2.0 * ALPHA, all),
-            "sd {sd}: {}",
-            rate(outside)
-        );
+        assert!(coverage.all > RUNS, "{}", coverage.all);
+        coverage.check(sd);
     }
 }
 

@@ -71,8 +71,8 @@ pub(crate) fn text(source: &Source<'_>, view: &View) -> String {
 
 impl Screen {
     fn document(&mut self, document: &Document, extent: Extent) {
-        self.wrapped("", &document.opening.headline, Paint::Bold);
-        for paragraph in &document.opening.paragraphs {
+        self.wrapped("", &document.introduction.headline, Paint::Bold);
+        for paragraph in &document.introduction.paragraphs {
             self.wrapped("", paragraph, Paint::Plain);
         }
         if !document.warnings.is_empty() {
