@@ -1,6 +1,6 @@
 //! `niagara checkup`: ten seconds on a live server, read only.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -9,15 +9,17 @@ use clap::Args;
 use jiff::Zoned;
 use jiff::civil::Date;
 use niagara_checkup::{Checkup, Look, Request, checkup, html, read, screen};
+use niagara_error::bail;
 use niagara_lab::lever;
 use niagara_load::Transport;
-use niagara_server::{Catalog, ServerDescription};
+use niagara_server::{Catalog, ServerDescription, listening_servers};
 
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::connect::connect_within;
+use crate::cmd::bench::naming::Naming;
 use crate::cmd::capture::stop_flag;
-use crate::cmd::live_server::the_server;
 use crate::json::{self, Document, Printed};
+use crate::origin::at_address;
 use crate::progress::{colour_on_stdout, columns_of_stdout};
 use crate::shared_args::{EXIT_CODES, duration};
 use crate::whole_file;
@@ -28,6 +30,13 @@ impl Printed for Checkup {
 
 /// Bound on the login and on each wait for an answer.
 const TIMEOUT: Duration = Duration::from_secs(5);
+/// Where servers listen that packages have installed.
+const USUAL_SOCKETS: [&str; 4] = [
+    "/run/mysqld/mysqld.sock",
+    "/var/lib/mysql/mysql.sock",
+    "/var/run/mysqld/mysqld.sock",
+    "/tmp/mysql.sock",
+];
 
 /// A live server in ten seconds, read only: where its time goes, what is wrong, and how to prove it
 ///
@@ -116,9 +125,69 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The server at `address`, or that of the options, or the only one of this machine; and which of these it is.
+///
+/// # Errors
+/// None is named, and there is none, or there are several.
+pub fn the_server(address: Option<&str>, connect: ConnectArgs) -> Result<(ConnectArgs, Naming)> {
+    Ok(match (address, connect.is_foreign()) {
+        (Some(address), _) => (at_address(address, connect)?, Naming::Address),
+        (None, true) => (connect, Naming::Options),
+        (None, false) => {
+            let at = ConnectArgs {
+                socket: Some(found(listening_servers())?),
+                ..connect
+            };
+            (at, Naming::Found)
+        }
+    })
+}
+
+/// The socket of the only server of this machine.
+fn found(running: Vec<(i32, PathBuf)>) -> Result<PathBuf> {
+    match running.as_slice() {
+        [(_, path)] => Ok(path.clone()),
+        [] => {
+            let mut usual = USUAL_SOCKETS.iter().map(Path::new);
+            match usual.find(|path| path.exists()) {
+                Some(path) => Ok(path.to_path_buf()),
+                None => bail!(
+                    "no server was found on this machine";
+                    remedy: "name its socket or HOST:PORT, as in niagara checkup db1:3306"
+                ),
+            }
+        }
+        several => {
+            let sockets: Vec<String> = several
+                .iter()
+                .map(|(pid, path)| format!("{} (process {pid})", path.display()))
+                .collect();
+            bail!(
+                "several servers run on this machine: {}", sockets.join(", ");
+                remedy: "name one, as in niagara checkup {}", several[0].1.display()
+            )
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
+    use niagara_error::Explain as _;
+
     use super::*;
+
+    #[test]
+    fn one_running_server_is_found_several_are_named() {
+        let server = |pid: i32, path: &str| (pid, PathBuf::from(path));
+        let one = found(vec![server(7, "/a.sock")]).expect("one");
+        assert_eq!(one, PathBuf::from("/a.sock"));
+        let several = found(vec![server(7, "/a.sock"), server(8, "/b.sock")]);
+        let text = several.expect_err("two").explain().to_string();
+        assert!(
+            text.contains("/b.sock (process 8)") && text.contains("remedy"),
+            "{text}"
+        );
+    }
 
     #[test]
     fn the_time_is_bounded() {

@@ -15,7 +15,6 @@ pub mod first;
 pub mod fleet;
 pub mod formats_page;
 pub mod levers;
-pub mod live_server;
 pub mod load_agent;
 pub mod man;
 pub mod pack;

@@ -36,7 +36,7 @@ use crate::cmd::bench::target::Target;
 use crate::cmd::capture::{
     LimitArgs, NewFile, ReadingArgs, StartArgs, capture_on, interrupted, stop_flag, to_agree,
 };
-use crate::cmd::live_server::the_server;
+use crate::cmd::checkup::the_server;
 use crate::ordinary_user::hand_to_caller;
 use crate::progress::living_line;
 use crate::shared_args::{EXIT_CODES, duration};

@@ -167,7 +167,7 @@ pub enum TransportArg {
     Tls,
 }
 
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Args)]
 #[command(next_help_heading = "Server that is already running")]
 pub struct ConnectArgs {
     /// Its Unix socket

@@ -15,8 +15,6 @@ use niagara_lab::quantity::bytes;
 use crate::cmd::bench::args::ConnectArgs;
 use crate::shared_args::duration;
 
-/// Help of `--socket` where a server can be found.
-const SOCKET: &str = "Its Unix socket [default: that of the only server of this machine]";
 /// What `--yes` agrees to of `start`.
 const YES: &str = "Capture although it reaches the server's own logs: a slow log that is on gets every statement of connections that outlast the \
     capture, a general log that goes to a table goes to a file meanwhile";
@@ -230,10 +228,9 @@ pub struct ExportArgs {
 
 /// What to set on a running server for the time of a capture, and how to undo it; changes nothing
 #[derive(Debug, Args)]
-#[command(mut_arg("socket", |arg| arg.help(SOCKET)))]
 #[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.hide(true)))]
 #[command(before_help = "Examples:
-  niagara capture advise
+  niagara capture advise --socket /run/mysqld/mysqld.sock
   niagara capture advise --host db1 --user admin --json")]
 pub struct AdviseArgs {
     /// Where the server would write the log [default: a file in its data directory]
@@ -254,9 +251,8 @@ pub struct AdviseArgs {
 /// asked for, and the end says how many are left.
 #[derive(Debug, Args)]
 #[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.help(YES)))]
-#[command(mut_arg("socket", |arg| arg.help(SOCKET)))]
 #[command(before_help = "Examples:
-  niagara capture start --for 10m -o shop.capture
+  niagara capture start --socket /run/mysqld/mysqld.sock --for 10m -o shop.capture
   niagara capture start --socket /run/mysqld/mysqld.sock --max-size 4G   (until `niagara capture stop`)")]
 pub struct StartArgs {
     /// Capture for this long, then make the capture; without it the capture continues until `capture stop`
@@ -294,10 +290,9 @@ pub struct LimitArgs {
 
 /// End a capture that was started without --for, or one whose processes were all killed
 #[derive(Debug, Args)]
-#[command(mut_arg("socket", |arg| arg.help(SOCKET)))]
 #[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.hide(true)))]
 #[command(before_help = "Examples:
-  niagara capture stop -o shop.capture
+  niagara capture stop --socket /run/mysqld/mysqld.sock -o shop.capture
   niagara capture stop --socket /run/mysqld/mysqld.sock --no-import")]
 pub struct StopArgs {
     #[command(flatten)]

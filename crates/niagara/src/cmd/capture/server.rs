@@ -20,7 +20,6 @@ use super::{import, summary};
 use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::naming::Naming;
 use crate::cmd::bench::target::Target;
-use crate::cmd::live_server::the_server;
 use crate::json::{self, Document, Printed};
 use crate::ordinary_user::hand_to_caller;
 
@@ -34,18 +33,15 @@ pub const SEE_LOG: &str = "run this on the server's machine as root or as the se
 /// How long `stop` waits for the guardian, which needs a statement for each variable.
 const GUARDIAN: Duration = Duration::from_secs(30);
 
-/// The server that is named, or the only one of this machine.
+/// A server that is named by its address.
 ///
 /// # Errors
-/// None is named, and there is none, or there are several; or it cannot be reached.
+/// No address was given, or the server cannot be reached.
 pub fn reach(args: &ConnectArgs) -> Result<Target> {
-    let (connect, naming) = the_server(None, args.clone())?;
-    if naming == Naming::Found {
-        let socket = connect.socket.iter().map(|path| path.display());
-        socket.for_each(|path| tell!("the server of this machine: {path}"));
+    if !args.is_foreign() {
+        bail!("no server is named"; remedy: "--socket /run/mysqld/mysqld.sock, or --host NAME");
     }
-    // There is no ADDRESS to name another by.
-    Target::running(&connect, Naming::Options)
+    Target::running(args, Naming::Options)
 }
 
 /// The folder of what was changed on servers.
