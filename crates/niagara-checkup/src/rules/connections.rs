@@ -63,7 +63,7 @@ fn clients(facts: &Facts, rules: &Rules) -> Option<Finding> {
 }
 
 fn threads(facts: &Facts, rules: &Rules) -> Option<Finding> {
-    // A pool of threads takes none for a connection.
+    // A thread pool takes none for a connection.
     if facts.variables.text("thread_handling") == Some("pool-of-threads") {
         return None;
     }

@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(found.config["thread_pool_size"], "4");
     }
 
-    /// The pool of threads alone sets no number: a search chooses one, which is for the CPUs that it ran on.
+    /// The thread pool alone sets no number: a search chooses one, which is for the CPUs that it ran on.
     #[test]
     fn a_searched_count_follows_cpus() {
         let sizes = sizes_of("thread-pool", &context());

@@ -170,7 +170,7 @@ fn pairs_are_found_where_there_are_none_as_rarely_as_promised() {
     assert!(rate <= at_most(0.05, rounds), "{rate}");
 }
 
-/// 27 switches, the levels of a malloc, of spinning, of the pool of threads, of a buffer: what ten minutes screen.
+/// 27 switches, the levels of a malloc, of spinning, of the thread pool, of a buffer: what ten minutes screen.
 fn of_a_tuning() -> Vec<Factor> {
     let mut factors = vec![Factor::Switch; 27];
     factors.extend([5, 3, 3, 3].map(Factor::Choice));

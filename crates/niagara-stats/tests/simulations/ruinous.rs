@@ -6,7 +6,7 @@ use niagara_stats::{Expected, Factor, Observation, design_among, ruinous};
 use crate::at_most;
 use crate::machine::Machine;
 
-/// A server from source, a socket and a pool of threads: × 2.1 together.
+/// A server from source, a socket and a thread pool: × 2.1 together.
 const BUILD: f64 = 0.47;
 const SOCKET: f64 = 0.182;
 const POOL: f64 = 0.095;
