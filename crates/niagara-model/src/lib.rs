@@ -59,7 +59,7 @@ pub use origin_note::OriginNote;
 pub use reason::{Failure, Machine, Reason, Setting};
 pub use recommendation::{
     Alternative, AlternativeReason, Benefit, Conclusion, DropReason, DroppedLever, DuelsOf,
-    NextStep, Obstacle, Others, OverSocket, Recommendation, Setup, TailGuard,
+    NextStep, Obstacle, Others, OverSocket, Recommendation, STEADY_SLICE_SECONDS, Setup, TailGuard,
 };
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,
@@ -85,4 +85,4 @@ pub use warning::{
     AllTimeMeaning, BUSY_FROM, BusySide, ChosenIndex, Control, Finding, PointFailure, QueriesFirst,
     SlowSide, TakenEvidence, Warning, Weight,
 };
-pub use words::remains_over_socket;
+pub use words::{remains_over_socket, unit, units};

@@ -143,6 +143,17 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// `0.1 s`, `0.25 s`, `5.2 s`, `30 s`.
+pub fn seconds(seconds: f64) -> String {
+    let digits = match seconds {
+        tenths if tenths < 1.0 && (tenths * 10.0).fract().abs() < 1e-6 => 1,
+        few if few < 1.0 => 2,
+        some if some < 10.0 && some.fract().abs() > 1e-6 => 1,
+        _ => 0,
+    };
+    format!("{seconds:.digits$} s")
+}
+
 /// A rate, by the second: `12 340`, of a slow job `0.052`; nothing where nothing was measured.
 pub fn rate(per_second: f64) -> String {
     if !per_second.is_finite() || per_second <= 0.0 {
@@ -319,6 +330,10 @@ mod tests {
         assert_eq!(duration(7080.0), "1 h 58 min");
         assert_eq!(duration(59.7), "1 min");
         assert_eq!(duration(f64::NAN), NOTHING);
+        assert_eq!(
+            [0.1, 0.11, 0.5, 1.0, 5.2, 30.0].map(seconds),
+            ["0.1 s", "0.11 s", "0.5 s", "1 s", "5.2 s", "30 s"]
+        );
         assert_eq!(grouped(1_234_567.0), "1\u{2009}234\u{2009}567");
         assert_eq!(grouped(999.6), "1\u{2009}000");
         assert_eq!(count(1, "duel"), "1 duel");

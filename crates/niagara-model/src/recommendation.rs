@@ -34,9 +34,12 @@ pub enum Recommendation {
     },
 }
 
-/// The gain without the Unix socket: the total divided by the socket's own figures.
+/// The gain where both the start and the final variant use the Unix socket.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct OverSocket {
+    /// Fresh duels of its own; none where the figures are the total's divided by the socket's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duels: Option<usize>,
     /// What was judged; above 1 is better.
     pub gain: Estimate,
     /// 99th percentile of latency, after over before; none where either has no figure.
@@ -46,6 +49,10 @@ pub struct OverSocket {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Estimate>,
 }
+
+/// Slices from this length on, seconds, have the tail of latency that steady load has; within shorter ones another was measured, of a thread
+/// pool above all (docs/results/tune-mariadb-10.11-read-only.md, in slices of a second).
+pub const STEADY_SLICE_SECONDS: f64 = 1.0;
 
 /// Where a recommendation holds.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -63,6 +70,17 @@ pub struct Setup {
     /// Whether the load is a benchmark that is built in, on tables of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub benchmark: bool,
+    /// Seconds for which the load stayed with one server; percentiles of latency are those within them. None where that differs, as
+    /// with segments of a capture.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slice_seconds: Option<f64>,
+}
+
+impl Setup {
+    /// Whether slices were too short for the tail of latency that steady load has.
+    pub fn has_short_slices(&self) -> bool {
+        (self.slice_seconds).is_some_and(|seconds| seconds < STEADY_SLICE_SECONDS)
+    }
 }
 
 /// What a recommendation brings and costs.

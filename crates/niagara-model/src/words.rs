@@ -1607,7 +1607,24 @@ fn minutes(seconds: f64) -> String {
 
 const P99: &str = "99th percentile of latency";
 
+/// Which way a percentile of latency went, by its interval: a ratio alone does not say which one is good.
+fn change_of_latency(after_over_before: &niagara_stats::Estimate) -> &'static str {
+    match (after_over_before.high < 1.0, after_over_before.low > 1.0) {
+        (true, _) => "lower (better)",
+        (_, true) => "higher (worse)",
+        _ => "no change shown",
+    }
+}
+
 impl Recommendation {
+    /// What it brings; none where nothing is recommended.
+    pub fn benefit(&self) -> Option<&Benefit> {
+        match self {
+            Self::UseSocket(benefit) | Self::Install { benefit, .. } => Some(benefit),
+            Self::Nothing { .. } => None,
+        }
+    }
+
     /// What to do and what it brings, in twelve words at most: the title of a report.
     pub fn title(&self) -> String {
         match self {
@@ -1700,17 +1717,16 @@ impl Recommendation {
             "Measured on test tables, not on your traffic: measure that first (`niagara pack`)."
                 .to_owned()
         });
-        let also: Vec<String> = on_test_tables.into_iter().chain(others).collect();
-        let mut paragraphs = vec![benefit.told(with_figure)];
+        // Before anybody applies it.
+        let brings = std::iter::once(benefit.told(with_figure)).chain(on_test_tables);
+        let mut paragraphs = vec![brings.collect::<Vec<_>>().join(" ")];
         paragraphs.extend(self.remains());
-        if !also.is_empty() {
-            paragraphs.push(also.join(" "));
-        }
+        paragraphs.extend(others);
         paragraphs
     }
 
-    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.030 [1.010, 1.060], the total divided by the
-    /// socket's own figure`. None where that was not measured.
+    /// What the changes of the server bring where the application uses the Unix socket already: `× 1.030 [1.010, 1.060], by 5 fresh duels of its
+    /// own`. None where that is not known.
     pub fn figure_over_socket(&self) -> Option<String> {
         let Self::Install {
             over_socket: Some(left),
@@ -1720,17 +1736,36 @@ impl Recommendation {
         else {
             return None;
         };
-        let gain = benefit.product(&left.gain);
-        let tail = match left.p99.filter(|_| benefit.goal != Goal::P99) {
-            None => String::new(),
-            Some(p99) if p99.low <= 1.0 && p99.high >= 1.0 => {
-                format!("; {P99}: no change shown, {}", number::product(&p99))
-            }
-            Some(p99) => format!("; {P99}: {}", number::product(&p99)),
+        // A quotient has no duels of its own.
+        let (gain, how, tail_in_words) = match left.duels {
+            Some(duels) => (
+                benefit.figure(&left.gain),
+                format!("by {} of its own", number::count(duels, "fresh duel")),
+                number::estimate as fn(&niagara_stats::Estimate) -> String,
+            ),
+            None => (
+                benefit.product(&left.gain),
+                "calculated: the total divided by the socket's own figure".to_owned(),
+                number::product as fn(&niagara_stats::Estimate) -> String,
+            ),
         };
-        Some(format!(
-            "{gain}, the total divided by the socket's own figure{tail}"
-        ))
+        let is_told = benefit.goal != Goal::P99 && !benefit.setting.has_short_slices();
+        let tail = match left.p99.filter(|_| is_told) {
+            None => String::new(),
+            Some(p99) => format!(
+                "; {P99}: {}, {}{}",
+                change_of_latency(&p99),
+                tail_in_words(&p99),
+                match p99.low <= 1.0 && p99.high >= 1.0 {
+                    true => format!(
+                        " (it may be up to {} longer, which is worse)",
+                        number::percent(p99.high - 1.0)
+                    ),
+                    false => String::new(),
+                }
+            ),
+        };
+        Some(format!("{gain}, {how}{tail}"))
     }
 
     /// The same in a sentence; nothing of what is not about the socket and the server both.
@@ -1746,12 +1781,30 @@ impl Recommendation {
     }
 }
 
+/// What a protocol counts: `duel`; by others `pair` or `series`.
+pub fn unit(protocol: &str) -> &'static str {
+    match protocol {
+        "pair" => "pair",
+        "trimmed" | "series" => "series",
+        _ => "duel",
+    }
+}
+
+/// The same in the plural.
+pub fn units(protocol: &str) -> &'static str {
+    match unit(protocol) {
+        "pair" => "pairs",
+        "series" => "series",
+        _ => "duels",
+    }
+}
+
 /// What remains to gain, in figures, where the application uses the Unix socket already.
 pub fn remains_over_socket(figure: Option<&str>) -> String {
     match figure {
         Some(figure) => format!(
-            "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is {figure} \
-             (`niagara tune --app socket` measures that alone)."
+            "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is {figure}. \
+             `niagara tune --app socket` measures that alone, and `--app remote` what an application on another host gains."
         ),
         None => "If the application uses the socket already, less remains: how much was not measured by itself.".to_owned(),
     }
@@ -1852,20 +1905,27 @@ impl Benefit {
     }
 
     /// `mariadb-10.11 then completes 19 % more transactions (oltp_read_only, 32 threads): × 1.19 [1.17, 1.25], proven by 12 fresh duels.
-    /// 99th percentile of latency: no change shown.`
+    /// 99th percentile of latency: lower (better), × 0.91 [0.87, 0.95].`
     fn told(&self, with_figure: bool) -> String {
         let figure = match with_figure {
             true => format!(": {}", self.gain()),
             false => String::new(),
         };
-        let tail = match &self.p99 {
-            Some(p99) if self.goal != Goal::P99 && p99.low <= 1.0 && p99.high >= 1.0 => {
-                format!(" {P99}: no change shown.")
+        let tail = match (&self.p99, self.setting.slice_seconds) {
+            _ if self.goal == Goal::P99 => String::new(),
+            (Some(_), Some(seconds)) if self.setting.has_short_slices() => format!(
+                " The tail of latency is another question: slices of {} are too short for it (`niagara compare --goal p99`).",
+                number::seconds(seconds)
+            ),
+            (Some(p99), _) if p99.low <= 1.0 && p99.high >= 1.0 => {
+                format!(" {P99}: {}.", change_of_latency(p99))
             }
-            Some(p99) if self.goal != Goal::P99 => {
-                format!(" {P99}: {}, lower is better.", number::estimate(p99))
-            }
-            _ => String::new(),
+            (Some(p99), _) => format!(
+                " {P99}: {}, {}.",
+                change_of_latency(p99),
+                number::estimate(p99)
+            ),
+            (None, _) => String::new(),
         };
         format!(
             "{self}{figure}, proven by {}.{tail}",

@@ -336,9 +336,9 @@ impl<'a> Found<'a> {
         let durability_kept = !risks.contains_key("durability") && own.is_empty();
         let risk = match (told.is_empty(), durability_kept) {
             (true, _) if touches_host(deployment) => {
-                "No lever changes durability; settings of the host are among the steps.".to_owned()
+                "No change touches durability; settings of the host are among the steps.".to_owned()
             }
-            (true, _) => "No lever changes durability or settings of the whole system.".to_owned(),
+            (true, _) => "No change touches durability (what is committed survives a crash as before) or settings of the whole system.".to_owned(),
             (false, true) => format!("{}. Durability is untouched.", capital(&told.join("; "))),
             (false, false) => format!("{}.", capital(&told.join("; "))),
         };
@@ -674,7 +674,7 @@ mod tests {
         let told = |deployment: &Deployment| found(true).risk(deployment, false);
         assert_eq!(
             told(&deployment),
-            "No lever changes durability or settings of the whole system."
+            "No change touches durability (what is committed survives a crash as before) or settings of the whole system."
         );
         deployment.own_changes = vec!["sync_binlog=0".into()];
         assert_eq!(

@@ -29,7 +29,8 @@ const HOW: &str = "How to read this";
 /// What a duel is, and what stands in brackets.
 const DUELS: &str = "A duel starts both servers afresh on identical data and moves the load between them in short slices. It gives one \
     figure, the ratio of the two. The brackets come from how far these figures lie apart: more duels, or a quieter machine, make them \
-    narrower. The total's duels took no part in any choice, so that no luck of a choice is in them.";
+    narrower. The total's duels took no part in any choice, so that no luck of a choice is in them. A lever is a change that was tried; \
+    × 1.10 is 10 % more. The chart's axis is logarithmic, for gains multiply. 99 of 100 transactions took at most the 99th percentile.";
 
 /// How to read the way: what stands beside its figures, as far as it occurs.
 pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
@@ -108,7 +109,7 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     }
     if let Some(total) = &tune.total {
         parts.push(match lies_above_parts(tune, total) {
-            false => "Total: by fresh duels of its own; the parts need not add up to it.",
+            false => "Total: by fresh duels of its own; the parts need not multiply to it.",
             true => {
                 "Total: by fresh duels of its own; it lies above the parts' product, for levers may strengthen each other."
             }

@@ -1,6 +1,8 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
-use niagara_model::{Comparison, DuelRecord, Event, Goal, SliceRecord, Summary};
+use niagara_model::{
+    Comparison, DuelRecord, Event, Goal, STEADY_SLICE_SECONDS, SliceRecord, Summary,
+};
 use niagara_stats::{Estimate, geometric_means, median};
 
 use crate::document::Table;
@@ -14,11 +16,16 @@ const PERCENTILES: [&str; 3] = [
     "99th percentile, ms",
 ];
 
+/// What stands behind the name of a percentile that steady load may not have.
+const IN_SLICES: &str = " in slices,";
+
 /// The row of all transactions over all time, beneath that of the median slice.
 const OVER_ALL_TIME: &str = "The same, over all time";
 
-/// What the columns are, and what the ratio is.
+/// What the columns are, and what the ratio is: of duels, and of pairs of runs.
 const COLUMNS: &str = "A and B: means over the duels. B over A compares neighbouring slices.";
+const COLUMNS_OF_PAIRS: &str =
+    "A and B: means over the pairs. B over A compares the two runs of a pair.";
 
 /// Which end of an interval holds where less is better.
 const LOWER_IS_BETTER: &str = "For latency and CPU, lower is better: at most the upper figure.";
@@ -26,6 +33,8 @@ const LOWER_IS_BETTER: &str = "For latency and CPU, lower is better: at most the
 /// Both for one screen.
 const IN_SHORT: &str = "A, B: means of duels. B over A: of neighbouring slices, so that it may differ from B divided by A. Latency and CPU: lower is \
                         better, at most the upper end.";
+const IN_SHORT_OF_PAIRS: &str = "A, B: means of pairs. B over A: of the two runs of a pair, so that it may differ from B divided by A. Latency and CPU: \
+                                 lower is better, at most the upper end.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";
@@ -50,6 +59,8 @@ pub struct Sides {
     pub errors: [(u64, u64); 2],
     /// Whether the load moved between the sides in short slices.
     pub is_interrupted: bool,
+    /// Whether its slices were too short for the tail of latency that steady load has.
+    pub has_short_slices: bool,
     /// Main settings of the start, where they were kept.
     pub start: Option<String>,
     /// What of the user's own server the start is, a line each.
@@ -159,6 +170,10 @@ impl Sides {
             ratios: Ratios::of(comparison),
             errors,
             is_interrupted: summary.header().protocol == "duel",
+            has_short_slices: summary.header().protocol == "duel"
+                && slices
+                    .iter()
+                    .all(|slice| slice.seconds < STEADY_SLICE_SECONDS),
             origin: report
                 .events
                 .iter()
@@ -181,13 +196,18 @@ impl Sides {
     pub(crate) fn table_in_short(&self, goal: Goal) -> Table {
         let mut grid = self.table();
         let [_, p95, _] = PERCENTILES;
+        let p95 = p95.split(',').next().unwrap_or(p95);
         grid.rows.retain(|row| match row[0].as_str() {
             ERRORS => !self.had_no_errors(),
             OVER_ALL_TIME => false,
-            name => name != p95 || goal == Goal::P95,
+            name => !name.starts_with(p95) || goal == Goal::P95,
         });
         grid.columns[0].0 = std::mem::take(&mut grid.heading);
-        grid.notes = vec![IN_SHORT.to_owned()];
+        let in_short = match self.is_interrupted {
+            true => IN_SHORT,
+            false => IN_SHORT_OF_PAIRS,
+        };
+        grid.notes = vec![in_short.to_owned()];
         grid.short_notes = 1;
         grid
     }
@@ -213,8 +233,13 @@ impl Sides {
                 Some(all_time),
             );
         }
+        let [_, p95, p99] = PERCENTILES;
         for ((name, values), ratio) in self.latency_ms.iter().zip(&self.ratios.latency) {
-            row(name, values.map(digits_that_count), ratio.as_ref());
+            let name = match *name == p95 || *name == p99 {
+                true if self.has_short_slices => name.replace(",", IN_SLICES),
+                _ => (*name).to_owned(),
+            };
+            row(&name, values.map(digits_that_count), ratio.as_ref());
         }
         if let Some(cpu) = &self.ratios.cpu {
             row(
@@ -239,15 +264,19 @@ impl Sides {
             Some(_) => " Over all time: all transactions over all seconds under load.",
             None => "",
         };
-        let tail = match self.is_interrupted {
-            true => {
-                " A slice begins with all connections at once: uninterrupted runs may show another tail (`--protocol pair`)."
-            }
-            false => "",
+        let (columns, tail) = match self.is_interrupted {
+            true => (
+                COLUMNS,
+                " Percentiles are of single slices, averaged. Slices below 1 s have another tail than steady load: `niagara compare --goal \
+                 p99` measures that.",
+            ),
+            false => (
+                COLUMNS_OF_PAIRS,
+                " Percentiles are of single runs, averaged.",
+            ),
         };
         grid.notes.push(format!(
-            "{COLUMNS} So it may differ a little from B divided by A. {LOWER_IS_BETTER} Percentiles are of single slices, \
-             averaged.{tail}{over_all_time}"
+            "{columns} So it may differ a little from B divided by A. {LOWER_IS_BETTER}{tail}{over_all_time}"
         ));
         if let Some(start) = &self.start {
             grid.notes.push(format!("The start: {start}."));

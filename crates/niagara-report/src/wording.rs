@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use niagara_model::{
     Alternative, AlternativeReason, BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison,
     FinalCheck, Finding, Goal, NotTried, Reason, Releases, Rung, SameAnswers, SeriesOfRuns,
-    StudyHeader, Summary, Together, TuneSummary, Warning,
+    StudyHeader, Summary, Together, TuneSummary, Warning, units,
 };
 use niagara_settings::TlsSession;
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict, detectable_at, median};
@@ -29,9 +29,9 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     if let Some(failure) = failed(total, &load) {
         return format!("{server}: {failure}");
     }
-    let (found, duels) = found(total);
+    let (found, duels) = (figure(total), duels_of(total, &tune.header.protocol));
     if let Some(both) = withdrawn(total) {
-        let levers = number::count(tune.rungs.len(), "lever");
+        let levers = number::count(tune.rungs.len(), "change");
         return format!("{server} with {levers} is not called faster for {load}: {both} ({duels})");
     }
     match total.judged().verdict_by_all() {
@@ -47,7 +47,7 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
             format!(
                 "{server} is {} with {} for {load}: {found}, proven by {duels}",
                 better(total),
-                number::count(tune.rungs.len(), "lever")
+                number::count(tune.rungs.len(), "change")
             )
         }
         Some(Verdict::Slower) => {
@@ -57,7 +57,7 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
             };
             format!(
                 "{server} is {worse} with {} than without: {found} for {load} ({duels})",
-                number::count(tune.rungs.len(), "lever")
+                number::count(tune.rungs.len(), "change")
             )
         }
         Some(Verdict::NotWorthwhile) => format!(
@@ -169,24 +169,6 @@ pub(crate) fn fresh(protocol: &str, count: usize) -> String {
     }
 }
 
-/// What a protocol counts: `duel`; by others `pair` or `series`.
-pub(crate) fn unit(protocol: &str) -> &'static str {
-    match protocol {
-        "pair" => "pair",
-        "trimmed" => "series",
-        _ => "duel",
-    }
-}
-
-/// The same in the plural.
-pub(crate) fn units(protocol: &str) -> &'static str {
-    match unit(protocol) {
-        "pair" => "pairs",
-        "series" => "series",
-        _ => "duels",
-    }
-}
-
 /// What a comparison came to.
 pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     let Comparison { a, b, .. } = &compare.comparison;
@@ -201,11 +183,11 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
     if compare.header.protocol == "trimmed" {
         return series_headline(compare, &load);
     }
-    let (found, duels) = found(&compare.comparison);
-    let duels = match compare.header.protocol.as_str() {
-        "pair" => duels.replace("fresh duel", "pair"),
-        _ => duels,
-    };
+    let protocol = &compare.header.protocol;
+    let (found, duels) = (
+        figure(&compare.comparison),
+        duels_of(&compare.comparison, protocol),
+    );
     let judgement = compare.comparison.judged();
     if let Some(both) = withdrawn(&compare.comparison) {
         return format!("{b} is not called faster than {a} for {load}: {both} ({duels})");
@@ -220,8 +202,9 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
                 _ => "better",
             };
             format!(
-                "At an earlier look {b} was called {word} than {a} for {load}; all duels together \
-                 leave it open: {found} ({duels})"
+                "At an earlier look {b} was called {word} than {a} for {load}; all {} together \
+                 leave it open: {found} ({duels})",
+                units(protocol)
             )
         }
         Some(Verdict::Faster | Verdict::Slower) => format!(
@@ -234,7 +217,7 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
         ),
         Some(Verdict::Undetected) if judgement.confidence.is_some() => format!(
             "Too few {} to call a difference between {b} and {a} for {load}: {}",
-            units(&compare.header.protocol),
+            units(protocol),
             with_its_confidence(&compare.comparison, &found, &duels)
         ),
         Some(Verdict::Undetected) => format!(
@@ -376,11 +359,14 @@ fn faster(estimate: &Estimate) -> String {
     format!("{} {word}", percent_of(estimate))
 }
 
-fn found(comparison: &Comparison) -> (String, String) {
-    (
-        number::estimate(&comparison.goal.figure(&comparison.judged().estimate)),
-        number::count(comparison.judged().duels, "fresh duel"),
-    )
+/// The figure that was judged, with its interval.
+fn figure(comparison: &Comparison) -> String {
+    number::estimate(&comparison.goal.figure(&comparison.judged().estimate))
+}
+
+/// `9 fresh duels`, or what the protocol counts.
+fn duels_of(comparison: &Comparison, protocol: &str) -> String {
+    fresh(protocol, comparison.judged().duels)
 }
 
 /// What an undetected difference may still be.
@@ -637,6 +623,9 @@ pub(crate) fn encryption(comparison: &Comparison) -> Option<String> {
 /// Title of the throughput without what was allowed for.
 const UNCORRECTED: &str = "Uncorrected for CPU taken by others";
 
+/// Titles of the tail of latency.
+pub(crate) const TAILS: [&str; 2] = ["95th percentile of latency", "99th percentile of latency"];
+
 /// Claims beside the one on throughput.
 pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     let latency = if comparison.goal.is_latency() {
@@ -680,16 +669,8 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
             "lower is better; judged on its own; time spent waiting does not count",
         ),
         claim("Median latency", &comparison.latency_p50, latency),
-        claim(
-            "95th percentile of latency",
-            &comparison.latency_p95,
-            latency,
-        ),
-        claim(
-            "99th percentile of latency",
-            &comparison.latency_p99,
-            latency,
-        ),
+        claim(TAILS[0], &comparison.latency_p95, latency),
+        claim(TAILS[1], &comparison.latency_p99, latency),
     ]
     .into_iter()
     .flatten()
@@ -784,30 +765,20 @@ pub(crate) fn protocol(name: &str, lengths: Option<&DuelLengths>) -> String {
     };
     let warm_up = format!(
         "after {} of warm-up for each server",
-        seconds(lengths.warm_up)
+        number::seconds(lengths.warm_up)
     );
     match name {
         "duel" => format!(
             "{how}; {} of slices of {} in each, {warm_up}",
             number::count(lengths.couples, "couple"),
-            seconds(lengths.slice)
+            number::seconds(lengths.slice)
         ),
         "pair" => format!(
             "{how}; {} of load on each, {warm_up}",
-            seconds(lengths.slice)
+            number::seconds(lengths.slice)
         ),
         _ => how.to_owned(),
     }
-}
-
-/// `0.11 s`, `5.2 s`, `30 s`.
-fn seconds(seconds: f64) -> String {
-    let digits = match seconds {
-        few if few < 1.0 => 2,
-        some if some < 10.0 => 1,
-        _ => 0,
-    };
-    format!("{seconds:.digits$} s")
 }
 
 /// What each machine says by itself, whether they differ, and what may be said of machines like these.
@@ -1038,17 +1009,59 @@ pub(crate) fn noise(sd_duel: f64, screening: bool, sd_total: Option<f64>) -> Str
     )
 }
 
-/// What the screening sees of a lever by its own noise, as the run's first lines foretold it; nothing where no lever has a standard error.
-pub(crate) fn sensitivity(tune: &TuneSummary) -> Option<String> {
+/// The least gain (a fraction) of a typical lever, and of the one that is known least exactly, that the screening picks with 80 % probability
+/// by its own noise; nothing where no lever has a standard error.
+fn picked(tune: &TuneSummary) -> Option<[f64; 2]> {
     let kept = tune.rungs.iter().map(|rung| &rung.screened);
     let errors = kept.chain(&tune.not_helped).map(|lever| lever.std_err);
     let errors: Vec<f64> = errors
         .filter(|error| error.is_finite() && *error > 0.0)
         .collect();
     let detectable = detectable_at(median(&errors)?).exp_m1();
+    // A lever with several levels, or one that others exclude, is in fewer duels.
+    let worst = detectable_at(errors.iter().copied().fold(0.0, f64::max)).exp_m1();
+    Some([detectable, worst])
+}
+
+/// The same on one screen, behind what the run's first lines foretold.
+pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
+    let [detectable, _] = picked(tune)?;
     Some(format!(
-        "by its own noise, with 80 % probability, the screening picks a lever of {} or more for the proof",
+        "levers from {} on were picked",
         number::percent(detectable)
+    ))
+}
+
+/// What the screening sees of a lever by its own noise.
+pub(crate) fn sensitivity(tune: &TuneSummary) -> Option<String> {
+    let [detectable, worst] = picked(tune)?;
+    let of_choices = match worst > 1.2 * detectable {
+        true => format!(" (of choices among several: {})", number::percent(worst)),
+        false => String::new(),
+    };
+    Some(format!(
+        "by its own noise, with 80 % probability, the screening picks a lever of {} or more for the proof{of_choices}",
+        number::percent(detectable)
+    ))
+}
+
+/// What the intervals of a tuning cover with both their ends; nothing where no total was judged at α.
+pub(crate) fn two_sided_confidence(tune: &TuneSummary) -> Option<String> {
+    let total = tune.total.as_ref()?.judged();
+    if total.confidence.is_some() {
+        return None;
+    }
+    let claims = tune.rungs.iter().filter_map(|rung| rung.claim.as_ref());
+    let least = claims.map(|claim| claim.judged().alpha).reduce(f64::max);
+    let levers = least.map_or(String::new(), |alpha| {
+        format!(
+            ", {} % or more (levers by fresh duels)",
+            number::confidence(alpha)
+        )
+    });
+    Some(format!(
+        "both ends hold with {} % (total, latency, CPU){levers}, 95 % (screened levers)",
+        number::confidence(total.alpha)
     ))
 }
 

@@ -147,7 +147,7 @@ fn a_tuning_whose_total_stands_still_hands_nothing_over() {
     let title = tune.rungs[0].screened.title.clone();
     let summary = Summary::Tune(Box::new(tune));
     assert!(DeployInput::of(&summary).is_none());
-    let levers = "mariadb-10.11 with 4 levers is not called faster";
+    let levers = "mariadb-10.11 with 4 changes is not called faster";
     assert!(
         headline(&summary).starts_with(levers),
         "{}",

@@ -20,6 +20,7 @@ fn setting() -> Setup {
         remote_application: false,
         on_socket: false,
         benchmark: false,
+        slice_seconds: Some(1.0),
     }
 }
 
@@ -109,7 +110,7 @@ fn the_proof_says_what_it_is_of() {
     };
     let own = of(|_| {});
     assert!(
-        !own.contains("test tables") && own.contains("latency: × 0.89"),
+        !own.contains("test tables") && own.contains("latency: lower (better), × 0.89"),
         "{own}"
     );
     let tested = of(|benefit| benefit.setting.benchmark = true);
@@ -125,6 +126,11 @@ fn the_proof_says_what_it_is_of() {
         "{open}"
     );
     assert!(!open.contains("0.97"), "{open}");
+    let short = of(|benefit| benefit.setting.slice_seconds = Some(0.1));
+    assert!(
+        short.contains("slices of 0.1 s are too short") && !short.contains("0.89"),
+        "{short}"
+    );
 }
 
 /// The page begins with what to do; how sure that is follows as a paragraph.
@@ -312,6 +318,7 @@ fn sentences_depend_on_the_setting() {
         changes: vec!["Thread pool".to_owned(), "gcc PGO".to_owned()],
         with_socket: true,
         over_socket: Some(OverSocket {
+            duels: None,
             gain: fixture::estimate(1.03, 1.01, 1.06),
             p99: Some(fixture::estimate(1.02, 0.95, 1.09)),
             cpu: None,
@@ -321,10 +328,31 @@ fn sentences_depend_on_the_setting() {
             together: None,
         }),
     };
+    let measured = match install.clone() {
+        Recommendation::Install {
+            over_socket: Some(left),
+            changes,
+            with_socket,
+            benefit,
+        } => Recommendation::Install {
+            over_socket: Some(OverSocket {
+                duels: Some(5),
+                ..left
+            }),
+            changes,
+            with_socket,
+            benefit,
+        },
+        other => panic!("{other}"),
+    };
+    let figure = measured.figure_over_socket();
+    assert!(figure.is_some_and(|told| {
+        told.starts_with("× 1.03 [1.01, 1.06], by 5 fresh duels of its own; 99th")
+    }));
     let install = install.to_string();
     for part in [
         "Use the Unix socket in the application, and apply 2 changes to the server: Thread pool; gcc PGO. That takes a restart. mariadb-10.11 then",
-        "lower is better. If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is × 1.030 [1.010, 1.060], the total divided by the socket's own figure; 99th percentile of latency: no change shown, × 1.020 [0.950, 1.090] (`niagara tune --app socket` measures that alone).",
+        "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is × 1.030 [1.010, 1.060], calculated: the total divided by the socket's own figure; 99th percentile of latency: no change shown, × 1.020 [0.950, 1.090] (it may be up to 9.0 % longer, which is worse). `niagara tune --app socket` measures that alone, and `--app remote` what an application on another host gains.",
         "--budget",
     ] {
         assert!(install.contains(part), "{part}: {install}");

@@ -73,7 +73,7 @@ fn a_tuning_of_ten_minutes_ends_on_one_screen() {
         let count = lines(&text, width);
         assert!(count <= most, "{width} columns: {count} lines\n{text}");
         for words in [
-            "mariadb-10.11 is 47 % faster with 6 levers",
+            "mariadb-10.11 is 47 % faster with 6 changes",
             "Unix socket instead of TCP",
             "Total",
             "Transactions per second",
@@ -140,6 +140,7 @@ fn captured() -> niagara_model::TuneSummary {
             remote_application: false,
             on_socket: false,
             benchmark: false,
+            slice_seconds: None,
         },
     });
     tune.next = Some(niagara_model::NextStep::Advise { indexes: 1 });
@@ -584,7 +585,7 @@ fn every_form_has_the_absolute_figures_of_both_sides() {
             "start (A)",
             "final (B)",
             "Transactions per second",
-            "99th percentile, ms",
+            "99th percentile in slices, ms",
             "Errors",
             "The start: innodb_buffer_pool_size = 128M, log_bin = OFF.",
         ] {
@@ -1014,7 +1015,7 @@ fn a_lever_of_the_search_alone_is_told_in_its_step_and_not_as_screened() {
     // It is in the final variant all the same.
     let summary = Summary::Tune(Box::new(tune.clone()));
     let headline = niagara_report::headline(&summary);
-    assert!(headline.contains("with 7 levers"), "{headline}");
+    assert!(headline.contains("with 7 changes"), "{headline}");
     let page = html(&report(&summary));
     assert!(
         page.contains("screened with <code>innodb_io_capacity=2000"),
@@ -1288,8 +1289,8 @@ fn a_total_above_the_product_of_its_parts_is_explained() {
         markdown(&report(&Summary::Tune(Box::new(tuned))))
     };
     for (ratio, words) in [
-        (1.25, "the parts need not add up to it."),
-        (1.33, "the parts need not add up to it."),
+        (1.25, "the parts need not multiply to it."),
+        (1.33, "the parts need not multiply to it."),
         (
             1.45,
             "it lies above the parts' product, for levers may strengthen each other.",

@@ -84,7 +84,7 @@ fn of_compare(plan: &ComparePlan) -> String {
     if let Some(visible) = plan.detectable {
         text += &format!(
             "\n{} find, with 80 % probability, a difference of {:.1} % or more ({})",
-            number::count(plan.duels, "duel"),
+            number::count(plan.duels, niagara_model::unit(&plan.protocol.to_string())),
             visible * 100.0,
             plan.noise
         );
@@ -120,23 +120,15 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
         plan.duel_seconds,
         a_duel(plan.slice_seconds),
     );
-    let percent = |detectable: f64| format!("{:.1} %", detectable * 100.0);
     // One figure is enough: the smaller one, where both are known.
-    let expected: Vec<String> = [
-        ("a lever", plan.detectable_lever),
-        (
-            "a total gain",
-            plan.detectable_total
-                .filter(|_| plan.detectable_lever.is_none()),
-        ),
-    ]
-    .into_iter()
-    .filter_map(|(what, detectable)| Some(format!("{what} of {} or more", percent(detectable?))))
-    .collect();
-    if !expected.is_empty() {
+    let picked =
+        (plan.detectable_lever).map(|detectable| ("the screening picks", "a lever", detectable));
+    let found =
+        (plan.detectable_total).map(|detectable| ("this run finds", "a total gain", detectable));
+    if let Some((does, what, detectable)) = picked.or(found) {
         text += &format!(
-            "\n  this run finds, with 80 % probability, {} ({}); smaller gains are often missed",
-            expected.join(" and "),
+            "\n  {does}, with 80 % probability, {what} of {:.1} % or more ({}); smaller ones are often missed",
+            detectable * 100.0,
             plan.noise
         );
     }

@@ -159,13 +159,15 @@ impl Terminal {
     }
 
     fn duel(&mut self, duel: &DuelRecord, protocol: Protocol) {
+        self.state.unit = niagara_model::unit(&protocol.to_string());
         self.state.duel();
         match &duel.ending {
             Ending::Scored => {}
             Ending::Disturbed => self.line(disturbed(protocol)),
             Ending::Failed { side, reason } => {
                 let side = ["A", "B"][usize::from(*side).min(1)];
-                self.line(&format!("  side {side} of a duel failed: {reason}"));
+                let unit = self.state.unit;
+                self.line(&format!("  side {side} of a {unit} failed: {reason}"));
             }
         }
         self.show();

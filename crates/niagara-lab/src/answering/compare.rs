@@ -138,6 +138,7 @@ impl<'a> CompareRun<'a> {
             },
             rule: options.rule,
             couples: options.couples,
+            slice_seconds: None,
             seed: options.seed,
             reserve_seconds: 0.0,
             must_answer: true,

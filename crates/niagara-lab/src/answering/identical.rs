@@ -63,6 +63,7 @@ impl Measuring for NoiseRun<'_> {
                 ..Rule::default()
             },
             couples: self.couples,
+            slice_seconds: None,
             seed: self.seed,
             reserve_seconds: 0.0,
             must_answer: false,

@@ -410,6 +410,7 @@ impl<'a> MatrixRun<'a> {
             errors: asked.errors,
             rule: options.rule,
             couples: options.couples,
+            slice_seconds: None,
             seed: derive_seed(self.seed, "cell", asked.phase as u64),
             reserve_seconds: asked.reserve_seconds,
             must_answer: asked.phase == Phase::Total,

@@ -119,6 +119,7 @@ pub(crate) fn measure_controls(
                     errors,
                     rule: options.rule,
                     couples: options.couples,
+                    slice_seconds: None,
                     seed: derive_seed(options.seed, "control", place as u64),
                     reserve_seconds: (study.left_seconds() - share).max(0.0),
                     must_answer: false,

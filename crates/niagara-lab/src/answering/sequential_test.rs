@@ -46,6 +46,8 @@ pub(crate) struct SequentialTest<'a> {
     pub errors: ErrorBudget,
     pub rule: Rule,
     pub couples: u32,
+    /// Seconds of a slice, where they are not the study's.
+    pub slice_seconds: Option<f64>,
     pub seed: u64,
     /// Seconds of the budget that are left to the questions behind this one.
     pub reserve_seconds: f64,
@@ -164,12 +166,18 @@ fn is_first(study: &Study) -> bool {
 
 /// What the duels that there is time for show by the spread of the first ones here, at the looks that they are judged at: a plan
 /// made before them had to assume it.
-fn what_shows(scores: &[f64], affordable: usize, plan: &LookPlan) -> Option<String> {
+fn what_shows(
+    scores: &[f64],
+    affordable: usize,
+    plan: &LookPlan,
+    protocol: Protocol,
+) -> Option<String> {
     let sd = standard_deviation(scores)?;
     let duels = affordable.min(plan.max_duels());
     let shows = detectable_in(duels as f64, 1.0, sd, plan)?;
+    let units = niagara_model::units(&protocol.to_string());
     Some(format!(
-        "the first {} duels here spread by {:.1} %, so {duels} find, with 80 % probability, a difference of {:.1} % or more",
+        "the first {} {units} here spread by {:.1} %, so {duels} find, with 80 % probability, a difference of {:.1} % or more",
         scores.len(),
         sd * 100.0,
         shows * 100.0
@@ -275,7 +283,8 @@ impl Series for RunningTest<'_> {
         }
         if scores.len() == NOISE_DUELS && is_first(study) {
             let more = self.test.open_seconds(study) / study.duel_seconds(self.test.couples);
-            let words = what_shows(&scores, scores.len() + more as usize, &self.plan);
+            let affordable = scores.len() + more as usize;
+            let words = what_shows(&scores, affordable, &self.plan, study.protocol());
             words
                 .iter()
                 .for_each(|words| observer.see(Event::Note(words)));
@@ -435,6 +444,7 @@ impl<'a> RunningTest<'a> {
             subject: test.subject.to_owned(),
             variants: [test.a.clone(), test.b.clone()],
             couples: test.couples,
+            slice_seconds: test.slice_seconds,
             seed: derive_seed(test.seed, test.subject, attempt),
         }
     }
@@ -701,6 +711,7 @@ mod tests {
             errors: ErrorBudget::one_sided(0.05, 44),
             rule: Rule::default(),
             couples: 8,
+            slice_seconds: None,
             seed: 1,
             reserve_seconds: 0.0,
             must_answer: true,

@@ -260,6 +260,7 @@ impl<'a> Run<'a> {
             subject: point.subject(),
             variants: sides,
             couples: self.options.couples,
+            slice_seconds: None,
             seed: self.seed(point, round),
         };
         Some((bench, request))

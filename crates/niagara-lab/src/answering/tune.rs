@@ -547,6 +547,7 @@ impl<'a> TuneRun<'a> {
             errors,
             rule: self.options.rule,
             couples: self.couples,
+            slice_seconds: None,
             seed: derive_seed(self.options.seed, "question", phase as u64),
             reserve_seconds: self.options.profile_seconds(),
             must_answer: phase == Phase::Total,

@@ -30,6 +30,8 @@ pub(crate) struct DuelRequest {
     pub variants: [Variant; 2],
     /// Couples of slices.
     pub couples: u32,
+    /// Seconds of a slice, where they are not the study's.
+    pub slice_seconds: Option<f64>,
     /// Seed of the order within couples and of the load.
     pub seed: u64,
 }
@@ -232,6 +234,8 @@ impl Study {
             load: load.clone(),
             duel_settings: DuelSettings {
                 couples: request.couples,
+                slice_seconds: (request.slice_seconds)
+                    .unwrap_or_else(|| self.duel_settings().slice_seconds),
                 ..self.duel_settings()
             },
             seed: request.seed_of_repeat(repeats),

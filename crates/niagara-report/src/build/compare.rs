@@ -71,7 +71,7 @@ fn picture(compare: &CompareSummary) -> Section {
 fn facts_in_short(compare: &CompareSummary) -> Vec<(String, String)> {
     let (header, comparison) = (&compare.header, &compare.comparison);
     let judged = comparison.judged();
-    let unit = wording::unit(&header.protocol);
+    let unit = niagara_model::unit(&header.protocol);
     let duels = number::count(judged.duels, unit);
     let mut evidence = format!("{duels}, {}", wording::error_probability(judged));
     if let (None, Some(next)) = (judged.verdict, judged.next_look) {

@@ -130,16 +130,17 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
             wording::not_recommended(other, recommended),
         )
     }));
-    table
-        .notes
-        .push("p95, p99: percentiles of latency, after over before; below 1 is better.".to_owned());
+    table.notes.push(
+        "p95, p99: percentiles of latency within slices, after over before; below 1 is better."
+            .to_owned(),
+    );
     Some(table)
 }
 
 /// What the levers of the final variant do to the tail, each by its own duels or by the screening.
 fn tails(tune: &TuneSummary) -> Option<Table> {
     let mut table = Table::of(
-        "Each lever's effect on the tail of latency",
+        "Percentiles of latency within slices, by lever",
         &[
             ("Lever", Column::Words),
             ("Id", Column::Code),
@@ -172,5 +173,10 @@ fn tails(tune: &TuneSummary) -> Option<Table> {
             ])
         })
         .collect();
+    table.notes = vec![
+        "They do not multiply to the total's: it has duels of its own, and levers act on each other. Slices below 1 s have another tail than \
+         steady load."
+            .to_owned(),
+    ];
     (table.rows.len() > 1).then_some(table)
 }

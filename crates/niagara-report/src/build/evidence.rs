@@ -31,8 +31,8 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
             ),
         };
         let caption = format!(
-            "Transactions per second of every slice; lines are medians of a duel's slices. The machine's wandering hits both sides \
-             alike, so only ratios count. A duel's score compares neighbouring slices: its lines may differ from it.{crosses}"
+            "Transactions per second of every slice; lines are medians of a duel's slices. Both sides meet the machine's slow phases, \
+             so ratios vary less than throughput. A duel's score compares neighbouring slices: its lines may differ from it.{crosses}"
         );
         section = section.with(over_time(picture, caption));
     }

@@ -9,9 +9,7 @@ use crate::document::{Block, Depth, Figure, Section, Table};
 use crate::ladder::HOW_TO_READ;
 use crate::load::load;
 use crate::step::Step;
-use crate::wording::{
-    at_its_confidence, better, failed, fresh, judged_in_words, units, verdict_on_goal,
-};
+use crate::wording::{at_its_confidence, better, failed, fresh, judged_in_words, verdict_on_goal};
 use crate::{chart, number};
 
 pub fn headline(ladder: &LadderSummary) -> String {
@@ -144,7 +142,7 @@ fn tables(ladder: &LadderSummary) -> Vec<Table> {
         );
         grid.strong.push(grid.rows.len() - 1);
     }
-    let duels = units(&ladder.header.protocol);
+    let duels = niagara_model::units(&ladder.header.protocol);
     grid.notes = vec![format!(
         "Each rung, one change, was tried on top of those kept before it. Transactions per second (tps) are the median of its \
          own {duels}, for orientation; the ratio, with its interval, is within {duels}. The total comes from fresh {duels} of the \

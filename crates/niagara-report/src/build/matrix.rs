@@ -10,8 +10,7 @@ use super::{Own, controls, interval_estimate};
 use crate::all_time::withdrawn;
 use crate::document::{Block, Depth, Figure, Section, Table};
 use crate::wording::{
-    at_its_confidence, better_than, failed, fresh, judged_by, judged_in_words, units,
-    verdict_on_goal,
+    at_its_confidence, better_than, failed, fresh, judged_by, judged_in_words, verdict_on_goal,
 };
 use crate::{chart, number};
 
@@ -57,7 +56,7 @@ pub fn headline(matrix: &MatrixSummary) -> String {
             matrix.header.server,
             confirmed.title,
             verdict_on_goal(comparison),
-            units(&matrix.header.protocol)
+            niagara_model::units(&matrix.header.protocol)
         ),
     }
 }

@@ -84,7 +84,7 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     let mut sections = own.pictures;
     sections.extend(own.claims);
     sections.push(costs(summary));
-    sections.extend(comparison.map(|comparison| verdicts(comparison, sides.is_some())));
+    sections.extend(comparison.map(|comparison| verdicts(comparison, sides)));
     sections.extend(sides.map(|sides| Section::from(sides.table()).at(Depth::Long)));
     sections.extend(header.about.as_ref().map(about));
     sections.extend(own.tables);
@@ -130,7 +130,7 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
             .collect(),
         sections,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        source: "from the results of this study alone",
+        source: "from the results of this study; earlier runs helped to choose what went to proof",
     }
 }
 
@@ -181,13 +181,17 @@ fn owned(facts: Vec<(&str, String)>) -> Vec<(String, String)> {
         .collect()
 }
 
-/// Every figure of a comparison, the one that decides first. With a table behind it (`has_table`), throughput over all time stands
-/// here only if the two disagree.
-fn verdicts(comparison: &Comparison, has_table: bool) -> Section {
+/// Every figure of a comparison, the one that decides first. With a table behind it (`sides`), throughput over all time stands
+/// here only if the two disagree, and no percentile that is of short slices alone.
+fn verdicts(comparison: &Comparison, sides: Option<&Sides>) -> Section {
     let disagrees = comparison
         .all_time
         .is_some_and(|all_time| all_time.disagrees);
-    let is_told = |claim: &Claim| !has_table || disagrees || claim.title != ALL_TIME;
+    let has_short_slices = sides.is_some_and(|sides| sides.has_short_slices);
+    let is_told = |claim: &Claim| {
+        (sides.is_none() || disagrees || claim.title != ALL_TIME)
+            && !(has_short_slices && wording::TAILS.contains(&claim.title.as_str()))
+    };
     let mut claims = vec![decisive(comparison)];
     claims.extend(lesser(comparison).filter(is_told));
     let note = wording::closed_load(comparison);
@@ -284,6 +288,7 @@ fn facts_in_short(summary: &Summary) -> Vec<(String, String)> {
         "protocol",
         "noise",
         "sensitivity",
+        "brackets",
         "couples",
         "error probability",
         "server",
@@ -318,6 +323,11 @@ fn method_facts(
         && let Some(sensitivity) = wording::sensitivity(tune)
     {
         fact("sensitivity", sensitivity);
+    }
+    if let Summary::Tune(tune) = summary
+        && let Some(confidence) = wording::two_sided_confidence(tune)
+    {
+        fact("brackets", confidence);
     }
     if let Some(comparison) = comparison {
         fact("couples", wording::couples(comparison, is_tune, lengths));

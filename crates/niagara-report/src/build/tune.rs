@@ -332,7 +332,10 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
     };
     fact(
         "Measured",
-        format!("{took}{end}; seed {}", tune.header.seed),
+        match wording::picked_in_short(tune) {
+            Some(picked) => format!("{took}{end}; seed {}; {picked}", tune.header.seed),
+            None => format!("{took}{end}; seed {}", tune.header.seed),
+        },
     );
     let negative = tune.negative_control.iter();
     let negative = negative.map(|lever| (lever, nothing_changed(tune, lever)));

@@ -322,14 +322,21 @@ fn with_costs(risk: String, summary: &Summary) -> String {
         _ => "not shown to change",
     };
     let left = figures_over_socket(summary);
+    let has_short_slices = recommendation(summary)
+        .and_then(Recommendation::benefit)
+        .is_some_and(|benefit| benefit.setting.has_short_slices());
     let tail = p99.map(|p99| {
-        let with_socket = match left.map(|left| left.p99) {
-            Some(Some(left)) => format!(
+        if has_short_slices {
+            return "Percentiles of latency were measured within slices of a tenth of a second or so; steady load may have others (`niagara compare --goal p99`)."
+                .to_owned();
+        }
+        let with_socket = match left.map(|left| (left.p99, left.duels)) {
+            Some((Some(p99), duels)) => format!(
                 ", the socket's part included; without it {}, {}",
-                number::product(&left),
-                meaning(&left)
+                duels.map_or(number::product(&p99), |_| number::estimate(&p99)),
+                meaning(&p99)
             ),
-            Some(None) => ", the socket's part included".to_owned(),
+            Some((None, _)) => ", the socket's part included".to_owned(),
             None => String::new(),
         };
         let meaning = meaning(&p99);
@@ -456,7 +463,11 @@ fn over_socket(summary: &Summary) -> Option<String> {
 
 /// The CPU time that it leaves, likewise.
 fn cpu_over_socket(summary: &Summary) -> Option<String> {
-    Some(number::product(&figures_over_socket(summary)?.cpu?))
+    let left = figures_over_socket(summary)?;
+    Some(match left.duels {
+        Some(_) => number::estimate(&left.cpu?),
+        None => format!("{}, calculated", number::product(&left.cpu?)),
+    })
 }
 
 /// All figures of what it leaves.

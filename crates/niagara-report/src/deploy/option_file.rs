@@ -102,7 +102,7 @@ fn elsewhere(size: &TargetSize) -> String {
         Follows::Memory => "--memory SIZE",
     };
     format!(
-        "{measured}; it follows the machine: {}. `niagara report DIR --format files {option}` writes this file for another one",
+        "{measured}; elsewhere by its rule, not measured: {}. `niagara report DIR --format files {option}` writes this file for another one",
         others.join(", ")
     )
 }

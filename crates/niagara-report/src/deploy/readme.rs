@@ -168,7 +168,9 @@ pub fn readme(input: &DeployInput) -> String {
     );
     if input.variant.brings_socket() && !is_alone {
         let remains = remains_over_socket(input.over_socket.as_deref());
-        page.push_str(&format!("**{remains}**\n\n"));
+        page.push_str(&format!(
+            "**{remains} If the application stays on TCP, or runs on another host, nothing here is proven for it.**\n\n"
+        ));
     }
     page.extend(older_build(input));
     if let Some(risk) = &input.risk {
@@ -290,13 +292,17 @@ impl Sections {
             self.line(format!("- **{}**: {}. {why}", rung.title, rung.effect).trim_end());
         }
         self.line(
-            "\nBrackets: the gain is at least the lower figure, with 95 % confidence or more; for latency and CPU time, lower is better: at \
-             most the upper figure. n: duels behind the figure. Only what is called \"proven\" was shown by duels of its own.\n",
+            "\n× 1.10 is 10 % more. Brackets: the gain is at least the lower figure, with 95 % confidence or more; for latency and CPU time, lower is \
+             better: at most the upper figure. n: duels behind the figure; a duel starts both servers afresh and loads them in turn. Only what is called \"proven\" was shown by duels of its own.\n",
         );
         if input.rungs.len() > 1 && !input.variant.config.is_empty() {
             self.line(format!(
-                "To leave a change out, delete its lines in {}: they stand beneath its name. What the others bring without it was \
+                "To leave a change out, delete its lines in {}{}: they stand beneath its name. What the others bring without it was \
                  not measured.\n",
+                match has_unit(input) {
+                    true => format!("{} or ", unit::NAME),
+                    false => String::new(),
+                },
                 option_file::NAME
             ));
         }
@@ -353,6 +359,9 @@ impl Sections {
         let (config, process) = (has_options(input), has_unit(input));
         let mut step = Numbers(0);
         self.line("## Apply\n");
+        if input.variant.brings_socket() {
+            self.line(socket::is_used(input));
+        }
         if let Some(remedies) = other_cpus(input) {
             self.line(remedies);
         }
@@ -519,21 +528,18 @@ impl Sections {
             )]);
         }
         if config || process {
+            if !process && input.variant.flags.is_empty() {
+                self.line(format!("{} {}", step.next(), try_before_the_restart(input)));
+            }
             let silent: Vec<String> = silent.iter().map(u32::to_string).collect();
             self.line(format!(
-                "{} Restart **only if step {} printed nothing**. Choose a quiet hour: it interrupts every connection, for seconds, or for \
+                "{} Restart **only if step {} named no trouble**. Choose a quiet hour: it interrupts every connection, for seconds, or for \
                  minutes where a large buffer pool is written first; afterwards the caches are cold. The first command prints the file of the \
                  server's errors; nothing or `stderr` means the journal, `sudo journalctl -u {service} -n 50`. Where the server does not start, \
                  look there, and do \"Undo\".",
                 step.next(),
                 silent.join(" and step ")
             ));
-            if !process && input.variant.flags.is_empty() {
-                self.line(
-                    "   Some variables can be tried before the restart: `SET GLOBAL NAME = VALUE` in the server (sizes in bytes) sets one until the \
-                     next start, at once or for new connections. Error 1238 means that it takes the restart.",
-                );
-            }
             self.code(&[
                 format!("sudo {} -N -B -e 'SELECT @@log_error'", input.client()),
                 format!("sudo systemctl restart {service}"),
@@ -608,18 +614,18 @@ impl Sections {
         let commands: Vec<String> = std::iter::once(install).chain(include).collect();
         let install = unless_there(
             &path,
-            "choose a name that sorts behind it, here and to undo it",
+            "of this round? Then go on. Else choose a name that sorts behind it, here and to undo it",
             &[commands.join(" && ")],
         );
         // A built server is asked in a step of its own.
         let asks = input.variant.built.is_none();
         let asked = asks.then(|| would_start(input));
-        let commands: Vec<String> = std::iter::once(install).chain(asked).collect();
-        self.code(&commands);
-        if asks {
+        self.code(&[install]);
+        if let Some(ask) = asked {
+            self.line("   Ask the server in place whether it takes its option files; that starts nothing:");
+            self.code(&[ask]);
             self.line(format!(
-                "   The last line asks the server in place, and starts nothing. It prints nothing where the server takes its option \
-                 files. Where it names an unknown variable, delete that line in {path} and ask again.{}",
+                "   It prints nothing where all is well. Where it names an unknown variable, delete that line in {path} and ask again.{}",
                 match input.may_be_too_old_to_validate() {
                     true => " A MySQL before 8.0.16 is asked with `--verbose --help` in place of `--validate-config`.",
                     false => "",
@@ -657,7 +663,10 @@ impl Sections {
             }
         ));
         if let Some(ask) = ask_variables(input, &format!("sudo {}", input.client())) {
-            self.code(&[format!("{ask} | tee {VARIABLES_BEFORE}")]);
+            // Done again after the change, it keeps what was before.
+            self.code(&[format!(
+                "test -s {VARIABLES_BEFORE} || {ask} | tee {VARIABLES_BEFORE}"
+            )]);
         }
     }
 
@@ -827,7 +836,6 @@ impl Sections {
             self.line(
                 "If your application already uses the Unix socket, skip this. WordPress with `DB_HOST` `localhost` does use it.\n",
             );
-            self.line(socket::is_used(input));
             self.line(socket::steps(input));
         }
     }
@@ -835,10 +843,8 @@ impl Sections {
     fn check(&mut self, input: &DeployInput) {
         let mut commands = Vec::new();
         if let Some(ask) = ask_variables(input, &plugins::administrator(input)) {
-            let compared =
-                keeps_variables(input).then(|| format!("{ask} | diff {VARIABLES_BEFORE} -"));
             commands.push(ask);
-            commands.extend(compared);
+            commands.extend(compare_variables(input));
         }
         if has_unit(input) {
             commands.push(format!(
@@ -893,7 +899,10 @@ impl Sections {
             return;
         }
         self.line("## Check\n");
-        self.line(format!("```sh\n{}\n```\n", commands.join("\n")));
+        self.line(format!(
+            "In the folder `niagara-deploy`, as all that follows:\n\n```sh\n{}\n```\n",
+            commands.join("\n")
+        ));
         if has_options(input) {
             let set = input.variant.config.iter();
             let shown = set.filter(|(name, _)| is_shown(name));
@@ -1007,6 +1016,12 @@ impl Sections {
             commands.push(format!("sudo systemctl restart {service}"));
             commands.extend(clean_up(input));
             self.line(format!("```sh\n{}\n```", commands.join("\n")));
+            if keeps_variables(input) {
+                self.line(format!(
+                    "\nIt has to print `active` and nothing else. Where `diff` prints lines, those variables are not back as they were, and \
+                     {VARIABLES_BEFORE} stays."
+                ));
+            }
         }
         if let Some(built) = &input.variant.built {
             self.line(format!(
@@ -1117,8 +1132,9 @@ fn clean_up(input: &DeployInput) -> Option<String> {
         commands.push(format!("sudo rm -r {PLACE}"));
         commands.push(format!("rm -f {}", plugins::BEFORE));
     }
-    if keeps_variables(input) {
-        commands.push(format!("rm -f {VARIABLES_BEFORE}"));
+    if let Some(compare) = compare_variables(input) {
+        commands.push(compare);
+        commands.push(format!("rm {VARIABLES_BEFORE}"));
     }
     commands.extend(plugins::without_account(input));
     (!commands.is_empty()).then(|| {
@@ -1174,12 +1190,39 @@ fn keeps_variables(input: &DeployInput) -> bool {
     input.variant.start.is_none() && input.variant.config.keys().any(is_shown)
 }
 
+/// How variables are tried before the restart. MariaDB tells which can be, MySQL does so by refusing.
+fn try_before_the_restart(input: &DeployInput) -> String {
+    let how = "As you like: some variables can be tried before the restart. `SET GLOBAL NAME = VALUE` in the server (sizes in bytes) sets one until \
+               the next start, at once or for new connections.";
+    let names: Vec<String> = shown_names(input);
+    match input.is_mariadb() && !names.is_empty() {
+        true => format!(
+            "{how} These can be:\n   ```sh\n   sudo {} -N -B -e \"SELECT VARIABLE_NAME FROM information_schema.SYSTEM_VARIABLES WHERE READ_ONLY \
+             = 'NO' AND VARIABLE_NAME IN ({})\"\n   ```\n   The others take the restart, and what depends on them.",
+            input.client(),
+            names.join(", ")
+        ),
+        false => format!("{how} Error 1238 means that it takes the restart."),
+    }
+}
+
+/// Names of the variables that are set and shown, in quotes.
+fn shown_names(input: &DeployInput) -> Vec<String> {
+    let names = input.variant.config.keys().filter(|name| is_shown(name));
+    names
+        .map(|name| format!("'{}'", shown_as(name).0.replace(['\'', '\\', '"'], "")))
+        .collect()
+}
+
+/// Sets the variables against what they were before.
+fn compare_variables(input: &DeployInput) -> Option<String> {
+    let ask = ask_variables(input, &plugins::administrator(input))?;
+    keeps_variables(input).then(|| format!("{ask} | diff {VARIABLES_BEFORE} -"))
+}
+
 /// Asks for the variables that are set, with this client; nothing where they show in none.
 fn ask_variables(input: &DeployInput, client: &str) -> Option<String> {
-    let names = input.variant.config.keys().filter(|name| is_shown(name));
-    let names: Vec<String> = names
-        .map(|name| format!("'{}'", shown_as(name).0.replace(['\'', '\\', '"'], "")))
-        .collect();
+    let names = shown_names(input);
     (!names.is_empty()).then(|| {
         format!(
             "{client} -e \"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({})\"",

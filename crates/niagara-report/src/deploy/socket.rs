@@ -15,7 +15,7 @@ const UNDO: &str = "Put the old host and port (as `127.0.0.1` and 3306) back int
 const LINES: [(&str, &str); 12] = [
     (
         "WordPress, wp-config.php",
-        "`define('DB_HOST', 'localhost:/run/mysqld/mysqld.sock');`",
+        "`define('DB_HOST', 'localhost');`, or, where PHP does not find the socket by itself, `'localhost:/run/mysqld/mysqld.sock'`",
     ),
     (
         "PHP with mysqli, php.ini (the host is `localhost`)",
@@ -129,8 +129,8 @@ pub(super) fn figures_before(input: &DeployInput) -> String {
     };
     format!(
         "Before you change anything, note twice, an hour apart, what this prints: the server's CPU seconds and its statements, both since \
-         its start. \"Check\" compares them with those of later.\n\n{}\nOnce, note some pages' times, too, with their URLs: \
-         `curl -so /dev/null -w '%{{time_total}}\\n' URL`. For a comparison by statement make a capture: `sudo niagara capture start \
+         its start. \"Check\" compares them with those of later.\n\n{}\nTen times each, note some pages' times, too, with their URLs: \
+         `curl -so /dev/null -w '%{{time_total}}\\n' URL`. For a comparison by statement make a capture, outside of that hour: `sudo niagara capture start \
          --socket {socket} --for 10m --output a.capture`{socket_is}.\n",
         figures(input, &plugins::packaged(input))
     )
@@ -155,7 +155,7 @@ pub(super) fn how_much(input: &DeployInput) -> String {
     format!(
         "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU \
          seconds added, divided by the statements added, are the CPU time per statement.\n\n{again}{}Days differ by several per \
-         cent: do not expect to see a change of less than 5 %. CPU time does not show waiting: take the pages' times again. With a second \
+         cent: do not expect to see a change of less than 5 %. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one or the slowest ones are clearly longer (10 %), undo it. With a second \
          capture, `niagara compare --before a.capture --after b.capture` compares statement by statement.\n",
         expected(input)
     )

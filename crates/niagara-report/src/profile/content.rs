@@ -164,7 +164,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
     let mut section = Content {
         title: "What limits now".to_owned(),
         intro: format!(
-            "Shares of {of}; they overlap. What should not limit a server would stand above CPU, network and disk."
+            "Shares of {of}; they overlap. Locks and caches would be listed first, if they limited."
         ),
         columns: named(
             profiles,

@@ -64,7 +64,7 @@ impl Frame {
 pub fn one_line(state: &State, used: Duration) -> String {
     let mut parts = vec![state.stage.clone(), time(state, used)];
     if state.duels > 0 {
-        parts.push(number::count(state.duels as usize, "duel"));
+        parts.push(number::count(state.duels as usize, state.unit));
     }
     parts.extend(throughput(state));
     parts.extend(others(state));
@@ -72,7 +72,7 @@ pub fn one_line(state: &State, used: Duration) -> String {
         parts.push(format!(
             "{} {}",
             gain(state, "B/A"),
-            after(newest, state.next_look)
+            after(newest, state.next_look, state.unit)
         ));
     }
     parts.extend(leading(&state.levers));
@@ -94,7 +94,7 @@ pub fn outcome(state: &State) -> Option<String> {
             "{}: {} {}",
             state.stage,
             gain(state, "B/A"),
-            after(newest, None)
+            after(newest, None, state.unit)
         ));
     }
     if state.levers.is_empty() {
@@ -114,7 +114,7 @@ pub fn outcome(state: &State) -> Option<String> {
 pub fn lines(state: &State, used: Duration, frame: &Frame) -> Vec<String> {
     let mut head = words(&state.stage).to_owned();
     if state.duels > 0 {
-        head += &format!(" · {}", number::count(state.duels as usize, "duel"));
+        head += &format!(" · {}", number::count(state.duels as usize, state.unit));
     }
     let newest = state.newest.as_ref().map_or(0, |step| step.duels);
     if let Some(next) = state.next_look.filter(|next| *next > newest) {
@@ -208,13 +208,13 @@ fn so_far(estimate: &Estimate) -> String {
 }
 
 /// `× 1.173 [1.158, 1.189] after 9 duels, judged next after 11`; the interval only where there is one.
-fn after(step: &Step, next_look: Option<usize>) -> String {
+fn after(step: &Step, next_look: Option<usize>, unit: &str) -> String {
     let next = next_look.filter(|next| *next > step.duels);
     let next = next.map_or(String::new(), |next| format!(", judged next after {next}"));
     format!(
         "{} after {}{next}",
         so_far(&step.estimate),
-        number::count(step.duels, "duel")
+        number::count(step.duels, unit)
     )
 }
 
@@ -231,17 +231,18 @@ fn narrowing(state: &State, frame: &Frame, room: usize) -> Vec<String> {
     };
     if state.steps.is_empty() {
         let text = format!(
-            "{} {} after {}; more duels give it an interval",
+            "{} {} after {}; more {} give it an interval",
             gain(state, "B over A"),
             number::ratio(&newest.estimate),
-            number::count(newest.duels, "duel")
+            number::count(newest.duels, state.unit),
+            niagara_model::units(state.unit)
         );
         return vec![String::new(), frame.fit(&text)];
     }
     let rows: Vec<Row> = spread(&state.steps, MAX_STEPS.min(room))
         .into_iter()
         .map(|step| Row {
-            name: format!("after {}", number::count(step.duels, "duel")),
+            name: format!("after {}", number::count(step.duels, state.unit)),
             estimate: step.estimate,
         })
         .collect();
@@ -336,7 +337,7 @@ fn leading(levers: &[Screened]) -> Option<String> {
     (!told.is_empty()).then(|| format!("so far, undecided: {}", told.join("; ")))
 }
 
-/// What was shown of levers: `help: Unix socket instead of TCP × 1.07 [1.05, 1.10]`, `hurt: pool of threads × 0.91 [0.88, 0.94]`.
+/// What was shown of levers: `help: Unix socket instead of TCP × 1.07 [1.05, 1.10]`, `hurt: thread pool × 0.91 [0.88, 0.94]`.
 fn clear_of_one(levers: &[Screened]) -> Vec<String> {
     let with_figure = |lever: &Screened| format!("{} {}", lever.title, so_far(&lever.effect));
     both_sides(levers, ["help", "hurt"], with_figure)
@@ -502,7 +503,7 @@ mod tests {
             tail: None,
         };
         let all = [
-            lever("pool of threads", 0.91),
+            lever("thread pool", 0.91),
             lever("Unix socket", 1.07),
             lever("larger sort buffer", 1.01),
         ];
@@ -510,12 +511,12 @@ mod tests {
             clear_of_one(&all),
             [
                 "help: Unix socket × 1.07 [1.05, 1.09]",
-                "hurt: pool of threads × 0.91 [0.89, 0.93]"
+                "hurt: thread pool × 0.91 [0.89, 0.93]"
             ]
         );
         assert_eq!(clear_of_one(&all[2..]), [] as [&str; 0]);
         let so_far = leading(&all);
-        let words = "so far, undecided: ahead: Unix socket; behind: pool of threads";
+        let words = "so far, undecided: ahead: Unix socket; behind: thread pool";
         assert_eq!(so_far.as_deref(), Some(words));
         assert_eq!(leading(&all[2..]), None);
     }
@@ -530,7 +531,7 @@ mod tests {
                 high: 1.19,
             },
         };
-        let [over, ahead] = [8, 12].map(|look| after(&step, Some(look)));
+        let [over, ahead] = [8, 12].map(|look| after(&step, Some(look), "duel"));
         assert_eq!(over, "× 1.14 [1.09, 1.19] after 9 duels");
         assert!(ahead.ends_with(", judged next after 12"), "{ahead}");
     }

@@ -26,6 +26,8 @@ pub struct State {
     pub stage: String,
     /// Duels of it that ended.
     pub duels: u32,
+    /// What is counted: `duel`, or another protocol's `pair` or `series`.
+    pub unit: &'static str,
     /// Transactions per second of A and B, averaged over the last slices; 0 before the first.
     pub tps: [f64; 2],
     /// Share of the CPUs, 0 to 1, that the hypervisor and other processes took from the last slices.
@@ -49,6 +51,7 @@ impl State {
     pub fn new(budget: Duration) -> Self {
         Self {
             budget,
+            unit: "duel",
             ..Self::default()
         }
     }
@@ -57,6 +60,7 @@ impl State {
     pub fn stage(&mut self, name: &str) {
         *self = Self {
             budget: self.budget,
+            unit: self.unit,
             taken: self.taken,
             stage: match name.strip_prefix("claim: ") {
                 Some(lever) => format!("confirming: {lever}"),

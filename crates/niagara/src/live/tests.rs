@@ -208,6 +208,21 @@ fn a_study_that_told_nothing_yet_and_figures_that_are_none() {
 }
 
 #[test]
+fn pairs_are_not_called_duels() {
+    let mut state = sixteen_duels();
+    state.unit = "pair";
+    let told = one_line(&state, Duration::ZERO);
+    assert!(told.contains("16 pairs"), "{told}");
+    let drawn = lines(&state, Duration::ZERO, &frame(80)).join("\n");
+    assert!(
+        drawn.contains("after 16 pairs") && !drawn.contains("duel"),
+        "{drawn}"
+    );
+    state.stage("the next part");
+    assert_eq!(state.unit, "pair");
+}
+
+#[test]
 fn a_screening_says_from_when_on_it_tells_what_levers_do() {
     let mut state = State::new(Duration::from_secs(100));
     state.stage("screening");

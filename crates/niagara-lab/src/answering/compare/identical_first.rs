@@ -53,6 +53,7 @@ pub(crate) fn identical_duels(
             subject: String::new(),
             variants: [variant.clone(), variant.clone()],
             couples,
+            slice_seconds: None,
             seed: derive_seed(seed, "identical", u64::from(number)),
         };
         let record = study.duel(bench, &request, observer)?;

@@ -52,12 +52,23 @@ pub(crate) fn recommendation(
             .map(|rung| rung.screened.title.clone())
             .collect(),
         with_socket: !sockets.is_empty(),
-        over_socket: over_socket(total, &sockets),
+        over_socket: measured_over_socket(found).or_else(|| over_socket(total, &sockets)),
         benefit,
     })
 }
 
-/// The total without the socket's part. The changes' own duels would flatter it: changes are kept for their figures.
+/// What its own duels say of the server's changes where both sides use the socket.
+fn measured_over_socket(found: &TuneResult) -> Option<OverSocket> {
+    let own = found.over_socket.as_ref()?;
+    Some(OverSocket {
+        duels: Some(own.judged().duels),
+        gain: own.judged().estimate,
+        p99: own.latency_p99,
+        cpu: own.cpu_per_transaction,
+    })
+}
+
+/// The total without the socket's part, where that had no duels. The changes' own duels would flatter it: changes are kept for their figures.
 fn over_socket(total: &Comparison, sockets: &[&Rung]) -> Option<OverSocket> {
     let [socket] = sockets else {
         return None;
@@ -67,6 +78,7 @@ fn over_socket(total: &Comparison, sockets: &[&Rung]) -> Option<OverSocket> {
         Some(quotient(&figure(total)?, &figure(socket)?))
     };
     Some(OverSocket {
+        duels: None,
         gain: left(&|found| Some(found.judged().estimate))?,
         p99: left(&|found| found.latency_p99),
         cpu: left(&|found| found.cpu_per_transaction),

@@ -368,6 +368,7 @@ impl<'a> RunningScreening<'a> {
             variants: [&row.a, &row.b]
                 .map(|levels| with_levels(self.base, self.candidates, &self.factors, levels)),
             couples: self.options.couples,
+            slice_seconds: None,
             seed: derive_seed(self.options.seed, "screen", duel),
         }
     }

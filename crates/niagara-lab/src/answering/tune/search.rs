@@ -180,6 +180,7 @@ impl<'a> RunningSearch<'a> {
             subject: String::new(),
             variants,
             couples: self.options.couples,
+            slice_seconds: None,
             seed: derive_seed(self.options.seed, "search duel", duel),
         }
     }

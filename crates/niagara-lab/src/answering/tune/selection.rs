@@ -3,6 +3,7 @@
 use anyhow::Result;
 use niagara_model::{
     Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,
+    STEADY_SLICE_SECONDS,
 };
 use niagara_stats::{
     AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, disagreement, meets,
@@ -18,15 +19,22 @@ use crate::answering::sequential_test::{
 use crate::answering::tune::plan::fewest_duels;
 use crate::answering::tune::tuned::{Final, HelpfulGroup};
 use crate::asking::question::MAX_DUELS;
+use crate::plans::duel_plan::duel_seconds;
 use crate::plans::observer::{Event, Observer};
+use crate::plans::spec::DuelSettings;
 use crate::studies::checkpoint;
 use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, with_all};
+use crate::variants::variant::Variant;
 
 /// Questions behind the one under way that share its time: the next group, its halves, what is then left.
 const QUESTIONS_AHEAD: usize = 3;
 /// Duels of a question at the most, in those of its first look.
 const MOST_LOOKS: usize = 3;
+/// Couples of a duel in which the tail of steady load is measured.
+const STEADY_COUPLES: u32 = 4;
+/// Share of the time of a first look with which a last question is asked.
+const ENOUGH: f64 = 0.8;
 /// What the subject of a question begins with that is asked once more.
 const AGAIN: &str = "again ";
 
@@ -173,8 +181,17 @@ impl TuneRun<'_> {
     fn reserved_for_total(&self, study: &Study, is_anything_kept: bool) -> f64 {
         let total = first_look_seconds(study, self.options.total_errors(), self.couples);
         let profile = self.options.profile_seconds();
+        // Where the application uses the socket already, it is asked once more.
+        let mut candidates = self.found.candidates.iter();
+        let with_socket = candidates.any(|candidate| candidate.change.runtime.is_on_socket());
+        let totals = if with_socket { 2.0 * total } else { total };
         // Before anything is kept there is no total to make, but there will be.
-        profile + if is_anything_kept { total } else { 0.5 * total }
+        profile
+            + if is_anything_kept {
+                totals
+            } else {
+                0.5 * totals
+            }
     }
 
     /// The start against everything that was promoted: what there is to gain. It is asked where the questions that decide have time behind
@@ -204,7 +221,7 @@ impl TuneRun<'_> {
             reserve_seconds: behind,
             ..self.test(Phase::Whole, "", &base, &whole, errors)
         };
-        let name = "everything promising";
+        let name = EVERYTHING;
         let found = self.run_question(study, &test, (name, promoted), observer)?;
         self.found.whole = found;
         Ok(())
@@ -268,6 +285,13 @@ impl TuneRun<'_> {
         };
         let levers = trial.levers.as_slice();
         let found = self.run_question(study, &test, (&title, levers), observer)?;
+        let found = match found {
+            Some(found) if trial.is_of_one() => {
+                let asked = (subject, title.as_str(), reserve_seconds);
+                Some(self.with_steady_tail(study, found, [&a, &b], asked, observer)?)
+            }
+            other => other,
+        };
         let is_shown = found.as_ref().is_some_and(is_faster);
         let is_sound = found
             .as_ref()
@@ -321,7 +345,14 @@ impl TuneRun<'_> {
         });
         // Behind what the stage before came to.
         if levers.len() > 1 {
-            tell_together(&titles(&self.found.candidates, levers), observer);
+            let titles = titles(&self.found.candidates, levers).join("; ");
+            observer.see(Event::Note(&match title {
+                EVERYTHING => format!(
+                    "to the proof, together (those clear of × 1, and those that lean so and helped elsewhere; of levers that exclude each \
+                     other, the best): {titles}"
+                ),
+                _ => format!("together: {titles}"),
+            }));
         }
         let tell = |study: &Study, so_far: &TestOutcome| {
             self.told(study, |found| {
@@ -368,6 +399,11 @@ impl TuneRun<'_> {
             let Some(total) = self.found.total.clone() else {
                 break;
             };
+            let (base, last) = (self.options.base.clone(), self.found.last.clone());
+            let subject = format!("the total {round}");
+            let asked = (subject.as_str(), "total", self.options.profile_seconds());
+            let total = self.with_steady_tail(study, total, [&base, &last], asked, observer)?;
+            self.found.total = Some(total.clone());
             let broken = self.options.guard.broken_by(&total);
             let Some((percentile, ratio)) = broken.filter(|_| is_faster(&total)) else {
                 break;
@@ -394,10 +430,119 @@ impl TuneRun<'_> {
         }
         match self.found.total.is_none() {
             true => self.fall_back(study, &kept, observer)?,
-            false => self.hold_total_against_parts(&kept),
+            false => {
+                self.hold_total_against_parts(&kept);
+                self.judge_over_socket(study, &kept, observer)?;
+            }
         }
         self.found.add_whole(promoted, self.options.guard);
         self.keep_summary(study)
+    }
+
+    /// What was found, with the tail of latency of steady load where its own is worse than allowed: within a slice that is shorter than
+    /// [`STEADY_SLICE_SECONDS`] it is another one, a thread pool's above all (docs/methodology.md). Unchanged where no time is left for that.
+    fn with_steady_tail(
+        &mut self,
+        study: &mut Study,
+        found: Comparison,
+        [a, b]: [&Variant; 2],
+        (subject, title, reserve_seconds): (&str, &str, f64),
+        observer: &mut dyn Observer,
+    ) -> Result<Comparison> {
+        let has_slices = self.bench.load().workload.capture().is_none();
+        let is_steady = !has_slices || self.options.slice_seconds >= STEADY_SLICE_SECONDS;
+        if is_steady || !is_faster(&found) || self.options.guard.broken_by(&found).is_none() {
+            return Ok(found);
+        }
+        let subject = format!("tail of {subject}");
+        let errors = self.options.total_errors();
+        let errors = ErrorBudget {
+            max_duels: fewest_duels(&errors),
+            ..errors
+        };
+        let settings = DuelSettings {
+            slice_seconds: STEADY_SLICE_SECONDS,
+            ..study.duel_settings()
+        };
+        let needed = errors.max_duels as f64 * duel_seconds(&settings, STEADY_COUPLES);
+        let has_time = study.recall_or(&checkpoint::is_asked(&subject), || {
+            Ok(study.left_seconds() >= needed + reserve_seconds)
+        })?;
+        if !has_time {
+            return Ok(found);
+        }
+        let test = SequentialTest {
+            couples: STEADY_COUPLES,
+            slice_seconds: Some(STEADY_SLICE_SECONDS),
+            reserve_seconds,
+            ..self.test(Phase::Claim, &subject, a, b, errors)
+        };
+        let title = format!("{title}, its tail of latency in longer slices");
+        let steady = self.run_question(study, &test, (&title, &[]), observer)?;
+        Ok(match steady {
+            Some(steady) => Comparison {
+                latency_p95: steady.latency_p95.or(found.latency_p95),
+                latency_p99: steady.latency_p99.or(found.latency_p99),
+                ..found
+            },
+            None => found,
+        })
+    }
+
+    /// Those that bring the Unix socket, and all others.
+    fn by_socket(&self, kept: &[usize]) -> [Vec<usize>; 2] {
+        let is_socket = |index: &usize| self.found.candidates[*index].change.runtime.is_on_socket();
+        let (sockets, changes) = kept.iter().copied().partition(is_socket);
+        [sockets, changes]
+    }
+
+    /// Seconds of the first look at the question about the socket on both sides; 0 where it is not asked.
+    fn over_socket_seconds(&self, study: &Study, kept: &[usize]) -> f64 {
+        match self.by_socket(kept).iter().any(Vec::is_empty) {
+            true => 0.0,
+            false => first_look_seconds(study, self.options.total_errors(), self.couples),
+        }
+    }
+
+    /// What the changes of the server bring to an application that uses the Unix socket already: the start over the socket against the
+    /// final variant, in fresh duels. A quotient of the total and the socket's own figure would be less sure, of the tail above all.
+    fn judge_over_socket(
+        &mut self,
+        study: &mut Study,
+        kept: &[usize],
+        observer: &mut dyn Observer,
+    ) -> Result<()> {
+        let [sockets, changes] = self.by_socket(kept);
+        if sockets.is_empty() || changes.is_empty() {
+            return Ok(());
+        }
+        let errors = self.options.total_errors();
+        let profile = self.options.profile_seconds();
+        // The total leaves as much, but for a duel that took longer than the others.
+        let needed = ENOUGH * self.over_socket_seconds(study, kept) + profile;
+        let has_time = study.recall_or(&checkpoint::is_asked(OVER_SOCKET), || {
+            Ok(study.left_seconds() >= needed)
+        })?;
+        if !has_time {
+            return Ok(());
+        }
+        let start = with_all(&self.options.base, &self.found.candidates, &sockets);
+        let last = self.found.last.clone();
+        let test = SequentialTest {
+            reserve_seconds: profile,
+            ..self.test(
+                Phase::Claim,
+                OVER_SOCKET,
+                &start,
+                &last,
+                self.limited(study, errors, profile, 1),
+            )
+        };
+        let found = self.run_question(study, &test, (OVER_SOCKET, &changes[..1]), observer)?;
+        // Too few duels for an interval say less than the quotient.
+        self.found.over_socket =
+            found.filter(|found| found.failed.is_none() && found.judged().confidence.is_none());
+        Ok(())
     }
 
     /// What is kept with a build that is known to be correct, and with the start's answers: both were looked at with all that was
@@ -437,6 +582,7 @@ impl TuneRun<'_> {
         let errors = self.options.total_errors();
         let test = SequentialTest {
             best_part: self.best_part(kept).map(|(_, effect)| effect),
+            reserve_seconds: self.options.profile_seconds() + self.over_socket_seconds(study, kept),
             ..self.test(Phase::Total, subject, &base, &last, errors)
         };
         observer.see(Event::Stage {
@@ -587,20 +733,18 @@ impl TuneRun<'_> {
     }
 }
 
+/// The question about the server's changes where both sides use the Unix socket.
+pub(super) const OVER_SOCKET: &str = "over the socket on both sides";
+
+/// The question about all promising levers at once.
+const EVERYTHING: &str = "everything promising";
+
 /// The titles of levers, by their indexes.
 fn titles<'a>(candidates: &'a [Candidate], levers: &[usize]) -> Vec<&'a str> {
     let levers = levers.iter();
     levers
         .map(|&index| candidates[index].lever.title())
         .collect()
-}
-
-/// Names the levers that are asked about in one question.
-fn tell_together(titles: &[&str], observer: &mut dyn Observer) {
-    observer.see(Event::Note(&format!(
-        "to the proof, together (by these figures and by earlier ones elsewhere; of levers that exclude each other, the best): {}",
-        titles.join("; ")
-    )));
 }
 
 fn is_faster(found: &Comparison) -> bool {

@@ -17,6 +17,7 @@ use niagara_store::Store;
 
 use super::*;
 use crate::answering::answer::conduct;
+use crate::answering::tune::selection::OVER_SOCKET;
 use crate::lever::{Change, Context, load};
 use crate::plans::spec::{DuelSettings, Load};
 use crate::studies::results_folder::RESULTS_FILE;
@@ -476,6 +477,11 @@ fn only_levers_that_earned_it_are_handed_over() {
             .all(|lever| asked.contains(lever)),
         "{asked:?}"
     );
+    // Short slices do not decide about a tail.
+    assert!(
+        asked.contains(&format!("tail of {TAIL}").as_str()),
+        "{asked:?}"
+    );
     let is_again = |subject: &&&str| **subject == again(IDLE);
     assert_eq!(asked.iter().filter(is_again).count(), 3, "{asked:?}");
     // The total is of what is handed over, in duels of its own.
@@ -548,4 +554,42 @@ fn a_lever_that_does_nothing_is_not_handed_over() {
         panic!("{:?}", summary.recommendation);
     };
     assert!(matches!(because, Obstacle::NotShown { .. }), "{because:?}");
+}
+
+/// Who uses the socket already is told what fresh duels show, both sides using it, and not a quotient.
+#[test]
+fn what_remains_over_the_socket_has_duels_of_its_own() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let options = TuneOptions {
+        candidates: ["transport-unix", LEVER].map(candidate_of).into(),
+        alpha: 0.05,
+        slice_seconds: 0.1,
+        ..options()
+    };
+    let mut bench = workbench(Cache::open().expect("the shared cache"), AT_THE_LEVER);
+    let mut watching = NoiseRun {
+        cancel: bench.cancel().clone(),
+        stop_after: usize::MAX,
+        slices: 0,
+        duels: Vec::new(),
+        search_seconds: 0.0,
+        judged: None,
+        results: folder.path().join(RESULTS_FILE),
+        reported: Vec::new(),
+    };
+    bench.set_up(SERVER, &mut watching).expect("set up");
+    let mut study = opened(folder.path(), options.slice_seconds);
+    for (phase, subject) in [(Phase::Total, ""), (Phase::Claim, OVER_SOCKET)] {
+        let ended = checkpoint::ended(phase, subject);
+        study.keep(&ended, &5).expect("room");
+    }
+    let mut tuning = TuneRun::new(&bench, &options);
+    let kept = vec![0, 1];
+    let judged = tuning.judge_kept(&mut study, &kept, kept.clone(), &mut watching);
+    judged.expect("duels");
+    let total = tuning.found.total.clone().expect("a total");
+    let own = tuning.found.over_socket.clone().expect("duels of its own");
+    assert_eq!((total.judged().duels, own.judged().duels), (5, 5));
+    assert_eq!(own.b, total.b);
+    assert_ne!(own.a, total.a);
 }

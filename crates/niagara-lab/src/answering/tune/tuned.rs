@@ -68,6 +68,8 @@ pub(crate) struct TuneResult {
     pub total_failure: Option<Failure>,
     /// The duels of the total, where they are not those of its phase.
     pub total_of: Option<DuelsOf>,
+    /// The start over the Unix socket against the final variant, where the socket is one of its levers.
+    pub over_socket: Option<Comparison>,
     /// The start against everything that was promoted.
     pub whole: Option<Comparison>,
     /// Levers that were asked about alone, by index of the candidate, with what fresh duels say.
@@ -106,6 +108,7 @@ impl TuneResult {
             total: None,
             total_failure: None,
             total_of: None,
+            over_socket: None,
             whole: None,
             claims: Vec::new(),
             helpful_groups: Vec::new(),

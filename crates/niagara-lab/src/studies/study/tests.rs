@@ -402,6 +402,7 @@ fn comparison_of(sides: &[Variant; 2]) -> SequentialTest<'_> {
         errors: ErrorBudget::two_sided(0.05, 44),
         rule: Rule::default(),
         couples: 4,
+        slice_seconds: None,
         seed: 1,
         reserve_seconds: 0.0,
         must_answer: true,

@@ -96,6 +96,7 @@ impl Screen {
         // What a benchmark proved is worth less than what one's own traffic does.
         if step.is_some_and(|(tune, _)| advise.is_none() && tune.is_on_test_tables()) {
             steps.push((None, OWN_TRAFFIC.to_owned()));
+            next = next.map(|_| AFTER_OWN_TRAFFIC);
         }
         steps.extend(next.map(|next| (None, next.to_owned())));
         if let (Some((tune, step)), None) = (step, advise) {
@@ -131,6 +132,10 @@ impl Screen {
 /// What comes after a tuning under a benchmark that is built in.
 const OWN_TRAFFIC: &str = "measure your own traffic first: `niagara pack` on your server; then here `niagara advise FILE.niagara` for \
                            indexes and `niagara tune FILE.niagara` for settings";
+
+/// What comes behind that, in place of the benchmark's own files.
+const AFTER_OWN_TRAFFIC: &str = "apply the deploy/ of that tuning, by its README.md, first on a replica or a test server; the one above is a \
+                                 benchmark's";
 
 /// Minutes that another tuning gets at the least: enough for the duels of a few levers.
 const LEAST_MINUTES: f64 = 30.0;
@@ -254,7 +259,13 @@ fn sizes_elsewhere(summary: &Summary, files: &Files) -> Option<[String; 2]> {
     let names: Vec<&str> = open.iter().map(|size| size.variable.as_str()).collect();
     (!open.is_empty()).then(|| {
         [
-            format!("{} for this machine; for another one:", names.join(", ")),
+            match summary {
+                Summary::Tune(tune) if tune.searched.is_none() => format!(
+                    "{} by rule, no other value was tried (a longer --budget searches); for another machine:",
+                    names.join(", ")
+                ),
+                _ => format!("{} for this machine; for another one:", names.join(", ")),
+            },
             format!(
                 "{} --format files {}",
                 files.report_command(),
