@@ -17,9 +17,9 @@ use crate::{
     CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, ChosenIndex, Conclusion, Control,
     CpuPlacement, Deployment, Difference, DifferingDigest, DropReason, Failure, FinalCheck,
     Finding, Goal, HeldBack, IdenticalDuels, LeftOutPlacements, Machine, NextStep, Obstacle,
-    Others, PartFault, PointFailure, QueriesFirst, Reason, Recommendation, ReplaySummary,
-    SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence, UndoneCheck, Upgrade,
-    UpgradeObstacle, Warning,
+    Others, OverSocket, PartFault, PointFailure, QueriesFirst, Reason, Recommendation,
+    ReplaySummary, SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence,
+    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -1607,6 +1607,11 @@ fn minutes(seconds: f64) -> String {
 
 const P99: &str = "99th percentile of latency";
 
+/// Whether an interval holds 1.
+fn may_be_unchanged(ratio: &niagara_stats::Estimate) -> bool {
+    ratio.low <= 1.0 && ratio.high >= 1.0
+}
+
 /// Which way a percentile of latency went, by its interval: a ratio alone does not say which one is good.
 fn change_of_latency(after_over_before: &niagara_stats::Estimate) -> &'static str {
     match (after_over_before.high < 1.0, after_over_before.low > 1.0) {
@@ -1736,18 +1741,10 @@ impl Recommendation {
         else {
             return None;
         };
-        // A quotient has no duels of its own.
-        let (gain, how, tail_in_words) = match left.duels {
-            Some(duels) => (
-                benefit.figure(&left.gain),
-                format!("by {} of its own", number::count(duels, "fresh duel")),
-                number::estimate as fn(&niagara_stats::Estimate) -> String,
-            ),
-            None => (
-                benefit.product(&left.gain),
-                "calculated: the total divided by the socket's own figure".to_owned(),
-                number::product as fn(&niagara_stats::Estimate) -> String,
-            ),
+        let gain = benefit.named(left.figure(&benefit.goal.figure(&left.gain)));
+        let how = match left.duels {
+            Some(duels) => format!("by {} of its own", number::count(duels, "fresh duel")),
+            None => "calculated: the total divided by the socket's own figure".to_owned(),
         };
         let is_told = benefit.goal != Goal::P99 && !benefit.setting.has_short_slices();
         let tail = match left.p99.filter(|_| is_told) {
@@ -1755,8 +1752,8 @@ impl Recommendation {
             Some(p99) => format!(
                 "; {P99}: {}, {}{}",
                 change_of_latency(&p99),
-                tail_in_words(&p99),
-                match p99.low <= 1.0 && p99.high >= 1.0 {
+                left.figure(&p99),
+                match may_be_unchanged(&p99) {
                     true => format!(
                         " (it may be up to {} longer, which is worse)",
                         number::percent(p99.high - 1.0)
@@ -1778,6 +1775,16 @@ impl Recommendation {
             }
         );
         is_mixed.then(|| remains_over_socket(self.figure_over_socket().as_deref()))
+    }
+}
+
+impl OverSocket {
+    /// One of its figures: as it was measured, or a quotient of measured ones.
+    pub fn figure(&self, estimate: &niagara_stats::Estimate) -> String {
+        match self.duels {
+            Some(_) => number::estimate(estimate),
+            None => number::product(estimate),
+        }
     }
 }
 
@@ -1882,11 +1889,6 @@ impl Benefit {
         self.named(number::estimate(&self.goal.figure(gain)))
     }
 
-    /// The same of a gain that is a product or a quotient of measured ones.
-    fn product(&self, gain: &niagara_stats::Estimate) -> String {
-        self.named(number::product(&self.goal.figure(gain)))
-    }
-
     fn named(&self, figure: String) -> String {
         match self.goal {
             Goal::Throughput => figure,
@@ -1917,7 +1919,7 @@ impl Benefit {
                 " The tail of latency is another question: slices of {} are too short for it (`niagara compare --goal p99`).",
                 number::seconds(seconds)
             ),
-            (Some(p99), _) if p99.low <= 1.0 && p99.high >= 1.0 => {
+            (Some(p99), _) if may_be_unchanged(p99) => {
                 format!(" {P99}: {}.", change_of_latency(p99))
             }
             (Some(p99), _) => format!(

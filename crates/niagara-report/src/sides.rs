@@ -154,6 +154,7 @@ impl Sides {
             let seconds: f64 = slices.iter().map(|slice| slice.server_cpu_seconds).sum();
             seconds * 1e6 / transactions as f64
         });
+        let is_interrupted = summary.header().protocol == "duel";
         let errors = [0, 1].map(|side| {
             let own = || slices.iter().filter(|slice| slice.side == side);
             (
@@ -169,8 +170,8 @@ impl Sides {
             cpu_us: cpu_us.unwrap_or([f64::NAN; 2]),
             ratios: Ratios::of(comparison),
             errors,
-            is_interrupted: summary.header().protocol == "duel",
-            has_short_slices: summary.header().protocol == "duel"
+            is_interrupted,
+            has_short_slices: is_interrupted
                 && slices
                     .iter()
                     .all(|slice| slice.seconds < STEADY_SLICE_SECONDS),

@@ -29,7 +29,8 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
     if let Some(failure) = failed(total, &load) {
         return format!("{server}: {failure}");
     }
-    let (found, duels) = (figure(total), duels_of(total, &tune.header.protocol));
+    let found = figure(total);
+    let duels = fresh(&tune.header.protocol, total.judged().duels);
     if let Some(both) = withdrawn(total) {
         let levers = number::count(tune.rungs.len(), "change");
         return format!("{server} with {levers} is not called faster for {load}: {both} ({duels})");
@@ -111,7 +112,7 @@ pub(crate) fn compare_title(comparison: &Comparison, has_runs: bool) -> String {
 
 /// `× 1.31 [1.28, 1.34], proven`; of other goals than throughput with their names.
 fn in_a_title(comparison: &Comparison, verdict: &str) -> String {
-    let figure = number::estimate(&comparison.goal.figure(&comparison.judged().estimate));
+    let figure = figure(comparison);
     match comparison.goal {
         Goal::Throughput => format!("{figure}, {verdict}"),
         goal => format!("{goal} {figure}, {verdict}"),
@@ -184,11 +185,11 @@ pub(crate) fn compare_headline(compare: &CompareSummary) -> String {
         return series_headline(compare, &load);
     }
     let protocol = &compare.header.protocol;
+    let judgement = compare.comparison.judged();
     let (found, duels) = (
         figure(&compare.comparison),
-        duels_of(&compare.comparison, protocol),
+        fresh(protocol, judgement.duels),
     );
-    let judgement = compare.comparison.judged();
     if let Some(both) = withdrawn(&compare.comparison) {
         return format!("{b} is not called faster than {a} for {load}: {both} ({duels})");
     }
@@ -360,13 +361,8 @@ fn faster(estimate: &Estimate) -> String {
 }
 
 /// The figure that was judged, with its interval.
-fn figure(comparison: &Comparison) -> String {
+pub(crate) fn figure(comparison: &Comparison) -> String {
     number::estimate(&comparison.goal.figure(&comparison.judged().estimate))
-}
-
-/// `9 fresh duels`, or what the protocol counts.
-fn duels_of(comparison: &Comparison, protocol: &str) -> String {
-    fresh(protocol, comparison.judged().duels)
 }
 
 /// What an undetected difference may still be.
@@ -1009,6 +1005,9 @@ pub(crate) fn noise(sd_duel: f64, screening: bool, sd_total: Option<f64>) -> Str
     )
 }
 
+/// From this multiple of a typical lever's figure on, the least exact lever's is told, too.
+const CLEARLY_MORE: f64 = 1.2;
+
 /// The least gain (a fraction) of a typical lever, and of the one that is known least exactly, that the screening picks with 80 % probability
 /// by its own noise; nothing where no lever has a standard error.
 fn picked(tune: &TuneSummary) -> Option<[f64; 2]> {
@@ -1035,7 +1034,7 @@ pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
 /// What the screening sees of a lever by its own noise.
 pub(crate) fn sensitivity(tune: &TuneSummary) -> Option<String> {
     let [detectable, worst] = picked(tune)?;
-    let of_choices = match worst > 1.2 * detectable {
+    let of_choices = match worst > CLEARLY_MORE * detectable {
         true => format!(" (of choices among several: {})", number::percent(worst)),
         false => String::new(),
     };

@@ -833,6 +833,17 @@ fn every_verdict_has_its_sentence() {
     insta::assert_snapshot!(sentences.join("\n"));
 }
 
+/// A verdict counts what its protocol has.
+#[test]
+fn the_verdict_of_pairs_counts_pairs() {
+    let mut compare = fixture::compare();
+    let duels = compare.comparison.throughput.duels;
+    compare.header.protocol = "pair".into();
+    let page = html(&report(&Summary::Compare(Box::new(compare))));
+    assert!(page.contains(&format!("{duels} pairs, ")), "{page}");
+    assert!(!page.contains(&format!("{duels} duels, ")), "{page}");
+}
+
 #[test]
 fn of_too_few_duels_the_first_line_says_that_and_how_sure_the_interval_is() {
     let few = |judged: &mut niagara_stats::Judgement| {

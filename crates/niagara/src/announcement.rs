@@ -84,7 +84,7 @@ fn of_compare(plan: &ComparePlan) -> String {
     if let Some(visible) = plan.detectable {
         text += &format!(
             "\n{} find, with 80 % probability, a difference of {:.1} % or more ({})",
-            number::count(plan.duels, niagara_model::unit(&plan.protocol.to_string())),
+            number::count(plan.duels, plan.protocol.unit()),
             visible * 100.0,
             plan.noise
         );

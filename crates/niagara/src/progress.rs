@@ -159,7 +159,7 @@ impl Terminal {
     }
 
     fn duel(&mut self, duel: &DuelRecord, protocol: Protocol) {
-        self.state.unit = niagara_model::unit(&protocol.to_string());
+        self.state.unit = protocol.unit();
         self.state.duel();
         match &duel.ending {
             Ending::Scored => {}

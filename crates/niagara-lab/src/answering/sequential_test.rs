@@ -175,7 +175,7 @@ fn what_shows(
     let sd = standard_deviation(scores)?;
     let duels = affordable.min(plan.max_duels());
     let shows = detectable_in(duels as f64, 1.0, sd, plan)?;
-    let units = niagara_model::units(&protocol.to_string());
+    let units = niagara_model::units(protocol.unit());
     Some(format!(
         "the first {} {units} here spread by {:.1} %, so {duels} find, with 80 % probability, a difference of {:.1} % or more",
         scores.len(),

@@ -99,6 +99,13 @@ pub enum Protocol {
     Solo,
 }
 
+impl Protocol {
+    /// What it counts: `duel`, `pair`.
+    pub fn unit(self) -> &'static str {
+        niagara_model::unit(&self.to_string())
+    }
+}
+
 impl std::fmt::Display for Protocol {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {

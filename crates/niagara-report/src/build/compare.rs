@@ -11,7 +11,7 @@ pub(super) fn own(compare: &CompareSummary, sides: Option<&Sides>) -> Own {
         return series(compare, runs);
     }
     let comparison = &compare.comparison;
-    let main = decisive(comparison);
+    let main = decisive(comparison, &compare.header);
     let main = Claim {
         title: format!("{}, B over A", main.title),
         note: String::new(),

@@ -66,6 +66,9 @@ pub(crate) fn report(report: &Report) -> Document {
     document
 }
 
+/// What a page is from.
+const ALONE: &str = "from the results of this study alone";
+
 /// What a summary says; with the `report` that it is from, also what its duels show.
 pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Report>) -> Document {
     let header = summary.header();
@@ -84,7 +87,7 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     let mut sections = own.pictures;
     sections.extend(own.claims);
     sections.push(costs(summary));
-    sections.extend(comparison.map(|comparison| verdicts(comparison, sides)));
+    sections.extend(comparison.map(|comparison| verdicts(comparison, sides, header)));
     sections.extend(sides.map(|sides| Section::from(sides.table()).at(Depth::Long)));
     sections.extend(header.about.as_ref().map(about));
     sections.extend(own.tables);
@@ -130,7 +133,13 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
             .collect(),
         sections,
         version: env!("CARGO_PKG_VERSION").to_owned(),
-        source: "from the results of this study; earlier runs helped to choose what went to proof",
+        source: match summary {
+            // Levers are chosen by what is known of them elsewhere, too.
+            Summary::Tune(_) => {
+                "from the results of this study; earlier runs helped to choose what went to proof"
+            }
+            _ => ALONE,
+        },
     }
 }
 
@@ -164,7 +173,7 @@ fn unfinished(report: &Report) -> Document {
             .chain(record::sections(report))
             .collect(),
         version: String::new(),
-        source: "from the results of this study alone",
+        source: ALONE,
     }
 }
 
@@ -183,7 +192,7 @@ fn owned(facts: Vec<(&str, String)>) -> Vec<(String, String)> {
 
 /// Every figure of a comparison, the one that decides first. With a table behind it (`sides`), throughput over all time stands
 /// here only if the two disagree, and no percentile that is of short slices alone.
-fn verdicts(comparison: &Comparison, sides: Option<&Sides>) -> Section {
+fn verdicts(comparison: &Comparison, sides: Option<&Sides>, header: &StudyHeader) -> Section {
     let disagrees = comparison
         .all_time
         .is_some_and(|all_time| all_time.disagrees);
@@ -192,7 +201,7 @@ fn verdicts(comparison: &Comparison, sides: Option<&Sides>) -> Section {
         (sides.is_none() || disagrees || claim.title != ALL_TIME)
             && !(has_short_slices && wording::TAILS.contains(&claim.title.as_str()))
     };
-    let mut claims = vec![decisive(comparison)];
+    let mut claims = vec![decisive(comparison, header)];
     claims.extend(lesser(comparison).filter(is_told));
     let note = wording::closed_load(comparison);
     Section::new(Depth::Long, "Verdicts")
@@ -202,12 +211,13 @@ fn verdicts(comparison: &Comparison, sides: Option<&Sides>) -> Section {
 }
 
 /// The figure that decides.
-fn decisive(comparison: &Comparison) -> Claim {
+fn decisive(comparison: &Comparison, header: &StudyHeader) -> Claim {
     let judged = comparison.judged();
-    let duels = number::count(judged.duels, "duel");
+    let unit = niagara_model::unit(&header.protocol);
+    let duels = number::count(judged.duels, unit);
     let mut note = format!("{duels}, {}", wording::error_probability(judged));
     if let (None, Some(next)) = (judged.verdict, judged.next_look) {
-        note += &format!("; judged next after {}", number::count(next, "duel"));
+        note += &format!("; judged next after {}", number::count(next, unit));
     }
     let is_called = matches!(
         judged.verdict_by_all(),
@@ -319,15 +329,13 @@ fn method_facts(
     if let Some(sd) = header.sd_duel {
         fact("noise", wording::noise(sd, is_tune, spread));
     }
-    if let Summary::Tune(tune) = summary
-        && let Some(sensitivity) = wording::sensitivity(tune)
-    {
-        fact("sensitivity", sensitivity);
-    }
-    if let Summary::Tune(tune) = summary
-        && let Some(confidence) = wording::two_sided_confidence(tune)
-    {
-        fact("brackets", confidence);
+    if let Summary::Tune(tune) = summary {
+        wording::sensitivity(tune)
+            .into_iter()
+            .for_each(|told| fact("sensitivity", told));
+        wording::two_sided_confidence(tune)
+            .into_iter()
+            .for_each(|told| fact("brackets", told));
     }
     if let Some(comparison) = comparison {
         fact("couples", wording::couples(comparison, is_tune, lengths));

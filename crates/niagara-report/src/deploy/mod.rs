@@ -322,21 +322,26 @@ fn with_costs(risk: String, summary: &Summary) -> String {
         _ => "not shown to change",
     };
     let left = figures_over_socket(summary);
-    let has_short_slices = recommendation(summary)
+    let setting = recommendation(summary)
         .and_then(Recommendation::benefit)
-        .is_some_and(|benefit| benefit.setting.has_short_slices());
+        .map(|benefit| &benefit.setting);
+    let short_slices = setting
+        .filter(|setting| setting.has_short_slices())
+        .and_then(|setting| setting.slice_seconds);
     let tail = p99.map(|p99| {
-        if has_short_slices {
-            return "Percentiles of latency were measured within slices of a tenth of a second or so; steady load may have others (`niagara compare --goal p99`)."
-                .to_owned();
+        if let Some(seconds) = short_slices {
+            return format!(
+                "Percentiles of latency were measured within slices of {}; steady load may have others (`niagara compare --goal p99`).",
+                number::seconds(seconds)
+            );
         }
-        let with_socket = match left.map(|left| (left.p99, left.duels)) {
-            Some((Some(p99), duels)) => format!(
+        let with_socket = match left.map(|left| (left, left.p99)) {
+            Some((left, Some(p99))) => format!(
                 ", the socket's part included; without it {}, {}",
-                duels.map_or(number::product(&p99), |_| number::estimate(&p99)),
+                left.figure(&p99),
                 meaning(&p99)
             ),
-            Some((None, _)) => ", the socket's part included".to_owned(),
+            Some((_, None)) => ", the socket's part included".to_owned(),
             None => String::new(),
         };
         let meaning = meaning(&p99);
@@ -464,10 +469,11 @@ fn over_socket(summary: &Summary) -> Option<String> {
 /// The CPU time that it leaves, likewise.
 fn cpu_over_socket(summary: &Summary) -> Option<String> {
     let left = figures_over_socket(summary)?;
-    Some(match left.duels {
-        Some(_) => number::estimate(&left.cpu?),
-        None => format!("{}, calculated", number::product(&left.cpu?)),
-    })
+    let calculated = match left.duels {
+        Some(_) => "",
+        None => ", calculated",
+    };
+    Some(left.figure(&left.cpu?) + calculated)
 }
 
 /// All figures of what it leaves.

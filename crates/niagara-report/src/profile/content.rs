@@ -164,7 +164,7 @@ pub(super) fn limits(profiles: &[Profile]) -> Content {
     let mut section = Content {
         title: "What limits now".to_owned(),
         intro: format!(
-            "Shares of {of}; they overlap. Locks and caches would be listed first, if they limited."
+            "Shares of {of}; they overlap. Locks and caches come first where they limit."
         ),
         columns: named(
             profiles,

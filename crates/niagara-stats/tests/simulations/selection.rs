@@ -303,7 +303,7 @@ fn totals_after_a_selection_cover() {
     }
 }
 
-/// The total divided by its best part, which is told to whom uses the socket already.
+/// The total divided by its best part: what remains over the socket, where no duels measured it.
 #[test]
 fn what_remains_beside_the_best_part_covers() {
     let mut plans = Plans::default();

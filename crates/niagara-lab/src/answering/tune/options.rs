@@ -12,6 +12,7 @@ use crate::answering::tune::screen::ScreenTime;
 use crate::asking::choose_levers::Keep;
 use crate::asking::question::MAX_DUELS;
 use crate::asking::rate_choice::RateChoice;
+use crate::plans::spec::Load;
 use crate::profile::{ShortProfile, seconds_each};
 use crate::variants::candidate::Candidate;
 use crate::variants::variant::Variant;
@@ -64,6 +65,11 @@ pub(crate) struct TuneOptions {
 }
 
 impl TuneOptions {
+    /// Seconds of a slice; none where they differ, as those of a capture's segments do.
+    pub(crate) fn slice_seconds_under(&self, load: &Load) -> Option<f64> {
+        (load.workload.capture().is_none()).then_some(self.slice_seconds)
+    }
+
     /// The total: is the final variant faster than the start? A tuning that loses hands nothing over, so only a gain is
     /// claimed.
     pub(crate) fn total_errors(&self) -> ErrorBudget {

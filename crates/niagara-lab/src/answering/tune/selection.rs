@@ -184,14 +184,10 @@ impl TuneRun<'_> {
         // Where the application uses the socket already, it is asked once more.
         let mut candidates = self.found.candidates.iter();
         let with_socket = candidates.any(|candidate| candidate.change.runtime.is_on_socket());
-        let totals = if with_socket { 2.0 * total } else { total };
+        let totals = if with_socket { 2.0 } else { 1.0 };
         // Before anything is kept there is no total to make, but there will be.
-        profile
-            + if is_anything_kept {
-                totals
-            } else {
-                0.5 * totals
-            }
+        let share = if is_anything_kept { 1.0 } else { 0.5 };
+        profile + share * totals * total
     }
 
     /// The start against everything that was promoted: what there is to gain. It is asked where the questions that decide have time behind
@@ -221,7 +217,7 @@ impl TuneRun<'_> {
             reserve_seconds: behind,
             ..self.test(Phase::Whole, "", &base, &whole, errors)
         };
-        let name = EVERYTHING;
+        let name = "everything promising";
         let found = self.run_question(study, &test, (name, promoted), observer)?;
         self.found.whole = found;
         Ok(())
@@ -346,8 +342,8 @@ impl TuneRun<'_> {
         // Behind what the stage before came to.
         if levers.len() > 1 {
             let titles = titles(&self.found.candidates, levers).join("; ");
-            observer.see(Event::Note(&match title {
-                EVERYTHING => format!(
+            observer.see(Event::Note(&match test.phase {
+                Phase::Whole => format!(
                     "to the proof, together (those clear of × 1, and those that lean so and helped elsewhere; of levers that exclude each \
                      other, the best): {titles}"
                 ),
@@ -449,8 +445,8 @@ impl TuneRun<'_> {
         (subject, title, reserve_seconds): (&str, &str, f64),
         observer: &mut dyn Observer,
     ) -> Result<Comparison> {
-        let has_slices = self.bench.load().workload.capture().is_none();
-        let is_steady = !has_slices || self.options.slice_seconds >= STEADY_SLICE_SECONDS;
+        let slice_seconds = self.options.slice_seconds_under(self.bench.load());
+        let is_steady = slice_seconds.is_none_or(|seconds| seconds >= STEADY_SLICE_SECONDS);
         if is_steady || !is_faster(&found) || self.options.guard.broken_by(&found).is_none() {
             return Ok(found);
         }
@@ -735,9 +731,6 @@ impl TuneRun<'_> {
 
 /// The question about the server's changes where both sides use the Unix socket.
 pub(super) const OVER_SOCKET: &str = "over the socket on both sides";
-
-/// The question about all promising levers at once.
-const EVERYTHING: &str = "everything promising";
 
 /// The titles of levers, by their indexes.
 fn titles<'a>(candidates: &'a [Candidate], levers: &[usize]) -> Vec<&'a str> {

@@ -64,8 +64,7 @@ impl TuneResult {
             remote_application: options.remote_application,
             on_socket: options.base.runtime.is_on_socket(),
             benchmark: bench.load().workload.kind().is_some(),
-            slice_seconds: Some(options.slice_seconds)
-                .filter(|_| bench.load().workload.capture().is_none()),
+            slice_seconds: options.slice_seconds_under(bench.load()),
         };
         let recommendation = recommendation(self, options, setting, not_recommended.is_none());
         if self.is_proven() {

@@ -556,7 +556,7 @@ fn a_lever_that_does_nothing_is_not_handed_over() {
     assert!(matches!(because, Obstacle::NotShown { .. }), "{because:?}");
 }
 
-/// Who uses the socket already is told what fresh duels show, both sides using it, and not a quotient.
+/// Fresh duels with the socket on both sides say what remains over it.
 #[test]
 fn what_remains_over_the_socket_has_duels_of_its_own() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -434,9 +434,7 @@ impl RunPlan {
         lines.extend(remark.map(|remark| format!("  {remark}")));
         let unit = match self.protocol.as_str() {
             _ if self.kind == "sweep" => "fresh starts",
-            "pair" => "pairs",
-            "trimmed" => "series",
-            _ => "duels",
+            protocol => niagara_model::units(protocol),
         };
         let asked = seconds(self.budget_seconds);
         let questions = format!("  {}, each up to {} {unit}", self.question, self.duels_each);
