@@ -124,6 +124,20 @@ fn transactions_and_sessions_are_kept() {
 }
 
 #[test]
+fn a_session_has_one_statement_in_flight_whatever_its_clock_says() {
+    let mut log = Log::new();
+    log.add(1, "shop", 0, 0, "SELECT 1")
+        .add(1, "", 0, 0, "SELECT 2")
+        .add(2, "", 0, 0, "SELECT 3")
+        .add(2, "", 500, 100, "SELECT 4")
+        .add(2, "", 450, 100, "SELECT 5");
+    let trace = log.compile(CommitOrder::Normal);
+    assert_eq!(trace.facts.max_in_flight, 2);
+    let segments = trace.segments(1.0, 1);
+    assert_eq!(segments[0].in_flight, 2);
+}
+
+#[test]
 fn what_a_replay_must_not_send_is_left_out_and_counted() {
     let mut log = Log::new();
     log.add(1, "shop", 0, 10, "SELECT 1")

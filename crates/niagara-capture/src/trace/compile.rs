@@ -363,9 +363,10 @@ impl Trace {
         facts.span_us = self.units.iter().map(|unit| unit.end_us).max().unwrap_or(0);
         facts.writes = self.units.iter().any(|unit| unit.writes);
         facts.max_sessions = sessions_at_once(&self.units, self.sessions);
-        facts.max_in_flight = match facts.has_durations {
-            true => in_flight(self.steps.iter()).max(1),
-            false => facts.max_sessions,
+        let (has_durations, max_sessions) = (facts.has_durations, facts.max_sessions);
+        self.facts.max_in_flight = match has_durations {
+            true => in_flight(self.steps_of(&self.units)).max(1),
+            false => max_sessions,
         };
     }
 }

@@ -1,5 +1,6 @@
 //! A trace cut into pieces: the same piece for both sides is what two servers are compared on.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::types::{Facts, NONE, Step, Trace, Unit};
@@ -83,21 +84,35 @@ impl Trace {
     /// Counts what was in flight in each piece by the captured times. What an earlier piece began and was not over counts
     /// too: it still runs in a replay from piece to piece, and would leave less room than there was.
     fn count_in_flight(&self, segments: &mut [Segment]) {
-        let mut steps: Vec<&Step> = Vec::new();
+        let mut steps: Vec<(u32, &Step)> = Vec::new();
         for segment in segments {
             let units = &self.units[segment.units.start as usize..segment.units.end as usize];
             let begins = units.first().map_or(0, |unit| unit.start_us);
-            steps.retain(|step| end_us(step).is_some_and(|end| end > begins));
+            steps.retain(|(_, step)| end_us(step).is_some_and(|end| end > begins));
             let earlier = steps.len();
-            steps.extend(units.iter().flat_map(|unit| &self.steps[unit.range()]));
+            steps.extend(self.steps_of(units));
             let ends = steps[earlier..]
                 .iter()
-                .filter_map(|step| end_us(step))
+                .filter_map(|(_, step)| end_us(step))
                 .max();
             let ends = ends.unwrap_or(begins);
-            let here = steps.iter().copied().filter(|step| step.start_us < ends);
+            let here = steps
+                .iter()
+                .copied()
+                .filter(|(_, step)| step.start_us < ends);
             segment.in_flight = in_flight(here).max(1);
         }
+    }
+
+    /// The steps of units, each with its session, in the order of each session.
+    pub(super) fn steps_of<'t>(
+        &'t self,
+        units: &'t [Unit],
+    ) -> impl Iterator<Item = (u32, &'t Step)> {
+        units.iter().flat_map(|unit| {
+            let steps = &self.steps[unit.range()];
+            steps.iter().map(|step| (unit.session, step))
+        })
     }
 }
 
@@ -106,12 +121,21 @@ fn mean_in_flight(facts: &Facts) -> f64 {
     (facts.captured_us as f64 / facts.span_us.max(1) as f64).max(1.0)
 }
 
-/// Most statements in flight at a time.
-pub(super) fn in_flight<'s>(steps: impl Iterator<Item = &'s Step>) -> u32 {
+/// Most statements in flight at a time, of steps with their sessions in the order of each session.
+///
+/// A session does one thing at a time: a statement is over at the latest when its session begins the next one, also where
+/// the clock stood still or was set back.
+pub(super) fn in_flight<'s>(steps: impl Iterator<Item = (u32, &'s Step)>) -> u32 {
     let mut changes: Vec<(u64, i8)> = Vec::new();
-    for step in steps {
+    let mut last_end: HashMap<u32, usize> = HashMap::new();
+    for (session, step) in steps {
         let Some(end) = end_us(step) else { continue };
+        if let Some(&place) = last_end.get(&session) {
+            let (last, _) = &mut changes[place];
+            *last = step.start_us.min(*last);
+        }
         changes.push((step.start_us, 1));
+        last_end.insert(session, changes.len());
         changes.push((end, -1));
     }
     most(&mut changes)
