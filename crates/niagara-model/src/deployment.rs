@@ -47,7 +47,8 @@ pub struct Deployment {
     /// How the application connected at the start.
     #[serde(default)]
     pub transport_before: TransportKind,
-    /// Server variables and environment variables that each lever of the variant sets, by the lever's identifier.
+    /// Server variables, environment variables and settings of the process (`scheduling`, `server_cpus`) that each lever of the variant
+    /// sets, by the lever's identifier.
     pub sets: BTreeMap<String, Vec<String>>,
     /// Settings of the host, in order: commands or sentences.
     pub host_steps: Vec<String>,

@@ -30,7 +30,7 @@ const PRELOAD: &str = "LD_PRELOAD";
 pub(crate) struct Part<'a> {
     /// What the report calls it by: a lever's identifier, a rung's title.
     pub name: String,
-    /// Server variables and environment variables that it sets here.
+    /// Server variables, environment variables and settings of the process that it sets here.
     pub sets: Vec<String>,
     /// Its levers, which know what installing them takes.
     pub levers: Vec<&'a Lever>,
@@ -63,9 +63,7 @@ impl<'a> Part<'a> {
         };
         let mut sets = new(&before.config, &after.config);
         sets.extend(new(&before.runtime.environment, &after.runtime.environment));
-        if after.runtime.locks_memory() && !before.runtime.locks_memory() {
-            sets.push(LOCK_MEMORY.to_owned());
-        }
+        sets.extend(of_process(&before.runtime, &after.runtime));
         let added = after.levers.iter().filter(|id| !before.levers.contains(id));
         let (mut known, mut own_changes) = (Vec::new(), Vec::new());
         for id in added {
@@ -294,14 +292,31 @@ fn family_word(family: Family) -> &'static str {
     }
 }
 
-/// Server variables and environment variables that a lever sets here.
+/// Server variables, environment variables and settings of the process that a lever sets here.
 fn sets(candidate: &Candidate) -> Vec<String> {
     let change = &candidate.change;
     let names = change.config.keys();
     let names = names.chain(change.runtime.environment.keys());
-    let locks = change.runtime.locks_memory();
-    let locks = locks.then(|| LOCK_MEMORY.to_owned());
-    names.cloned().chain(locks).collect()
+    let of_process = of_process(&ProcessSettings::default(), &change.runtime);
+    names.cloned().chain(of_process).collect()
+}
+
+/// Settings of the process that `now` has beyond `before` and that are lines of a drop-in, by the names of their fields; the memory lock is a
+/// server variable.
+fn of_process(before: &ProcessSettings, now: &ProcessSettings) -> Vec<String> {
+    let is_new = [
+        (LOCK_MEMORY, now.locks_memory() && !before.locks_memory()),
+        (
+            "scheduling",
+            now.scheduling.is_some() && now.scheduling != before.scheduling,
+        ),
+        (
+            "server_cpus",
+            now.server_cpus.is_some() && now.server_cpus != before.server_cpus,
+        ),
+    ];
+    let is_new = is_new.into_iter().filter(|(_, is_new)| *is_new);
+    is_new.map(|(name, _)| name.to_owned()).collect()
 }
 
 fn malloc<'a>(
@@ -504,7 +519,10 @@ mod tests {
                 huge_pages: false,
                 sets: BTreeMap::from([
                     ("malloc-jemalloc".into(), vec!["MALLOC_CONF".into()]),
-                    ("placement-half".into(), vec![]),
+                    (
+                        "placement-half".into(),
+                        vec!["scheduling".into(), "server_cpus".into()]
+                    ),
                     (
                         "flush-neighbors-off".into(),
                         vec!["innodb_flush_neighbors".into()]

@@ -62,8 +62,7 @@ impl Measuring for NoiseRun<'_> {
                 to_the_end: true,
                 ..Rule::default()
             },
-            couples: self.couples,
-            slice_seconds: None,
+            shape: self.couples.into(),
             seed: self.seed,
             reserve_seconds: 0.0,
             must_answer: false,

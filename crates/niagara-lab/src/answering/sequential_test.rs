@@ -13,6 +13,7 @@ use niagara_stats::{
 };
 
 use crate::duels::score::WithoutAllowance;
+use crate::plans::duel_plan::DuelShape;
 use crate::plans::observer::{Event, Observer};
 use crate::plans::spec::Protocol;
 use crate::studies::checkpoint::{self, Checkpoint};
@@ -45,9 +46,8 @@ pub(crate) struct SequentialTest<'a> {
     pub b: &'a Variant,
     pub errors: ErrorBudget,
     pub rule: Rule,
-    pub couples: u32,
-    /// Seconds of a slice, where they are not the study's.
-    pub slice_seconds: Option<f64>,
+    /// The couples of its duels and their slices.
+    pub shape: DuelShape,
     pub seed: u64,
     /// Seconds of the budget that are left to the questions behind this one.
     pub reserve_seconds: f64,
@@ -208,7 +208,7 @@ fn look_plan(study: &Study, test: &SequentialTest<'_>) -> Result<LookPlan> {
             return Ok(test.errors.plan(test.errors.max_duels));
         }
         let affordable =
-            PLANNED_DUELS_FACTOR * test.open_seconds(study) / study.duel_seconds(test.couples);
+            PLANNED_DUELS_FACTOR * test.open_seconds(study) / study.duel_seconds(test.shape);
         let earlier = (test.continues).map(|subject| scored_duels(study, test.phase, subject));
         let fewest = test.errors.fewest_duels().unwrap_or(0);
         let duels = planned_duels(affordable as usize, earlier, fewest);
@@ -282,7 +282,7 @@ impl Series for RunningTest<'_> {
             return Ok(None);
         }
         if scores.len() == NOISE_DUELS && is_first(study) {
-            let more = self.test.open_seconds(study) / study.duel_seconds(self.test.couples);
+            let more = self.test.open_seconds(study) / study.duel_seconds(self.test.shape);
             let affordable = scores.len() + more as usize;
             let words = what_shows(&scores, affordable, &self.plan, study.protocol());
             words
@@ -296,7 +296,7 @@ impl Series for RunningTest<'_> {
     /// the error probability.
     fn is_late(&mut self, study: &Study, observer: &mut dyn Observer) -> bool {
         let test = self.test;
-        let typical = study.duel_seconds(test.couples);
+        let typical = study.duel_seconds(test.shape);
         let wanted = test.errors.fewest_duels().unwrap_or(0);
         let missing = wanted.saturating_sub(self.scores().len());
         // What comes behind the study's answer gives way to it.
@@ -443,8 +443,7 @@ impl<'a> RunningTest<'a> {
             phase: test.phase,
             subject: test.subject.to_owned(),
             variants: [test.a.clone(), test.b.clone()],
-            couples: test.couples,
-            slice_seconds: test.slice_seconds,
+            shape: test.shape,
             seed: derive_seed(test.seed, test.subject, attempt),
         }
     }
@@ -619,16 +618,20 @@ impl<'a> RunningTest<'a> {
     }
 }
 
-/// Seconds that a question of duels of this many couples takes until the first look that can tell a difference, with room
-/// for duels that take longer than the last ones.
-pub(crate) fn first_look_seconds(study: &Study, errors: ErrorBudget, couples: u32) -> f64 {
+/// Seconds that a question of duels of this shape takes until the first look that can tell a difference, with room for duels
+/// that take longer than the last ones.
+pub(crate) fn first_look_seconds(
+    study: &Study,
+    errors: ErrorBudget,
+    shape: impl Into<DuelShape>,
+) -> f64 {
     let duels = errors.fewest_duels().unwrap_or(errors.max_duels);
-    seconds_of(study, duels, couples)
+    seconds_of(study, duels, shape)
 }
 
-/// Seconds that so many duels of this many couples take, with room for duels that take longer than the last ones.
-pub(crate) fn seconds_of(study: &Study, duels: usize, couples: u32) -> f64 {
-    duels as f64 * study.duel_seconds(couples) * SPARE_TIME
+/// Seconds that so many duels of this shape take, with room for duels that take longer than the last ones.
+pub(crate) fn seconds_of(study: &Study, duels: usize, shape: impl Into<DuelShape>) -> f64 {
+    duels as f64 * study.duel_seconds(shape) * SPARE_TIME
 }
 
 /// Seconds for the next of `questions` that share `open_seconds`: an equal part, but at least what its first look takes.
@@ -710,8 +713,7 @@ mod tests {
             b,
             errors: ErrorBudget::one_sided(0.05, 44),
             rule: Rule::default(),
-            couples: 8,
-            slice_seconds: None,
+            shape: 8.into(),
             seed: 1,
             reserve_seconds: 0.0,
             must_answer: true,

@@ -259,8 +259,7 @@ impl<'a> Run<'a> {
             phase: Phase::Sweep,
             subject: point.subject(),
             variants: sides,
-            couples: self.options.couples,
-            slice_seconds: None,
+            shape: self.options.couples.into(),
             seed: self.seed(point, round),
         };
         Some((bench, request))

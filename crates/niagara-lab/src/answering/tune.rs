@@ -28,6 +28,7 @@ use crate::asking::question::MAX_DUELS;
 use crate::duels::workbench::Workbench;
 use crate::lever::Role;
 use crate::plans::announced::{Announced, TunePlan};
+use crate::plans::duel_plan::DuelShape;
 use crate::plans::observer::{Event, Observer};
 use crate::profile::look;
 use crate::studies::checkpoint;
@@ -59,6 +60,8 @@ pub(crate) struct TuneRun<'a> {
     found: TuneResult,
     /// Couples of a duel that judges.
     couples: u32,
+    /// A duel of the total: of longer slices than others where there is time for the tail of latency.
+    total_shape: DuelShape,
     /// Candidates that were promoted and then left out.
     left_out: Vec<usize>,
 }
@@ -114,6 +117,7 @@ impl Measuring for TuneRun<'_> {
             true => sound,
             false => self.keep_answers(study, sound, observer)?,
         };
+        self.total_shape = self.shape_of_total(study, &promoted)?;
         match (promoted.as_slice(), self.options.keep) {
             ([], _) => self.found.hand_over(&[]),
             ([_], Keep::Proven) => {
@@ -149,6 +153,7 @@ impl<'a> TuneRun<'a> {
             found: TuneResult::new(options),
             // Until there is a plan.
             couples: DefaultCouples::LADDER.of(options.slice_seconds),
+            total_shape: DefaultCouples::LADDER.of(options.slice_seconds).into(),
             left_out: Vec::new(),
         }
     }
@@ -252,6 +257,7 @@ impl<'a> TuneRun<'a> {
         kept.sort_by_key(place);
         self.found.candidates = kept;
         self.couples = plan.couples;
+        self.total_shape = plan.couples.into();
         self.found
             .not_tried
             .extend(left_out.into_iter().map(|candidate| {
@@ -546,8 +552,10 @@ impl<'a> TuneRun<'a> {
             b,
             errors,
             rule: self.options.rule,
-            couples: self.couples,
-            slice_seconds: None,
+            shape: match phase {
+                Phase::Total => self.total_shape,
+                _ => self.couples.into(),
+            },
             seed: derive_seed(self.options.seed, "question", phase as u64),
             reserve_seconds: self.options.profile_seconds(),
             must_answer: phase == Phase::Total,

@@ -6,6 +6,36 @@ use serde::{Deserialize, Serialize};
 
 use crate::plans::spec::{DuelSettings, Protocol};
 
+/// For how long a duel loads its servers.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DuelShape {
+    /// Couples of slices.
+    pub couples: u32,
+    /// Seconds of a slice, where they are not the study's.
+    pub slice_seconds: Option<f64>,
+}
+
+impl DuelShape {
+    /// The settings of a study for duels of this shape.
+    pub(crate) fn settings(self, of_study: DuelSettings) -> DuelSettings {
+        DuelSettings {
+            couples: self.couples,
+            slice_seconds: self.slice_seconds.unwrap_or(of_study.slice_seconds),
+            ..of_study
+        }
+    }
+}
+
+impl From<u32> for DuelShape {
+    /// So many couples of the study's own slices.
+    fn from(couples: u32) -> Self {
+        Self {
+            couples,
+            slice_seconds: None,
+        }
+    }
+}
+
 /// Standard deviation of one duel's score that plans assume before anything was measured here:
 /// 1.2 % for 14 couples of one second on a shared 2-core machine (docs/methodology.md), scaled to
 /// the time of the couples at hand: twice as many of half the length tell as much.

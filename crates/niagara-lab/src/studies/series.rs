@@ -7,8 +7,9 @@ use niagara_server::Cancelled;
 
 use crate::duels::duel::run_duel;
 use crate::duels::workbench::Workbench;
+use crate::plans::duel_plan::DuelShape;
 use crate::plans::observer::{Event, Observer};
-use crate::plans::spec::{DuelOutcome, DuelSettings, DuelSpec};
+use crate::plans::spec::{DuelOutcome, DuelSpec};
 use crate::studies::checkpoint::Checkpoint;
 use crate::studies::study::Study;
 use crate::variants::variant::Variant;
@@ -28,10 +29,8 @@ pub(crate) struct DuelRequest {
     pub subject: String,
     /// A and B.
     pub variants: [Variant; 2],
-    /// Couples of slices.
-    pub couples: u32,
-    /// Seconds of a slice, where they are not the study's.
-    pub slice_seconds: Option<f64>,
+    /// Its couples and their slices.
+    pub shape: DuelShape,
     /// Seed of the order within couples and of the load.
     pub seed: u64,
 }
@@ -208,6 +207,7 @@ impl Study {
                 protocol: self.protocol,
             });
             self.done.push(record.clone());
+            self.done_shapes.push(request.shape);
             repeats += 1;
             let no_more = match self.recalled.get(self.next) {
                 Some(next) => next.seed != request.seed_of_repeat(repeats),
@@ -232,12 +232,7 @@ impl Study {
             subject: request.subject.clone(),
             variants: request.variants.clone(),
             load: load.clone(),
-            duel_settings: DuelSettings {
-                couples: request.couples,
-                slice_seconds: (request.slice_seconds)
-                    .unwrap_or_else(|| self.duel_settings().slice_seconds),
-                ..self.duel_settings()
-            },
+            duel_settings: request.shape.settings(self.duel_settings()),
             seed: request.seed_of_repeat(repeats),
             interference_slope: self.interference_slope(load),
             rate: self.rate,

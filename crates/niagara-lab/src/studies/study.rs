@@ -22,7 +22,7 @@ use crate::duels::score::learn_taken;
 use crate::duels::warm_up::WarmUpPlan;
 use crate::duels::workbench::Workbench;
 use crate::fleet::{Fleet, FleetOptions};
-use crate::plans::duel_plan::{unit_seconds, warmed_up_unit_seconds};
+use crate::plans::duel_plan::{DuelShape, unit_seconds, warmed_up_unit_seconds};
 use crate::plans::observer::{self, Observer};
 use crate::plans::spec::{DuelOutcome, DuelSettings, DuelSpec, Load, Protocol};
 use crate::plans::study_key::study_key;
@@ -54,6 +54,8 @@ pub struct Study {
     pub(super) recalled: Vec<DuelRecord>,
     pub(super) next: usize,
     pub(super) done: Vec<DuelRecord>,
+    /// The shapes of those, in the same order.
+    pub(super) done_shapes: Vec<DuelShape>,
     duel_settings: DuelSettings,
     warm_up: WarmUpPlan,
     pub(super) protocol: Protocol,
@@ -182,6 +184,7 @@ impl Study {
             earlier,
             recalled,
             done: Vec::new(),
+            done_shapes: Vec::new(),
             rate: None,
             interference_slopes: BTreeMap::new(),
             recalled_slices,
@@ -436,26 +439,29 @@ impl Study {
         self.clock.budget_seconds()
     }
 
-    /// Wall-clock seconds that the next duel of this many couples will take, going by what the last ones took here,
-    /// repeats and failures included.
-    pub fn duel_seconds(&self, couples: u32) -> f64 {
-        self.duel_seconds_of(couples, u32::MAX)
+    /// Wall-clock seconds that the next duel of this shape will take, going by what the last ones took here, repeats and
+    /// failures included.
+    pub fn duel_seconds(&self, shape: impl Into<DuelShape>) -> f64 {
+        self.duel_seconds_of(shape, u32::MAX)
     }
 
     /// The same of duels of which no more than `known` are known at a time: others cannot be run meanwhile.
-    pub(crate) fn duel_seconds_of(&self, couples: u32, known: u32) -> f64 {
+    pub(crate) fn duel_seconds_of(&self, shape: impl Into<DuelShape>, known: u32) -> f64 {
         let abreast = self.fleet.as_ref().map_or(1, Fleet::abreast).min(known);
-        let last = &self.done[self.done.len().saturating_sub(PACE_DUELS)..];
-        let planned = |couples| self.planned_seconds(couples);
-        (planned(couples) + seconds_beyond(last, planned)) / f64::from(abreast.max(1))
+        let first = self.done.len().saturating_sub(PACE_DUELS);
+        let shapes = self.done_shapes[first..].iter().copied();
+        let last: Vec<(&DuelRecord, DuelShape)> = self.done[first..].iter().zip(shapes).collect();
+        let planned = |shape| self.planned_seconds(shape);
+        (planned(shape.into()) + seconds_beyond(&last, planned)) / f64::from(abreast.max(1))
     }
 
-    fn planned_seconds(&self, couples: u32) -> f64 {
+    fn planned_seconds(&self, shape: DuelShape) -> f64 {
         let seconds = match self.warm_up.is_settled() {
             true => warmed_up_unit_seconds,
             false => unit_seconds,
         };
-        seconds(self.protocol, &self.duel_settings(), couples)
+        let settings = shape.settings(self.duel_settings());
+        seconds(self.protocol, &settings, shape.couples)
     }
 
     /// What was decided earlier under this key.

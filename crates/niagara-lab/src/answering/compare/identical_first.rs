@@ -52,8 +52,7 @@ pub(crate) fn identical_duels(
             phase: Phase::Noise,
             subject: String::new(),
             variants: [variant.clone(), variant.clone()],
-            couples,
-            slice_seconds: None,
+            shape: couples.into(),
             seed: derive_seed(seed, "identical", u64::from(number)),
         };
         let record = study.duel(bench, &request, observer)?;

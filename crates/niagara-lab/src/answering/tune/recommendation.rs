@@ -52,7 +52,7 @@ pub(crate) fn recommendation(
             .map(|rung| rung.screened.title.clone())
             .collect(),
         with_socket: !sockets.is_empty(),
-        over_socket: measured_over_socket(found).or_else(|| over_socket(total, &sockets)),
+        over_socket: measured_over_socket(found).or_else(|| over_socket(found, total, &sockets)),
         benefit,
     })
 }
@@ -69,7 +69,7 @@ fn measured_over_socket(found: &TuneResult) -> Option<OverSocket> {
 }
 
 /// The total without the socket's part, where that had no duels. The changes' own duels would flatter it: changes are kept for their figures.
-fn over_socket(total: &Comparison, sockets: &[&Rung]) -> Option<OverSocket> {
+fn over_socket(found: &TuneResult, total: &Comparison, sockets: &[&Rung]) -> Option<OverSocket> {
     let [socket] = sockets else {
         return None;
     };
@@ -80,7 +80,8 @@ fn over_socket(total: &Comparison, sockets: &[&Rung]) -> Option<OverSocket> {
     Some(OverSocket {
         duels: None,
         gain: left(&|found| Some(found.judged().estimate))?,
-        p99: left(&|found| found.latency_p99),
+        // Within slices of another length another tail was measured.
+        p99: left(&|found| found.latency_p99).filter(|_| found.total_slice_seconds.is_none()),
         cpu: left(&|found| found.cpu_per_transaction),
     })
 }

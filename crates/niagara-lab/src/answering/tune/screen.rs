@@ -367,8 +367,7 @@ impl<'a> RunningScreening<'a> {
             subject: String::new(),
             variants: [&row.a, &row.b]
                 .map(|levels| with_levels(self.base, self.candidates, &self.factors, levels)),
-            couples: self.options.couples,
-            slice_seconds: None,
+            shape: self.options.couples.into(),
             seed: derive_seed(self.options.seed, "screen", duel),
         }
     }

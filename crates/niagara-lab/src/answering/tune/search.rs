@@ -179,8 +179,7 @@ impl<'a> RunningSearch<'a> {
             phase: Phase::Search,
             subject: String::new(),
             variants,
-            couples: self.options.couples,
-            slice_seconds: None,
+            shape: self.options.couples.into(),
             seed: derive_seed(self.options.seed, "search duel", duel),
         }
     }

@@ -19,9 +19,9 @@ use crate::answering::sequential_test::{
 use crate::answering::tune::plan::fewest_duels;
 use crate::answering::tune::tuned::{Final, HelpfulGroup};
 use crate::asking::question::MAX_DUELS;
-use crate::plans::duel_plan::duel_seconds;
+use crate::plans::duel_plan::DuelShape;
 use crate::plans::observer::{Event, Observer};
-use crate::plans::spec::DuelSettings;
+use crate::plans::spec::Protocol;
 use crate::studies::checkpoint;
 use crate::studies::study::Study;
 use crate::variants::candidate::{Candidate, with_all};
@@ -31,8 +31,13 @@ use crate::variants::variant::Variant;
 const QUESTIONS_AHEAD: usize = 3;
 /// Duels of a question at the most, in those of its first look.
 const MOST_LOOKS: usize = 3;
-/// Couples of a duel in which the tail of steady load is measured.
-const STEADY_COUPLES: u32 = 4;
+/// A duel in which the tail of latency is that of steady load.
+const STEADY: DuelShape = DuelShape {
+    couples: 4,
+    slice_seconds: Some(STEADY_SLICE_SECONDS),
+};
+/// Share of the time behind the search that the first looks at the totals may take in such duels.
+const STEADY_SHARE: f64 = 0.5;
 /// Share of the time of a first look with which a last question is asked.
 const ENOUGH: f64 = 0.8;
 /// What the subject of a question begins with that is asked once more.
@@ -177,9 +182,39 @@ impl TuneRun<'_> {
         Ok(())
     }
 
+    /// What a duel of the total is like: of slices that are long enough for the tail of latency of steady load, where the first looks at the
+    /// total, and at what remains over the socket, leave the other questions half of the time.
+    pub(super) fn shape_of_total(
+        &self,
+        study: &mut Study,
+        promoted: &[usize],
+    ) -> Result<DuelShape> {
+        let is_steady = study.recall_or(&checkpoint::is_asked("a tail of the total"), || {
+            let look = first_look_seconds(study, self.options.total_errors(), STEADY);
+            let totals = match self.by_socket(promoted).iter().any(Vec::is_empty) {
+                true => 1.0,
+                false => 2.0,
+            };
+            let left = study.left_seconds() - self.options.profile_seconds();
+            Ok(self.has_short_slices(study) && totals * look <= STEADY_SHARE * left)
+        })?;
+        Ok(match is_steady {
+            true => STEADY,
+            false => self.couples.into(),
+        })
+    }
+
+    /// Whether the load moves in slices that are too short for the tail of latency of steady load: within them it is another one, a thread
+    /// pool's above all (docs/methodology.md).
+    fn has_short_slices(&self, study: &Study) -> bool {
+        let seconds = self.options.slice_seconds_under(self.bench.load());
+        study.protocol() == Protocol::Duel
+            && seconds.is_some_and(|seconds| seconds < STEADY_SLICE_SECONDS)
+    }
+
     /// Seconds that stay for the total and the profile.
     fn reserved_for_total(&self, study: &Study, is_anything_kept: bool) -> f64 {
-        let total = first_look_seconds(study, self.options.total_errors(), self.couples);
+        let total = first_look_seconds(study, self.options.total_errors(), self.total_shape);
         let profile = self.options.profile_seconds();
         // Where the application uses the socket already, it is asked once more.
         let mut candidates = self.found.candidates.iter();
@@ -201,7 +236,8 @@ impl TuneRun<'_> {
     ) -> Result<()> {
         let errors = self.options.total_errors();
         let look = first_look_seconds(study, errors, self.couples);
-        let behind = first_alone + 2.0 * look + self.options.profile_seconds();
+        let total = first_look_seconds(study, errors, self.total_shape);
+        let behind = first_alone + look + total + self.options.profile_seconds();
         let has_time = study.recall_or(&checkpoint::is_asked("everything"), || {
             Ok(study.left_seconds() >= look + behind)
         })?;
@@ -212,7 +248,8 @@ impl TuneRun<'_> {
         let whole = with_all(&base, &self.found.candidates, promoted);
         self.found.last = whole.clone();
         self.found.set_rungs(promoted);
-        let errors = self.limited(study, errors, behind, QUESTIONS_AHEAD + 1);
+        let shape = self.couples.into();
+        let errors = self.limited(study, errors, shape, behind, QUESTIONS_AHEAD + 1);
         let test = SequentialTest {
             reserve_seconds: behind,
             ..self.test(Phase::Whole, "", &base, &whole, errors)
@@ -228,12 +265,13 @@ impl TuneRun<'_> {
         &self,
         study: &Study,
         errors: ErrorBudget,
+        shape: DuelShape,
         reserve: f64,
         questions: usize,
     ) -> ErrorBudget {
-        let look = first_look_seconds(study, errors, self.couples);
+        let look = first_look_seconds(study, errors, shape);
         let open = share_seconds(study.left_seconds() - reserve, questions, look);
-        let duels = (open / study.duel_seconds(self.couples)) as usize;
+        let duels = (open / study.duel_seconds(shape)) as usize;
         let fewest = fewest_duels(&errors);
         // A plan for few duels has its first look early: a clear answer ends it there.
         let most = errors.max_duels.min(MOST_LOOKS * fewest).max(fewest);
@@ -261,7 +299,8 @@ impl TuneRun<'_> {
             ..
         } = question;
         let earlier = continues.map_or(0, |id| scored_duels(study, Phase::Claim, id));
-        let mut errors = self.limited(study, question.errors, reserve_seconds, questions);
+        let shape = self.couples.into();
+        let mut errors = self.limited(study, question.errors, shape, reserve_seconds, questions);
         errors.max_duels += earlier;
         let is_first = self.found.claims.is_empty() && self.found.whole.is_none();
         let test = SequentialTest {
@@ -380,7 +419,7 @@ impl TuneRun<'_> {
                 0 => String::new(),
                 round => format!("without tail {round}"),
             };
-            let look = first_look_seconds(study, self.options.total_errors(), self.couples);
+            let look = first_look_seconds(study, self.options.total_errors(), self.total_shape);
             // The duels of a lever that was proven alone are its total where there is no time for another.
             let has_total = kept.len() == 1 && self.proven_alone(&kept).is_some();
             let needs_total = round == 0 && !has_total;
@@ -398,7 +437,10 @@ impl TuneRun<'_> {
             let (base, last) = (self.options.base.clone(), self.found.last.clone());
             let subject = format!("the total {round}");
             let asked = (subject.as_str(), "total", self.options.profile_seconds());
-            let total = self.with_steady_tail(study, total, [&base, &last], asked, observer)?;
+            let total = match self.total_shape == STEADY {
+                true => total,
+                false => self.with_steady_tail(study, total, [&base, &last], asked, observer)?,
+            };
             self.found.total = Some(total.clone());
             let broken = self.options.guard.broken_by(&total);
             let Some((percentile, ratio)) = broken.filter(|_| is_faster(&total)) else {
@@ -435,8 +477,7 @@ impl TuneRun<'_> {
         self.keep_summary(study)
     }
 
-    /// What was found, with the tail of latency of steady load where its own is worse than allowed: within a slice that is shorter than
-    /// [`STEADY_SLICE_SECONDS`] it is another one, a thread pool's above all (docs/methodology.md). Unchanged where no time is left for that.
+    /// What was found, with the tail of latency of steady load where its own is worse than allowed. Unchanged where no time is left for that.
     fn with_steady_tail(
         &mut self,
         study: &mut Study,
@@ -445,9 +486,9 @@ impl TuneRun<'_> {
         (subject, title, reserve_seconds): (&str, &str, f64),
         observer: &mut dyn Observer,
     ) -> Result<Comparison> {
-        let slice_seconds = self.options.slice_seconds_under(self.bench.load());
-        let is_steady = slice_seconds.is_none_or(|seconds| seconds >= STEADY_SLICE_SECONDS);
-        if is_steady || !is_faster(&found) || self.options.guard.broken_by(&found).is_none() {
+        let is_doubtful =
+            self.has_short_slices(study) && self.options.guard.broken_by(&found).is_some();
+        if !is_doubtful || !is_faster(&found) {
             return Ok(found);
         }
         let subject = format!("tail of {subject}");
@@ -456,11 +497,7 @@ impl TuneRun<'_> {
             max_duels: fewest_duels(&errors),
             ..errors
         };
-        let settings = DuelSettings {
-            slice_seconds: STEADY_SLICE_SECONDS,
-            ..study.duel_settings()
-        };
-        let needed = errors.max_duels as f64 * duel_seconds(&settings, STEADY_COUPLES);
+        let needed = errors.max_duels as f64 * study.duel_seconds(STEADY);
         let has_time = study.recall_or(&checkpoint::is_asked(&subject), || {
             Ok(study.left_seconds() >= needed + reserve_seconds)
         })?;
@@ -468,8 +505,7 @@ impl TuneRun<'_> {
             return Ok(found);
         }
         let test = SequentialTest {
-            couples: STEADY_COUPLES,
-            slice_seconds: Some(STEADY_SLICE_SECONDS),
+            shape: STEADY,
             reserve_seconds,
             ..self.test(Phase::Claim, &subject, a, b, errors)
         };
@@ -496,7 +532,7 @@ impl TuneRun<'_> {
     fn over_socket_seconds(&self, study: &Study, kept: &[usize]) -> f64 {
         match self.by_socket(kept).iter().any(Vec::is_empty) {
             true => 0.0,
-            false => first_look_seconds(study, self.options.total_errors(), self.couples),
+            false => first_look_seconds(study, self.options.total_errors(), self.total_shape),
         }
     }
 
@@ -525,13 +561,14 @@ impl TuneRun<'_> {
         let start = with_all(&self.options.base, &self.found.candidates, &sockets);
         let last = self.found.last.clone();
         let test = SequentialTest {
+            shape: self.total_shape,
             reserve_seconds: profile,
             ..self.test(
                 Phase::Claim,
                 OVER_SOCKET,
                 &start,
                 &last,
-                self.limited(study, errors, profile, 1),
+                self.limited(study, errors, self.total_shape, profile, 1),
             )
         };
         let found = self.run_question(study, &test, (OVER_SOCKET, &changes[..1]), observer)?;
@@ -587,6 +624,11 @@ impl TuneRun<'_> {
         });
         let titles = self.found.titles(kept).join("; ");
         observer.see(Event::Note(&format!("kept: {titles}")));
+        if self.total_shape == STEADY {
+            observer.see(Event::Note(
+                "from here on slices of a second: they have the tail of latency that steady load has",
+            ));
+        }
         let tell = |study: &Study, so_far: &TestOutcome| {
             self.told(study, |found| found.take_total(study, &test, so_far))
         };
@@ -707,6 +749,7 @@ impl TuneRun<'_> {
         }
         self.found.hand_over(&[index]);
         self.found.total = Some(claim);
+        self.found.total_slice_seconds = None;
         let id = self.found.ids(&[index]).concat();
         let again = format!("{AGAIN}{id}");
         let is_again = study.recall(&checkpoint::is_asked(&again))? == Some(true);

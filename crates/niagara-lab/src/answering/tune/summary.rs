@@ -64,7 +64,8 @@ impl TuneResult {
             remote_application: options.remote_application,
             on_socket: options.base.runtime.is_on_socket(),
             benchmark: bench.load().workload.kind().is_some(),
-            slice_seconds: options.slice_seconds_under(bench.load()),
+            slice_seconds: (self.total_slice_seconds)
+                .or_else(|| options.slice_seconds_under(bench.load())),
         };
         let recommendation = recommendation(self, options, setting, not_recommended.is_none());
         if self.is_proven() {

@@ -8,7 +8,7 @@ use niagara_check::{CheckFinding, CheckRecord, Outcome, Part, PartReport};
 use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_model::{
     CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, Obstacle, Others,
-    Recommendation, TailGuard, TuneSummary,
+    Recommendation, STEADY_SLICE_SECONDS, SliceRecord, TailGuard, TuneSummary,
 };
 use niagara_server::machine::Fingerprint;
 use niagara_server::{Cache, Cancel, Catalog, Family, file_digest};
@@ -507,6 +507,20 @@ fn only_levers_that_earned_it_are_handed_over() {
         panic!("{:?}", summary.recommendation);
     };
     assert_eq!((changes.len(), benefit.duels), (1, 6));
+    // With an hour there is time for the tail of latency of steady load.
+    assert_eq!(benefit.setting.slice_seconds, Some(STEADY_SLICE_SECONDS));
+    let of_total = |slice: &SliceRecord| {
+        let mut duels = study.done().iter();
+        duels.any(|duel| duel.seq == slice.duel && duel.phase == Phase::Total)
+    };
+    let slices = study.store().slices(None).expect("kept slices");
+    let of_total: Vec<f64> = (slices.iter().filter(|slice| of_total(slice)))
+        .map(|slice| slice.seconds)
+        .collect();
+    assert!(
+        !of_total.is_empty() && of_total.iter().all(|seconds| *seconds > 0.9),
+        "{of_total:?}"
+    );
     assert_eq!(benefit.others, Others::NotShown { levers: 2 });
     // All of them together are told of, and not recommended.
     assert_eq!(summary.alternatives.len(), 1);

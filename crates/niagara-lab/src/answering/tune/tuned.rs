@@ -64,6 +64,8 @@ pub(crate) struct TuneResult {
     pub answers: Option<SameAnswers>,
     pub rungs: Vec<Rung>,
     pub total: Option<Comparison>,
+    /// Seconds of a slice of its duels, where they are not the study's.
+    pub total_slice_seconds: Option<f64>,
     /// Why there is none, where the final variant could not be measured.
     pub total_failure: Option<Failure>,
     /// The duels of the total, where they are not those of its phase.
@@ -106,6 +108,7 @@ impl TuneResult {
             answers: None,
             rungs: Vec::new(),
             total: None,
+            total_slice_seconds: None,
             total_failure: None,
             total_of: None,
             over_socket: None,
@@ -293,6 +296,7 @@ impl TuneResult {
             self.warnings
                 .extend(total.caution.clone().map(Warning::from));
             self.total = Some(total);
+            self.total_slice_seconds = test.shape.slice_seconds;
         } else {
             self.total_failure = outcome.failure.clone();
         }
