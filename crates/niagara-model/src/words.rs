@@ -1355,7 +1355,7 @@ impl Display for CheckFigure {
             CheckCount::Kills => ["kill", "kills"],
             CheckCount::RestartMilliseconds => ["ms of restarts"; 2],
             CheckCount::Statements => ["statement", "statements"],
-            CheckCount::WholeTables => ["whole table", "whole tables"],
+            CheckCount::WholeTables => ["reading of a whole table", "readings of whole tables"],
             CheckCount::Engines => ["engine", "engines"],
             CheckCount::DifferentAnswers => ["different answer", "different answers"],
             CheckCount::CrashingStatements => [
@@ -1750,16 +1750,9 @@ impl Recommendation {
         let tail = match left.p99.filter(|_| is_told) {
             None => String::new(),
             Some(p99) => format!(
-                "; {P99}: {}, {}{}",
+                "; {P99}: {}, {}",
                 change_of_latency(&p99),
-                left.figure(&p99),
-                match may_be_unchanged(&p99) {
-                    true => format!(
-                        " (it may be up to {} longer, which is worse)",
-                        number::percent(p99.high - 1.0)
-                    ),
-                    false => String::new(),
-                }
+                left.figure(&p99)
             ),
         };
         Some(format!("{gain}, {how}{tail}"))
@@ -1811,7 +1804,8 @@ pub fn remains_over_socket(figure: Option<&str>) -> String {
     match figure {
         Some(figure) => format!(
             "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is {figure}. \
-             `niagara tune --app socket` measures that alone, and `--app remote` what an application on another host gains."
+             `niagara tune --app socket` measures that alone; `--app remote` leaves the socket out, with the load still on the server's \
+             machine."
         ),
         None => "If the application uses the socket already, less remains: how much was not measured by itself.".to_owned(),
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use niagara_model::{
     BuildNote, Comparison, DeployBuild, Deployment, Finding, Rung, SameAnswers, Summary,
 };
-use niagara_settings::TransportKind;
+use niagara_settings::{Scheduling, TransportKind};
 use niagara_stats::Verdict;
 
 use crate::directives::directives;
@@ -39,7 +39,7 @@ pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, 
     Some(lines)
 }
 
-/// What the levers of what is handed over risk, for whoever installs it.
+/// What the levers of what is handed over risk, for whoever installs it; below it a line for each thing to know.
 pub(crate) fn risk_of(summary: &Summary) -> Option<String> {
     let found = Found::of(summary)?;
     Some(found.risk(found.deployment?, false))
@@ -160,7 +160,7 @@ impl<'a> Found<'a> {
              if it continues to connect over TCP, and is there already if it uses the socket today."
             .to_owned();
         if !is_socket_alone(deployment) {
-            socket += " Over TCP the other changes were not proven by themselves: niagara tune --app remote measures them.";
+            socket += " Over TCP the other changes were not proven by themselves: `niagara tune --app remote` measures them.";
         }
         let application = of_application(deployment, &socket);
         lines.extend(application.map(|words| ("The application", words)));
@@ -313,7 +313,8 @@ impl<'a> Found<'a> {
         checks_told(&self.checks)
     }
 
-    /// What the levers risk, those with a risk by name; `in_short`: of a built server only what holds for every one.
+    /// What the levers risk, those with a risk by name, and below it a line for each thing to know; `in_short`: where these stand, and of
+    /// a built server only what holds for every one.
     fn risk(&self, deployment: &Deployment, in_short: bool) -> String {
         let mut risks = deployment.risks.clone();
         if deployment.gives_up_encryption() {
@@ -342,9 +343,16 @@ impl<'a> Found<'a> {
             (false, true) => format!("{}. Durability is untouched.", capital(&told.join("; "))),
             (false, false) => format!("{}.", capital(&told.join("; "))),
         };
-        match cautions.is_empty() {
-            true => risk,
-            false => format!("{risk} Note: {}.", cautions.join("; ")),
+        let kernel = (deployment.runtime.scheduling == Some(Scheduling::Batch))
+            .then(|| scheduler_of(&deployment.machine));
+        let notes = cautions.iter().cloned().chain(kernel);
+        let notes: Vec<String> = notes.map(|note| format!("{}.", capital(&note))).collect();
+        match in_short && !notes.is_empty() {
+            true => format!("{risk} Side effects: deploy/README.md."),
+            false => {
+                let all = std::iter::once(risk).chain(notes);
+                all.collect::<Vec<_>>().join("\n")
+            }
         }
     }
 }
@@ -361,6 +369,33 @@ fn answered(answers: Option<&SameAnswers>) -> String {
             number::grouped(some.of_transactions as f64)
         ),
         None => "Not by content: errors and numbers of rows under load alone were compared, and did not differ.".to_owned(),
+    }
+}
+
+/// The release whose scheduler, EEVDF, took the place of CFS: batch scheduling was measured with one of them.
+const NEW_SCHEDULER: (u64, u64) = (6, 6);
+
+/// On which kernels batch scheduling was not measured, by the machine that it was measured on: `Debian GNU/Linux 12 (bookworm), Linux
+/// 6.18.44`.
+pub(crate) fn scheduler_of(machine: &str) -> String {
+    let release = machine.split("Linux ").filter_map(|text| {
+        let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+        let mut number = || numbers.next()?.parse::<u64>().ok();
+        let is_release = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
+        is_release.then(|| number().zip(number())).flatten()
+    });
+    match release.last() {
+        Some(release) if release >= NEW_SCHEDULER => format!(
+            "batch scheduling was measured on Linux {}.{}: leave it out where Linux is older than 6.6, as Debian 12's own 6.1 is, for \
+             another scheduler was not measured (`tune --without scheduling-batch` measures the rest)",
+            release.0, release.1
+        ),
+        Some(release) => format!(
+            "batch scheduling was measured on Linux {}.{}: leave it out where Linux is 6.6 or newer, for another scheduler was not \
+             measured (`tune --without scheduling-batch` measures the rest)",
+            release.0, release.1
+        ),
+        None => "batch scheduling holds on that side of Linux 6.6 alone on which it was measured: there the scheduler changed".to_owned(),
     }
 }
 
@@ -455,8 +490,8 @@ fn of_application(deployment: &Deployment, socket: &str) -> Option<String> {
 }
 
 /// What comes before anything is applied, where the load was a benchmark.
-const OWN_TRAFFIC: &str = "Before you apply it, measure your own traffic: niagara pack on your server, then niagara advise and niagara tune \
-                           with its file.";
+const OWN_TRAFFIC: &str = "Before you apply it, measure your own traffic: `niagara pack` on your server, then `niagara advise` and `niagara \
+                           tune` with its file.";
 
 /// What comes after the files.
 fn then(deployment: &Deployment) -> &'static str {

@@ -11,6 +11,8 @@ pub(crate) struct Directive {
     shown: Option<String>,
     /// What stands above the line.
     pub comment: Option<String>,
+    /// The field of the process's settings that it is, which a lever sets.
+    pub setting: Option<&'static str>,
     /// What it is called among the parts of a drop-in: `scheduling policy`; nothing of what follows from another part.
     pub part: Option<&'static str>,
     /// What it is called with its value where it cannot be set: `the niceness -5`.
@@ -48,6 +50,7 @@ pub(crate) fn directives(variant: &Deployment) -> Vec<Directive> {
         line: "LimitMEMLOCK=infinity".to_owned(),
         shown: None,
         comment: Some("The server locks memory: huge pages, or all of it.".to_owned()),
+        setting: None,
         part: None,
         in_words: None,
     });
@@ -64,6 +67,7 @@ fn affinity(cpus: &[usize], variant: &Deployment) -> Directive {
             "CPU numbers of the machine it was measured on ({}): where CPUs are others, work them out again.",
             variant.machine
         )),
+        setting: Some("server_cpus"),
         part: Some("the CPUs it runs on"),
         in_words: Some(format!("the CPUs {cpus}")),
     }
@@ -83,6 +87,7 @@ fn policy(scheduling: Scheduling) -> Directive {
         line,
         shown,
         comment: None,
+        setting: Some("scheduling"),
         part: Some("scheduling policy"),
         in_words: Some(in_words),
     }
@@ -93,6 +98,7 @@ fn limit((name, least): (&String, &u64)) -> Directive {
         line: format!("{name}={least}"),
         shown: None,
         comment: Some("Where the unit allows more already, leave this line out.".to_owned()),
+        setting: None,
         part: Some("its limits"),
         in_words: Some(format!("the limit {name}={least}")),
     }

@@ -252,7 +252,7 @@ const MAX_NAME: usize = 24;
 
 /// Names and values.
 pub(crate) struct Facts {
-    /// In order.
+    /// In order. Below the first line of a value stands a list, an entry a line.
     pub rows: Vec<(String, String)>,
     /// Whether values are sentences, which need the whole width.
     pub wide: bool,

@@ -1,6 +1,8 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
-use niagara_model::{Comparison, Rung, SearchedRange, TuneSummary};
+use niagara_model::{
+    Comparison, Recommendation, Rung, STEADY_SLICE_SECONDS, SearchedRange, TuneSummary,
+};
 use niagara_stats::{Estimate, Judgement, product};
 
 use crate::document::{Block, Depth, Folded, Section};
@@ -103,30 +105,48 @@ pub(crate) fn earlier_duels(tune: &TuneSummary) -> Option<String> {
 /// What a reader of one screen must know of the levers' standing; nothing where there is nothing to say.
 pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     let has = |standing| own_rungs(tune).any(|rung| Standing::of(rung) == standing);
-    let mut parts = Vec::new();
+    let mut parts: Vec<String> = Vec::new();
     if only_lever(tune).is_some() {
         return earlier_duels(tune);
     }
     if let Some(total) = &tune.total {
-        parts.push(match lies_above_parts(tune, total) {
-            false => "Total: by fresh duels of its own; the parts need not multiply to it.",
-            true => {
-                "Total: by fresh duels of its own; it lies above the parts' product, for levers may strengthen each other."
-            }
+        let benefit = tune
+            .recommendation
+            .as_ref()
+            .and_then(Recommendation::benefit);
+        let seconds = benefit.and_then(|benefit| benefit.setting.slice_seconds);
+        let slices = seconds.filter(|seconds| *seconds >= STEADY_SLICE_SECONDS);
+        let slices = slices.map_or(String::new(), |seconds| {
+            format!(" in slices of {}", number::seconds(seconds))
         });
+        let beside = match lies_above_parts(tune, total) {
+            false => "the parts need not multiply to it",
+            true => "it lies above the parts' product, for levers may strengthen each other",
+        };
+        parts.push(format!(
+            "Total: by fresh duels of its own{slices}; {beside}."
+        ));
     }
-    if has(Standing::Screened) {
-        parts.push("Screened: not measured again, so it may be luck.");
-    }
-    if FoundBySearch::of(tune).is_some() {
-        parts.push("Searched: a number picked afterwards.");
-    }
-    if has(Standing::NotConfirmed) {
-        parts.push("Not confirmed: fresh duels did not show it.");
-    }
-    if has(Standing::Refuted) {
-        parts.push("Refuted: fresh duels showed a loss.");
-    }
+    let standings = [
+        (
+            has(Standing::Screened),
+            "Screened: not measured again, so it may be luck.",
+        ),
+        (
+            FoundBySearch::of(tune).is_some(),
+            "Searched: a number picked afterwards.",
+        ),
+        (
+            has(Standing::NotConfirmed),
+            "Not confirmed: fresh duels did not show it.",
+        ),
+        (
+            has(Standing::Refuted),
+            "Refuted: fresh duels showed a loss.",
+        ),
+    ];
+    let told = standings.into_iter().filter(|(is_told, _)| *is_told);
+    parts.extend(told.map(|(_, words)| words.to_owned()));
     (!parts.is_empty()).then(|| parts.join(" "))
 }
 

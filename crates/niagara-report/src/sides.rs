@@ -268,8 +268,13 @@ impl Sides {
         let (columns, tail) = match self.is_interrupted {
             true => (
                 COLUMNS,
-                " Percentiles are of single slices, averaged. Slices below 1 s have another tail than steady load: `niagara compare --goal \
-                 p99` measures that.",
+                match self.has_short_slices {
+                    true => {
+                        " Percentiles are of single slices, averaged. Slices below 1 s have another tail than steady load: `niagara compare \
+                         --goal p99` measures that."
+                    }
+                    false => " Percentiles are of single slices, averaged.",
+                },
             ),
             false => (
                 COLUMNS_OF_PAIRS,

@@ -4,8 +4,8 @@ use std::cmp::Ordering;
 
 use niagara_model::{
     Alternative, AlternativeReason, BuildCheck, BuildNote, CheckPart, CompareSummary, Comparison,
-    FinalCheck, Finding, Goal, NotTried, Reason, Releases, Rung, SameAnswers, SeriesOfRuns,
-    StudyHeader, Summary, Together, TuneSummary, Warning, units,
+    FinalCheck, Finding, Goal, NotTried, Reason, Recommendation, Releases, Rung, SameAnswers,
+    SeriesOfRuns, StudyHeader, Summary, Together, TuneSummary, Warning, units,
 };
 use niagara_settings::TlsSession;
 use niagara_stats::{Estimate, Judgement, MIN_NODES, Verdict, detectable_at, median};
@@ -48,7 +48,7 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
             format!(
                 "{server} is {} with {} for {load}: {found}, proven by {duels}",
                 better(total),
-                number::count(tune.rungs.len(), "change")
+                changes(tune)
             )
         }
         Some(Verdict::Slower) => {
@@ -78,6 +78,22 @@ pub(crate) fn tune_headline(tune: &TuneSummary) -> String {
             unseen(&total.goal.figure(&total.judged().estimate))
         ),
         None => format!("{server}: not judged yet for {load}: {found} so far ({duels})"),
+    }
+}
+
+/// The changes of a final variant: `the Unix socket and 3 changes`.
+fn changes(tune: &TuneSummary) -> String {
+    match &tune.recommendation {
+        Some(Recommendation::UseSocket(_)) => "the Unix socket".to_owned(),
+        Some(Recommendation::Install {
+            changes,
+            with_socket: true,
+            ..
+        }) => format!(
+            "the Unix socket and {}",
+            number::count(changes.len(), "change")
+        ),
+        _ => number::count(tune.rungs.len(), "change"),
     }
 }
 
@@ -1026,7 +1042,7 @@ fn picked(tune: &TuneSummary) -> Option<[f64; 2]> {
 pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
     let [detectable, _] = picked(tune)?;
     Some(format!(
-        "levers from {} on were picked",
+        "80 % chance to pick a lever of {}",
         number::percent(detectable)
     ))
 }

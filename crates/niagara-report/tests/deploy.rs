@@ -69,7 +69,11 @@ fn everything() -> DeployInput {
             rung("jemalloc", "× 1.012 [1.004, 1.020], proven, n = 32", "Less contention.", &["LD_PRELOAD", "MALLOC_CONF"]),
         ],
         evidence: "mariadb-10.11 is 31 % faster with 4 levers for oltp_read_only, 32 threads: × 1.31 [1.28, 1.34], proven by 12 fresh duels".into(),
-        risk: Some("The server takes more memory (buffer pool). Durability is untouched.".into()),
+        risk: Some(
+            "The server takes more memory (buffer pool). Durability is untouched.\nOver the socket an account logs in as name@localhost.\nTcmalloc \
+             gives memory back late: watch the server's resident memory."
+                .into(),
+        ),
         checks: vec![check("same answers", Some(true)), check("crash recovery", None)],
         conditions: Some("the load generator on the same machine, over loopback TCP at the start".into()),
         over_socket: Some("× 1.03 [1.01, 1.06]".into()),
@@ -1264,7 +1268,7 @@ fn what_the_files_bring_without_the_socket_stands_first() {
     let readme = &deploy(&input)[0].1;
     told(
         readme,
-        "what remains is × 1.03 [1.01, 1.06]. `niagara tune --app socket` measures that alone, and `--app remote` what an application on another host gains. If",
+        "what remains is × 1.03 [1.01, 1.06]. `niagara tune --app socket` measures that alone; `--app remote` leaves the socket out, with the load still on the server's machine. If",
     );
     input.variant.config.clear();
     input.variant.huge_pages = false;

@@ -1,6 +1,8 @@
 //! What a tuning picked by its screening and does not recommend: levers and variants, with their figures.
 
-use niagara_model::{Comparison, DropReason, DroppedLever, NextStep, Rung, TuneSummary};
+use niagara_model::{
+    AlternativeReason, Comparison, DropReason, DroppedLever, NextStep, Rung, TuneSummary,
+};
 use niagara_stats::Estimate;
 
 use crate::document::{Column, Section, Table};
@@ -89,24 +91,26 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
     if tune.alternatives.is_empty() {
         return None;
     }
-    let mut table = Table::new(
-        "Variants against the start",
-        &[
-            ("Variant", false),
-            ("Gain", true),
-            ("p95", true),
-            ("p99", true),
-            ("", false),
-        ],
-    );
+    // A choice between a gain and a tail takes both figures, on one screen as well.
+    let is_choice = tune.alternatives.iter().any(|other| {
+        matches!(
+            other.because,
+            AlternativeReason::Tail | AlternativeReason::UnprovenLeversAndTail
+        )
+    });
+    let percentiles = [("p95", true), ("p99", true)];
+    let mut columns = vec![("Variant", false), ("Gain", true)];
+    columns.extend(percentiles.iter().filter(|_| is_choice));
+    columns.push(("", false));
+    let mut table = Table::new("Variants against the start", &columns);
+    table.long = !is_choice;
     let row = |title: String, comparison: &Comparison, word: String| {
-        vec![
-            title,
-            number::estimate(&comparison.judged().estimate),
-            tail(comparison.latency_p95.as_ref()),
-            tail(comparison.latency_p99.as_ref()),
-            word,
-        ]
+        let mut cells = vec![title, number::estimate(&comparison.judged().estimate)];
+        let percentiles = [&comparison.latency_p95, &comparison.latency_p99];
+        let percentiles = percentiles.map(|percentile| tail(percentile.as_ref()));
+        cells.extend(percentiles.into_iter().filter(|_| is_choice));
+        cells.push(word);
+        cells
     };
     let named = |rungs: &[Rung]| {
         let titles: Vec<&str> = rungs
@@ -130,10 +134,12 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
             wording::not_recommended(other, recommended),
         )
     }));
-    table.notes.push(
-        "p95, p99: percentiles of latency within slices, after over before; below 1 is better."
-            .to_owned(),
-    );
+    if is_choice {
+        table.notes.push(
+            "p95, p99: percentiles of latency within slices, after over before; below 1 is better."
+                .to_owned(),
+        );
+    }
     Some(table)
 }
 

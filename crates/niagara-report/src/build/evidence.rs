@@ -70,7 +70,8 @@ fn by_duel(picture: Markup, comparison: &Comparison) -> Block {
         title: "Duel by duel".to_owned(),
         picture,
         caption: format!(
-            "Each dot is one duel's score after a fresh start of both: the gain of B over A in {}.{looks}",
+            "Each dot is one duel's score after a fresh start of both: the gain of B over A in {}. The interval is for the typical duel: \
+             single dots may lie outside of it.{looks}",
             comparison.goal.title()
         ),
     })

@@ -1,6 +1,9 @@
 //! A tuning: the way from the starting point, every lever that was screened, what was not tried.
 
-use niagara_model::{Conclusion, Finding, NotTried, Reason, Screened, TuneSummary};
+use niagara_model::{
+    Conclusion, Finding, Goal, NotTried, Reason, Recommendation, Screened, TuneSummary,
+};
+use niagara_stats::Estimate;
 
 use super::{Own, TO_THE_FINAL, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
@@ -23,7 +26,8 @@ pub(super) fn own(tune: &TuneSummary, sides: Option<&Sides>) -> Own {
             .map(|total| lesser_in_short(total, sides))
             .into_iter()
             .collect(),
-        tables: std::iter::once(rungs(tune))
+        tables: [over_socket(tune), rungs(tune)]
+            .into_iter()
             .chain(earned::tables(tune))
             .chain([together(tune), searched(tune)])
             .collect(),
@@ -57,6 +61,43 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
         section(Depth::Long, ladder::legend(tune)),
         section(Depth::Brief, ladder::legend_in_short(tune)),
     ]
+}
+
+/// What is left where the application uses the Unix socket already: the figures beside it start from TCP.
+fn over_socket(tune: &TuneSummary) -> Section {
+    let heading = "Where the application uses the socket already";
+    let Some(Recommendation::Install {
+        over_socket: Some(left),
+        benefit,
+        ..
+    }) = &tune.recommendation
+    else {
+        return Section::new(Depth::Long, heading);
+    };
+    let mut table = Table::of(
+        heading,
+        &[("", Column::Words), ("B over A", Column::Figures)],
+    );
+    table.long = true;
+    let mut row = |name: &str, figure: Estimate| {
+        table.rows.push(vec![name.to_owned(), left.figure(&figure)]);
+    };
+    row(benefit.goal.title(), benefit.goal.figure(&left.gain));
+    let has_tail = benefit.goal != Goal::P99 && !benefit.setting.has_short_slices();
+    if let Some(p99) = left.p99.filter(|_| has_tail) {
+        row("99th percentile of latency", p99);
+    }
+    if let Some(cpu) = left.cpu.filter(|_| benefit.goal != Goal::Cpu) {
+        row("Server CPU per transaction", cpu);
+    }
+    table.notes.push(match left.duels {
+        Some(duels) => format!(
+            "A is the start over the socket; from {} of its own. The figures above start from TCP.",
+            number::count(duels, "fresh duel")
+        ),
+        None => "Calculated: the total divided by the socket's own figure. The figures above start from TCP.".to_owned(),
+    });
+    Section::from(table)
 }
 
 /// What each lever of the final variant changes, and why.

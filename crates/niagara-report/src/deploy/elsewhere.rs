@@ -59,7 +59,7 @@ fn head(input: &DeployInput, steps: &str, left_out: &[String]) -> String {
         input.server, input.evidence
     );
     if let Some(risk) = &input.risk {
-        text.push_str(&format!("Risk: {risk}\n"));
+        text.push_str(&format!("Risk: {}\n", risk.replace('\n', "\n- ")));
     }
     text.push_str(&format!("\n{steps}\n"));
     if !left_out.is_empty() {

@@ -313,7 +313,7 @@ impl DeployInput {
     }
 }
 
-/// The risk with what the measurement shows at the other end: the tail of latency, and what makes figures doubtful.
+/// The risk with what the measurement shows at the other end, a line each: the tail of latency, and what makes figures doubtful.
 fn with_costs(risk: String, summary: &Summary) -> String {
     let p99 = summary.comparison().and_then(|found| found.latency_p99);
     let meaning = |p99: &Estimate| match (p99.low > 1.0, p99.high < 1.0) {
@@ -355,7 +355,7 @@ fn with_costs(risk: String, summary: &Summary) -> String {
             .then(|| format!("{}.", number::capital(&warning.to_string())))
     });
     let parts: Vec<String> = std::iter::once(risk).chain(tail).chain(doubts).collect();
-    parts.join(" ")
+    parts.join("\n")
 }
 
 /// The levers of a tuning's final variant, each with the name that [`Deployment::sets`] has for it.

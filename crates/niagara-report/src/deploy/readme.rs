@@ -9,8 +9,9 @@ use super::{
     ARCHIVE, DeployInput, HUGE_PAGES, MAIN, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
     TEXT_LIBRARY_PLACE, host, option_file, plugins, socket, statements, unit,
 };
+use crate::applying::scheduler_of;
 use crate::host::{TRANSPARENT, transparent_pages};
-use crate::number;
+use crate::number::{self, capital};
 use crate::wording::{checks_told, paragraph};
 
 /// Variables whose own names begin with `skip_`: of all others `skip_x` switches `x` off.
@@ -122,15 +123,14 @@ fn other_cpus(input: &DeployInput) -> Option<String> {
     (!told.is_empty()).then(|| told.join("\n"))
 }
 
-/// What to do about batch scheduling where the kernel's scheduler is another one than it was measured with: EEVDF took the place of CFS in
-/// Linux 6.6.
+/// What to do about batch scheduling where the kernel's scheduler is another one than it was measured with.
 fn other_kernel(input: &DeployInput) -> String {
     let is_alone = input.variant.built.is_none() && unit::shown(&input.variant).len() == 1;
     format!(
-        "   Linux 6.6 changed the scheduler. Where `uname -r` here is below 6.6 (Debian 12's own kernel is 6.1) and that of the measurement \
-         (above) is not, or the reverse, batch scheduling was not measured: {}.",
+        "   `uname -r` prints the kernel's release. {}. To leave it out, {}.",
+        capital(&scheduler_of(&input.variant.machine)),
         match is_alone {
-            true => "leave this step out, and what \"Check\" and \"Undo\" say of it".to_owned(),
+            true => "skip this step, and what \"Check\" and \"Undo\" say of it".to_owned(),
             false => format!("delete its line from {} first", unit::NAME),
         }
     )
@@ -174,7 +174,12 @@ pub fn readme(input: &DeployInput) -> String {
     }
     page.extend(older_build(input));
     if let Some(risk) = &input.risk {
-        page.push_str(&format!("**Risk.** {risk}\n\n"));
+        let (first, notes) = risk.split_once('\n').unwrap_or((risk, ""));
+        page.push_str(&format!("**Risk.** {first}\n\n"));
+        page.extend(notes.lines().map(|note| format!("- {note}\n")));
+        if !notes.is_empty() {
+            page.push('\n');
+        }
     }
     page.extend(no_more_updates(input));
     page.push_str(match (is_alone, has_options(input)) {
@@ -400,7 +405,7 @@ impl Sections {
         });
         if input.own_place().is_none() {
             self.line(format!(
-                "Where root has a password in the server, write `{client} -p` in place of `{client}` in the commands below{}.\n",
+                "Where you are root and there is no `sudo`, leave it out. Where root has a password in the server, write `{client} -p` in place of `{client}` in the commands below{}.\n",
                 match input.variant.built.is_some() && !input.is_mariadb() {
                     true => ", except before `--defaults-file`",
                     false => "",

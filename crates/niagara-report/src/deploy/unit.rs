@@ -44,6 +44,8 @@ fn settings(input: &DeployInput) -> String {
         ));
     }
     for directive in directives(&input.variant) {
+        let rung = directive.setting.and_then(|name| input.rung_of(name));
+        settings.extend(rung.map(|rung| comment(&rung.told())));
         settings.extend(directive.comment.as_deref().map(comment));
         settings.push_str(&format!("{}\n", one_line(&directive.line)));
     }

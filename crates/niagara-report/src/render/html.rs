@@ -151,9 +151,20 @@ fn facts(facts: &Facts) -> Markup {
     html! {
         dl class=(class) {
             @for (name, value) in facts.titled() {
-                div { dt { (name) } dd { (value) } }
+                div { dt { (name) } dd { (lines(value)) } }
             }
         }
+    }
+}
+
+/// The first line, and a list of those below it.
+fn lines(value: &str) -> Markup {
+    let mut lines = value.lines();
+    let first = lines.next().unwrap_or_default();
+    let entries: Vec<&str> = lines.collect();
+    html! {
+        (with_code(first))
+        @if !entries.is_empty() { ul { @for entry in entries { li { (with_code(entry)) } } } }
     }
 }
 
@@ -234,11 +245,11 @@ fn table(table: &Table) -> Markup {
 /// An option of at most so many bytes fits into a line of a telephone.
 const SHORT_OPTION: usize = 30;
 
-/// A command whose short options stay whole where a line ends: a browser would break `--seed` behind its first hyphen.
-fn unbroken_options(code: &str) -> Markup {
+/// Text whose short options stay whole where a line ends: a browser would break `--seed` behind its first hyphen.
+fn unbroken_options(text: &str) -> Markup {
     html! {
-        @for word in code.split_inclusive([' ', '\n']) {
-            @if word.starts_with("--") && word.len() <= SHORT_OPTION {
+        @for word in text.split_inclusive([' ', '\n']) {
+            @if word.trim_start_matches('(').starts_with("--") && word.len() <= SHORT_OPTION {
                 span.option { (word.trim_end()) } (word[word.trim_end().len()..])
             } @else { (word) }
         }
@@ -287,8 +298,8 @@ fn with_code(text: &str) -> Markup {
     html! {
         @if is_paired {
             @for (place, part) in text.split('`').enumerate() {
-                @if place % 2 == 0 { (part) } @else { code { (part) } }
+                @if place % 2 == 0 { (unbroken_options(part)) } @else { code { (unbroken_options(part)) } }
             }
-        } @else { (text) }
+        } @else { (unbroken_options(text)) }
     }
 }

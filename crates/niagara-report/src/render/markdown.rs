@@ -54,7 +54,10 @@ impl Page {
             Block::List(lines) => self.list(lines.iter().map(|line| plain(line))),
             Block::Facts(facts) => {
                 let rows = facts.titled();
-                self.list(rows.map(|(name, value)| format!("{}: {}", plain(&name), plain(value))));
+                self.list(rows.map(|(name, value)| {
+                    let lines: Vec<String> = value.lines().map(with_code).collect();
+                    format!("{}: {}", plain(&name), lines.join("\n  - "))
+                }));
             }
             Block::Table(table) => self.table(table),
             Block::Way(way) => self.way(way),

@@ -102,7 +102,7 @@ pub fn outcome(state: &State) -> Option<String> {
     }
     let out = standing_out(&state.levers);
     let mut parts = vec![format!(
-        "{}, levers: {}",
+        "{}, levers: {}, each as an average over the others' settings",
         state.stage,
         beside_chance(state, out.len())
     )];

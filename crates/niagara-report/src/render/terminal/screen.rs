@@ -41,7 +41,12 @@ impl Screen {
                 "  {}  ",
                 pad_str(name, width, console::Alignment::Left, None)
             );
-            self.wrapped(&lead, text, Paint::Plain);
+            let mut lines = text.lines();
+            self.wrapped(&lead, lines.next().unwrap_or_default(), Paint::Plain);
+            let entry = " ".repeat(measure_text_width(&lead)) + "- ";
+            for line in lines {
+                self.wrapped(&entry, line, Paint::Plain);
+            }
         }
     }
 
