@@ -85,4 +85,4 @@ pub use warning::{
     AllTimeMeaning, BUSY_FROM, BusySide, ChosenIndex, Control, Finding, PointFailure, QueriesFirst,
     SlowSide, TakenEvidence, Warning, Weight,
 };
-pub use words::{remains_over_socket, unit, units};
+pub use words::{UNPROVEN_OVER_TCP, remains_over_socket, unit, units};

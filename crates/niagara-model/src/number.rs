@@ -214,7 +214,10 @@ pub fn sized(number: u64) -> String {
     }
 }
 
-/// Keeps `× 1.31 [1.28, 1.34]` on one line.
+/// Units that stay on the line of their number.
+const UNITS: [&str; 9] = ["%", "s", "ms", "µs", "min", "MB", "MiB", "GB", "GiB"];
+
+/// Keeps `× 1.31 [1.28, 1.34]`, and `2.7 %`, on one line.
 pub fn unbroken(text: &str) -> String {
     let mut inside = false;
     let mut out = String::with_capacity(text.len());
@@ -225,7 +228,9 @@ pub fn unbroken(text: &str) -> String {
         let is_number = |rest: &str| rest.starts_with(|c: char| c.is_ascii_digit());
         inside = (inside || (c == '[' && before == NO_BREAK && is_number(rest))) && c != ']';
         let interval = rest.strip_prefix('[').is_some_and(is_number);
-        let glued = inside || before == '×' || interval;
+        let unit = rest.split(|c: char| !c.is_alphabetic() && c != '%').next();
+        let is_unit = before.is_ascii_digit() && unit.is_some_and(|unit| UNITS.contains(&unit));
+        let glued = inside || before == '×' || interval || is_unit;
         before = if c == ' ' && glued { NO_BREAK } else { c };
         out.push(before);
     }

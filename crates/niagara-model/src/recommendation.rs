@@ -70,10 +70,13 @@ pub struct Setup {
     /// Whether the load is a benchmark that is built in, on tables of its own.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub benchmark: bool,
-    /// Seconds for which the load stayed with one server; percentiles of latency are those within them. None where that differs, as
+    /// Seconds for which the load stayed with one server in the total's duels; percentiles of latency are those within them. None where that differs, as
     /// with segments of a capture.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slice_seconds: Option<f64>,
+    /// Seconds of a slice of all other duels, where those are shorter: of the screening, and of single levers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lever_slice_seconds: Option<f64>,
 }
 
 impl Setup {

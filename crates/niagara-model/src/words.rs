@@ -1767,7 +1767,10 @@ impl Recommendation {
                 ..
             }
         );
-        is_mixed.then(|| remains_over_socket(self.figure_over_socket().as_deref()))
+        is_mixed.then(|| {
+            let remains = remains_over_socket(self.figure_over_socket().as_deref());
+            format!("{remains} {UNPROVEN_OVER_TCP}")
+        })
     }
 }
 
@@ -1803,13 +1806,15 @@ pub fn units(protocol: &str) -> &'static str {
 pub fn remains_over_socket(figure: Option<&str>) -> String {
     match figure {
         Some(figure) => format!(
-            "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is {figure}. \
-             `niagara tune --app socket` measures that alone; `--app remote` leaves the socket out, with the load still on the server's \
-             machine."
+            "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is {figure}."
         ),
-        None => "If the application uses the socket already, less remains: how much was not measured by itself.".to_owned(),
+        None => "If the application uses the socket already, less remains: `niagara tune --app socket` measures it.".to_owned(),
     }
 }
+
+/// What is said of an application that does not use the socket that is recommended with other changes.
+pub const UNPROVEN_OVER_TCP: &str = "If it stays on TCP, or runs on another host, nothing here is proven for it: `niagara tune --app remote` \
+                                     measures that, with the load still on the server's machine.";
 
 impl Display for Recommendation {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {

@@ -378,13 +378,7 @@ const NEW_SCHEDULER: (u64, u64) = (6, 6);
 /// On which kernels batch scheduling was not measured, by the machine that it was measured on: `Debian GNU/Linux 12 (bookworm), Linux
 /// 6.18.44`.
 pub(crate) fn scheduler_of(machine: &str) -> String {
-    let release = machine.split("Linux ").filter_map(|text| {
-        let mut numbers = text.split(|c: char| !c.is_ascii_digit());
-        let mut number = || numbers.next()?.parse::<u64>().ok();
-        let is_release = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
-        is_release.then(|| number().zip(number())).flatten()
-    });
-    match release.last() {
+    match kernel_of(machine) {
         Some(release) if release >= NEW_SCHEDULER => format!(
             "batch scheduling was measured on Linux {}.{}: leave it out where Linux is older than 6.6, as Debian 12's own 6.1 is, for \
              another scheduler was not measured (`tune --without scheduling-batch` measures the rest)",
@@ -397,6 +391,30 @@ pub(crate) fn scheduler_of(machine: &str) -> String {
         ),
         None => "batch scheduling holds on that side of Linux 6.6 alone on which it was measured: there the scheduler changed".to_owned(),
     }
+}
+
+/// The same for the first lines of a report, of what is recommended with batch scheduling.
+pub(crate) fn scheduler_in_short(deployment: &Deployment) -> Option<String> {
+    let release = (deployment.runtime.scheduling == Some(Scheduling::Batch))
+        .then(|| kernel_of(&deployment.machine))??;
+    let elsewhere = match release >= NEW_SCHEDULER {
+        true => "On Linux older than 6.6 (Debian 12's own is 6.1)",
+        false => "On Linux 6.6 and newer",
+    };
+    Some(format!(
+        "{elsewhere} leave batch scheduling out; what the rest brings there was not measured."
+    ))
+}
+
+/// The kernel's release in the line of a machine.
+fn kernel_of(machine: &str) -> Option<(u64, u64)> {
+    let releases = machine.split("Linux ").filter_map(|text| {
+        let mut numbers = text.split(|c: char| !c.is_ascii_digit());
+        let mut number = || numbers.next()?.parse::<u64>().ok();
+        let is_release = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
+        is_release.then(|| number().zip(number())).flatten()
+    });
+    releases.last()
 }
 
 /// Whether settings of the host are among the steps.

@@ -2,6 +2,7 @@
 
 use niagara_model::{Comparison, Recommendation, Summary, number};
 
+use crate::applying::scheduler_in_short;
 use crate::build;
 use crate::document::Introduction;
 use crate::wording::{compare_headline, compare_title, losses, tune_headline, tune_title};
@@ -25,14 +26,21 @@ pub(crate) fn introduction(summary: &Summary) -> Introduction {
     let recommendation = tune.recommendation.as_ref();
     let headline = recommendation.map(Recommendation::headline);
     let headline = headline.unwrap_or_else(|| evidence(summary));
+    let deployment = tune.header.deployment.as_ref();
+    let of_kernel = recommendation.and(deployment).and_then(scheduler_in_short);
+    let with_kernel = |paragraphs: Vec<String>| -> Vec<String> {
+        paragraphs.into_iter().chain(of_kernel.clone()).collect()
+    };
     let paragraphs = recommendation.map(Recommendation::paragraphs);
-    let paragraphs = paragraphs.unwrap_or_default();
+    let paragraphs = with_kernel(paragraphs.unwrap_or_default());
     match tune.queries_first() {
         None => Introduction {
             title: title(summary),
             headline,
             paragraphs,
-            beneath_title: recommendation.map(Recommendation::paragraphs_beneath_title),
+            beneath_title: recommendation
+                .map(Recommendation::paragraphs_beneath_title)
+                .map(with_kernel),
         },
         Some(first) => {
             // The settings are the second thing to think of.

@@ -1,8 +1,6 @@
 //! The way from the starting point to the final variant, as every form of the report draws it.
 
-use niagara_model::{
-    Comparison, Recommendation, Rung, STEADY_SLICE_SECONDS, SearchedRange, TuneSummary,
-};
+use niagara_model::{Comparison, Rung, SearchedRange, TuneSummary};
 use niagara_stats::{Estimate, Judgement, product};
 
 use crate::document::{Block, Depth, Folded, Section};
@@ -19,7 +17,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
 const PROVEN: &str =
-    "Proven: by fresh duels. Being chosen may flatter a lever's figure, not the total's.";
+    "Proven: by fresh duels. Choosing by them may flatter a lever's figure, not the total's.";
 /// Of `n = 12`.
 const COUNTS: &str = "n counts duels.";
 /// Of bars on a page.
@@ -31,7 +29,7 @@ const HOW: &str = "How to read this";
 /// What a duel is, and what stands in brackets.
 const DUELS: &str = "A duel starts both servers afresh on identical data and moves the load between them in short slices. It gives one \
     figure, the ratio of the two. The brackets come from how far these figures lie apart: more duels, or a quieter machine, make them \
-    narrower. The total's duels took no part in any choice, so that no luck of a choice is in them. A lever is a change that was tried; \
+    narrower. They are for this run: another one, on another day, may differ by more. The total's duels took no part in any choice, so that no luck of a choice is in them. A lever is a change that was tried; \
     × 1.10 is 10 % more. The chart's axis is logarithmic, for gains multiply. 99 of 100 transactions took at most the 99th percentile.";
 
 /// How to read the way: what stands beside its figures, as far as it occurs.
@@ -110,14 +108,8 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         return earlier_duels(tune);
     }
     if let Some(total) = &tune.total {
-        let benefit = tune
-            .recommendation
-            .as_ref()
-            .and_then(Recommendation::benefit);
-        let seconds = benefit.and_then(|benefit| benefit.setting.slice_seconds);
-        let slices = seconds.filter(|seconds| *seconds >= STEADY_SLICE_SECONDS);
-        let slices = slices.map_or(String::new(), |seconds| {
-            format!(" in slices of {}", number::seconds(seconds))
+        let slices = lengths_of_slices(tune).map_or(String::new(), |[total, levers]| {
+            format!(" in slices of {total} (levers: {levers})")
         });
         let beside = match lies_above_parts(tune, total) {
             false => "the parts need not multiply to it",
@@ -148,6 +140,13 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
     let told = standings.into_iter().filter(|(is_told, _)| *is_told);
     parts.extend(told.map(|(_, words)| words.to_owned()));
     (!parts.is_empty()).then(|| parts.join(" "))
+}
+
+/// The slices of the total, and of all other duels, where those are shorter.
+pub(crate) fn lengths_of_slices(tune: &TuneSummary) -> Option<[String; 2]> {
+    let setting = &tune.recommendation.as_ref()?.benefit()?.setting;
+    let lengths = [setting.slice_seconds?, setting.lever_slice_seconds?];
+    Some(lengths.map(number::seconds))
 }
 
 /// Whether the total is above the product of its parts by more than their intervals allow; not where a part has no figure.

@@ -1042,7 +1042,7 @@ fn picked(tune: &TuneSummary) -> Option<[f64; 2]> {
 pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
     let [detectable, _] = picked(tune)?;
     Some(format!(
-        "80 % chance to pick a lever of {}",
+        "own noise: 80 % chance to pick {}",
         number::percent(detectable)
     ))
 }
@@ -1051,7 +1051,10 @@ pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
 pub(crate) fn sensitivity(tune: &TuneSummary) -> Option<String> {
     let [detectable, worst] = picked(tune)?;
     let of_choices = match worst > CLEARLY_MORE * detectable {
-        true => format!(" (of choices among several: {})", number::percent(worst)),
+        true => format!(
+            " (of levers that exclude each other: {})",
+            number::percent(worst)
+        ),
         false => String::new(),
     };
     Some(format!(

@@ -1268,7 +1268,7 @@ fn what_the_files_bring_without_the_socket_stands_first() {
     let readme = &deploy(&input)[0].1;
     told(
         readme,
-        "what remains is × 1.03 [1.01, 1.06]. `niagara tune --app socket` measures that alone; `--app remote` leaves the socket out, with the load still on the server's machine. If",
+        "what remains is × 1.03 [1.01, 1.06]. If it stays on TCP, or runs on another host, nothing here is proven for it: `niagara tune --app remote`",
     );
     input.variant.config.clear();
     input.variant.huge_pages = false;

@@ -141,6 +141,7 @@ fn captured() -> niagara_model::TuneSummary {
             on_socket: false,
             benchmark: false,
             slice_seconds: None,
+            lever_slice_seconds: None,
         },
     });
     tune.next = Some(niagara_model::NextStep::Advise { indexes: 1 });

@@ -7,7 +7,7 @@ use niagara_stats::Estimate;
 
 use crate::document::{Column, Section, Table};
 use crate::wording::Standing;
-use crate::{number, wording};
+use crate::{ladder, number, wording};
 
 /// Percentiles in a table, or nothing.
 fn tail(estimate: Option<&Estimate>) -> String {
@@ -139,6 +139,11 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
             "p95, p99: percentiles of latency within slices, after over before; below 1 is better."
                 .to_owned(),
         );
+    }
+    if let Some([total, others]) = ladder::lengths_of_slices(tune) {
+        table.notes.push(format!(
+            "What is recommended has slices of {total}, what is not those of {others}: small differences between the two mean nothing."
+        ));
     }
     Some(table)
 }

@@ -325,7 +325,20 @@ fn method_facts(
         fact("B", compare.comparison.b.clone());
     }
     fact("time", wording::time(header));
-    fact("protocol", wording::protocol(&header.protocol, lengths));
+    let protocol = wording::protocol(&header.protocol, lengths);
+    let of_levers = match summary {
+        Summary::Tune(tune) => crate::ladder::lengths_of_slices(tune),
+        _ => None,
+    };
+    fact(
+        "protocol",
+        match of_levers {
+            Some([_, levers]) => {
+                format!("{protocol}; of the total, all others in slices of {levers}")
+            }
+            None => protocol,
+        },
+    );
     if let Some(sd) = header.sd_duel {
         fact("noise", wording::noise(sd, is_tune, spread));
     }

@@ -503,7 +503,8 @@ fn head(input: &DeployInput, place: &str) -> String {
     let evidence = &input.evidence;
     let found = match input.variant.new_transport() {
         Some(TransportKind::Unix) => format!(
-            "{}\nWith the Unix socket as well, which the application has to use (see README.md): {evidence}",
+            "{}\nOver TCP, or from another host, nothing is proven for them.\nWith the Unix socket as well, which the application has to use \
+             (see README.md): {evidence}",
             without_socket(input)
         ),
         Some(TransportKind::Tls) => format!(

@@ -2,7 +2,9 @@
 
 use std::fmt::Write;
 
-use niagara_model::{CpuPlacement, DeployMalloc, Follows, TargetSize, remains_over_socket};
+use niagara_model::{
+    CpuPlacement, DeployMalloc, Follows, TargetSize, UNPROVEN_OVER_TCP, remains_over_socket,
+};
 use niagara_settings::{Scheduling, TransportKind, format_cpu_list};
 
 use super::{
@@ -168,9 +170,7 @@ pub fn readme(input: &DeployInput) -> String {
     );
     if input.variant.brings_socket() && !is_alone {
         let remains = remains_over_socket(input.over_socket.as_deref());
-        page.push_str(&format!(
-            "**{remains} If the application stays on TCP, or runs on another host, nothing here is proven for it.**\n\n"
-        ));
+        page.push_str(&format!("**{remains} {UNPROVEN_OVER_TCP}**\n\n"));
     }
     page.extend(older_build(input));
     if let Some(risk) = &input.risk {
@@ -364,6 +364,16 @@ impl Sections {
         let (config, process) = (has_options(input), has_unit(input));
         let mut step = Numbers(0);
         self.line("## Apply\n");
+        if input.own_place().is_none() {
+            self.line(format!(
+                "Where you are root and there is no `sudo`, leave it out. Where root has a password in the server, write `{client} -p` in place of `{client}` in the commands below{}.\n",
+                match input.variant.built.is_some() && !input.is_mariadb() {
+                    true => ", except before `--defaults-file`",
+                    false => "",
+                },
+                client = input.client()
+            ));
+        }
         if input.variant.brings_socket() {
             self.line(socket::is_used(input));
         }
@@ -403,16 +413,6 @@ impl Sections {
                 client = input.client(),
             ),
         });
-        if input.own_place().is_none() {
-            self.line(format!(
-                "Where you are root and there is no `sudo`, leave it out. Where root has a password in the server, write `{client} -p` in place of `{client}` in the commands below{}.\n",
-                match input.variant.built.is_some() && !input.is_mariadb() {
-                    true => ", except before `--defaults-file`",
-                    false => "",
-                },
-                client = input.client()
-            ));
-        }
         self.line(socket::figures_before(input));
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);

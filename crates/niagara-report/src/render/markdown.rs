@@ -10,7 +10,7 @@ pub(crate) fn text(document: &Document) -> String {
     let mut page = Page(String::new());
     page.line(&format!("# {}", plain(document.introduction.title())));
     for paragraph in document.introduction.beneath_title() {
-        page.line(&plain(paragraph));
+        page.line(&with_code(paragraph));
     }
     page.warnings(&document.warnings);
     for (depth, lead) in &document.lead {
@@ -37,7 +37,7 @@ impl Page {
         self.line("> **Before you believe the rest**");
         self.0.pop(); // the list belongs to the quotation
         for warning in warnings {
-            self.row(&format!("> - {}", plain(warning)));
+            self.row(&format!("> - {}", with_code(warning)));
         }
         self.row("");
     }

@@ -66,6 +66,7 @@ impl TuneResult {
             benchmark: bench.load().workload.kind().is_some(),
             slice_seconds: (self.total_slice_seconds)
                 .or_else(|| options.slice_seconds_under(bench.load())),
+            lever_slice_seconds: (self.total_slice_seconds).map(|_| options.slice_seconds),
         };
         let recommendation = recommendation(self, options, setting, not_recommended.is_none());
         if self.is_proven() {

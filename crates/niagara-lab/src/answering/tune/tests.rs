@@ -509,6 +509,7 @@ fn only_levers_that_earned_it_are_handed_over() {
     assert_eq!((changes.len(), benefit.duels), (1, 6));
     // With an hour there is time for the tail of latency of steady load.
     assert_eq!(benefit.setting.slice_seconds, Some(STEADY_SLICE_SECONDS));
+    assert_eq!(benefit.setting.lever_slice_seconds, Some(0.2));
     let of_total = |slice: &SliceRecord| {
         let mut duels = study.done().iter();
         duels.any(|duel| duel.seq == slice.duel && duel.phase == Phase::Total)

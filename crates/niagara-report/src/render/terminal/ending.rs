@@ -131,7 +131,7 @@ impl Screen {
 
 /// What comes after a tuning under a benchmark that is built in.
 const OWN_TRAFFIC: &str = "measure your own traffic first: `niagara pack` on your server; then here `niagara advise FILE.niagara` for \
-                           indexes and `niagara tune FILE.niagara` for settings";
+                           indexes and `niagara tune FILE.niagara` for settings (application on another host: --app remote)";
 
 /// What comes behind that, in place of the benchmark's own files.
 const AFTER_OWN_TRAFFIC: &str = "apply the deploy/ of that tuning, by its README.md, first on a replica or a test server; the one above is a \
@@ -261,7 +261,7 @@ fn sizes_elsewhere(summary: &Summary, files: &Files) -> Option<[String; 2]> {
         [
             match summary {
                 Summary::Tune(tune) if tune.searched.is_none() => format!(
-                    "{} by rule, no other value was tried (a longer --budget searches); for another machine:",
+                    "{} by a rule, not searched (a longer --budget does); for another machine:",
                     names.join(", ")
                 ),
                 _ => format!("{} for this machine; for another one:", names.join(", ")),
