@@ -28,8 +28,11 @@ pub(crate) fn introduction(summary: &Summary) -> Introduction {
     let headline = headline.unwrap_or_else(|| evidence(summary));
     let deployment = tune.header.deployment.as_ref();
     let of_kernel = recommendation.and(deployment).and_then(scheduler_in_short);
-    let with_kernel = |paragraphs: Vec<String>| -> Vec<String> {
-        paragraphs.into_iter().chain(of_kernel.clone()).collect()
+    // Behind what it brings.
+    let with_kernel = |mut paragraphs: Vec<String>| -> Vec<String> {
+        let place = paragraphs.len().min(2);
+        paragraphs.splice(place..place, of_kernel.clone());
+        paragraphs
     };
     let paragraphs = recommendation.map(Recommendation::paragraphs);
     let paragraphs = with_kernel(paragraphs.unwrap_or_default());

@@ -112,7 +112,7 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
             format!(" in slices of {total} (levers: {levers})")
         });
         let beside = match lies_above_parts(tune, total) {
-            false => "the parts need not multiply to it",
+            false => "the parts need not multiply",
             true => "it lies above the parts' product, for levers may strengthen each other",
         };
         parts.push(format!(

@@ -31,10 +31,10 @@ const COLUMNS_OF_PAIRS: &str =
 const LOWER_IS_BETTER: &str = "For latency and CPU, lower is better: at most the upper figure.";
 
 /// Both for one screen.
-const IN_SHORT: &str = "A, B: means of duels. B over A: of neighbouring slices, so that it may differ from B divided by A. Latency and CPU: lower is \
-                        better, at most the upper end.";
-const IN_SHORT_OF_PAIRS: &str = "A, B: means of pairs. B over A: of the two runs of a pair, so that it may differ from B divided by A. Latency and CPU: \
-                                 lower is better, at most the upper end.";
+const IN_SHORT: &str =
+    "B over A: of neighbouring slices, not B divided by A. Of latency and CPU, less is better.";
+const IN_SHORT_OF_PAIRS: &str =
+    "B over A: of the two runs of a pair, not B divided by A. Of latency and CPU, less is better.";
 
 /// The row of what failed.
 const ERRORS: &str = "Errors";

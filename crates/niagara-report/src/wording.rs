@@ -1042,7 +1042,7 @@ fn picked(tune: &TuneSummary) -> Option<[f64; 2]> {
 pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
     let [detectable, _] = picked(tune)?;
     Some(format!(
-        "own noise: 80 % chance to pick {}",
+        "80 % chance to pick a lever of {}, by its own noise",
         number::percent(detectable)
     ))
 }

@@ -192,7 +192,7 @@ fn a_tuning_of_captured_traffic_ends_on_one_screen() {
         "none was shown slower or faster (31 kinds looked at)",
         "17\u{2009}677 captured statements were answered; the replay is good enough to decide by",
         "took 4 % of the CPUs from A, 5 % from B; uncorrected × 1.01 [0.97, 1.03]",
-        "A, B: means of duels. B over A: of neighbouring",
+        "B over A: of neighbouring slices",
         "tried (B)",
         "next:    niagara advise --pack shop.niagara\n",
     ] {
@@ -1301,8 +1301,8 @@ fn a_total_above_the_product_of_its_parts_is_explained() {
         markdown(&report(&Summary::Tune(Box::new(tuned))))
     };
     for (ratio, words) in [
-        (1.25, "the parts need not multiply to it."),
-        (1.33, "the parts need not multiply to it."),
+        (1.25, "the parts need not multiply."),
+        (1.33, "the parts need not multiply."),
         (
             1.45,
             "it lies above the parts' product, for levers may strengthen each other.",

@@ -373,11 +373,11 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
     };
     fact(
         "Measured",
-        match wording::picked_in_short(tune) {
-            Some(picked) => format!("{took}{end}; seed {}; {picked}", tune.header.seed),
-            None => format!("{took}{end}; seed {}", tune.header.seed),
-        },
+        format!("{took}{end}; seed {}", tune.header.seed),
     );
+    if let Some(picked) = wording::picked_in_short(tune) {
+        fact("Sensitivity", picked);
+    }
     let negative = tune.negative_control.iter();
     let negative = negative.map(|lever| (lever, nothing_changed(tune, lever)));
     let positive = tune.positive_control.iter();
