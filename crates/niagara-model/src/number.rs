@@ -63,22 +63,24 @@ fn interval_in(e: &Estimate, digits: usize) -> String {
         _ if has_one_within && reads_as_one(end, digits) => {
             format!("{:.digits$}", 1.0 + outwards * step)
         }
-        _ => format!("{end:.digits$}"),
+        // Nor does one that leaves it out.
+        _ => {
+            let digits = (digits..MAX_DECIMALS).find(|digits| !reads_as_one(end, *digits));
+            format!("{end:.*}", digits.unwrap_or(MAX_DECIMALS))
+        }
     };
     let low = end(e.low, -1.0, e.low < 1.0);
     let high = end(e.high, 1.0, e.high > 1.0);
     format!("[{low}, {high}]")
 }
 
-/// Two decimals for wide intervals, three for narrow ones, more where an end would otherwise be
-/// printed as the 1 that it excludes.
+/// Decimals of an end at the most, which would otherwise be printed as the 1 that it excludes.
+const MAX_DECIMALS: usize = 5;
+
+/// Two decimals for wide intervals, three for narrow ones.
 fn decimals(e: &Estimate) -> usize {
     let half_width = (e.high - e.low) / 2.0;
-    let worth = if half_width < 0.02 { 3 } else { 2 };
-    let hides = |end: f64, excludes: bool, digits: usize| excludes && reads_as_one(end, digits);
-    (worth..5)
-        .find(|digits| !hides(e.low, e.low > 1.0, *digits) && !hides(e.high, e.high < 1.0, *digits))
-        .unwrap_or(5)
+    if half_width < 0.02 { 3 } else { 2 }
 }
 
 /// Whether a ratio that is not 1 is printed as 1 with so many decimals.
@@ -298,8 +300,8 @@ mod tests {
     fn digits_follow_the_interval() {
         assert_eq!(of(1.312, 1.281, 1.341), "× 1.31 [1.28, 1.34]");
         assert_eq!(of(1.0163, 1.0071, 1.0254), "× 1.016 [1.007, 1.025]");
-        // Ends beside 1: more digits for one that excludes it, the next figure outwards for one that does not.
-        assert_eq!(of(1.009, 1.0004, 1.0178), "× 1.0090 [1.0004, 1.0178]");
+        // Ends beside 1: that one has more digits where it excludes 1, and the next figure outwards for one that does not.
+        assert_eq!(of(1.009, 1.0004, 1.0178), "× 1.009 [1.0004, 1.018]");
         assert_eq!(of(1.00904, 0.99999, 1.01817), "× 1.009 [0.999, 1.018]");
         assert_eq!(of(0.93, 0.85, 1.003), "× 0.93 [0.85, 1.01]");
         assert_eq!(of(0.99, 0.98, 1.0), "× 0.990 [0.980, 1.000]");
@@ -315,7 +317,7 @@ mod tests {
 
     #[test]
     fn an_end_that_excludes_1_is_not_printed_as_1() {
-        assert_eq!(of(1.03, 1.0004, 1.06), "× 1.0300 [1.0004, 1.0600]");
+        assert_eq!(of(1.03, 1.0004, 1.06), "× 1.03 [1.0004, 1.06]");
         assert_eq!(of(1.03, 1.0, 1.06), "× 1.03 [1.00, 1.06]");
     }
 

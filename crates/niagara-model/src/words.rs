@@ -1814,7 +1814,7 @@ pub fn remains_over_socket(figure: Option<&str>) -> String {
 
 /// What is said of an application that does not use the socket that is recommended with other changes.
 pub const UNPROVEN_OVER_TCP: &str = "If it stays on TCP, or runs on another host, nothing here is proven for it: `niagara tune --app remote` \
-                                     measures that, with the load still on the server's machine.";
+                                     measures it over TCP on one machine, `--client-host` over a network (benchmarks only).";
 
 impl Display for Recommendation {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {

@@ -16,8 +16,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 /// What they are of a total that had too few duels.
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
-const PROVEN: &str =
-    "Proven: by fresh duels. Choosing by them may flatter a lever's figure, not the total's.";
+const PROVEN: &str = "Proven: by fresh duels. Kept levers' figures may flatter a little; the total's duels chose nothing.";
 /// Of `n = 12`.
 const COUNTS: &str = "n counts duels.";
 /// Of bars on a page.
@@ -46,13 +45,33 @@ pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
 }
 
 /// What a reader who was never told of duels has to know, where there is room for it.
-pub(crate) fn how_to_read() -> Folded {
+pub(crate) fn how_to_read(tune: &TuneSummary) -> Folded {
     Folded {
         title: HOW.to_owned(),
         detail: String::new(),
         open: false,
-        inner: Section::new(Depth::Every, "").with(Block::Text(DUELS.to_owned())),
+        inner: Section::new(Depth::Every, "")
+            .with(Block::Text(DUELS.to_owned()))
+            .with_some(parts_multiplied(tune).map(Block::Text)),
     }
+}
+
+/// What the parts come to together, beside a total of theirs.
+fn parts_multiplied(tune: &TuneSummary) -> Option<String> {
+    let total = tune.total.as_ref()?;
+    let parts: Vec<Estimate> = own_rungs(tune).map(|rung| *rung_estimate(rung)).collect();
+    let product = product(&parts);
+    let is_comparable =
+        parts.len() > 1 && product.ratio.is_finite() && FoundBySearch::of(tune).is_none();
+    is_comparable.then(|| {
+        let slices = lengths_of_slices(tune).map_or("", |_| "slices of other lengths, ");
+        format!(
+            "The parts, multiplied, give {}, the total is {}. What makes the difference ({slices}levers that act on each other, chance) was \
+             not separated: the total is the figure to quote.",
+            number::ratio(&product),
+            number::ratio(&total.judged().estimate)
+        )
+    })
 }
 
 /// The same for one screen.

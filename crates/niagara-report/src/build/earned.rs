@@ -142,7 +142,8 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
     }
     if let Some([total, others]) = ladder::lengths_of_slices(tune) {
         table.notes.push(format!(
-            "What is recommended has slices of {total}, what is not those of {others}: small differences between the two mean nothing."
+            "What is recommended has duels with slices of {total}, what is not with slices of {others}: do not compare their figures. Within \
+             a duel both sides have the same slices."
         ));
     }
     Some(table)

@@ -47,7 +47,7 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
         false => TO_THE_FINAL,
     };
     let section = |depth, notes| {
-        let how_to_read = Block::Folded(ladder::how_to_read());
+        let how_to_read = Block::Folded(ladder::how_to_read(tune));
         let way = Way {
             steps: ladder::steps(tune),
             judged_by: wording::judged_by(tune.header.goal),

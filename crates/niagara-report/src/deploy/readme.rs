@@ -1010,7 +1010,7 @@ impl Sections {
         let mut commands = without_options(input);
         if has_unit(input) {
             commands.push(format!(
-                "sudo rm /etc/systemd/system/{service}.service.d/{}",
+                "sudo rm -f /etc/systemd/system/{service}.service.d/{}",
                 unit::NAME
             ));
             commands.push("sudo systemctl daemon-reload".to_owned());

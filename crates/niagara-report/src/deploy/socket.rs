@@ -130,7 +130,7 @@ pub(super) fn figures_before(input: &DeployInput) -> String {
     format!(
         "Before you change anything, note twice, an hour apart, what this prints: the server's CPU seconds and its statements, both since \
          its start. \"Check\" compares them with those of later.\n\n{}\nTen times each, note some pages' times, too, with their URLs: \
-         `curl -so /dev/null -w '%{{time_total}}\\n' URL`. For a comparison by statement make a capture, outside of that hour: `sudo niagara capture start \
+         `curl -so /dev/null -w '%{{time_total}}\\n' URL`. Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, outside of that hour: `sudo niagara capture start \
          --socket {socket} --for 10m --output a.capture`{socket_is}.\n",
         figures(input, &plugins::packaged(input))
     )

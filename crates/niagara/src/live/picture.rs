@@ -71,7 +71,7 @@ pub fn one_line(state: &State, used: Duration) -> String {
     if let Some(newest) = &state.newest {
         parts.push(format!(
             "{} {}",
-            gain(state, "B/A"),
+            gain(state, "B over A"),
             after(newest, state.next_look, state.unit)
         ));
     }
@@ -93,7 +93,7 @@ pub fn outcome(state: &State) -> Option<String> {
         return Some(format!(
             "{}: {} {}",
             state.stage,
-            gain(state, "B/A"),
+            gain(state, "B over A"),
             after(newest, None, state.unit)
         ));
     }

@@ -626,7 +626,7 @@ impl TuneRun<'_> {
         observer.see(Event::Note(&format!("kept: {titles}")));
         if self.total_shape == STEADY {
             observer.see(Event::Note(
-                "from here on slices of a second: they have the tail of latency that steady load has",
+                "from here on slices of a second, for the tail of latency: do not compare these figures with those above",
             ));
         }
         let tell = |study: &Study, so_far: &TestOutcome| {
