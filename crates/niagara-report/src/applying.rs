@@ -380,13 +380,13 @@ const NEW_SCHEDULER: (u64, u64) = (6, 6);
 pub(crate) fn scheduler_of(machine: &str) -> String {
     match kernel_of(machine) {
         Some(release) if release >= NEW_SCHEDULER => format!(
-            "batch scheduling was measured on Linux {}.{}: leave it out where Linux is older than 6.6, as Debian 12's own 6.1 is, for \
-             another scheduler was not measured (`tune --without scheduling-batch` measures the rest)",
+            "batch scheduling was measured on Linux {}.{}: leave it out where Linux is older than 6.6, as Debian 12's own 6.1 is: \
+             those kernels have another scheduler (`tune --without scheduling-batch` on such a kernel measures the rest)",
             release.0, release.1
         ),
         Some(release) => format!(
-            "batch scheduling was measured on Linux {}.{}: leave it out where Linux is 6.6 or newer, for another scheduler was not \
-             measured (`tune --without scheduling-batch` measures the rest)",
+            "batch scheduling was measured on Linux {}.{}: leave it out where Linux is 6.6 or newer: those kernels have another \
+             scheduler (`tune --without scheduling-batch` on such a kernel measures the rest)",
             release.0, release.1
         ),
         None => "batch scheduling holds on that side of Linux 6.6 alone on which it was measured: there the scheduler changed".to_owned(),
@@ -563,8 +563,12 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
             (true, _) => format!("in the option file: {}", settings(&deployment.config)),
             (false, true) => format!("in one option file: {}", settings(&deployment.config)),
             (false, false) => format!(
-                "{} in one option file",
-                number::count(deployment.config.len(), "server variable")
+                "{}{} in one option file",
+                number::count(deployment.config.len(), "server variable"),
+                match levers_of_variables(deployment) {
+                    levers if levers == 0 || levers == deployment.config.len() => String::new(),
+                    levers => format!(" ({})", number::count(levers, "change")),
+                }
             ),
         });
     }
@@ -613,6 +617,13 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
         parts.push(format!("the tables in {engine} (ALTER TABLE … ENGINE)"));
     }
     parts
+}
+
+/// Levers that set server variables: one may set several.
+fn levers_of_variables(deployment: &Deployment) -> usize {
+    let is_variable = |name: &String| deployment.config.contains_key(name);
+    let levers = deployment.sets.values();
+    levers.filter(|names| names.iter().any(is_variable)).count()
 }
 
 /// `innodb_flush_neighbors = 0, skip_log_bin`.

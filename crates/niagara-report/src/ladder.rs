@@ -16,9 +16,10 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 /// What they are of a total that had too few duels.
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
-const PROVEN: &str = "Proven: by fresh duels. Kept levers' figures may flatter a little; the total's duels chose nothing.";
+const PROVEN: &str =
+    "Proven: by fresh duels. Kept levers' figures may flatter a little, not the total's.";
 /// Of `n = 12`.
-const COUNTS: &str = "n counts duels.";
+const COUNTS: &str = "n: duels.";
 /// Of bars on a page.
 pub(crate) const HATCHED: &str = "Solid bars are proven by fresh duels, hatched ones are not.";
 /// Of bars in characters.
@@ -59,19 +60,21 @@ pub(crate) fn how_to_read(tune: &TuneSummary) -> Folded {
 /// What the parts come to together, beside a total of theirs.
 fn parts_multiplied(tune: &TuneSummary) -> Option<String> {
     let total = tune.total.as_ref()?;
+    let product = product_of_parts(tune)?;
+    let slices = lengths_of_slices(tune).map_or("", |_| "slices of other lengths, ");
+    Some(format!(
+        "The parts, multiplied, give {product}, the total is {}. What makes the difference ({slices}levers that act on each other, chance) was \
+         not separated: the total is the figure to quote.",
+        number::ratio(&total.judged().estimate)
+    ))
+}
+
+/// The product of the parts; none where one of them has no figure of its own, or there is one alone.
+fn product_of_parts(tune: &TuneSummary) -> Option<String> {
     let parts: Vec<Estimate> = own_rungs(tune).map(|rung| *rung_estimate(rung)).collect();
     let product = product(&parts);
-    let is_comparable =
-        parts.len() > 1 && product.ratio.is_finite() && FoundBySearch::of(tune).is_none();
-    is_comparable.then(|| {
-        let slices = lengths_of_slices(tune).map_or("", |_| "slices of other lengths, ");
-        format!(
-            "The parts, multiplied, give {}, the total is {}. What makes the difference ({slices}levers that act on each other, chance) was \
-             not separated: the total is the figure to quote.",
-            number::ratio(&product),
-            number::ratio(&total.judged().estimate)
-        )
-    })
+    let is_known = parts.len() > 1 && product.ratio.is_finite();
+    (is_known && FoundBySearch::of(tune).is_none()).then(|| number::ratio(&product))
 }
 
 /// The same for one screen.
@@ -91,7 +94,7 @@ fn brackets(tune: &TuneSummary) -> String {
 /// A claim of a gain spends all of its error on the side of "it is none" (`LookPlan::one_sided`): that of both ends is twice as large.
 fn at_least(judged: &Judgement) -> String {
     format!(
-        "Brackets: the gain is at least the lower figure, with {} % confidence or more.",
+        "Brackets: in this run the gain is at least the lower figure ({} % confidence or more).",
         number::confidence(judged.alpha / 2.0)
     )
 }
@@ -130,9 +133,12 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         let slices = lengths_of_slices(tune).map_or(String::new(), |[total, levers]| {
             format!(" in slices of {total} (levers: {levers})")
         });
-        let beside = match lies_above_parts(tune, total) {
-            false => "the parts need not multiply",
-            true => "it lies above the parts' product, for levers may strengthen each other",
+        let beside = match (lies_above_parts(tune, total), product_of_parts(tune)) {
+            (false, None) => "the parts need not multiply".to_owned(),
+            (false, Some(product)) => format!("the parts give {product}, multiplied"),
+            (true, _) => {
+                "it lies above the parts' product, for levers may strengthen each other".to_owned()
+            }
         };
         parts.push(format!(
             "Total: by fresh duels of its own{slices}; {beside}."

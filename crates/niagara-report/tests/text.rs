@@ -1285,7 +1285,7 @@ fn an_interval_that_is_one_sided_says_what_its_ends_are_worth() {
     let one_sided = markdown(&report(&Summary::Tune(Box::new(tuned))));
     assert!(
         one_sided.contains(
-            "Brackets: the gain is at least the lower figure, with 95 % confidence or more."
+            "Brackets: in this run the gain is at least the lower figure (95 % confidence or more)."
         ),
         "{one_sided}"
     );
@@ -1301,8 +1301,8 @@ fn a_total_above_the_product_of_its_parts_is_explained() {
         markdown(&report(&Summary::Tune(Box::new(tuned))))
     };
     for (ratio, words) in [
-        (1.25, "the parts need not multiply."),
-        (1.33, "the parts need not multiply."),
+        (1.25, "the parts give × 1.3"),
+        (1.33, "the parts give × 1.3"),
         (
             1.45,
             "it lies above the parts' product, for levers may strengthen each other.",

@@ -127,7 +127,7 @@ fn of_tune(plan: &TunePlan, controls: usize, server: &str, load: &str, budget: D
         (plan.detectable_total).map(|detectable| ("this run finds", "a total gain", detectable));
     if let Some((does, what, detectable)) = picked.or(found) {
         text += &format!(
-            "\n  {does}, with 80 % probability, {what} of {:.1} % or more ({}); smaller ones are often missed",
+            "\n  {does}, with 80 % probability, {what} of {:.1} % or more ({}; a quieter run sees more)",
             detectable * 100.0,
             plan.noise
         );
@@ -212,7 +212,7 @@ mod tests {
         let even = told(&tune_plan(34, 34));
         for words in [
             "screening: 32 levers (changes to try) and 2 controls, all at once, in about 34 duels of about 4 s, more if they are quick: too few to tell all",
-            "this run finds, with 80 % probability, a total gain of 15.4 % or more (by the noise of earlier comparisons here); smaller",
+            "this run finds, with 80 % probability, a total gain of 15.4 % or more (by the noise of earlier comparisons here; a quieter",
             "left out, the time being too short: late0, late1; a longer --budget",
             "the load switched between them about every 0.2 s; it",
         ] {

@@ -60,8 +60,8 @@ fn by_duel(picture: Markup, comparison: &Comparison) -> Block {
     let judged = comparison.judged();
     let looks = match judged.confidence.is_none() && judged.estimate.high.is_finite() {
         true => format!(
-            " The bars are the interval at each look of the plan as it ended (the time left may change it, the scores never do); they \
-             are made wide enough for all looks together ({}), so that stopping early does not raise the chance of a false call.",
+            " The bars are the interval at each planned look, whose number depends on the time left, never on the scores; they are made \
+             wide enough for all looks together ({}), so that stopping early does not raise the chance of a false call.",
             wording::error_probability(judged)
         ),
         false => String::new(),

@@ -375,7 +375,8 @@ fn method_facts(
 fn error_probability(summary: &Summary, header: &StudyHeader) -> String {
     match summary {
         Summary::Tune(_) => format!(
-            "α = {} for the total; as much again is shared by the single levers",
+            "α = {} for the total; as much again is shared by the single levers; CPU time, each percentile, and what remains over the socket, \
+             have as much each",
             header.alpha
         ),
         Summary::Compare(compare) => format!(

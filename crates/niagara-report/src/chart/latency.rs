@@ -230,7 +230,7 @@ fn draw(size: Size, latencies: &Latencies, label: &str) -> Markup {
 
 /// 1, 2, 5 × powers of ten; more of them when the domain is short.
 fn millisecond_ticks(domain: (f64, f64)) -> Vec<(f64, String)> {
-    let short = domain.1 / domain.0 < 4.0;
+    let short = domain.1 / domain.0 < 8.0;
     let steps: &[f64] = if short {
         &[1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0]
     } else {

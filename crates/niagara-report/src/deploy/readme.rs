@@ -11,7 +11,7 @@ use super::{
     ARCHIVE, DeployInput, HUGE_PAGES, MAIN, PAGES_BEFORE, PLACE, RECIPE, TEXT_LIBRARY,
     TEXT_LIBRARY_PLACE, host, option_file, plugins, socket, statements, unit,
 };
-use crate::applying::scheduler_of;
+use crate::applying::{scheduler_in_short, scheduler_of};
 use crate::host::{TRANSPARENT, transparent_pages};
 use crate::number::{self, capital};
 use crate::wording::{checks_told, paragraph};
@@ -172,6 +172,9 @@ pub fn readme(input: &DeployInput) -> String {
         let remains = remains_over_socket(input.over_socket.as_deref());
         page.push_str(&format!("**{remains} {UNPROVEN_OVER_TCP}**\n\n"));
     }
+    if let Some(kernel) = scheduler_in_short(&input.variant) {
+        page.push_str(&format!("**{kernel}**\n\n"));
+    }
     page.extend(older_build(input));
     if let Some(risk) = &input.risk {
         let (first, notes) = risk.split_once('\n').unwrap_or((risk, ""));
@@ -297,7 +300,7 @@ impl Sections {
             self.line(format!("- **{}**: {}. {why}", rung.title, rung.effect).trim_end());
         }
         self.line(
-            "\n× 1.10 is 10 % more. Brackets: the gain is at least the lower figure, with 95 % confidence or more; for latency and CPU time, lower is \
+            "\n× 1.10 is 10 % more. Brackets: in that run the gain was at least the lower figure, with 95 % confidence or more; for latency and CPU time, lower is \
              better: at most the upper figure. n: duels behind the figure; a duel starts both servers afresh and loads them in turn. Only what is called \"proven\" was shown by duels of its own.\n",
         );
         if input.rungs.len() > 1 && !input.variant.config.is_empty() {

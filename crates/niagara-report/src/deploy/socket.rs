@@ -1,6 +1,7 @@
 //! How an application is told to connect through the Unix socket, and how that is checked and undone.
 
 use super::{DeployInput, plugins};
+use crate::applying::scheduler_in_short;
 
 /// What stands first where nothing else is to be done.
 pub(super) const ALONE: &str = "**Nothing is installed on the server, and nothing restarts.** Change one line in the application: how it \
@@ -129,8 +130,8 @@ pub(super) fn figures_before(input: &DeployInput) -> String {
     };
     format!(
         "Before you change anything, note twice, an hour apart, what this prints: the server's CPU seconds and its statements, both since \
-         its start. \"Check\" compares them with those of later.\n\n{}\nTen times each, note some pages' times, too, with their URLs: \
-         `curl -so /dev/null -w '%{{time_total}}\\n' URL`. Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, outside of that hour: `sudo niagara capture start \
+         its start. \"Check\" compares them with those of later.\n\n{}\nNote ten times of some pages, too, with their URLs: \
+         `for i in $(seq 10); do curl -so /dev/null -w '%{{time_total}}\\n' URL; done`. Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, outside of that hour: `sudo niagara capture start \
          --socket {socket} --for 10m --output a.capture`{socket_is}.\n",
         figures(input, &plugins::packaged(input))
     )
@@ -175,6 +176,10 @@ fn expected(input: &DeployInput) -> String {
     let with_socket = match input.variant.brings_socket() && !input.is_socket_alone() {
         true => ", the socket's part included",
         false => "",
+    };
+    let in_use = match scheduler_in_short(&input.variant) {
+        Some(_) => format!("{in_use} Without batch scheduling it was not measured."),
+        None => in_use,
     };
     format!(
         "The measurement had, CPU time per transaction after over before: {cpu}{with_socket}; production will differ.{in_use} "

@@ -329,7 +329,7 @@ fn by_distance(levers: &[Screened]) -> Vec<&Screened> {
 }
 
 /// Levers that a line names of those that help, and of those that hurt.
-const NAMED: usize = 5;
+const NAMED: usize = 8;
 
 /// Names of the levers that stand out so far, without figures: those that lead by chance lead by the most.
 fn leading(levers: &[Screened]) -> Option<String> {
