@@ -402,7 +402,7 @@ pub(crate) fn scheduler_in_short(deployment: &Deployment) -> Option<String> {
         false => "On Linux 6.6 and newer",
     };
     Some(format!(
-        "{elsewhere} leave batch scheduling out; what the rest brings there was not measured."
+        "{elsewhere} leave batch scheduling out: it is part of these figures, and only a tuning on such a kernel tells what is left."
     ))
 }
 

@@ -49,7 +49,7 @@ pub(super) fn section(report: &Report, comparison: &Comparison) -> Section {
             .with(Block::Table(percentiles(&latencies, comparison)))
             .with(Block::Note(
                 "A and B: all duels' transactions together, whose tail may be longer than that within a slice, which \"In figures\" has. B \
-                 over A compares the percentiles of neighbouring slices: it is not the quotient of these columns."
+                 over A compares the percentiles of neighbouring slices: it is not the quotient of these columns. –: not judged."
                     .to_owned(),
             ));
     }

@@ -334,7 +334,9 @@ fn method_facts(
         "protocol",
         match of_levers {
             Some([_, levers]) => {
-                format!("{protocol}; of the total, all others in slices of {levers}")
+                format!(
+                    "of the total, and of what remains over the socket, {protocol}; all others have slices of {levers}"
+                )
             }
             None => protocol,
         },

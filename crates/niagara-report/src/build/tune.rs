@@ -92,8 +92,12 @@ fn over_socket(tune: &TuneSummary) -> Section {
     }
     table.notes.push(match left.duels {
         Some(duels) => format!(
-            "A is the start over the socket; from {} of its own. The figures above start from TCP.",
-            number::count(duels, "fresh duel")
+            "A is the start over the socket; from {} of its own{}. The figures above start from TCP.",
+            number::count(duels, "fresh duel"),
+            benefit.setting.slice_seconds.map_or(String::new(), |seconds| format!(
+                ", in slices of {}",
+                number::seconds(seconds)
+            ))
         ),
         None => "Calculated: the total divided by the socket's own figure. The figures above start from TCP.".to_owned(),
     });

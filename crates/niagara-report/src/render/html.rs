@@ -20,7 +20,7 @@ pub(crate) fn page(document: &Document) -> String {
             p.masthead { @for part in &document.masthead { span { (part) } } }
             h1 { (number::unbroken(document.introduction.title())) }
             @for paragraph in document.introduction.beneath_title() {
-                p.lead { (with_code(&number::unbroken(paragraph))) }
+                p.lead { (with_code(paragraph)) }
             }
             @for (depth, lead) in &document.lead {
                 @if depth.is_for(Extent::Page) { p.lead { (lead) } }
@@ -80,7 +80,7 @@ fn warnings(warnings: &[String]) -> Markup {
         @if !warnings.is_empty() {
             aside.warnings role="note" {
                 h2 { "Before you believe the rest" }
-                ul { @for warning in warnings { li { (with_code(&number::unbroken(warning))) } } }
+                ul { @for warning in warnings { li { (with_code(warning)) } } }
             }
         }
     }
@@ -185,7 +185,7 @@ fn figure(figure: &Figure) -> Markup {
         figure {
             @if !figure.title.is_empty() { h3 { (figure.title) } }
             (figure.picture)
-            figcaption { (figure.caption) }
+            figcaption { (with_code(&figure.caption)) }
         }
     }
 }
@@ -294,6 +294,7 @@ fn with_breaks(code: &str) -> Markup {
 
 /// Text in which code stands between backticks.
 fn with_code(text: &str) -> Markup {
+    let text = &number::unbroken(text);
     let is_paired = text.matches('`').count().is_multiple_of(2);
     html! {
         @if is_paired {

@@ -131,7 +131,8 @@ impl Screen {
 
 /// What comes after a tuning under a benchmark that is built in.
 const OWN_TRAFFIC: &str = "measure your own traffic first: `niagara pack` on your server; then here `niagara advise FILE.niagara` for \
-                           indexes and `niagara tune FILE.niagara` for settings (application on another host: --app remote)";
+                           indexes (apply one, then pack again) and `niagara tune FILE.niagara` for settings (application on another \
+                           host: --app remote)";
 
 /// What comes behind that, in place of the benchmark's own files.
 const AFTER_OWN_TRAFFIC: &str = "apply the deploy/ of that tuning, by its README.md, first on a replica or a test server; the one above is a \
