@@ -18,6 +18,8 @@ const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total 
 /// Of what fresh duels showed.
 const PROVEN: &str =
     "Proven: by fresh duels. Kept levers' figures may flatter a little, not the total's.";
+/// What an interval is not of.
+const OTHER_RUNS: &str = "Another run, even on this machine, may lie outside of them.";
 /// Of `n = 12`.
 const COUNTS: &str = "n: duels.";
 /// Of bars on a page.
@@ -29,15 +31,18 @@ const HOW: &str = "How to read this";
 /// What a duel is, and what stands in brackets.
 const DUELS: &str = "A duel starts both servers afresh on identical data and moves the load between them in short slices. It gives one \
     figure, the ratio of the two. The brackets come from how far these figures lie apart: more duels, or a quieter machine, make them \
-    narrower. They are for this run: another one, on another day, may differ by more. The total's duels took no part in any choice, so that no luck of a choice is in them. A lever is a change that was tried; \
+    narrower. The total's duels took no part in any choice, so that no luck of a choice is in them. A lever is a change that was tried; \
     × 1.10 is 10 % more. The chart's axis is logarithmic, for gains multiply. 99 of 100 transactions took at most the 99th percentile.";
 
 /// How to read the way: what stands beside its figures, as far as it occurs.
 pub(crate) fn legend(tune: &TuneSummary) -> Vec<String> {
     let is_proven = |rung: &Rung| Standing::of(rung) == Standing::Proven;
     let proven = own_rungs(tune).any(is_proven).then(|| PROVEN.to_owned());
+    let judged = tune.total.as_ref().map(Comparison::judged);
+    let is_at_least = judged.is_some_and(|judged| judged.confidence.is_none() && judged.one_sided);
     let parts = [
         Some(brackets(tune)),
+        is_at_least.then(|| OTHER_RUNS.to_owned()),
         proven,
         in_short(tune),
         Some(COUNTS.to_owned()),

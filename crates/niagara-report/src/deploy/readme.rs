@@ -366,7 +366,7 @@ impl Sections {
         let service = input.service();
         let (config, process) = (has_options(input), has_unit(input));
         let mut step = Numbers(0);
-        self.line("## Apply\n");
+        self.line("## Before\n");
         if input.own_place().is_none() {
             self.line(format!(
                 "Where you are root and there is no `sudo`, leave it out. Where root has a password in the server, write `{client} -p` in place of `{client}` in the commands below{}.\n",
@@ -417,6 +417,7 @@ impl Sections {
             ),
         });
         self.line(socket::figures_before(input));
+        self.line("## Apply\n");
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);
         let steps = input.variant.steps_by_hand();
