@@ -622,7 +622,9 @@ duels = 4
         (cells, whole.header.budget_seconds),
         (vec![2, 1], Some(420.0))
     );
-    let page = report(&place);
+    // Options are kept whole where a line ends.
+    let page = report(&place).replace("<span class=\"option\">", "");
+    let page = page.replace("</span>", "");
     for words in [
         "neighbours 1, 0",
         "neighbours 1, 2",

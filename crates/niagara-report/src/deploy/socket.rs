@@ -130,7 +130,7 @@ pub(super) fn figures_before(input: &DeployInput) -> String {
     };
     format!(
         "Before you change anything, note twice, an hour apart, what this prints: the server's CPU seconds and its statements, both since \
-         its start. \"Check\" compares them with those of later.\n\n{}\nNote ten times of some pages, too, with their URLs: \
+         its start. \"Check\" compares them with those of later.\n\n{}\nNote some pages' times, too, ten each, with their URLs: \
          `for i in $(seq 10); do curl -so /dev/null -w '%{{time_total}}\\n' URL; done`. Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, outside of that hour: `sudo niagara capture start \
          --socket {socket} --for 10m --output a.capture`{socket_is}.\n",
         figures(input, &plugins::packaged(input))
@@ -156,7 +156,7 @@ pub(super) fn how_much(input: &DeployInput) -> String {
     format!(
         "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU \
          seconds added, divided by the statements added, are the CPU time per statement.\n\n{again}{}Days differ by several per \
-         cent: a change of less than 5 % shows no gain: weigh that against the risks. Only the database's share of a page's time gets shorter. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one is 10 % longer on two days, undo \
+         cent: a change of less than 5 % shows no gain; weigh that against the risks. Only the database's share of a page's time gets shorter. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one is 10 % longer on two days, undo \
          it; the slowest of ten differ by themselves. With a second \
          capture, `niagara compare --before a.capture --after b.capture` compares statement by statement.\n",
         expected(input)
