@@ -156,7 +156,7 @@ pub(super) fn how_much(input: &DeployInput) -> String {
     format!(
         "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU \
          seconds added, divided by the statements added, are the CPU time per statement.\n\n{again}{}Days differ by several per \
-         cent: a change of less than 5 % shows no gain; weigh that against the risks. Only the database's share of a page's time gets shorter. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one is 10 % longer on two days, undo \
+         cent: a change of less than 5 % shows no gain, and nothing then outweighs the risks: undo it. Only the database's share of a page's time gets shorter. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one is 10 % longer on two days, undo \
          it; the slowest of ten differ by themselves. With a second \
          capture, `niagara compare --before a.capture --after b.capture` compares statement by statement.\n",
         expected(input)

@@ -131,7 +131,7 @@ impl Screen {
 
 /// What comes after a tuning under a benchmark that is built in.
 const OWN_TRAFFIC: &str = "measure your own traffic first: `niagara pack` on your server; then here `niagara advise FILE.niagara` for \
-                           indexes (apply one, then pack again) and `niagara tune FILE.niagara` for settings (application on another \
+                           indexes (apply its schema.sql, then pack again) and `niagara tune FILE.niagara` for settings (application on another \
                            host: --app remote)";
 
 /// What comes behind that, in place of the benchmark's own files.
