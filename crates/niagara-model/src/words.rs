@@ -1812,7 +1812,7 @@ pub fn remains_over_socket(figure: Option<&str>) -> String {
     }
 }
 
-/// What is said of an application that does not use the socket that is recommended with other changes.
+/// A caution for applications that cannot use the recommended socket.
 pub const UNPROVEN_OVER_TCP: &str = "If it stays on TCP, or runs on another host, nothing here is proven for it: `niagara tune --app remote` \
                                      measures it over TCP on one machine, `--client-host` over a network (benchmarks only).";
 

@@ -378,19 +378,18 @@ const NEW_SCHEDULER: (u64, u64) = (6, 6);
 /// On which kernels batch scheduling was not measured, by the machine that it was measured on: `Debian GNU/Linux 12 (bookworm), Linux
 /// 6.18.44`.
 pub(crate) fn scheduler_of(machine: &str) -> String {
-    match kernel_of(machine) {
-        Some(release) if release >= NEW_SCHEDULER => format!(
-            "batch scheduling was measured on Linux {}.{}: leave it out where Linux is older than 6.6, as Debian 12's own 6.1 is: \
-             those kernels have another scheduler (`tune --without scheduling-batch` on such a kernel measures the rest)",
-            release.0, release.1
-        ),
-        Some(release) => format!(
-            "batch scheduling was measured on Linux {}.{}: leave it out where Linux is 6.6 or newer: those kernels have another \
-             scheduler (`tune --without scheduling-batch` on such a kernel measures the rest)",
-            release.0, release.1
-        ),
-        None => "batch scheduling holds on that side of Linux 6.6 alone on which it was measured: there the scheduler changed".to_owned(),
-    }
+    let Some(release) = kernel_of(machine) else {
+        return "batch scheduling holds on that side of Linux 6.6 alone on which it was measured: there the scheduler changed".to_owned();
+    };
+    let elsewhere = match release >= NEW_SCHEDULER {
+        true => "older than 6.6, as Debian 12's own 6.1 is",
+        false => "6.6 or newer",
+    };
+    format!(
+        "batch scheduling was measured on Linux {}.{}: leave it out where Linux is {elsewhere}: those kernels have another scheduler \
+         (`tune --without scheduling-batch` on such a kernel measures the rest)",
+        release.0, release.1
+    )
 }
 
 /// The same for the first lines of a report, of what is recommended with batch scheduling.

@@ -62,10 +62,10 @@ pub(crate) fn how_to_read(tune: &TuneSummary) -> Folded {
     }
 }
 
-/// What the parts come to together, beside a total of theirs.
+/// Compares the total with the product of its parts.
 fn parts_multiplied(tune: &TuneSummary) -> Option<String> {
     let total = tune.total.as_ref()?;
-    let product = product_of_parts(tune)?;
+    let product = number::ratio(&product_of_several(tune)?);
     let slices = lengths_of_slices(tune).map_or("", |_| "slices of other lengths, ");
     Some(format!(
         "The parts, multiplied, give {product}, the total is {}. What makes the difference ({slices}levers that act on each other, chance) was \
@@ -74,12 +74,16 @@ fn parts_multiplied(tune: &TuneSummary) -> Option<String> {
     ))
 }
 
-/// The product of the parts; none where one of them has no figure of its own, or there is one alone.
-fn product_of_parts(tune: &TuneSummary) -> Option<String> {
+/// The product of the parts; none where one of them has no figure of its own.
+fn product_of_parts(tune: &TuneSummary) -> Option<Estimate> {
     let parts: Vec<Estimate> = own_rungs(tune).map(|rung| *rung_estimate(rung)).collect();
     let product = product(&parts);
-    let is_known = parts.len() > 1 && product.ratio.is_finite();
-    (is_known && FoundBySearch::of(tune).is_none()).then(|| number::ratio(&product))
+    (product.ratio.is_finite() && FoundBySearch::of(tune).is_none()).then_some(product)
+}
+
+/// The same of several parts.
+fn product_of_several(tune: &TuneSummary) -> Option<Estimate> {
+    product_of_parts(tune).filter(|_| own_rungs(tune).nth(1).is_some())
 }
 
 /// The same for one screen.
@@ -138,9 +142,11 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         let slices = lengths_of_slices(tune).map_or(String::new(), |[total, levers]| {
             format!(" in slices of {total} (levers: {levers})")
         });
-        let beside = match (lies_above_parts(tune, total), product_of_parts(tune)) {
+        let beside = match (lies_above_parts(tune, total), product_of_several(tune)) {
             (false, None) => "the parts need not multiply".to_owned(),
-            (false, Some(product)) => format!("the parts give {product}, multiplied"),
+            (false, Some(product)) => {
+                format!("the parts give {}, multiplied", number::ratio(&product))
+            }
             (true, _) => {
                 "it lies above the parts' product, for levers may strengthen each other".to_owned()
             }
@@ -181,12 +187,7 @@ pub(crate) fn lengths_of_slices(tune: &TuneSummary) -> Option<[String; 2]> {
 
 /// Whether the total is above the product of its parts by more than their intervals allow; not where a part has no figure.
 fn lies_above_parts(tune: &TuneSummary, total: &Comparison) -> bool {
-    if FoundBySearch::of(tune).is_some() {
-        return false;
-    }
-    let parts: Vec<Estimate> = own_rungs(tune).map(|rung| *rung_estimate(rung)).collect();
-    let product = product(&parts);
-    product.ratio.is_finite() && total.judged().estimate.ratio > product.high
+    product_of_parts(tune).is_some_and(|product| total.judged().estimate.ratio > product.high)
 }
 
 /// Whether a rung has no figure of its own: the search alone brought it in, so that the screening measured it with another

@@ -63,7 +63,7 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
     ]
 }
 
-/// What is left where the application uses the Unix socket already: the figures beside it start from TCP.
+/// The gain of an application that uses the Unix socket already; the other figures start from TCP.
 fn over_socket(tune: &TuneSummary) -> Section {
     let heading = "Where the application uses the socket already";
     let Some(Recommendation::Install {
