@@ -134,9 +134,10 @@ fn a_server_whose_owner_is_gone_is_ended_by_the_sweep_and_no_other() {
     fs::create_dir(&unknown).expect("made");
 
     let swept = sweep_stale(&bench.cache).expect("swept");
-    // Other tests may have left something in the folder of /tmp.
-    assert!(swept.servers == 1 && swept.folders >= 2, "{swept:?}");
-    assert!(!left.exists() && short.path().exists());
+    // The folder of /tmp is everybody's: another process's sweep may have been first there, or others left more.
+    assert!(swept.servers == 1 && swept.folders >= 1, "{swept:?}");
+    soon("what was left in /tmp is gone", || !left.exists());
+    assert!(short.path().exists());
     soon("the stale server is gone", || !stale.is_alive());
     assert!(ours.is_alive());
     assert_eq!(ours.query("SELECT 1").expect("answered"), [["1"]]);
