@@ -1,6 +1,6 @@
 //! Ratios of two contestants over the rounds, with their intervals.
 
-use niagara_stats::{Estimate, LookPlan, Rule, judge_final};
+use niagara_stats::{Estimate, LookPlan, Rule, judge_final, outwards};
 
 /// Simulated sign flips behind a critical value beyond 16 rounds.
 const SIMULATIONS: usize = 100_000;
@@ -24,6 +24,12 @@ pub fn ratio(one: &[f64], other: &[f64]) -> Estimate {
             ..judged.estimate
         },
     }
+}
+
+/// `× 0.402 [0.391, 0.413]`.
+pub fn with_interval(estimate: &Estimate) -> String {
+    let [low, high] = outwards([estimate.low, estimate.high], 3);
+    format!("× {:.3} [{low:.3}, {high:.3}]", estimate.ratio)
 }
 
 #[cfg(test)]

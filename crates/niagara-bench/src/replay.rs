@@ -5,7 +5,7 @@
 
 use crate::ground::{Ground, Placement, Stand, TABLE_SIZE, endpoint, spec};
 use crate::memory::field;
-use crate::ratio::ratio;
+use crate::ratio::{ratio, with_interval};
 use crate::sample::Sample;
 use crate::sysbench::Sysbench;
 use anyhow::{Context, Result, bail};
@@ -126,12 +126,6 @@ impl Beside {
                 of(|sample| sample.server_cpu_microseconds)
             )
         };
-        let words = |estimate: &Estimate| {
-            format!(
-                "{:.3} [{:.3}, {:.3}]",
-                estimate.ratio, estimate.low, estimate.high
-            )
-        };
         let met = match self.cpu.ratio <= TARGET {
             true => "met",
             false => "missed",
@@ -147,8 +141,8 @@ impl Beside {
             "server µs/statement",
             row("niagara, replay", &self.replay),
             row("sysbench, text", &self.sysbench),
-            words(&self.cpu),
-            words(&self.throughput)
+            with_interval(&self.cpu),
+            with_interval(&self.throughput)
         )
     }
 }

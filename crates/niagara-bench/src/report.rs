@@ -1,9 +1,10 @@
 //! The table on the terminal, and everything as JSON.
 
 use crate::case::CaseResult;
+use crate::ratio::with_interval;
 use crate::sample::Sample;
 use anyhow::{Context, Result};
-use niagara_stats::{Estimate, median};
+use niagara_stats::median;
 use serde::Serialize;
 use std::fmt::Write;
 use std::path::Path;
@@ -51,9 +52,9 @@ pub fn table(result: &CaseResult) -> String {
             "{} / {}: CPU {}{}, throughput {}{}",
             ratio.one,
             ratio.other,
-            interval(&ratio.cpu),
+            with_interval(&ratio.cpu),
             verdict("≤", ratio.cpu_target, |target| ratio.cpu.ratio <= target),
-            interval(&ratio.throughput),
+            with_interval(&ratio.throughput),
             verdict("≥", ratio.throughput_target, |target| {
                 ratio.throughput.ratio >= target
             }),
@@ -77,13 +78,6 @@ fn verdict(sign: &str, target: Option<f64>, met: impl Fn(f64) -> bool) -> String
         Some(target) => format!(" ({sign} {target}: missed)"),
         None => String::new(),
     }
-}
-
-fn interval(estimate: &Estimate) -> String {
-    format!(
-        "× {:.3} [{:.3}, {:.3}]",
-        estimate.ratio, estimate.low, estimate.high
-    )
 }
 
 /// Everything that was measured.

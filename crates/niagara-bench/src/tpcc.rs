@@ -5,7 +5,7 @@
 
 use crate::contestant::Contestant;
 use crate::ground::endpoint;
-use crate::ratio::ratio;
+use crate::ratio::{ratio, with_interval};
 use crate::sample::Sample;
 use crate::sysbench::{Sysbench, cpu_time};
 use anyhow::{Context, Result, bail};
@@ -302,15 +302,11 @@ fn tell(samples: &[Vec<Sample>; 3], slice: Duration) {
         let throughput = against(|sample| sample.transactions_per_second);
         let cpu = against(|sample| sample.cpu_per_transaction);
         println!(
-            "{} / sysbench: transactions/s × {:.3} [{:.3}, {:.3}], client CPU per transaction × {:.3} [{:.3}, {:.3}] \
+            "{} / sysbench: transactions/s {}, client CPU per transaction {} \
              (targets: at least 1, below 1: {})",
             NAMES[who],
-            throughput.ratio,
-            throughput.low,
-            throughput.high,
-            cpu.ratio,
-            cpu.low,
-            cpu.high,
+            with_interval(&throughput),
+            with_interval(&cpu),
             if throughput.ratio >= 1.0 && cpu.ratio < 1.0 {
                 "met"
             } else {

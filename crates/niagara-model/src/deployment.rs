@@ -78,6 +78,9 @@ pub struct Deployment {
     pub left_out_for: Option<LeftOutPlacements>,
     /// The machine that it was measured on, one line.
     pub machine: String,
+    /// The release of that machine's kernel (`6.1.0-13-amd64`); none where it is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
     /// CPUs of that machine; none where they are not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpus: Option<u32>,

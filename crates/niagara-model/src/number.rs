@@ -1,6 +1,6 @@
 //! Numbers for people: a ratio is never printed without its interval.
 
-use niagara_stats::Estimate;
+use niagara_stats::{Estimate, outwards};
 
 /// A space at which no line is broken.
 const NO_BREAK: char = '\u{a0}';
@@ -9,16 +9,11 @@ pub const NOTHING: &str = "–";
 
 /// `× 1.312 [1.281, 1.341]`, with as many digits as the interval is worth.
 pub fn estimate(e: &Estimate) -> String {
-    in_digits(e, decimals(e))
+    estimate_in(e, decimals(e))
 }
 
-/// The same with three decimals at the least, as what narrow intervals were multiplied to: rounded to two, its lower end could claim more than
-/// they do.
-pub fn product(e: &Estimate) -> String {
-    in_digits(e, decimals(e).max(3))
-}
-
-fn in_digits(e: &Estimate, digits: usize) -> String {
+/// The same with so many decimals; an end beside 1 may have more.
+pub fn estimate_in(e: &Estimate, digits: usize) -> String {
     format!("{} {}", ratio_in(e, digits), interval_in(e, digits))
 }
 
@@ -46,32 +41,28 @@ fn ratio_in(e: &Estimate, digits: usize) -> String {
     }
 }
 
-/// `[1.281, 1.341]`; an end that nothing bounds is `0` or `∞`, and where nothing bounds either there is no interval.
+/// `[1.281, 1.341]`, rounded [`outwards`]; an end that nothing bounds is `0` or `∞`, and where nothing bounds either there is no interval.
 pub fn interval(e: &Estimate) -> String {
     interval_in(e, decimals(e))
 }
 
-fn interval_in(e: &Estimate, digits: usize) -> String {
+/// The same with so many decimals.
+pub fn interval_in(e: &Estimate, digits: usize) -> String {
     if e.low <= 0.0 && e.high.is_infinite() {
         return "(no interval)".to_owned();
     }
-    let step = 10f64.powi(-(digits as i32));
-    // An interval that has 1 within it does not end at 1 in print.
-    let end = |end: f64, outwards: f64, has_one_within: bool| match end {
-        _ if end <= 0.0 => "0".to_owned(),
-        _ if end.is_infinite() => "∞".to_owned(),
-        _ if has_one_within && reads_as_one(end, digits) => {
-            format!("{:.digits$}", 1.0 + outwards * step)
-        }
-        // Nor does one that leaves it out.
-        _ => {
-            let digits = (digits..MAX_DECIMALS).find(|digits| !reads_as_one(end, *digits));
-            format!("{end:.*}", digits.unwrap_or(MAX_DECIMALS))
+    let end = |side: usize| match [e.low, e.high][side] {
+        end if end <= 0.0 => "0".to_owned(),
+        end if end.is_infinite() => "∞".to_owned(),
+        end => {
+            let rounded = |digits: usize| outwards([e.low, e.high], digits)[side];
+            // An interval that leaves 1 out does not end at 1 in print.
+            let is_read = |digits: &usize| end == 1.0 || rounded(*digits) != 1.0;
+            let digits = (digits..MAX_DECIMALS).find(is_read).unwrap_or(MAX_DECIMALS);
+            format!("{:.digits$}", rounded(digits))
         }
     };
-    let low = end(e.low, -1.0, e.low < 1.0);
-    let high = end(e.high, 1.0, e.high > 1.0);
-    format!("[{low}, {high}]")
+    format!("[{}, {}]", end(0), end(1))
 }
 
 /// Decimals of an end at the most, which would otherwise be printed as the 1 that it excludes.
@@ -83,18 +74,29 @@ fn decimals(e: &Estimate) -> usize {
     if half_width < 0.02 { 3 } else { 2 }
 }
 
-/// Whether a ratio that is not 1 is printed as 1 with so many decimals.
-fn reads_as_one(ratio: f64, digits: usize) -> bool {
-    ratio != 1.0 && ratio.is_finite() && (ratio - 1.0).abs() < 0.5 * 10f64.powi(-(digits as i32))
-}
-
 /// `+1.3 %` for the ratio 1.013, with a proper minus sign.
 pub fn gain(ratio: f64) -> String {
     if !ratio.is_finite() {
         return NOTHING.to_owned();
     }
     let percent = (ratio - 1.0) * 100.0;
-    signed(percent, if percent.abs() < 9.95 { 1 } else { 0 })
+    signed(percent, decimals_of_gain(ratio))
+}
+
+/// Decimals of a gain in per cent.
+fn decimals_of_gain(ratio: f64) -> usize {
+    match (ratio - 1.0).abs() < 0.0995 {
+        true => 1,
+        false => 0,
+    }
+}
+
+/// The gains at the ends of an interval, rounded [`outwards`]: `−0.4 %` and `+0.2 %`.
+pub fn gains(ends: [f64; 2]) -> [String; 2] {
+    [0, 1].map(|side| {
+        let decimals = 2 + decimals_of_gain(ends[side]);
+        gain(outwards(ends, decimals)[side])
+    })
 }
 
 /// `+9 %` for × 1.09 [1.07, 1.13]: no digit that the ratio is not shown with.
@@ -298,19 +300,14 @@ mod tests {
 
     #[test]
     fn digits_follow_the_interval() {
-        assert_eq!(of(1.312, 1.281, 1.341), "× 1.31 [1.28, 1.34]");
-        assert_eq!(of(1.0163, 1.0071, 1.0254), "× 1.016 [1.007, 1.025]");
-        // Ends beside 1: that one has more digits where it excludes 1, and the next figure outwards for one that does not.
+        assert_eq!(of(1.312, 1.281, 1.341), "× 1.31 [1.28, 1.35]");
+        assert_eq!(of(1.0163, 1.0071, 1.0254), "× 1.016 [1.007, 1.026]");
+        assert_eq!(of(1.455, 1.4257, 1.4861), "× 1.46 [1.42, 1.49]");
+        // Ends beside 1: that one has more digits where it excludes 1.
         assert_eq!(of(1.009, 1.0004, 1.0178), "× 1.009 [1.0004, 1.018]");
-        assert_eq!(of(1.00904, 0.99999, 1.01817), "× 1.009 [0.999, 1.018]");
+        assert_eq!(of(1.00904, 0.99999, 1.01817), "× 1.009 [0.999, 1.019]");
         assert_eq!(of(0.93, 0.85, 1.003), "× 0.93 [0.85, 1.01]");
         assert_eq!(of(0.99, 0.98, 1.0), "× 0.990 [0.980, 1.000]");
-        let multiplied = Estimate {
-            ratio: 1.0455,
-            low: 1.0151,
-            high: 1.0733,
-        };
-        assert_eq!(product(&multiplied), "× 1.046 [1.015, 1.073]");
         assert_eq!(of(1.0, 0.0, f64::INFINITY), "× 1.00 (no interval)");
         assert_eq!(of(f64::NAN, 0.0, f64::INFINITY), "× – (no interval)");
     }
@@ -334,6 +331,8 @@ mod tests {
         assert_eq!(gain(1.0134), "+1.3 %");
         assert_eq!(gain(0.3), "−70 %");
         assert_eq!(gain(1.0001), "0.0 %");
+        assert_eq!(gains([0.9964, 1.0021]), ["−0.4 %", "+0.3 %"]);
+        assert_eq!(gains([1.4257, 1.486]), ["+42 %", "+49 %"]);
         assert_eq!(duration(7080.0), "1 h 58 min");
         assert_eq!(duration(59.7), "1 min");
         assert_eq!(duration(f64::NAN), NOTHING);

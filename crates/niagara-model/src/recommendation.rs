@@ -42,7 +42,13 @@ pub struct OverSocket {
     pub duels: Option<usize>,
     /// What was judged; above 1 is better.
     pub gain: Estimate,
-    /// 99th percentile of latency, after over before; none where either has no figure.
+    /// Transactions per second at the start and of the final variant, means over those duels; none without them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tps: Option<[f64; 2]>,
+    /// Median latency, after over before; none where either has no figure.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub p50: Option<Estimate>,
+    /// 99th percentile of latency, likewise.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p99: Option<Estimate>,
     /// The server's CPU time per transaction, likewise.

@@ -17,9 +17,9 @@ use crate::{
     CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, ChosenIndex, Conclusion, Control,
     CpuPlacement, Deployment, Difference, DifferingDigest, DropReason, Failure, FinalCheck,
     Finding, Goal, HeldBack, IdenticalDuels, LeftOutPlacements, Machine, NextStep, Obstacle,
-    Others, OverSocket, PartFault, PointFailure, QueriesFirst, Reason, Recommendation,
-    ReplaySummary, SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence,
-    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
+    Others, PartFault, PointFailure, QueriesFirst, Reason, Recommendation, ReplaySummary,
+    SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence, UndoneCheck, Upgrade,
+    UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -475,7 +475,15 @@ impl Display for Detail<'_> {
                 duels,
             } => write!(
                 f,
-                "it costs more than a third of the throughput: × {ratio:.2} [{low:.2}, {high:.2}] with it by {}, then set aside",
+                "it costs more than a third of the throughput: {} with it by {}, then set aside",
+                number::estimate_in(
+                    &niagara_stats::Estimate {
+                        ratio: *ratio,
+                        low: *low,
+                        high: *high
+                    },
+                    2
+                ),
                 number::count(*duels, "duel")
             ),
             Reason::BudgetTooShort => f.write_str(
@@ -1574,7 +1582,7 @@ fn of_part(part: Option<usize>) -> String {
 }
 
 fn three_digits(e: &niagara_stats::Estimate) -> String {
-    format!("× {:.3} [{:.3}, {:.3}]", e.ratio, e.low, e.high)
+    number::estimate_in(e, 3)
 }
 
 fn differing(digests: &[DifferingDigest]) -> String {
@@ -1661,21 +1669,24 @@ impl Recommendation {
     /// What to do: the headline.
     pub fn headline(&self) -> String {
         match self {
-            Self::UseSocket(_) => "Use the Unix socket in the application.".to_owned(),
+            Self::UseSocket(benefit) => {
+                benefit.measured_first("use the Unix socket in the application.")
+            }
             Self::Install {
                 changes,
                 with_socket,
+                benefit,
                 ..
             } => {
                 let apply = match with_socket {
-                    true => "Use the Unix socket in the application, and apply",
-                    false => "Apply",
+                    true => "use the Unix socket in the application, and apply",
+                    false => "apply",
                 };
-                format!(
+                benefit.measured_first(&format!(
                     "{apply} {} to the server: {}. That takes a restart.",
                     number::count(changes.len(), "change"),
                     changes.join("; ")
-                )
+                ))
             }
             Self::Nothing { because, setting } => {
                 format!("Change nothing on {setting}: {because}.")
@@ -1718,13 +1729,7 @@ impl Recommendation {
             },
             Self::Nothing { setting, .. } => return setting.about_socket().into_iter().collect(),
         };
-        let on_test_tables = benefit.setting.benchmark.then(|| {
-            "Measured on test tables, not on your traffic: measure that first (`niagara pack`)."
-                .to_owned()
-        });
-        // Before anybody applies it.
-        let brings = std::iter::once(benefit.told(with_figure)).chain(on_test_tables);
-        let mut paragraphs = vec![brings.collect::<Vec<_>>().join(" ")];
+        let mut paragraphs = vec![benefit.told(with_figure)];
         paragraphs.extend(self.remains());
         paragraphs.extend(others);
         paragraphs
@@ -1741,7 +1746,7 @@ impl Recommendation {
         else {
             return None;
         };
-        let gain = benefit.named(left.figure(&benefit.goal.figure(&left.gain)));
+        let gain = benefit.named(number::estimate(&benefit.goal.figure(&left.gain)));
         let how = match left.duels {
             Some(duels) => format!("by {} of its own", number::count(duels, "fresh duel")),
             None => "calculated: the total divided by the socket's own figure".to_owned(),
@@ -1752,7 +1757,7 @@ impl Recommendation {
             Some(p99) => format!(
                 "; {P99}: {}, {}",
                 change_of_latency(&p99),
-                left.figure(&p99)
+                number::estimate(&p99)
             ),
         };
         Some(format!("{gain}, {how}{tail}"))
@@ -1771,16 +1776,6 @@ impl Recommendation {
             let remains = remains_over_socket(self.figure_over_socket().as_deref());
             format!("{remains} {UNPROVEN_OVER_TCP}")
         })
-    }
-}
-
-impl OverSocket {
-    /// One of its figures: as it was measured, or a quotient of measured ones.
-    pub fn figure(&self, estimate: &niagara_stats::Estimate) -> String {
-        match self.duels {
-            Some(_) => number::estimate(estimate),
-            None => number::product(estimate),
-        }
     }
 }
 
@@ -1892,6 +1887,16 @@ impl Benefit {
         match self.goal {
             Goal::Throughput => figure,
             goal => format!("{goal} {figure}"),
+        }
+    }
+
+    /// What to do by this: of a benchmark, whose traffic is nobody's, after something else.
+    fn measured_first(&self, what: &str) -> String {
+        match self.setting.benchmark {
+            true => format!(
+                "On this benchmark: {what} Before you apply anything, measure your own traffic (`niagara pack`)."
+            ),
+            false => number::capital(what),
         }
     }
 

@@ -278,9 +278,9 @@ impl<'a> Found<'a> {
             (Some(TransportKind::Unix) | None, _) => "",
         };
         let start = match &deployment.start {
-            Some(start) => format!("; the start with the settings of {}", start.from),
+            Some(start) => format!("; the start had the settings of {}", start.from),
             None if self.starts_as_it_comes => {
-                "; the start with compiled-in defaults (a buffer pool of 128 MB)".to_owned()
+                "; the start had compiled-in defaults (a buffer pool of 128 MB)".to_owned()
             }
             None => String::new(),
         };
@@ -333,7 +333,6 @@ impl<'a> Found<'a> {
         if !own.is_empty() {
             told.push(format!("the risk of {} is yours to judge", own.join(", ")));
         }
-        let cautions = &deployment.cautions;
         let durability_kept = !risks.contains_key("durability") && own.is_empty();
         let risk = match (told.is_empty(), durability_kept) {
             (true, _) if touches_host(deployment) => {
@@ -343,10 +342,8 @@ impl<'a> Found<'a> {
             (false, true) => format!("{}. Durability is untouched.", capital(&told.join("; "))),
             (false, false) => format!("{}.", capital(&told.join("; "))),
         };
-        let kernel = (deployment.runtime.scheduling == Some(Scheduling::Batch))
-            .then(|| scheduler_of(&deployment.machine));
-        let notes = cautions.iter().cloned().chain(kernel);
-        let notes: Vec<String> = notes.map(|note| format!("{}.", capital(&note))).collect();
+        let notes = deployment.cautions.iter();
+        let notes: Vec<String> = notes.map(|note| format!("{}.", capital(note))).collect();
         match in_short && !notes.is_empty() {
             true => format!("{risk} Side effects: deploy/README.md."),
             false => {
@@ -375,10 +372,9 @@ fn answered(answers: Option<&SameAnswers>) -> String {
 /// The release whose scheduler, EEVDF, took the place of CFS: batch scheduling was measured with one of them.
 const NEW_SCHEDULER: (u64, u64) = (6, 6);
 
-/// On which kernels batch scheduling was not measured, by the machine that it was measured on: `Debian GNU/Linux 12 (bookworm), Linux
-/// 6.18.44`.
-pub(crate) fn scheduler_of(machine: &str) -> String {
-    let Some(release) = kernel_of(machine) else {
+/// On which kernels batch scheduling was not measured, by the one that it was measured on.
+pub(crate) fn scheduler_of(deployment: &Deployment) -> String {
+    let Some(release) = kernel_of(deployment) else {
         return "batch scheduling holds on that side of Linux 6.6 alone on which it was measured: there the scheduler changed".to_owned();
     };
     let elsewhere = match release >= NEW_SCHEDULER {
@@ -394,26 +390,28 @@ pub(crate) fn scheduler_of(machine: &str) -> String {
 
 /// The same for the first lines of a report, of what is recommended with batch scheduling.
 pub(crate) fn scheduler_in_short(deployment: &Deployment) -> Option<String> {
-    let release = (deployment.runtime.scheduling == Some(Scheduling::Batch))
-        .then(|| kernel_of(&deployment.machine))??;
-    let elsewhere = match release >= NEW_SCHEDULER {
-        true => "On Linux older than 6.6 (Debian 12's own is 6.1)",
-        false => "On Linux 6.6 and newer",
+    let is_batch = deployment.runtime.scheduling == Some(Scheduling::Batch);
+    let elsewhere = match kernel_of(deployment) {
+        _ if !is_batch => return None,
+        Some(release) if release >= NEW_SCHEDULER => {
+            "On Linux older than 6.6 (Debian 12's own is 6.1)"
+        }
+        Some(_) => "On Linux 6.6 and newer",
+        None => "On the other side of Linux 6.6 from the one that it was measured on",
     };
     Some(format!(
         "{elsewhere} leave batch scheduling out: it is part of these figures, and only a tuning on such a kernel tells what is left."
     ))
 }
 
-/// The kernel's release in the line of a machine.
-fn kernel_of(machine: &str) -> Option<(u64, u64)> {
-    let releases = machine.split("Linux ").filter_map(|text| {
-        let mut numbers = text.split(|c: char| !c.is_ascii_digit());
-        let mut number = || numbers.next()?.parse::<u64>().ok();
-        let is_release = text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('.');
-        is_release.then(|| number().zip(number())).flatten()
-    });
-    releases.last()
+/// The first two numbers of the kernel's release.
+fn kernel_of(deployment: &Deployment) -> Option<(u64, u64)> {
+    let mut numbers = deployment
+        .kernel
+        .as_deref()?
+        .split(|c: char| !c.is_ascii_digit());
+    let mut number = || numbers.next()?.parse::<u64>().ok();
+    number().zip(number())
 }
 
 /// Whether settings of the host are among the steps.
@@ -561,14 +559,18 @@ fn steps(deployment: &Deployment, named: bool) -> Vec<String> {
         parts.push(match (named, deployment.config.len() <= FEW) {
             (true, _) => format!("in the option file: {}", settings(&deployment.config)),
             (false, true) => format!("in one option file: {}", settings(&deployment.config)),
-            (false, false) => format!(
-                "{}{} in one option file",
-                number::count(deployment.config.len(), "server variable"),
+            (false, false) => {
+                let variables = number::count(deployment.config.len(), "server variable");
                 match levers_of_variables(deployment) {
-                    levers if levers == 0 || levers == deployment.config.len() => String::new(),
-                    levers => format!(" ({})", number::count(levers, "change")),
+                    levers if levers == 0 || levers == deployment.config.len() => {
+                        format!("{variables} in one option file")
+                    }
+                    levers => format!(
+                        "{} in one option file ({variables})",
+                        number::count(levers, "change")
+                    ),
                 }
-            ),
+            }
         });
     }
     let mut unit = Vec::new();
@@ -876,7 +878,7 @@ mod tests {
         let holds = tuned.lines(&deployment).pop().expect("the last line").1;
         assert!(
             holds.starts_with(
-                "a machine; the load generator on the same CPUs, over loopback TCP; the start with compiled-in defaults \
+                "a machine; the load generator on the same CPUs, over loopback TCP; the start had compiled-in defaults \
                  (a buffer pool of 128 MB); this workload (oltp_read_only, 8 threads)."
             ),
             "{holds}"
@@ -899,7 +901,7 @@ mod tests {
         assert!(
             tuned
                 .conditions(&yours)
-                .ends_with("; the start with the settings of /etc/mysql/my.cnf")
+                .ends_with("; the start had the settings of /etc/mysql/my.cnf")
         );
     }
 

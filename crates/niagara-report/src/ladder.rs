@@ -16,8 +16,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 /// What they are of a total that had too few duels.
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
-const PROVEN: &str =
-    "Proven: by fresh duels. Kept levers' figures may flatter a little, not the total's.";
+const PROVEN: &str = "Proven: by fresh duels. Those chose the levers, so their figures may be high; the total's chose nothing.";
 /// What an interval is not of.
 const OTHER_RUNS: &str = "Another run, even on this machine, may lie outside of them.";
 /// Of `n = 12`.
@@ -30,8 +29,8 @@ pub(crate) const BARS: &str = "Bars: █ to the lower figure, ▒ the bracket, �
 const HOW: &str = "How to read this";
 /// What a duel is, and what stands in brackets.
 const DUELS: &str = "A duel starts both servers afresh on identical data and moves the load between them in short slices. It gives one \
-    figure, the ratio of the two. The brackets come from how far these figures lie apart: more duels, or a quieter machine, make them \
-    narrower. The total's duels took no part in any choice, so that no luck of a choice is in them. A lever is a change that was tried; \
+    figure, the ratio of the two. The brackets come from how far these figures lie apart (Hodges–Lehmann estimate, signed-rank test at planned \
+    looks): more duels, or a quieter machine, make them narrower. The total's duels took no part in any choice, so that no luck of a choice is in them. A lever is a change that was tried; \
     × 1.10 is 10 % more. The chart's axis is logarithmic, for gains multiply. 99 of 100 transactions took at most the 99th percentile.";
 
 /// How to read the way: what stands beside its figures, as far as it occurs.

@@ -384,11 +384,8 @@ pub(crate) fn figure(comparison: &Comparison) -> String {
 /// What an undetected difference may still be.
 fn unseen(e: &Estimate) -> String {
     if e.low > 0.0 && e.high.is_finite() {
-        format!(
-            "anything from {} to {} may have gone unseen",
-            number::gain(e.low),
-            number::gain(e.high)
-        )
+        let [low, high] = number::gains([e.low, e.high]);
+        format!("anything from {low} to {high} may have gone unseen")
     } else {
         "too few to put bounds on it".to_owned()
     }
@@ -495,12 +492,11 @@ pub fn verdict(judgement: &Judgement) -> &'static str {
 
 /// The most that B may be better by what was measured: `+0.3 % at most`; of what is better when lower `−0.3 % at best`.
 fn at_best(comparison: &Comparison) -> String {
-    let gain = &comparison.judged().estimate;
+    let figure = comparison.goal.figure(&comparison.judged().estimate);
+    let [low, high] = number::gains([figure.low, figure.high]);
     match comparison.goal {
-        Goal::Throughput => format!("{} at most", number::gain(gain.high)),
-        Goal::Cpu | Goal::P95 | Goal::P99 => {
-            format!("{} at best", number::gain(comparison.goal.figure(gain).low))
-        }
+        Goal::Throughput => format!("{high} at most"),
+        Goal::Cpu | Goal::P95 | Goal::P99 => format!("{low} at best"),
     }
 }
 

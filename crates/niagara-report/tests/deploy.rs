@@ -68,7 +68,7 @@ fn everything() -> DeployInput {
             rung("Thread pool", "× 1.031 [1.021, 1.042], screened, n = 24", "Fewer switches.", &["thread-handling"]),
             rung("jemalloc", "× 1.012 [1.004, 1.020], proven, n = 32", "Less contention.", &["LD_PRELOAD", "MALLOC_CONF"]),
         ],
-        evidence: "mariadb-10.11 is 31 % faster with 4 levers for oltp_read_only, 32 threads: × 1.31 [1.28, 1.34], proven by 12 fresh duels".into(),
+        evidence: "mariadb-10.11 is 31 % faster with 4 levers for oltp_read_only, 32 threads: × 1.31 [1.28, 1.35], proven by 12 fresh duels".into(),
         risk: Some(
             "The server takes more memory (buffer pool). Durability is untouched.\nOver the socket an account logs in as name@localhost.\nTcmalloc \
              gives memory back late: watch the server's resident memory."
@@ -519,7 +519,7 @@ fn the_administrators_file_is_written_whole_and_read_first() {
 fn a_password_of_roots_is_told_before_the_client_is_called() {
     let mut input = everything();
     let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
-    let with_password = "write `mariadb -p` in place of `mariadb` in the commands below.";
+    let with_password = "write `sudo mariadb -p` for `sudo mariadb` in the commands below.";
     let starts = [None, Some(DeployStart::default())];
     for start in starts {
         input.variant.start = start;
@@ -956,6 +956,32 @@ fn a_scheduling_policy_is_set_and_checked() {
     assert!(
         readme.contains(asked) && readme.contains("print `SCHED_BATCH`"),
         "{readme}"
+    );
+}
+
+#[test]
+fn batch_scheduling_is_for_the_scheduler_it_was_measured_with() {
+    let readme_of = |kernel: Option<&str>| {
+        let mut input = everything();
+        input.variant.runtime.scheduling = Some(Scheduling::Batch);
+        input.variant.kernel = kernel.map(str::to_owned);
+        let files: BTreeMap<String, String> = deploy(&input).into_iter().collect();
+        files["README.md"].clone()
+    };
+    let new = readme_of(Some("6.18.44"));
+    assert!(
+        new.contains("measured on Linux 6.18: leave it out where Linux is older than 6.6"),
+        "{new}"
+    );
+    let old = readme_of(Some("6.1.0-13-amd64"));
+    assert!(
+        old.contains("measured on Linux 6.1: leave it out where Linux is 6.6 or newer"),
+        "{old}"
+    );
+    let unknown = readme_of(None);
+    assert!(
+        unknown.contains("on that side of Linux 6.6 alone"),
+        "{unknown}"
     );
 }
 

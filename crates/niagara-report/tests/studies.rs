@@ -162,21 +162,21 @@ fn a_matrix_of_a_part_tells_the_spread_and_what_was_not_measured() {
 fn cells_that_differ_over_the_table_have_two_marks() {
     let mut matrix = fixture::matrix(1.1);
     for (p, verdict, row) in [
-        (None, Verdict::Faster, "| -O3 | × 1.10 [1.08, 1.12] ▲ |"),
+        (None, Verdict::Faster, "| -O3 | × 1.10 [1.07, 1.13] ▲ |"),
         (
             Some(0.2),
             Verdict::Faster,
-            "| -O3 | × 1.10 [1.08, 1.12] ▲ |",
+            "| -O3 | × 1.10 [1.07, 1.13] ▲ |",
         ),
         (
             Some(0.05),
             Verdict::Faster,
-            "| -O3 | × 1.10 [1.08, 1.12] ▲▲ |",
+            "| -O3 | × 1.10 [1.07, 1.13] ▲▲ |",
         ),
         (
             Some(0.05),
             Verdict::Undetected,
-            "| -O3 | × 1.10 [1.08, 1.12] |",
+            "| -O3 | × 1.10 [1.07, 1.13] |",
         ),
     ] {
         let cell = &mut matrix.cells[0];
@@ -397,7 +397,7 @@ fn a_side_that_failed_is_told_as_failed_with_its_reason() {
         &page(&Summary::Matrix(Box::new(part.clone()))),
         &[
             "## Failed, or not measured",
-            "| -O3 | failed; × 1.10 [1.08, 1.12] at 75 % confidence |",
+            "| -O3 | failed; × 1.10 [1.07, 1.13] at 75 % confidence |",
             "| PGO | failed |",
             "| -O3, oltp_read_only, 16 threads | base + O3 could not be measured: signal 11 |",
             "| PGO, oltp_read_only, 16 threads | base + PGO could not be measured: no such library |",

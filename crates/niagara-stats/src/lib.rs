@@ -19,6 +19,7 @@ mod judgement;
 mod looks;
 mod nodes;
 mod normal;
+mod outwards;
 mod pair;
 mod planning;
 mod promotion;
@@ -61,6 +62,7 @@ pub use judge::{
 pub use judgement::{Judgement, Verdict};
 pub use looks::{ErrorBudget, Look, LookPlan};
 pub use nodes::{Heterogeneity, MIN_NODES, NodeEstimate, heterogeneity};
+pub use outwards::outwards;
 pub use pair::{run_value, window_sd};
 pub use planning::{detectable, detectable_at, detectable_by, detectable_in, detectable_of_starts};
 pub use promotion::{Bond, Prior, Prospect, ScreenedEffect, promote};

@@ -16,6 +16,7 @@ use niagara_server::{
 };
 
 use crate::answering::deploy_difference::difference;
+use crate::duels::inventory::MeasuredMachine;
 use crate::duels::workbench::Workbench;
 use crate::lever::{Lever, NoteFor, Risk, load};
 use crate::variants::candidate::Candidate;
@@ -89,7 +90,7 @@ pub(crate) fn deployment(
     [install, before]: [&Install; 2],
     variant: &Variant,
     parts: &[Part<'_>],
-    machine: &str,
+    machine: &MeasuredMachine,
     start: Option<&StartConfiguration>,
 ) -> Result<Deployment> {
     let runtime = &variant.runtime;
@@ -143,7 +144,8 @@ pub(crate) fn deployment(
         application: notes(levers(), NoteFor::Application),
         remarks: notes(levers(), NoteFor::Reader),
         left_out_for: None,
-        machine: machine.to_owned(),
+        machine: machine.line.clone(),
+        kernel: Some(machine.kernel.clone()).filter(|release| !release.is_empty()),
         cpus: None,
         built: built(install, before, variant)?,
         engine: variant.engine.clone(),
@@ -385,6 +387,13 @@ mod tests {
         }
     }
 
+    fn a_machine() -> MeasuredMachine {
+        MeasuredMachine {
+            line: "a machine".to_owned(),
+            kernel: "6.1.0-13-amd64".to_owned(),
+        }
+    }
+
     fn install() -> Install {
         Install {
             name: "mariadb-10.11".into(),
@@ -431,7 +440,7 @@ mod tests {
         let candidates = [lever];
         let parts = Part::of_candidates(&variant, &candidates);
         let found =
-            deployment([&install(); 2], &variant, &parts, "a machine", None).expect("complete");
+            deployment([&install(); 2], &variant, &parts, &a_machine(), None).expect("complete");
         assert_eq!(found.flags, ["memlock"]);
         assert_eq!(found.config["memlock"], "");
         assert_eq!(found.sets["lock-memory"], ["memlock"]);
@@ -451,8 +460,8 @@ mod tests {
         variant.runtime.malloc = Some("jemalloc".into());
         for candidates in [vec![huge], Vec::new()] {
             let parts = Part::of_candidates(&variant, &candidates);
-            let found =
-                deployment([&install(); 2], &variant, &parts, "a machine", None).expect("complete");
+            let found = deployment([&install(); 2], &variant, &parts, &a_machine(), None)
+                .expect("complete");
             let package = found.malloc.and_then(|malloc| malloc.package);
             assert_eq!(package.as_deref(), Some("libjemalloc2"));
         }
@@ -496,7 +505,7 @@ mod tests {
         let variant = crate::variants::candidate::with_all(&base, &candidates, &[0, 1, 2]);
         let parts = Part::of_candidates(&variant, &candidates);
         let found =
-            deployment([&install(); 2], &variant, &parts, "a machine", None).expect("complete");
+            deployment([&install(); 2], &variant, &parts, &a_machine(), None).expect("complete");
         assert_eq!(
             found,
             Deployment {
@@ -530,6 +539,7 @@ mod tests {
                 ]),
                 cautions: vec!["with jemalloc resident memory may grow by a few per cent".into()],
                 machine: "a machine".into(),
+                kernel: Some("6.1.0-13-amd64".into()),
                 ..Deployment::default()
             }
         );
@@ -541,7 +551,14 @@ mod tests {
         variant.runtime.malloc = Some("jemalloc".into());
         let own = BTreeMap::from([("LD_PRELOAD".to_owned(), "/opt/own.so".to_owned())]);
         variant.runtime.environment = own.clone();
-        let found = deployment([&install(); 2], &variant, &[], "", None).expect("complete");
+        let found = deployment(
+            [&install(); 2],
+            &variant,
+            &[],
+            &MeasuredMachine::default(),
+            None,
+        )
+        .expect("complete");
         assert_eq!(found.runtime.environment, own);
     }
 
@@ -549,8 +566,14 @@ mod tests {
     fn a_malloc_that_is_not_there_is_an_error() {
         let mut variant = Variant::base("mariadb-10.11");
         variant.runtime.malloc = Some("tcmalloc".into());
-        let error =
-            deployment([&install(); 2], &variant, &[], "", None).expect_err("not in the install");
+        let error = deployment(
+            [&install(); 2],
+            &variant,
+            &[],
+            &MeasuredMachine::default(),
+            None,
+        )
+        .expect_err("not in the install");
         assert!(error.to_string().contains("tcmalloc"), "{error}");
     }
 
@@ -584,7 +607,14 @@ mod tests {
         own.levers.push("log-flush-os".to_owned());
         let part = Part::between("own", &after, &own, &levers);
         assert_eq!(part.own_changes, ["max_connections=9"]);
-        let told = deployment([&install(); 2], &own, &[part], "", None).expect("complete");
+        let told = deployment(
+            [&install(); 2],
+            &own,
+            &[part],
+            &MeasuredMachine::default(),
+            None,
+        )
+        .expect("complete");
         assert_eq!(told.own_changes, ["max_connections=9"]);
         let risks = told.risks;
         assert!(
@@ -595,7 +625,7 @@ mod tests {
             [&install(); 2],
             &after,
             &[Part::between("more tables", &before, &after, &levers)],
-            "",
+            &MeasuredMachine::default(),
             None,
         );
         let found = found.expect("complete");
@@ -635,7 +665,14 @@ mod tests {
             own_changes: Vec::new(),
         });
         let base = Variant::base("mariadb-10.11");
-        let told = deployment([&install(); 2], &base, &parts, "", None).expect("complete");
+        let told = deployment(
+            [&install(); 2],
+            &base,
+            &parts,
+            &MeasuredMachine::default(),
+            None,
+        )
+        .expect("complete");
         // Of two levers that need the same setting of the host, it is told once.
         assert_eq!(told.host_steps, [few]);
         assert_eq!(told.steps, ["Let the server have its folder."]);
@@ -662,7 +699,14 @@ mod tests {
         };
         let mut variant = Variant::base("mariadb-10.11");
         variant.build = Some(niagara_build::Recipe::default());
-        let told = deployment([&own, &package], &variant, &[], "", None).expect("complete");
+        let told = deployment(
+            [&own, &package],
+            &variant,
+            &[],
+            &MeasuredMachine::default(),
+            None,
+        )
+        .expect("complete");
         let built = told.built.expect("a build");
         assert_eq!(built.sha256, file_digest(&own.server).ok());
         let releases = built.releases.expect("kept");

@@ -38,7 +38,7 @@ use crate::answering::sequential_test::{
 };
 use crate::asking::level_sets::MatrixQuestion;
 use crate::asking::wanted_level::WantedLevel;
-use crate::duels::inventory::Inventory;
+use crate::duels::inventory::{Inventory, MeasuredMachine};
 use crate::duels::workbench::Workbench;
 use crate::plans::observer::{Event, Observer};
 use crate::plans::spec::Protocol;
@@ -104,8 +104,8 @@ pub(crate) struct MatrixOptions<'a> {
     pub controls: bool,
     /// Levers and machine.
     pub inventory: &'a Inventory,
-    /// The machine in one line, for the person who deploys what was found.
-    pub machine: String,
+    /// The machine, for the person who deploys what was found.
+    pub machine: MeasuredMachine,
     /// The part that is measured now.
     pub part: MatrixPart<'a>,
 }

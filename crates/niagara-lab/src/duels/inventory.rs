@@ -12,6 +12,15 @@ use crate::duels::workbench::Workbench;
 use crate::lever::{self, Lever};
 use crate::plans::spec::Load;
 
+/// The machine that something was measured on, for the person who deploys it elsewhere.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct MeasuredMachine {
+    /// All of it in one line.
+    pub(crate) line: String,
+    /// Its kernel's release: `6.1.0-13-amd64`.
+    pub(crate) kernel: String,
+}
+
 /// What every study and every command that starts servers begins with.
 pub struct Inventory {
     /// Where servers, images and clones live.
@@ -58,15 +67,20 @@ impl Inventory {
         Workbench::new(cache, self.catalog.clone(), load, cancel).loaded_from(self.client.clone())
     }
 
-    /// The machine in one line, and the host that the load comes from where it is another one.
+    /// The machine as who deploys knows it, and the host that the load comes from where it is another one.
     ///
     /// # Errors
     /// As with [`fingerprint`](Self::fingerprint).
-    pub(crate) fn machine(&self) -> Result<String> {
-        let machine = self.fingerprint()?.one_line();
-        Ok(match &self.client {
+    pub(crate) fn machine(&self) -> Result<MeasuredMachine> {
+        let here = self.fingerprint()?;
+        let machine = here.one_line();
+        let line = match &self.client {
             Some(client) => format!("{machine}, loaded from {}", client.name()),
             None => machine,
+        };
+        Ok(MeasuredMachine {
+            line,
+            kernel: here.system.kernel,
         })
     }
 

@@ -6,7 +6,7 @@ use niagara_model::{
 use niagara_stats::Verdict;
 
 use super::parts::{confirmations, left, parts};
-use super::{Own, controls, interval_estimate};
+use super::{Digits, Own, controls, interval_estimate};
 use crate::all_time::withdrawn;
 use crate::document::{Block, Depth, Figure, Section, Table};
 use crate::wording::{
@@ -250,17 +250,14 @@ fn stability(matrix: &MatrixSummary, workload: usize) -> Option<Table> {
         several |= mixed;
         let [baseline, own] = found.sides.map(|side| match mixed {
             true => number::NOTHING.to_owned(),
-            false => interval_estimate(&side, number::percent),
+            false => interval_estimate(&side, Digits::Percent),
         });
         grid.rows.push(vec![
             cell.title.clone(),
             cell.threads.to_string(),
             baseline,
             own,
-            format!(
-                "× {}",
-                interval_estimate(&found.ratio, |value| format!("{value:.2}"))
-            ),
+            format!("× {}", interval_estimate(&found.ratio, Digits::Decimals(2))),
         ]);
     }
     grid.notes.push(format!(

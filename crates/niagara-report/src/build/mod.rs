@@ -26,7 +26,7 @@ use crate::headline::introduction;
 use crate::{Report, Sides, chart, number, profile, replay, wording};
 
 pub(crate) use advice::advice;
-pub(crate) use intervals::interval_estimate;
+pub(crate) use intervals::{Digits, interval_estimate};
 use intervals::{interval_over, three_digits};
 pub(crate) use ladder::headline as ladder_headline;
 pub(crate) use matrix::headline as matrix_headline;

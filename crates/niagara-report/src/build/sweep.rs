@@ -3,7 +3,7 @@
 use niagara_model::{Breakdown, SweepCurve, SweepSummary};
 use niagara_stats::IntervalEstimate;
 
-use super::{Own, interval_estimate, interval_over, three_digits};
+use super::{Digits, Own, interval_estimate, interval_over, three_digits};
 use crate::document::{Block, Depth, Figure, Section, Table};
 use crate::{chart, number};
 
@@ -51,7 +51,7 @@ fn tables(sweep: &SweepSummary) -> Vec<Table> {
                 at.threads.to_string(),
                 format!(
                     "× {}",
-                    interval_over("one duel", &at.ratio, |value| format!("{value:.3}"))
+                    interval_over("one duel", &at.ratio, Digits::Decimals(3))
                 ),
                 at.duels.to_string(),
             ]);
@@ -102,7 +102,7 @@ fn by_round(sweep: &SweepSummary) -> Option<Table> {
                 one.threads.to_string(),
                 format!(
                     "× {}",
-                    interval_over("one round", &one.ratio, |value| format!("{value:.3}"))
+                    interval_over("one round", &one.ratio, Digits::Decimals(3))
                 ),
                 one.rounds.to_string(),
             ]);
@@ -134,7 +134,7 @@ fn unevenness(sweep: &SweepSummary) -> Option<Table> {
                 continue;
             };
             let share = |figure: &Option<IntervalEstimate>| match figure {
-                Some(figure) => interval_estimate(figure, number::percent),
+                Some(figure) => interval_estimate(figure, Digits::Percent),
                 None => number::NOTHING.to_owned(),
             };
             grid.rows.push(vec![
@@ -171,10 +171,10 @@ fn throughput(curve: &SweepCurve, alpha: f64) -> Table {
     for (index, point) in curve.points.iter().enumerate() {
         grid.rows.push(vec![
             point.threads.to_string(),
-            interval_estimate(&point.tps, number::grouped),
-            interval_estimate(&point.p50_ms, three_digits),
-            interval_estimate(&point.p95_ms, three_digits),
-            interval_estimate(&point.p99_ms, three_digits),
+            interval_estimate(&point.tps, Digits::Whole),
+            interval_estimate(&point.p50_ms, Digits::Three),
+            interval_estimate(&point.p95_ms, Digits::Three),
+            interval_estimate(&point.p99_ms, Digits::Three),
             point.starts.to_string(),
         ]);
         if curve
@@ -298,10 +298,10 @@ fn laws(sweep: &SweepSummary) -> Table {
         match &curve.law {
             Some(law) => grid.rows.push(vec![
                 curve.title.clone(),
-                interval_estimate(&law.lambda, number::grouped),
-                interval_estimate(&law.sigma, three_digits),
-                interval_estimate(&law.kappa, three_digits),
-                interval_estimate(&law.peak_threads, three_digits),
+                interval_estimate(&law.lambda, Digits::Whole),
+                interval_estimate(&law.sigma, Digits::Three),
+                interval_estimate(&law.kappa, Digits::Three),
+                interval_estimate(&law.peak_threads, Digits::Three),
                 law.peak_tps.map_or("∞".to_owned(), number::grouped),
                 format!(
                     "{}{}",

@@ -3,7 +3,7 @@
 use niagara_model::{SweepCurve, SweepPoint, SweepSummary, load_name};
 use niagara_stats::IntervalEstimate;
 
-use super::{interval_estimate, interval_over, three_digits};
+use super::{Digits, interval_estimate, interval_over};
 use crate::number;
 
 /// A curve that ends below this share of its best does not only stop scaling.
@@ -57,14 +57,14 @@ fn ratios(sweep: &SweepSummary, index: usize) -> Vec<(u32, &IntervalEstimate)> {
 fn range(ratios: &[(u32, &IntervalEstimate)]) -> Option<String> {
     let threads = |threads: u32| number::count(threads as usize, "thread");
     if let [(count, only)] = ratios {
-        let ratio = interval_over("one start", only, three_digits);
+        let ratio = interval_over("one start", only, Digits::Three);
         return Some(format!("{ratio} with {}", threads(*count)));
     }
     let sorted = |a: &&(u32, &IntervalEstimate), b: &&(u32, &IntervalEstimate)| {
         a.1.value.total_cmp(&b.1.value)
     };
     let (least, most) = (ratios.iter().min_by(sorted)?, ratios.iter().max_by(sorted)?);
-    let told = |ratio: &IntervalEstimate| interval_over("one start", ratio, three_digits);
+    let told = |ratio: &IntervalEstimate| interval_over("one start", ratio, Digits::Three);
     Some(format!(
         "{} ({}) to × {} ({})",
         told(least.1),
@@ -89,7 +89,7 @@ fn how_far(curve: &SweepCurve) -> Option<String> {
     Some(format!(
         "{} {found} ({} tps at best)",
         curve.title,
-        interval_estimate(&best.tps, number::grouped)
+        interval_estimate(&best.tps, Digits::Whole)
     ))
 }
 

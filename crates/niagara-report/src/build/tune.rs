@@ -80,15 +80,27 @@ fn over_socket(tune: &TuneSummary) -> Section {
     );
     table.long = true;
     let mut row = |name: &str, figure: Estimate| {
-        table.rows.push(vec![name.to_owned(), left.figure(&figure)]);
+        table
+            .rows
+            .push(vec![name.to_owned(), number::estimate(&figure)]);
     };
     row(benefit.goal.title(), benefit.goal.figure(&left.gain));
+    if let Some(p50) = left.p50.filter(|_| benefit.goal == Goal::Throughput) {
+        row("Median latency", p50);
+    }
     let has_tail = benefit.goal != Goal::P99 && !benefit.setting.has_short_slices();
     if let Some(p99) = left.p99.filter(|_| has_tail) {
         row("99th percentile of latency", p99);
     }
     if let Some(cpu) = left.cpu.filter(|_| benefit.goal != Goal::Cpu) {
         row("Server CPU per transaction", cpu);
+    }
+    if let Some([start, last]) = left.tps {
+        table.notes.push(format!(
+            "Transactions per second: {} (A), {} (B).",
+            number::rate(start),
+            number::rate(last)
+        ));
     }
     table.notes.push(match left.duels {
         Some(duels) => format!(

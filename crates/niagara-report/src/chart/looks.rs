@@ -120,10 +120,11 @@ fn draw(size: Size, scores: &[f64], looks: &[Look], label: &str) -> Markup {
         }
         @for look in looks {
             @let at = x.at(look.duels as f64);
+            @let [least, most] = number::gains([look.low.exp(), look.high.exp()]);
             g.look {
                 title {
                     "look at " (look.duels) " duels: " (number::gain(look.middle.exp()))
-                    " [" (number::gain(look.low.exp())) ", " (number::gain(look.high.exp())) "]"
+                    " [" (least) ", " (most) "]"
                 }
                 line.interval x1=(px(at)) x2=(px(at)) y1=(px(y.at(look.low))) y2=(px(y.at(look.high))) {}
                 @for edge in [look.low, look.high] {

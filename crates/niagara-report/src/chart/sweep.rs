@@ -115,7 +115,7 @@ fn one(curve: &SweepCurve, class: &str, x: &Axis, y: &Axis, threads: (u32, u32))
                 g {
                     title {
                         (curve.title) ", " (point.threads) " threads: "
-                        (crate::build::interval_estimate(&point.tps, number::grouped)) " tps, "
+                        (crate::build::interval_estimate(&point.tps, crate::build::Digits::Whole)) " tps, "
                         (number::count(point.starts as usize, "start"))
                     }
                     @if point.tps.is_bounded() {

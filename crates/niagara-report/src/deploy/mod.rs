@@ -145,9 +145,11 @@ impl DeployInput {
         let replay = summary.comparison().and_then(|found| found.replay.as_ref());
         let caution = match summary {
             Summary::Tune(tune) if tune.is_on_test_tables() => {
-                " The load was a benchmark on test tables, not your traffic: measure that first (`niagara pack` on the server, then \
-                 `niagara advise` and `niagara tune` with its file)."
-                    .to_owned()
+                format!(
+                    " The load was a benchmark ({}), not your traffic: before you change a live server, measure that (`niagara pack` on it, \
+                     then `niagara advise` and `niagara tune` with its file), and apply what they hand over.",
+                    tune.header.workload
+                )
             }
             _ => replay
                 .and_then(idleness)
@@ -335,13 +337,13 @@ fn with_costs(risk: String, summary: &Summary) -> String {
                 number::seconds(seconds)
             );
         }
-        let with_socket = match left.map(|left| (left, left.p99)) {
-            Some((left, Some(p99))) => format!(
+        let with_socket = match left.map(|left| left.p99) {
+            Some(Some(p99)) => format!(
                 ", the socket's part included; without it {}, {}",
-                left.figure(&p99),
+                number::estimate(&p99),
                 meaning(&p99)
             ),
-            Some((_, None)) => ", the socket's part included".to_owned(),
+            Some(None) => ", the socket's part included".to_owned(),
             None => String::new(),
         };
         let meaning = meaning(&p99);
@@ -473,7 +475,7 @@ fn cpu_over_socket(summary: &Summary) -> Option<String> {
         Some(_) => "",
         None => ", calculated",
     };
-    Some(left.figure(&left.cpu?) + calculated)
+    Some(number::estimate(&left.cpu?) + calculated)
 }
 
 /// All figures of what it leaves.

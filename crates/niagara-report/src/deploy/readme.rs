@@ -130,7 +130,7 @@ fn other_kernel(input: &DeployInput) -> String {
     let is_alone = input.variant.built.is_none() && unit::shown(&input.variant).len() == 1;
     format!(
         "   `uname -r` prints the kernel's release. {}. To leave it out, {}.",
-        capital(&scheduler_of(&input.variant.machine)),
+        capital(&scheduler_of(&input.variant)),
         match is_alone {
             true => "skip this step, and what \"Check\" and \"Undo\" say of it".to_owned(),
             false => format!("delete its line from {} first", unit::NAME),
@@ -369,7 +369,7 @@ impl Sections {
         self.line("## Before\n");
         if input.own_place().is_none() {
             self.line(format!(
-                "Where you are root and there is no `sudo`, leave it out. Where root has a password in the server, write `{client} -p` in place of `{client}` in the commands below{}.\n",
+                "Where you are root and there is no `sudo`, leave it out. Where root has a password in the server, write `sudo {client} -p` for `sudo {client}` in the commands below{}.\n",
                 match input.variant.built.is_some() && !input.is_mariadb() {
                     true => ", except before `--defaults-file`",
                     false => "",
@@ -529,7 +529,7 @@ impl Sections {
             let path = format!("{folder}/{}", unit::NAME);
             self.code(&[unless_there(
                 &path,
-                "it is of an earlier round, and was not replaced. Undo that round first, or put the lines of both into it",
+                "of this round? Then go on. Else undo that round first, or put the lines of both into it",
                 &[
                     format!("sudo install -D -m 644 {} {path}", unit::NAME),
                     "sudo systemctl daemon-reload".to_owned(),

@@ -131,8 +131,8 @@ pub(super) fn figures_before(input: &DeployInput) -> String {
     format!(
         "Before you change anything, note twice, an hour apart, what this prints: the server's CPU seconds and its statements, both since \
          its start. \"Check\" compares them with those of later.\n\n{}\nNote some pages' times, too, ten each, with their URLs: \
-         `for i in $(seq 10); do curl -so /dev/null -w '%{{time_total}}\\n' URL; done`. Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, outside of that hour: `sudo niagara capture start \
-         --socket {socket} --for 10m --output a.capture`{socket_is}.\n",
+         `for i in $(seq 10); do curl -so /dev/null -w '%{{time_total}}\\n' URL; done`. Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, with Niagara installed there, outside of that hour: `sudo niagara capture start \
+         --socket {socket} --for 10m --output a.capture`{socket_is}. It holds customers' data: delete it once it was compared.\n",
         figures(input, &plugins::packaged(input))
     )
 }

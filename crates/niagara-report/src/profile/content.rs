@@ -5,10 +5,11 @@ use std::collections::BTreeMap;
 use niagara_error::Explanation;
 use niagara_profile::result::{FunctionShare, LayerShare, Locks};
 use niagara_profile::{HeavyStatement, LiveGap, Profile};
+use niagara_stats::Estimate;
 
 use super::figures::small;
 use super::{Content, difference};
-use crate::number::{NOTHING, grouped, percent};
+use crate::number::{NOTHING, estimate_in, grouped, percent};
 
 /// Shares below this are left out of the tables, but for the first few rows.
 const WORTH_A_ROW: f64 = 0.01;
@@ -741,7 +742,7 @@ fn costs(profiles: &[Profile]) -> Content {
 }
 
 fn with_interval([ratio, low, high]: [f64; 3]) -> String {
-    format!("× {ratio:.3} [{low:.3}, {high:.3}]")
+    estimate_in(&Estimate { ratio, low, high }, 3)
 }
 
 pub(super) fn missing(profiles: &[Profile]) -> Content {

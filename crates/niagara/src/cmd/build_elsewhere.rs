@@ -1,8 +1,9 @@
 //! What a tuning without builds says at its end: what a build brought where one was measured, and the command.
 
 use niagara_lab::lever::{Lever, Measured};
-use niagara_model::{Reason, TuneSummary, load_name};
+use niagara_model::{Reason, TuneSummary, load_name, number};
 use niagara_server::Family;
+use niagara_stats::Estimate;
 
 /// The factor whose levels are servers built from source.
 const BUILDS: &str = "build";
@@ -87,8 +88,14 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         // Left out on request, begun without, or failed: each says so itself.
         "`report --verbose` says why none was".to_owned()
     };
+    let found = Estimate {
+        ratio: figure.ratio,
+        low: figure.low,
+        high: figure.high,
+    };
     Some(format!(
-        "none tried; a server built from source brought × {:.2} [{:.2}, {:.2}] elsewhere{of}{over}{trained} ({}): {what_to_do}",
-        figure.ratio, figure.low, figure.high, figure.source,
+        "none tried; a server built from source brought {} elsewhere{of}{over}{trained} ({}): {what_to_do}",
+        number::estimate(&found),
+        figure.source,
     ))
 }

@@ -2,6 +2,9 @@
 
 use std::fmt::Write;
 
+use niagara_model::number::interval_in;
+use niagara_stats::{Estimate, outwards};
+
 use super::record::{Figure, Machine, Record, Row, Run, Table};
 
 /// The page of one record.
@@ -84,7 +87,7 @@ pub fn overview(records: &[Record]) -> String {
          - Gains with clients on CPUs of their own: `placement=apart` takes three CPUs.\n\
          - A load from [another machine](../two-machines.md) over a real network.\n\
          - More than two CPUs.\n\
-         - The [studies](../studies.md) `own-build-parts.toml`, `compiler-options.toml`, `compiler-pairs.toml`, `compiler-versions.toml`, `inlined-functions.toml`, `reporting-job-published.toml`.\n\
+         - The [studies](../studies.md) `own-build-parts.toml`, `compiler-pairs.toml`, `compiler-versions.toml`, `inlined-functions.toml`, `reporting-job-published.toml`.\n\
          - A build without unused parts, `build=clang-pgo-lto-lean`.\n\
          - Servers outside of Debian's archive, such as Oracle's binaries of MySQL.\n",
     );
@@ -288,10 +291,26 @@ fn figure(figure: &Figure) -> String {
         (None, None) => String::new(),
     };
     if let Some(low) = figure.low {
-        let high = figure
-            .high
-            .map_or_else(|| "∞".to_owned(), |high| number(high, figure.decimals));
-        let _ = write!(text, " [{}, {high}]", number(low, figure.decimals));
+        let ends = [low, figure.high.unwrap_or(f64::INFINITY)];
+        let interval = match figure.ratio {
+            Some(ratio) => interval_in(
+                &Estimate {
+                    ratio,
+                    low,
+                    high: ends[1],
+                },
+                figure.decimals,
+            ),
+            None => {
+                let [low, high] =
+                    outwards(ends, figure.decimals).map(|end| match end.is_finite() {
+                        true => number(end, figure.decimals),
+                        false => "∞".to_owned(),
+                    });
+                format!("[{low}, {high}]")
+            }
+        };
+        let _ = write!(text, " {interval}");
     }
     if let Some(words) = &figure.text {
         if !text.is_empty() {

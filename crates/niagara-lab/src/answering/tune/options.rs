@@ -12,6 +12,7 @@ use crate::answering::tune::screen::ScreenTime;
 use crate::asking::choose_levers::Keep;
 use crate::asking::question::MAX_DUELS;
 use crate::asking::rate_choice::RateChoice;
+use crate::duels::inventory::MeasuredMachine;
 use crate::plans::spec::Load;
 use crate::profile::{ShortProfile, seconds_each};
 use crate::variants::candidate::Candidate;
@@ -44,8 +45,8 @@ pub(crate) struct TuneOptions {
     pub slice_seconds: f64,
     /// Seed.
     pub seed: u64,
-    /// The machine in one line, for the person who deploys what was found.
-    pub machine: String,
+    /// The machine, for the person who deploys what was found.
+    pub machine: MeasuredMachine,
     /// How many CPUs it has.
     pub cpus: usize,
     /// How the final variant is profiled; `None` leaves it out.

@@ -63,6 +63,8 @@ fn measured_over_socket(found: &TuneResult) -> Option<OverSocket> {
     Some(OverSocket {
         duels: Some(own.judged().duels),
         gain: own.judged().estimate,
+        tps: Some(own.tps),
+        p50: own.latency_p50,
         p99: own.latency_p99,
         cpu: own.cpu_per_transaction,
     })
@@ -80,7 +82,9 @@ fn over_socket(found: &TuneResult, total: &Comparison, sockets: &[&Rung]) -> Opt
     Some(OverSocket {
         duels: None,
         gain: left(&|found| Some(found.judged().estimate))?,
-        // Within slices of another length another tail was measured.
+        tps: None,
+        // Within slices of another length other latencies were measured.
+        p50: left(&|found| found.latency_p50).filter(|_| found.total_slice_seconds.is_none()),
         p99: left(&|found| found.latency_p99).filter(|_| found.total_slice_seconds.is_none()),
         cpu: left(&|found| found.cpu_per_transaction),
     })

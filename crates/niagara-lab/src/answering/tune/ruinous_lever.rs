@@ -78,7 +78,7 @@ mod tests {
             });
             found.map(|(index, told)| (index, told.lever, told.reason.to_string()))
         };
-        let reason = "it costs more than a third of the throughput: × 0.30 [0.27, 0.33] with it by 9 duels, then set aside";
+        let reason = "it costs more than a third of the throughput: × 0.30 [0.27, 0.34] with it by 9 duels, then set aside";
         assert_eq!(
             goes(&[]),
             Some((2, "query-cache".to_owned(), reason.to_owned()))

@@ -18,6 +18,7 @@ use niagara_store::Store;
 use super::*;
 use crate::answering::answer::conduct;
 use crate::answering::tune::selection::OVER_SOCKET;
+use crate::duels::inventory::MeasuredMachine;
 use crate::lever::{Change, Context, load};
 use crate::plans::spec::{DuelSettings, Load};
 use crate::studies::results_folder::RESULTS_FILE;
@@ -161,7 +162,7 @@ fn options() -> TuneOptions {
         couples: Some(2),
         slice_seconds: 0.05,
         seed: 7,
-        machine: String::new(),
+        machine: MeasuredMachine::default(),
         cpus: 2,
         profile: None,
         noise: None,

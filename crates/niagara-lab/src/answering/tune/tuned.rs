@@ -587,6 +587,7 @@ mod tests {
     use super::*;
     use crate::answering::tune::recommendation::next_step;
     use crate::asking::choose_levers::Keep;
+    use crate::duels::inventory::MeasuredMachine;
     use crate::lever::{Change, load};
     use crate::plans::spec::Load;
 
@@ -617,7 +618,7 @@ mod tests {
             couples: None,
             slice_seconds: 0.1,
             seed: 1,
-            machine: String::new(),
+            machine: MeasuredMachine::default(),
             cpus: 2,
             profile: None,
             noise: None,
