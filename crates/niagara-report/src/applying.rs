@@ -263,7 +263,7 @@ impl<'a> Found<'a> {
             (None, Some(_)) => "on the same machine".to_owned(),
             (None, None) => "on the same CPUs".to_owned(),
         };
-        let took_the_socket = |rung: &Rung| rung.screened.lever == "transport-unix";
+        let took_the_socket = |rung: &Rung| rung.screened.lever == SOCKET_LEVER;
         let way = match (deployment.runtime.transport, self.client_host) {
             (Some(TransportKind::Tcp), None) => ", over loopback TCP",
             (Some(TransportKind::Tcp), Some(_)) => ", over TCP",
@@ -368,6 +368,9 @@ fn answered(answers: Option<&SameAnswers>) -> String {
         None => "Not by content: errors and numbers of rows under load alone were compared, and did not differ.".to_owned(),
     }
 }
+
+/// The lever that has clients connect through the Unix socket.
+pub(crate) const SOCKET_LEVER: &str = "transport-unix";
 
 /// The release whose scheduler, EEVDF, took the place of CFS: batch scheduling was measured with one of them.
 const NEW_SCHEDULER: (u64, u64) = (6, 6);

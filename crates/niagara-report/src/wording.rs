@@ -1038,7 +1038,7 @@ fn picked(tune: &TuneSummary) -> Option<[f64; 2]> {
 pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
     let [detectable, _] = picked(tune)?;
     Some(format!(
-        "80 % chance to pick a lever of {}, by its own noise",
+        "80 % chance to pick a lever of {}, by this run's noise",
         number::percent(detectable)
     ))
 }

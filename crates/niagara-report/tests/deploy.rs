@@ -76,6 +76,7 @@ fn everything() -> DeployInput {
         ),
         checks: vec![check("same answers", Some(true)), check("crash recovery", None)],
         conditions: Some("the load generator on the same machine, over loopback TCP at the start".into()),
+        socket_alone: Some("× 1.173 [1.158, 1.188], proven, n = 12".into()),
         over_socket: Some("× 1.03 [1.01, 1.06]".into()),
         cpu_over_socket: None,
         cpu: Some("× 0.896 [0.880, 0.913]".into()),
@@ -512,6 +513,17 @@ fn the_administrators_file_is_written_whole_and_read_first() {
     let readme = of("mysql-9.7");
     assert!(readme.contains("sudo mysql --defaults-file=/root/niagara-admin.cnf "));
     assert!(readme.contains("in the commands below, except before `--defaults-file`."));
+}
+
+/// It needs neither a file nor a restart.
+#[test]
+fn the_socket_alone_is_told_as_the_least_that_can_be_done() {
+    let mut input = everything();
+    let readme = |input: &DeployInput| deploy(input).swap_remove(0).1;
+    let told = "not measured; the socket alone was, × 1.173 [1.158, 1.188], proven, n = 12, which restarts no server (\"In the application\").";
+    assert!(readme(&input).contains(told), "{}", readme(&input));
+    input.socket_alone = None;
+    assert!(readme(&input).contains("without it was not measured.\n"));
 }
 
 /// Whatever the first call of the client is for.

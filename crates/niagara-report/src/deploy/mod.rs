@@ -18,12 +18,14 @@ use niagara_model::{
 use niagara_settings::TransportKind;
 use niagara_stats::Estimate;
 
-use crate::applying::{checks_of, conditions_of, is_socket_alone, risk_of, touches_host};
+use crate::applying::{
+    SOCKET_LEVER, checks_of, conditions_of, is_socket_alone, risk_of, touches_host,
+};
 use crate::headline::evidence;
 use crate::ladder::{FoundBySearch, is_within_search, only_lever, own_rungs};
 use crate::number;
 use crate::replay::idleness;
-use crate::wording::{CheckInWords, claim_effect, rung_effect, rung_estimate, warnings};
+use crate::wording::{CheckInWords, Standing, claim_effect, rung_effect, rung_estimate, warnings};
 
 /// Where packages of distributions put servers.
 const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/libexec"];
@@ -71,6 +73,8 @@ pub struct DeployInput {
     pub checks: Vec<CheckInWords>,
     /// Where the load came from and what the start was, in a few words: `the load generator on the same CPUs`.
     pub conditions: Option<String>,
+    /// What the Unix socket brought that was tried before all else: `× 1.23 [1.21, 1.28], proven, n = 8`.
+    pub socket_alone: Option<String>,
     /// What the files bring where the application uses the Unix socket already: `× 1.03 [1.01, 1.06]`.
     pub over_socket: Option<String>,
     /// The CPU time per transaction without the socket's part, after over before, where that was measured.
@@ -168,6 +172,7 @@ impl DeployInput {
             risk: risk_of(summary).map(|risk| with_costs(risk, summary)),
             checks: checks_of(summary),
             conditions: conditions_of(summary),
+            socket_alone: socket_alone(summary),
             over_socket: over_socket(summary),
             cpu_over_socket: cpu_over_socket(summary),
             cpu: summary
@@ -380,6 +385,16 @@ fn levers(tune: &TuneSummary) -> Vec<(String, DeployRung)> {
     own_rungs(tune)
         .map(|of| (of.screened.lever.clone(), rung(of)))
         .collect()
+}
+
+/// What the Unix socket brought by itself; none where it is not the first lever, or unproven.
+fn socket_alone(summary: &Summary) -> Option<String> {
+    let Summary::Tune(tune) = summary else {
+        return None;
+    };
+    let first = own_rungs(tune).next()?;
+    let is_known = first.screened.lever == SOCKET_LEVER && Standing::of(first) == Standing::Proven;
+    is_known.then(|| rung_effect(first))
 }
 
 /// The rungs that a ladder kept, likewise.

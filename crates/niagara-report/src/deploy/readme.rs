@@ -306,12 +306,18 @@ impl Sections {
         if input.rungs.len() > 1 && !input.variant.config.is_empty() {
             self.line(format!(
                 "To leave a change out, delete its lines in {}{}: they stand beneath its name. What the others bring without it was \
-                 not measured.\n",
+                 not measured{}.\n",
                 match has_unit(input) {
                     true => format!("{} or ", unit::NAME),
                     false => String::new(),
                 },
-                option_file::NAME
+                option_file::NAME,
+                match &input.socket_alone {
+                    Some(effect) => format!(
+                        "; the socket alone was, {effect}, which restarts no server (\"In the application\")"
+                    ),
+                    None => String::new(),
+                }
             ));
         }
         for remark in &input.variant.remarks {

@@ -173,7 +173,7 @@ fn way(way: &Way) -> Markup {
         figure {
             (chart::waterfall(&way.steps))
             figcaption {
-                @for note in &way.notes { (note) " " }
+                @for note in &way.notes { (with_code(note)) " " }
                 @if way.steps.iter().any(|step| !step.sure) { (ladder::HATCHED) }
             }
         }
