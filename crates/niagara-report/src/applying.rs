@@ -35,6 +35,7 @@ pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, 
     let socket = "must use the Unix socket; if it does today, that gain is there already.";
     lines.extend(of_application(deployment, socket).map(|words| ("Application", words)));
     lines.push(("Risk", found.risk(deployment, true)));
+    lines.extend(found.kernel(deployment).map(|words| ("Kernel", words)));
     lines.extend(found.checked_in_short().map(|words| ("Checked", words)));
     Some(lines)
 }
@@ -165,6 +166,7 @@ impl<'a> Found<'a> {
         let application = of_application(deployment, &socket);
         lines.extend(application.map(|words| ("The application", words)));
         lines.push(("Risk", self.risk(deployment, false)));
+        lines.extend(self.kernel(deployment).map(|words| ("Kernel", words)));
         lines.extend(self.checked().map(|words| ("Checked", words)));
         lines.push(("To undo", self.to_undo(deployment)));
         lines.push((
@@ -295,6 +297,11 @@ impl<'a> Found<'a> {
             (None, "") => "the machine below".to_owned(),
             (None, machine) => machine.to_owned(),
         }
+    }
+
+    /// The kernels that it does not hold for; a tuning says so in its first lines.
+    fn kernel(&self, deployment: &Deployment) -> Option<String> {
+        scheduler_in_short(deployment).filter(|_| self.rungs.is_empty())
     }
 
     /// What is known of its correctness.
@@ -865,6 +872,27 @@ mod tests {
         ] {
             assert!(!other.contains("in clear"), "{other}");
         }
+    }
+
+    #[test]
+    fn studies_without_first_lines_for_it_tell_the_kernel_beside_the_risk() {
+        let deployment = Deployment {
+            runtime: ProcessSettings {
+                scheduling: Some(Scheduling::Batch),
+                ..ProcessSettings::default()
+            },
+            kernel: Some("6.1.0-13-amd64".into()),
+            ..Deployment::default()
+        };
+        let lines = found(true).lines(&deployment);
+        let kernel = lines.iter().find(|(name, _)| *name == "Kernel");
+        let (_, words) = kernel.expect("told");
+        assert!(
+            words.starts_with("On Linux 6.6 and newer leave batch scheduling out"),
+            "{words}"
+        );
+        let other = found(true).lines(&Deployment::default());
+        assert!(other.iter().all(|(name, _)| *name != "Kernel"));
     }
 
     #[test]

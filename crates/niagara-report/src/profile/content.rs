@@ -3,13 +3,14 @@
 use std::collections::BTreeMap;
 
 use niagara_error::Explanation;
+use niagara_model::number::estimate_in;
 use niagara_profile::result::{FunctionShare, LayerShare, Locks};
 use niagara_profile::{HeavyStatement, LiveGap, Profile};
 use niagara_stats::Estimate;
 
 use super::figures::small;
 use super::{Content, difference};
-use crate::number::{NOTHING, estimate_in, grouped, percent};
+use crate::number::{NOTHING, grouped, percent};
 
 /// Shares below this are left out of the tables, but for the first few rows.
 const WORTH_A_ROW: f64 = 0.01;
