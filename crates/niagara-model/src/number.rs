@@ -12,7 +12,7 @@ pub fn estimate(e: &Estimate) -> String {
     estimate_in(e, decimals(e))
 }
 
-/// The same with so many decimals; an end beside 1 may have more.
+/// The same with this many decimals. An end that leaves out 1 may have more.
 pub fn estimate_in(e: &Estimate, digits: usize) -> String {
     format!("{} {}", ratio_in(e, digits), interval_in(e, digits))
 }
@@ -46,7 +46,7 @@ pub fn interval(e: &Estimate) -> String {
     interval_in(e, decimals(e))
 }
 
-/// The same with so many decimals.
+/// The same with this many decimals.
 pub fn interval_in(e: &Estimate, digits: usize) -> String {
     if e.low <= 0.0 && e.high.is_infinite() {
         return "(no interval)".to_owned();
@@ -57,8 +57,10 @@ pub fn interval_in(e: &Estimate, digits: usize) -> String {
         end => {
             let rounded = |digits: usize| outwards([e.low, e.high], digits)[side];
             // An interval that leaves 1 out does not end at 1 in print.
-            let is_read = |digits: &usize| end == 1.0 || rounded(*digits) != 1.0;
-            let digits = (digits..MAX_DECIMALS).find(is_read).unwrap_or(MAX_DECIMALS);
+            let tells_it_from_1 = |digits: &usize| end == 1.0 || rounded(*digits) != 1.0;
+            let digits = (digits..MAX_DECIMALS)
+                .find(tells_it_from_1)
+                .unwrap_or(MAX_DECIMALS);
             format!("{:.digits$}", rounded(digits))
         }
     };
@@ -80,12 +82,12 @@ pub fn gain(ratio: f64) -> String {
         return NOTHING.to_owned();
     }
     let percent = (ratio - 1.0) * 100.0;
-    signed(percent, decimals_of_gain(ratio))
+    signed(percent, decimals_of_percent(ratio - 1.0))
 }
 
-/// Decimals of a gain in per cent.
-fn decimals_of_gain(ratio: f64) -> usize {
-    match (ratio - 1.0).abs() < 0.0995 {
+/// Decimals that a share has in per cent: 0.042 is `4.2 %`, 0.42 is `42 %`.
+pub fn decimals_of_percent(share: f64) -> usize {
+    match (share * 100.0).abs() < 9.95 {
         true => 1,
         false => 0,
     }
@@ -94,7 +96,7 @@ fn decimals_of_gain(ratio: f64) -> usize {
 /// The gains at the ends of an interval, rounded [`outwards`]: `−0.4 %` and `+0.2 %`.
 pub fn gains(ends: [f64; 2]) -> [String; 2] {
     [0, 1].map(|side| {
-        let decimals = 2 + decimals_of_gain(ends[side]);
+        let decimals = 2 + decimals_of_percent(ends[side] - 1.0);
         gain(outwards(ends, decimals)[side])
     })
 }
@@ -126,9 +128,8 @@ pub fn percent(share: f64) -> String {
     if !share.is_finite() {
         return NOTHING.to_owned();
     }
-    let percent = share * 100.0;
-    let digits = if percent.abs() < 9.95 { 1 } else { 0 };
-    format!("{percent:.digits$} %")
+    let digits = decimals_of_percent(share);
+    format!("{:.digits$} %", share * 100.0)
 }
 
 /// `1 h 58 min`, `12 min 30 s`, `45 s`.

@@ -42,7 +42,7 @@ pub struct OverSocket {
     pub duels: Option<usize>,
     /// What was judged; above 1 is better.
     pub gain: Estimate,
-    /// Transactions per second at the start and of the final variant, means over those duels; none without them.
+    /// Transactions per second of the start and of the final variant, medians over those duels; none without them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tps: Option<[f64; 2]>,
     /// Median latency, after over before; none where either has no figure.

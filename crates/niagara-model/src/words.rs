@@ -86,7 +86,7 @@ impl ReplaySummary {
             ..
         }) = &self.identical
         {
-            let shown = three_digits(e);
+            let shown = number::estimate_in(e, 3);
             facts.push(format!(
                 "A against itself on the capture, {duels} duels: {shown} (99 %)"
             ));
@@ -724,7 +724,7 @@ impl Display for Finding {
                 "the negative control{}, which changes nothing, shows {}: something else moves these figures, or this is the one \
                  control in {one_in:.0} that chance moves; distrust the small ones",
                 of_part(*part),
-                three_digits(effect)
+                number::estimate_in(effect, 3)
             ),
             Self::PositiveControlUnseen {
                 part,
@@ -732,7 +732,7 @@ impl Display for Finding {
                 too_few,
                 least_cost,
             } => {
-                let (part, shown) = (of_part(*part), three_digits(effect));
+                let (part, shown) = (of_part(*part), number::estimate_in(effect, 3));
                 match (too_few, least_cost) {
                     (_, None) => write!(
                         f,
@@ -1581,10 +1581,6 @@ fn of_part(part: Option<usize>) -> String {
     part.map_or(String::new(), |part| format!(" of part {part}"))
 }
 
-fn three_digits(e: &niagara_stats::Estimate) -> String {
-    number::estimate_in(e, 3)
-}
-
 fn differing(digests: &[DifferingDigest]) -> String {
     let told = digests.iter().map(DifferingDigest::words);
     told.collect::<Vec<_>>().join("; ")
@@ -1890,7 +1886,7 @@ impl Benefit {
         }
     }
 
-    /// What to do by this: of a benchmark, whose traffic is nobody's, after something else.
+    /// The advice `what`. Of a benchmark it also says to measure one's own traffic first.
     fn measured_first(&self, what: &str) -> String {
         match self.setting.benchmark {
             true => format!(

@@ -167,6 +167,36 @@ fn the_headline_is_what_to_do() {
     );
 }
 
+/// An application that uses the socket already has its own figures.
+#[test]
+fn duels_over_the_socket_have_throughput_and_both_latencies() {
+    let mut tune = tuned();
+    tune.recommendation = Some(Recommendation::Install {
+        changes: vec!["Thread pool".to_owned()],
+        with_socket: true,
+        over_socket: Some(OverSocket {
+            duels: Some(5),
+            gain: fixture::estimate(1.03, 1.01, 1.06),
+            tps: Some([310.0, 320.0]),
+            p50: Some(fixture::estimate(0.96, 0.93, 0.98)),
+            p99: Some(fixture::estimate(1.02, 0.95, 1.09)),
+            cpu: None,
+        }),
+        benefit: benefit(Others::None),
+    });
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let path = folder.path().join("results.db");
+    let store = fixture::store(&path, &Summary::Tune(Box::new(tune)), 2, 0.01);
+    let text = markdown(&Report::load(&store).expect("just written"));
+    for part in [
+        "| Median latency | × 0.96 [0.93, 0.98] |",
+        "| 99th percentile of latency | × 1.02 [0.95, 1.09] |",
+        "Transactions per second: 310 (A), 320 (B).",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 /// A title is read at a glance, whatever was found.
 #[test]
 fn title_has_twelve_words_at_most() {

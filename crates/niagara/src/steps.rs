@@ -3,7 +3,8 @@
 use anyhow::Result;
 use niagara_lab::Study;
 use niagara_load::StepTime;
-use niagara_stats::{LookPlan, interval_once, median, outwards};
+use niagara_model::number;
+use niagara_stats::{LookPlan, interval_once, median};
 
 use crate::whole_file::write;
 
@@ -60,10 +61,7 @@ pub fn pairs(pairs: &[[Vec<StepTime>; 2]], alpha: f64) -> String {
             .map(|(a, b)| (a / b).ln())
             .collect();
         let ratio = match interval_once(&scores, alpha_each) {
-            Some(found) => {
-                let [low, high] = outwards([found.low, found.high], 3);
-                format!("{:>8.3}  [{low:.3}, {high:.3}]", found.ratio)
-            }
+            Some(found) => format!("{:>8.3}  {}", found.ratio, number::interval_in(&found, 3)),
             None => format!("{:>8.3}", middle(0) / middle(1)),
         };
         format!(

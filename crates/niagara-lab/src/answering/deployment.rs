@@ -387,6 +387,11 @@ mod tests {
         }
     }
 
+    /// The variant by the installed server in place of itself.
+    fn deployed(variant: &Variant, parts: &[Part<'_>]) -> Result<Deployment> {
+        deployment([&install(); 2], variant, parts, &a_machine(), None)
+    }
+
     fn a_machine() -> MeasuredMachine {
         MeasuredMachine {
             line: "a machine".to_owned(),
@@ -439,8 +444,7 @@ mod tests {
         let variant = Variant::base("mariadb-10.11").with("lock-memory", &lever.change);
         let candidates = [lever];
         let parts = Part::of_candidates(&variant, &candidates);
-        let found =
-            deployment([&install(); 2], &variant, &parts, &a_machine(), None).expect("complete");
+        let found = deployed(&variant, &parts).expect("complete");
         assert_eq!(found.flags, ["memlock"]);
         assert_eq!(found.config["memlock"], "");
         assert_eq!(found.sets["lock-memory"], ["memlock"]);
@@ -460,8 +464,7 @@ mod tests {
         variant.runtime.malloc = Some("jemalloc".into());
         for candidates in [vec![huge], Vec::new()] {
             let parts = Part::of_candidates(&variant, &candidates);
-            let found = deployment([&install(); 2], &variant, &parts, &a_machine(), None)
-                .expect("complete");
+            let found = deployed(&variant, &parts).expect("complete");
             let package = found.malloc.and_then(|malloc| malloc.package);
             assert_eq!(package.as_deref(), Some("libjemalloc2"));
         }
@@ -504,8 +507,7 @@ mod tests {
         let base = Variant::base("mariadb-10.11");
         let variant = crate::variants::candidate::with_all(&base, &candidates, &[0, 1, 2]);
         let parts = Part::of_candidates(&variant, &candidates);
-        let found =
-            deployment([&install(); 2], &variant, &parts, &a_machine(), None).expect("complete");
+        let found = deployed(&variant, &parts).expect("complete");
         assert_eq!(
             found,
             Deployment {
@@ -551,14 +553,7 @@ mod tests {
         variant.runtime.malloc = Some("jemalloc".into());
         let own = BTreeMap::from([("LD_PRELOAD".to_owned(), "/opt/own.so".to_owned())]);
         variant.runtime.environment = own.clone();
-        let found = deployment(
-            [&install(); 2],
-            &variant,
-            &[],
-            &MeasuredMachine::default(),
-            None,
-        )
-        .expect("complete");
+        let found = deployed(&variant, &[]).expect("complete");
         assert_eq!(found.runtime.environment, own);
     }
 
@@ -566,14 +561,7 @@ mod tests {
     fn a_malloc_that_is_not_there_is_an_error() {
         let mut variant = Variant::base("mariadb-10.11");
         variant.runtime.malloc = Some("tcmalloc".into());
-        let error = deployment(
-            [&install(); 2],
-            &variant,
-            &[],
-            &MeasuredMachine::default(),
-            None,
-        )
-        .expect_err("not in the install");
+        let error = deployed(&variant, &[]).expect_err("not in the install");
         assert!(error.to_string().contains("tcmalloc"), "{error}");
     }
 
@@ -607,14 +595,7 @@ mod tests {
         own.levers.push("log-flush-os".to_owned());
         let part = Part::between("own", &after, &own, &levers);
         assert_eq!(part.own_changes, ["max_connections=9"]);
-        let told = deployment(
-            [&install(); 2],
-            &own,
-            &[part],
-            &MeasuredMachine::default(),
-            None,
-        )
-        .expect("complete");
+        let told = deployed(&own, &[part]).expect("complete");
         assert_eq!(told.own_changes, ["max_connections=9"]);
         let risks = told.risks;
         assert!(
@@ -665,14 +646,7 @@ mod tests {
             own_changes: Vec::new(),
         });
         let base = Variant::base("mariadb-10.11");
-        let told = deployment(
-            [&install(); 2],
-            &base,
-            &parts,
-            &MeasuredMachine::default(),
-            None,
-        )
-        .expect("complete");
+        let told = deployed(&base, &parts).expect("complete");
         // Of two levers that need the same setting of the host, it is told once.
         assert_eq!(told.host_steps, [few]);
         assert_eq!(told.steps, ["Let the server have its folder."]);

@@ -30,8 +30,7 @@ impl Digits {
     fn decimals(self, value: f64) -> usize {
         match self {
             Self::Decimals(decimals) => decimals,
-            Self::Percent if value < 0.0995 => 3,
-            Self::Percent => 2,
+            Self::Percent => 2 + number::decimals_of_percent(value),
             Self::Three => significant(value),
             Self::Whole => 0,
         }
@@ -45,14 +44,11 @@ pub(crate) fn interval_estimate(estimate: &IntervalEstimate, digits: Digits) -> 
 
 /// The same; `alone` stands in the brackets where there is no interval: what the only figure is of.
 pub(crate) fn interval_over(alone: &str, estimate: &IntervalEstimate, digits: Digits) -> String {
-    let end = |value: f64, side: usize| match value.is_finite() {
-        true => digits.text(outwards([value; 2], digits.decimals(value))[side]),
-        false => "∞".to_owned(),
-    };
     let write = |value: f64| match value.is_finite() {
         true => digits.text(value),
         false => "∞".to_owned(),
     };
+    let end = |value: f64, side: usize| write(outwards([value; 2], digits.decimals(value))[side]);
     if !estimate.is_bounded()
         && estimate.value.is_finite()
         && estimate.low <= 0.0
@@ -89,7 +85,7 @@ fn significant(value: f64) -> usize {
     match value.abs() < LEAST_WITHOUT_EXPONENT {
         _ if value == 0.0 => 0,
         true => (1 - magnitude) as usize,
-        false => (2 - magnitude).max(0) as usize,
+        false => (2 - magnitude).clamp(0, 5) as usize,
     }
 }
 
@@ -118,6 +114,7 @@ mod tests {
             "5.2 % [4.1 %, 13 %]"
         );
         assert_eq!(three_digits(0.0123), "0.0123");
+        assert_eq!(three_digits(0.0006), "0.00060");
         assert_eq!(three_digits(0.000012), "1.2e-5");
     }
 }

@@ -63,7 +63,8 @@ fn measured_over_socket(found: &TuneResult) -> Option<OverSocket> {
     Some(OverSocket {
         duels: Some(own.judged().duels),
         gain: own.judged().estimate,
-        tps: Some(own.tps),
+        // What is not finite cannot be kept.
+        tps: Some(own.tps).filter(|tps| tps.iter().all(|side| side.is_finite())),
         p50: own.latency_p50,
         p99: own.latency_p99,
         cpu: own.cpu_per_transaction,
