@@ -453,6 +453,28 @@ fn a_larger_gain_that_may_be_chance_is_called_so() {
     );
 }
 
+/// Latency in slices of another length is another: each variant's figures have theirs beside them.
+#[test]
+fn variants_of_different_slices_say_so() {
+    let mut tune = tuned();
+    let Some(Recommendation::UseSocket(benefit)) = &mut tune.recommendation else {
+        panic!("the socket alone");
+    };
+    benefit.setting.lever_slice_seconds = Some(0.1);
+    let summary = Summary::Tune(Box::new(tune));
+    for is_long in [true, false] {
+        let told = text(&summary, is_long).replace('\u{a0}', " ");
+        let variants = told.split("Variants against the start").nth(1);
+        let variants = variants.unwrap_or_else(|| panic!("{told}"));
+        for words in ["Slices 1 s", "Slices 0.1 s"] {
+            assert!(variants.contains(words), "{words}: {variants}");
+        }
+        assert_eq!(variants.contains("different slices"), is_long, "{variants}");
+    }
+    let alike = text(&Summary::Tune(Box::new(tuned())), true);
+    assert!(!alike.contains("different slices"), "{alike}");
+}
+
 /// The total of one lever is of the same change as the duels that decided to keep it.
 #[test]
 fn one_lever_has_one_figure() {

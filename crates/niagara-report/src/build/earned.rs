@@ -101,14 +101,18 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
     let percentiles = [("p95", true), ("p99", true)];
     let mut columns = vec![("Variant", false), ("Gain", true)];
     columns.extend(percentiles.iter().filter(|_| is_choice));
+    let lengths = ladder::lengths_of_slices(tune);
+    columns.extend(lengths.iter().map(|_| ("Slices", true)));
     columns.push(("", false));
     let mut table = Table::new("Variants against the start", &columns);
     table.long = !is_choice;
-    let row = |title: String, comparison: &Comparison, word: String| {
+    let [of_total, of_others] = lengths.clone().map_or([None, None], |both| both.map(Some));
+    let row = |title: String, comparison: &Comparison, slices: &Option<String>, word: String| {
         let mut cells = vec![title, number::estimate(&comparison.judged().estimate)];
         let percentiles = [&comparison.latency_p95, &comparison.latency_p99];
         let percentiles = percentiles.map(|percentile| tail(percentile.as_ref()));
         cells.extend(percentiles.into_iter().filter(|_| is_choice));
+        cells.extend(slices.clone());
         cells.push(word);
         cells
     };
@@ -125,12 +129,13 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
             true => "recommended",
             false => "not recommended",
         };
-        row(named(&tune.rungs), total, word.to_owned())
+        row(named(&tune.rungs), total, &of_total, word.to_owned())
     }));
     table.rows.extend(tune.alternatives.iter().map(|other| {
         row(
             other.levers.join("; "),
             &other.comparison,
+            &of_others,
             wording::not_recommended(other, recommended),
         )
     }));
@@ -140,11 +145,11 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
                 .to_owned(),
         );
     }
-    if let Some([total, others]) = ladder::lengths_of_slices(tune) {
-        table.notes.push(format!(
-            "What is recommended has duels with slices of {total}, what is not with slices of {others}: do not compare their figures. Within \
-             a duel both sides have the same slices."
-        ));
+    if lengths.is_some() {
+        table.notes.push(
+            "Do not compare figures of different slices. Within a duel both sides have the same."
+                .to_owned(),
+        );
     }
     Some(table)
 }
