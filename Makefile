@@ -5,6 +5,8 @@ export CARGO
 SERVER ?= mariadb-10.11
 BUDGET ?= 10m
 FUZZ_SECONDS ?= 600
+# What results name beside the version: the commit that the program was built from.
+NIAGARA_COMMIT ?= $(shell git describe --always --dirty --exclude='*' --abbrev=10 2>/dev/null)
 NIAGARA = $(or $(CARGO_TARGET_DIR),target)/quick/niagara
 PACKAGED = $(or $(CARGO_TARGET_DIR),target)/release/niagara
 
@@ -94,10 +96,10 @@ bench-build: setup-builds build ## What a build costs beside cmake and ninja by 
 	scripts/bench-build $(NIAGARA) $(SERVER)
 
 build: setup
-	$(CARGO) build --profile quick --locked
+	NIAGARA_COMMIT=$(NIAGARA_COMMIT) $(CARGO) build --profile quick --locked
 
 build-release: setup ## Compiles the program as it is packaged, everything optimised: target/release/niagara
-	$(CARGO) build --release --locked
+	NIAGARA_COMMIT=$(NIAGARA_COMMIT) $(CARGO) build --release --locked
 
 lint:
 	$(CARGO) fmt --all --check
@@ -171,7 +173,7 @@ docs: build ## The documentation as a site with search, target/book (installs md
 	scripts/docs $(NIAGARA)
 
 dist: setup ## Packs what installs without a compiler into dist/: programs that run from glibc 2.17 on, as tarballs and a package
-	scripts/dist
+	NIAGARA_COMMIT=$(NIAGARA_COMMIT) scripts/dist
 
 release: ## Tests, commits, tags, packs: make release VERSION=0.2.0
 	scripts/release $(VERSION)

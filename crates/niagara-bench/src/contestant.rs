@@ -86,7 +86,7 @@ impl Contestant {
         let script = || script.context("the case has no script");
         let driver = |threads, io, spec: &WorkloadSpec| -> Result<Contestant> {
             let options = DriverOptions {
-                threads,
+                connections: threads,
                 loops,
                 io,
                 ..DriverOptions::default()

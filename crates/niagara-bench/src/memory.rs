@@ -67,7 +67,7 @@ pub fn of_connections(
 pub fn hold() -> Result<()> {
     let task: Task = serde_json::from_reader(stdin())?;
     let options = DriverOptions {
-        threads: task.connections,
+        connections: task.connections,
         loops: task.loops,
         ..DriverOptions::default()
     };

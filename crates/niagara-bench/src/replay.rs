@@ -79,7 +79,7 @@ pub fn capture_writes(server: &str, time: Duration, output: &Path) -> Result<()>
     let writes = spec(SysbenchTest::OltpReadWrite);
     logged(&stand, &log, || {
         let options = DriverOptions {
-            threads: THREADS,
+            connections: THREADS,
             ..DriverOptions::default()
         };
         let mut driver = Driver::connect(&sides, &writes, &options)?;

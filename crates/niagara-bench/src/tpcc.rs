@@ -228,7 +228,7 @@ fn measure_running(
             ..Tpcc::of(WAREHOUSES)
         });
         let options = DriverOptions {
-            threads: THREADS,
+            connections: THREADS,
             ..DriverOptions::default()
         };
         let driver = Driver::connect(std::slice::from_ref(&endpoint), &spec, &options)?;

@@ -270,7 +270,7 @@ impl LoadTrainer<'_> {
             &[server.over_tcp(&trained.database)],
             workload,
             &DriverOptions {
-                threads: job.training.threads,
+                connections: job.training.threads,
                 seed: SEED,
                 cancel: self.cancel.flag(),
                 ..DriverOptions::default()

@@ -96,7 +96,7 @@ fn allocations_of(server: &Server, spec: &WorkloadSpec, io: IoChoice) {
     };
     prepare_tables(&server.unix(), spec, &tables, &mut |_| {}).expect("tables");
     let options = DriverOptions {
-        threads: 8,
+        connections: 8,
         loops: Some(2),
         io,
         ..DriverOptions::default()

@@ -37,7 +37,7 @@ fn named(name: &str, number: &str, value: &str) -> WorkloadSpec {
 
 fn run(server: &Server, spec: &WorkloadSpec, events: u64) -> niagara_load::SliceStats {
     let options = DriverOptions {
-        threads: 8,
+        connections: 8,
         ..DriverOptions::default()
     };
     let mut driver = Driver::connect(&[server.unix()], spec, &options).expect("connections");
@@ -152,7 +152,7 @@ id = { int = [1, 1000] }
     let options = TableOptions::default();
     prepare_tables(&server.unix(), &items, &options, &mut |_| {}).expect("tables");
     let driver = DriverOptions {
-        threads: 8,
+        connections: 8,
         ..DriverOptions::default()
     };
     let mut driver = Driver::connect(&[server.unix()], &items, &driver).expect("connections");

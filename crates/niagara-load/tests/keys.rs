@@ -193,7 +193,7 @@ fn the_parts_of_the_connections_are_those_of_sysbench() {
         let theirs = keys_in_the_log(&server, kind);
 
         let options = DriverOptions {
-            threads: 3,
+            connections: 3,
             ..DriverOptions::default()
         };
         let mut driver = Driver::connect(&[server.unix()], &spec, &options).unwrap();

@@ -27,7 +27,7 @@ fn spec(kind: SysbenchTest) -> WorkloadSpec {
 
 fn options(threads: u32) -> DriverOptions {
     DriverOptions {
-        threads,
+        connections: threads,
         loops: Some(threads.min(2) as usize),
         ..DriverOptions::default()
     }

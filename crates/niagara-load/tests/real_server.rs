@@ -26,7 +26,7 @@ fn spec(kind: SysbenchTest) -> WorkloadSpec {
 
 fn options(threads: u32) -> DriverOptions {
     DriverOptions {
-        threads,
+        connections: threads,
         ..DriverOptions::default()
     }
 }

@@ -69,7 +69,7 @@ fn fresh_tables(server: &Server, spec: &WorkloadSpec) {
 
 fn drive(server: &Server, spec: &WorkloadSpec, duration: Duration) {
     let options = DriverOptions {
-        threads: THREADS,
+        connections: THREADS,
         ..DriverOptions::default()
     };
     let mut driver = Driver::connect(&[server.unix()], spec, &options).expect("connections");

@@ -159,7 +159,7 @@ fn renewed(name: &str) {
     let sealed = endpoint(server.tcp(), "sealed", "falls");
     let endpoint = with_tls(sealed, TlsMode::Required, None);
     let options = DriverOptions {
-        threads: 4,
+        connections: 4,
         reconnect_after: Some(2),
         ..DriverOptions::default()
     };

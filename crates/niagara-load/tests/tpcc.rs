@@ -90,7 +90,7 @@ fn loaded_run_and_consistent() {
         });
         spec.common.db_ps_mode = db_ps_mode;
         let options = DriverOptions {
-            threads: 8,
+            connections: 8,
             ..DriverOptions::default()
         };
         let mut driver = Driver::connect(&[server.unix()], &spec, &options).expect("connections");
@@ -254,7 +254,7 @@ fn new_orders_without_lines_yet_are_tolerated() {
         )
         .expect("orders without lines");
     let options = DriverOptions {
-        threads: 4,
+        connections: 4,
         ..DriverOptions::default()
     };
     let mut driver = Driver::connect(&[server.unix()], &spec, &options).expect("connections");
@@ -271,7 +271,7 @@ fn new_orders_without_lines_yet_are_tolerated() {
 /// A rival takes locks in the other order than payments do: customers first, then the warehouse.
 fn deadlocks_leave_it_consistent(server: &Server, spec: &WorkloadSpec) {
     let options = DriverOptions {
-        threads: 16,
+        connections: 16,
         ..DriverOptions::default()
     };
     let mut driver = Driver::connect(&[server.unix()], spec, &options).expect("connections");
@@ -319,7 +319,7 @@ fn tables_of_something_else_are_told_apart(server: &Server) {
         .to_string();
     assert!(error.contains("has 1 warehouses and not 5"), "{error}");
     let options = DriverOptions {
-        threads: 5,
+        connections: 5,
         ..DriverOptions::default()
     };
     let mut driver = Driver::connect(&[server.unix()], &five, &options).expect("connections");

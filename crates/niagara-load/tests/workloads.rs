@@ -176,7 +176,7 @@ fn every_workload_runs(name: &str) {
         ..TableOptions::default()
     };
     let load = DriverOptions {
-        threads: THREADS,
+        connections: THREADS,
         ..DriverOptions::default()
     };
     for spec in specs() {

@@ -202,7 +202,7 @@ fn connect(
 ) -> Result<Driver, Failure> {
     let settings = &job.settings;
     let options = DriverOptions {
-        threads: settings.threads,
+        connections: settings.threads,
         seed: settings.seed.unwrap_or_else(fresh_seed),
         connect_timeout: match settings.init_timeout.is_zero() {
             true => NO_TIMEOUT,

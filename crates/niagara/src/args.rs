@@ -12,6 +12,7 @@ use niagara_lab::WantedLevel;
 use niagara_lab::quantity::share as percent;
 use niagara_report::ink;
 
+use crate::command_line::VERSION;
 pub use crate::load_args::{DataArgs, LoadArgs, WorkloadArg};
 pub use crate::shared_args::{
     ClientArgs, DuelArgs, FleetArgs, HelpArgs, OriginArgs, StudyArgs, budget, duration,
@@ -45,7 +46,7 @@ const STYLES: Styles = Styles::styled()
 /// Niagara starts private servers and drives load on them. It tries known changes (levers), and decides by statistics that
 /// hold on noisy machines. Your installed servers, configuration and data stay unchanged.
 #[derive(Debug, Parser)]
-#[command(version, propagate_version = true, styles = STYLES)]
+#[command(version = VERSION, propagate_version = true, styles = STYLES)]
 #[command(before_help = "Examples:
   sudo niagara checkup             on your server: ten seconds, read only
   sudo niagara pack --schema shop  on your server: traffic, data and settings in one file

@@ -4,6 +4,9 @@ use niagara_lab::WantedLevel;
 
 use crate::load_args::is_pack;
 
+/// Niagara's version, and the commit that it was built from where `make` built it.
+pub const VERSION: &str = env!("NIAGARA_VERSION");
+
 /// The option that names the levels of a part of a matrix.
 const LEVEL: &str = "--level";
 /// Options that one tuning has otherwise than another of the same server under the same load.

@@ -117,7 +117,7 @@ impl<'a> Opening<'a> {
             started_unix_ms: now.as_millis() as i64,
             plan: self.plan.clone(),
             machine,
-            niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
+            niagara_version: self.session.version.to_owned(),
         };
         let options = StudyOptions {
             folder: self.folder.path.clone(),

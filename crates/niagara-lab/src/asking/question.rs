@@ -209,7 +209,7 @@ impl StudyDescription {
         workloads.any(|workload| workload.load.workload.capture().is_some())
     }
 
-    /// One of its loads.
+    /// One of its loads, on this many connections: its own number gives way to it.
     pub(crate) fn load(&self, workload: usize, threads: u32) -> Load {
         Load {
             threads,

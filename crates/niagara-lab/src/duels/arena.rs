@@ -97,7 +97,7 @@ impl<'a> Arena<'a> {
         };
         let segments = segments(&spec.duel_settings);
         let sides: Vec<&Variant> = seats.iter().map(|seat| &spec.variants[seat.side]).collect();
-        let generator = connect(
+        let generator = connect_load(
             bench,
             (&endpoints, &sides),
             &spec.load,
@@ -468,7 +468,7 @@ fn read_tables(bench: &Workbench, spec: &DuelSpec, seats: &[Seat]) -> Result<(),
 ///
 /// # Errors
 /// A server that does not take its connections; a capture on the client host.
-pub(crate) fn connect(
+pub(crate) fn connect_load(
     bench: &Workbench,
     (endpoints, variants): (&[Endpoint], &[&Variant]),
     load: &Load,
@@ -477,7 +477,7 @@ pub(crate) fn connect(
     coalescing: CoalescingChoice,
 ) -> Result<Box<dyn LoadGenerator>, LoadError> {
     let options = DriverOptions {
-        threads: load.threads,
+        connections: load.threads,
         seed,
         coalescing,
         segment: segments.each,

@@ -15,7 +15,7 @@ pub struct Load {
     pub workload: WorkloadSpec,
     /// Storage engine of the tables.
     pub engine: String,
-    /// Connections.
+    /// Connections per server: `--threads`, unless a capture or a job has its own number (`load_of`).
     pub threads: u32,
 }
 

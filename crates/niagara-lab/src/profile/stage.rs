@@ -11,7 +11,7 @@ use niagara_server::{RunningServer, WorkFolder};
 
 use super::growth::Growth;
 use super::{ProfileOptions, seconds};
-use crate::duels::arena::{SegmentLengths, connect};
+use crate::duels::arena::{SegmentLengths, connect_load};
 use crate::duels::workbench::Workbench;
 use crate::variants::variant::Variant;
 use niagara_server::Cancelled;
@@ -93,7 +93,7 @@ impl<'b> Stage<'b> {
             .zip(variants)
             .map(|(server, variant)| bench.endpoint(server, variant))
             .collect();
-        let generator = connect(
+        let generator = connect_load(
             bench,
             (&endpoints, &variants.iter().collect::<Vec<_>>()),
             bench.load(),

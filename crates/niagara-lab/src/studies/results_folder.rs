@@ -97,14 +97,10 @@ pub(crate) fn choose(
                 version,
                 ..
             } => {
-                // The options that nobody gave may be others since.
-                let by_version = match version == env!("CARGO_PKG_VERSION") {
-                    true => String::new(),
-                    false => format!(", by niagara {version}, which began it"),
-                };
+                // The options that nobody gave may be others in another version.
                 passed_over = Some(format!(
                     "{} holds an unfinished study with other options, which this one does not continue; to continue that one: \
-                     {command}{by_version}",
+                     {command} (begun by niagara {version})",
                     path.display()
                 ));
             }

@@ -20,6 +20,8 @@ pub struct Session<'a> {
     pub folder: Option<&'a Path>,
     /// The command that continues it.
     pub command: &'a str,
+    /// Niagara's version, as results name it.
+    pub version: &'a str,
     /// The command that measures a part of it, of these levels.
     pub command_of_part: fn(&[WantedLevel]) -> String,
     /// Where its duels are run, if not here.

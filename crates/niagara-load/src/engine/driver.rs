@@ -128,15 +128,15 @@ impl Driver {
         if let Some(capture) = spec.capture() {
             return Self::replay(sides, capture, options);
         }
-        allow_open_files(sides.len() as u64 * u64::from(options.threads))?;
-        let tokens = (options.threads as usize).div_ceil(loops);
+        allow_open_files(sides.len() as u64 * u64::from(options.connections))?;
+        let tokens = (options.connections as usize).div_ceil(loops);
         let servers = sides.iter().flatten();
         let io = match &spec.workload {
             // They wait where they stand, each with a poll of its own.
             Workload::Script(script) if script.info().blocks => IoChoice::Epoll,
             _ => options.io.settled(servers, sides.len() * loops, tokens),
         };
-        let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
+        let plan = Arc::new(Plan::new(spec, options.connections, options.seed));
         let kinds = Arc::new(Kinds::of(&plan));
         let reconnect = spec.common.reconnect;
         let policy = Policy {
@@ -148,7 +148,7 @@ impl Driver {
             stall_timeout: options.stall_timeout,
             coalescing: options.coalescing,
             auto_coalesces: options.coalescing == CoalescingChoice::Auto
-                && auto_coalesces(sides, spec, options.threads)?,
+                && auto_coalesces(sides, spec, options.connections)?,
         };
         let (report, reports) = mpsc::channel();
         let (ready, readiness) = mpsc::channel();
@@ -167,7 +167,7 @@ impl Driver {
             stuck: false,
         };
         let share =
-            |index: usize| (u64::from(options.threads) * index as u64 / loops as u64) as u32;
+            |index: usize| (u64::from(options.connections) * index as u64 / loops as u64) as u32;
         for index in 0..loops {
             let setup = Setup {
                 index,
@@ -529,9 +529,9 @@ fn begin_script(
     options: &DriverOptions,
 ) -> Result<(Arc<dyn ScriptThreads>, Vec<Keeper>), LoadError> {
     let servers = sides.first().cloned().unwrap_or_default();
-    let run = script_run(spec, &servers, "run", options.threads, options.seed)?;
+    let run = script_run(spec, &servers, "run", options.connections, options.seed)?;
     let threads = runtime()?.run(&run)?;
-    let plan = Arc::new(Plan::new(spec, options.threads, options.seed));
+    let plan = Arc::new(Plan::new(spec, options.connections, options.seed));
     let keeper = |side: &Vec<Endpoint>| {
         let wires = Wires::new(
             side.clone(),
@@ -567,10 +567,10 @@ fn loops_for(
     if sides.is_empty() || sides.iter().any(Vec::is_empty) {
         return invalid("there is no server to load".into());
     }
-    if !(1..=100_000).contains(&options.threads) {
+    if !(1..=100_000).contains(&options.connections) {
         return invalid(format!(
             "threads = {}: must be from 1 to 100000",
-            options.threads
+            options.connections
         ));
     }
     if options.reconnect_after == Some(0) {
@@ -580,14 +580,14 @@ fn loops_for(
     if let Workload::Script(script) = &spec.workload
         && script.info().blocks
     {
-        return Ok(options.threads as usize);
+        return Ok(options.connections as usize);
     }
     let usual = || cpus.div_ceil(cpus_per_loop(sides, spec));
     let loops = options.loops.unwrap_or_else(usual);
     if loops == 0 {
         return invalid("loops = 0: must be at least 1".into());
     }
-    Ok(loops.min(options.threads as usize))
+    Ok(loops.min(options.connections as usize))
 }
 
 /// For how many CPUs there is a loop where nobody says how many loops there are to be.

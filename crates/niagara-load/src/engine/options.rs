@@ -15,9 +15,9 @@ use std::time::Duration;
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DriverOptions {
     /// Connections per side, each with one transaction in flight. Default 1.
-    pub threads: u32,
+    pub connections: u32,
     /// Threads of this process that drive them. Default: one for every eight CPUs, at least one, no more than
-    /// `threads`. One is enough for more queries than eight CPUs of a server answer.
+    /// `connections`. One is enough for more queries than eight CPUs of a server answer.
     pub loops: Option<usize>,
     /// How the system is asked for input and output. Default [`IoChoice::Auto`].
     pub io: IoChoice,
@@ -51,7 +51,7 @@ pub struct DriverOptions {
 impl Default for DriverOptions {
     fn default() -> Self {
         DriverOptions {
-            threads: 1,
+            connections: 1,
             loops: None,
             io: IoChoice::Auto,
             coalescing: CoalescingChoice::Auto,

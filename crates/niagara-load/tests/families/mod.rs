@@ -136,7 +136,7 @@ pub fn with_tls(endpoint: Endpoint, mode: TlsMode, ca: Option<&Path>) -> Endpoin
 /// Connects and loads the server for a moment.
 pub fn try_load(endpoint: &Endpoint, spec: &WorkloadSpec, threads: u32) -> Result<(), LoadError> {
     let options = DriverOptions {
-        threads,
+        connections: threads,
         ..DriverOptions::default()
     };
     let mut driver = Driver::connect(std::slice::from_ref(endpoint), spec, &options)?;

@@ -18,6 +18,7 @@ use crate::cmd::bench::args::ConnectArgs;
 use crate::cmd::bench::connect::connect_within;
 use crate::cmd::bench::naming::Naming;
 use crate::cmd::capture::stop_flag;
+use crate::command_line::VERSION;
 use crate::json::{self, Document, Printed};
 use crate::origin::at_address;
 use crate::progress::{colour_on_stdout, columns_of_stdout};
@@ -109,7 +110,7 @@ pub fn run(args: CheckupArgs) -> Result<ExitCode> {
     let facts = facts?;
     let checkup = checkup(facts, &levers, &servers)?;
     if let Some(path) = &args.html {
-        whole_file::write(path, &html(&checkup, env!("CARGO_PKG_VERSION")))?;
+        whole_file::write(path, &html(&checkup, VERSION))?;
     }
     match args.json {
         true => json::print(&checkup)?,

@@ -12,7 +12,7 @@ use niagara_report::number;
 use niagara_server::machine::{MachineState, Tools};
 
 use crate::args::DoctorArgs;
-use crate::command_line::{command_line, command_of_part};
+use crate::command_line::{VERSION, command_line, command_of_part};
 use crate::doctor::{Checklist, Prospect};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::json;
@@ -92,6 +92,7 @@ fn measure(args: &DoctorArgs, inventory: &Inventory) -> Result<(Noise, bool)> {
         name: &question.server,
         folder: Some(folder.path()),
         command: &command_line(),
+        version: VERSION,
         command_of_part,
     };
     let mut terminal = Terminal::new(args.budget);

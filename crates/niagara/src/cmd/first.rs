@@ -15,6 +15,7 @@ use niagara_store::Store;
 use crate::args::Cli;
 use crate::cmd::profile::kept;
 use crate::cmd::report::newest;
+use crate::command_line::VERSION;
 use crate::doctor;
 use crate::progress::{colour_on_stdout, columns_of_stdout, in_columns};
 
@@ -54,7 +55,7 @@ fn screen() -> Result<String> {
          {}\n\
          {}\n\n\
          What to do first:\n{FIRST}\n",
-        env!("CARGO_PKG_VERSION"),
+        VERSION,
         in_columns(&found, width),
         wrapped("Servers here: ", &servers, width),
         wrapped("Last result:  ", &last, width),

@@ -37,6 +37,7 @@ use crate::cmd::capture::{
     LimitArgs, NewFile, ReadingArgs, StartArgs, capture_on, interrupted, stop_flag, to_agree,
 };
 use crate::cmd::checkup::the_server;
+use crate::command_line::VERSION;
 use crate::ordinary_user::hand_to_caller;
 use crate::progress::living_line;
 use crate::shared_args::{EXIT_CODES, duration};
@@ -427,7 +428,7 @@ fn pack(args: PackArgs, plan: Plan, target: Target, place: &PartFolder) -> Resul
     let output = args.output.clone();
     let manifest = Manifest {
         format: MANIFEST_FORMAT,
-        niagara: env!("CARGO_PKG_VERSION").to_owned(),
+        niagara: VERSION.to_owned(),
         began,
         server: plan.server.clone(),
         machine: machine(&place.folder),

@@ -13,7 +13,7 @@ use crate::client;
 use crate::cmd::fleet::{fleet_options, too_many_nodes};
 use crate::cmd::report::{Shown, Target, print_result, write_files};
 use crate::cmd::study::server_names;
-use crate::command_line::{command_line, command_of_part};
+use crate::command_line::{VERSION, command_line, command_of_part};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::load_args::check_data;
 use crate::progress::Terminal;
@@ -96,6 +96,7 @@ impl OpenSession {
             name: &self.name,
             folder: self.folder.as_deref(),
             command: &self.command,
+            version: VERSION,
             command_of_part,
             fleet: self.fleet.as_ref(),
         }

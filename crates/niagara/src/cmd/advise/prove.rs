@@ -17,7 +17,7 @@ use niagara_queries::{Advice, DigestTrial, IndexTrial, Proof, Trial, schema};
 use niagara_server::{Cancel, Cancelled};
 use niagara_stats::LookPlan;
 
-use crate::command_line::{command_line, command_of_part};
+use crate::command_line::{VERSION, command_line, command_of_part};
 use crate::progress::Terminal;
 
 /// The engine of tables that name none: the data have theirs.
@@ -143,6 +143,7 @@ impl ProofRun<'_> {
             name: "advise",
             folder: Some(&folder),
             command: &command,
+            version: VERSION,
             command_of_part,
             fleet: None,
         };

@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use super::args::BenchArgs;
 use super::target::Target;
-use crate::command_line::command_line;
+use crate::command_line::{VERSION, command_line};
 use crate::interrupt::exit_code;
 use crate::json::{self, Document, Printed};
 use crate::progress::Terminal;
@@ -82,7 +82,7 @@ pub fn measure(
     let code = exit_code(!done.complete, done.complete);
     if args.output.json {
         let result = JobResult {
-            niagara: env!("CARGO_PKG_VERSION"),
+            niagara: VERSION,
             command: command_line(),
             server: &target.version,
             workload: &load.workload,

@@ -45,7 +45,7 @@ use self::naming::Naming;
 use self::result::Commits;
 use self::result::{RunResult, ServerInfo, highest_sustained_rate};
 use self::target::Target;
-use crate::command_line::command_line;
+use crate::command_line::{VERSION, command_line};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::json;
 use crate::pack;
@@ -236,7 +236,7 @@ fn connect_load(args: &BenchArgs, load: &Load, target: &Target, cancel: &Cancel)
     give_up_after(cancel.flag(), patience, Arc::clone(&give_up));
     let options = DriverOptions {
         cancel: give_up,
-        threads: load.threads,
+        connections: load.threads,
         seed: args.run.seed,
         io: args.run.io,
         coalescing: args.run.coalescing,
@@ -273,7 +273,7 @@ fn document(
     runs: Vec<RunResult>,
 ) -> BenchResult {
     BenchResult {
-        niagara: env!("CARGO_PKG_VERSION").to_owned(),
+        niagara: VERSION.to_owned(),
         command: command_line(),
         server: ServerInfo {
             version: target.version.clone(),

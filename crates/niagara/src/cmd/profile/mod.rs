@@ -22,7 +22,7 @@ use niagara_store::Store;
 use serde::Serialize;
 
 use self::live::LiveArgs;
-use crate::command_line::command_line;
+use crate::command_line::{VERSION, command_line};
 use crate::interrupt::{exit_code, on_ctrl_c};
 use crate::load_args::{LoadArgs, check_data};
 use crate::origin::origin;
@@ -273,7 +273,7 @@ fn results(
         started_unix_ms: unix_ms(),
         plan,
         machine: serde_json::to_value(machine)?,
-        niagara_version: env!("CARGO_PKG_VERSION").to_owned(),
+        niagara_version: VERSION.to_owned(),
     };
     Ok(Store::create(&folder.join(RESULTS_FILE), &record)?)
 }
