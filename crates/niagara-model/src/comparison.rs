@@ -39,6 +39,10 @@ pub struct Comparison {
     pub latency_p95: Option<Estimate>,
     /// 99th percentile of latency, B over A, under closed load.
     pub latency_p99: Option<Estimate>,
+    /// Duels that the 95th and the 99th percentile are of, where slices of a second had to tell the tail of steady load; `None` where they
+    /// are of the same duels as the rest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub duels_of_tail: Option<usize>,
     /// Mean share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during A's and
     /// during B's slices.
     pub taken: Option<[f64; 2]>,

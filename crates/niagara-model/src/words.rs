@@ -1726,7 +1726,7 @@ impl Recommendation {
             Self::Nothing { setting, .. } => return setting.about_socket().into_iter().collect(),
         };
         let mut paragraphs = vec![benefit.told(with_figure)];
-        paragraphs.extend(self.remains());
+        paragraphs.extend(self.remains().into_iter().flatten());
         paragraphs.extend(others);
         paragraphs
     }
@@ -1759,8 +1759,8 @@ impl Recommendation {
         Some(format!("{gain}, {how}{tail}"))
     }
 
-    /// The same in a sentence; nothing of what is not about the socket and the server both.
-    fn remains(&self) -> Option<String> {
+    /// The same in a sentence, and what other applications gain; nothing of what is not about the socket and the server both.
+    fn remains(&self) -> Option<[String; 2]> {
         let is_mixed = matches!(
             self,
             Self::Install {
@@ -1770,7 +1770,7 @@ impl Recommendation {
         );
         is_mixed.then(|| {
             let remains = remains_over_socket(self.figure_over_socket().as_deref());
-            format!("{remains} {UNPROVEN_OVER_TCP}")
+            [UNPROVEN_OVER_TCP.to_owned(), remains]
         })
     }
 }
@@ -1804,8 +1804,8 @@ pub fn remains_over_socket(figure: Option<&str>) -> String {
 }
 
 /// A caution for applications that cannot use the recommended socket.
-pub const UNPROVEN_OVER_TCP: &str = "If it stays on TCP, or runs on another host, nothing here is proven for it: `niagara tune --app remote` \
-                                     measures it over TCP on one machine, `--client-host` over a network (benchmarks only).";
+pub const UNPROVEN_OVER_TCP: &str = "For an application that stays on TCP, or runs on another host, nothing here is proven: `niagara tune --app remote` \
+                                     measures the server's changes over TCP on one machine, `--client-host` over a network (benchmarks only).";
 
 impl Display for Recommendation {
     fn fmt(&self, f: &mut Formatter<'_>) -> Result {

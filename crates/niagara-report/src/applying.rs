@@ -286,7 +286,11 @@ impl<'a> Found<'a> {
             }
             None => String::new(),
         };
-        format!("the load generator {place}{way}{start}")
+        let pace = match self.is_on_test_tables {
+            true => "; its connections stay open and ask without a pause",
+            false => "",
+        };
+        format!("the load generator {place}{way}{pace}{start}")
     }
 
     /// Where it was measured.

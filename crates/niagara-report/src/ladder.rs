@@ -16,7 +16,7 @@ const BRACKETS: &str = "Brackets: where the true figure lies, with 95 % confiden
 /// What they are of a total that had too few duels.
 const WIDE_BRACKETS: &str = "Brackets: where the true figure lies; of the total with less than 95 % confidence, for it had too few duels.";
 /// Of what fresh duels showed.
-const PROVEN: &str = "Proven: by fresh duels. A lever's own decided to keep it, so its figure may be high; the total's decided nothing.";
+const PROVEN: &str = "Proven: by fresh duels. A lever's own duels decided to keep it, so its figure may be high; the total's decided nothing.";
 /// What an interval is not of.
 const OTHER_RUNS: &str = "Another run, even on this machine, may lie outside of them.";
 /// Of `n = 12`.
@@ -138,7 +138,9 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
         return earlier_duels(tune);
     }
     if let Some(total) = &tune.total {
-        let slices = lengths_of_slices(tune).map_or(String::new(), |[total, levers]| {
+        let lengths = lengths_of_slices(tune);
+        let other_slices = lengths.as_ref().map_or("", |_| "other slices, ");
+        let slices = lengths.map_or(String::new(), |[total, levers]| {
             format!(" in slices of {total} (levers: {levers})")
         });
         let beside = match (lies_above_parts(tune, total), product_of_several(tune)) {
@@ -146,9 +148,9 @@ pub(crate) fn in_short(tune: &TuneSummary) -> Option<String> {
             (false, Some(product)) => {
                 format!("the parts give {}, multiplied", number::ratio(&product))
             }
-            (true, _) => {
-                "it lies above the parts' product, for levers may strengthen each other".to_owned()
-            }
+            (true, _) => format!(
+                "it lies above the parts' product: {other_slices}levers that act on each other, or chance"
+            ),
         };
         parts.push(format!(
             "Total: by fresh duels of its own{slices}; {beside}."

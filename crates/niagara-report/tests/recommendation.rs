@@ -391,7 +391,8 @@ fn sentences_depend_on_the_setting() {
     let install = install.to_string();
     for part in [
         "Use the Unix socket in the application, and apply 2 changes to the server: Thread pool; gcc PGO. That takes a restart. mariadb-10.11 then",
-        "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is × 1.03 [1.01, 1.06], calculated: the total divided by the socket's own figure; 99th percentile of latency: no change shown, × 1.02 [0.95, 1.09]. If it stays on TCP, or runs on another host, nothing here is proven for it: `niagara tune --app remote` measures",
+        "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is × 1.03 [1.01, 1.06], calculated: the total divided by the socket's own figure; 99th percentile of latency: no change shown, × 1.02 [0.95, 1.09].",
+        "For an application that stays on TCP, or runs on another host, nothing here is proven: `niagara tune --app remote` measures",
         "--budget",
     ] {
         assert!(install.contains(part), "{part}: {install}");

@@ -730,7 +730,7 @@ fn the_negative_control_is_within_chance_or_warned_of() {
     tune.negative_control = Some(fixture::screened("nothing", "Nothing changes", "", 0.985));
     let chance = terminal(&of(&tune), false, 200);
     assert!(
-        chance.contains("(changes nothing: within chance)"),
+        chance.contains("(changes nothing: its 99 % interval holds 1)"),
         "{chance}"
     );
     let page = markdown(&report(&of(&tune)));
@@ -747,7 +747,7 @@ fn the_negative_control_is_within_chance_or_warned_of() {
         warned.contains("(changes nothing, and moved: see the warning)"),
         "{warned}"
     );
-    assert!(!warned.contains("within chance"), "{warned}");
+    assert!(!warned.contains("99 % interval"), "{warned}");
 }
 
 /// Verdicts with intervals that they can go with; the last two were called at an early look.
@@ -1305,7 +1305,7 @@ fn a_total_above_the_product_of_its_parts_is_explained() {
         (1.33, "the parts give × 1.3"),
         (
             1.45,
-            "it lies above the parts' product, for levers may strengthen each other.",
+            "it lies above the parts' product: levers that act on each other, or chance.",
         ),
     ] {
         let text = told(ratio);

@@ -35,6 +35,7 @@ fn tuned(proven: bool) -> TuneSummary {
         rate: None,
         unadjusted: None,
         all_time: None,
+        duels_of_tail: None,
         latency_p99: None,
         taken: None,
         nodes: None,

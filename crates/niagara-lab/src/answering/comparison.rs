@@ -80,6 +80,7 @@ pub(crate) fn comparison(
                 .filter_map(|duel| Some(duel.latency_scores?[1]))
                 .collect(),
         ),
+        duels_of_tail: None,
         latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
         taken: of_sides(&slices, outcome, |slice| slice.taken),
         nodes: on_nodes(study, test, outcome),

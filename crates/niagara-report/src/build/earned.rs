@@ -176,8 +176,16 @@ fn tails(tune: &TuneSummary) -> Option<Table> {
                 .as_ref()
                 .filter(|_| Standing::of(rung) != Standing::Screened);
             let (p95, p99, from) = match (own, &rung.screened.tail) {
-                (Some(claim), _) => (claim.latency_p95, claim.latency_p99, "fresh duels"),
-                (None, Some(tail)) => (Some(tail.p95), Some(tail.p99), "screening"),
+                (Some(claim), _) => {
+                    let from = match claim.duels_of_tail {
+                        Some(duels) => {
+                            format!("{} in slices of 1 s", number::count(duels, "fresh duel"))
+                        }
+                        None => number::count(claim.judged().duels, "fresh duel"),
+                    };
+                    (claim.latency_p95, claim.latency_p99, from)
+                }
+                (None, Some(tail)) => (Some(tail.p95), Some(tail.p99), "screening".to_owned()),
                 (None, None) => return None,
             };
             p95.or(p99)?;
@@ -186,14 +194,17 @@ fn tails(tune: &TuneSummary) -> Option<Table> {
                 rung.screened.lever.clone(),
                 tail(p95.as_ref()),
                 tail(p99.as_ref()),
-                from.to_owned(),
+                from,
             ])
         })
         .collect();
-    table.notes = vec![
+    let lengths = ladder::lengths_of_slices(tune);
+    let usual = lengths.map_or(String::new(), |[_, levers]| {
+        format!(" Slices of {levers} where no other length is named.")
+    });
+    table.notes = vec![format!(
         "They do not multiply to the total's: it has duels of its own, and levers act on each other. Slices below 1 s have another tail than \
-         steady load."
-            .to_owned(),
-    ];
+         steady load.{usual}"
+    )];
     (table.rows.len() > 1).then_some(table)
 }

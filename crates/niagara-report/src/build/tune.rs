@@ -104,7 +104,8 @@ fn over_socket(tune: &TuneSummary) -> Section {
     }
     table.notes.push(match left.duels {
         Some(duels) => format!(
-            "A is the start over the socket; from {} of its own{}. The figures above start from TCP.",
+            "A is the start over the socket, B the final variant; from {} of its own{}, at another time. The figures above start from TCP: \
+             compare within a table.",
             number::count(duels, "fresh duel"),
             benefit.setting.slice_seconds.map_or(String::new(), |seconds| format!(
                 ", in slices of {}",
@@ -429,7 +430,7 @@ fn nothing_changed(tune: &TuneSummary, control: &Screened) -> &'static str {
     match (has_moved, holds_one) {
         (true, _) => "changes nothing, and moved: see the warning",
         (false, true) => "changes nothing",
-        (false, false) => "changes nothing: within chance",
+        (false, false) => "changes nothing: its 99 % interval holds 1",
     }
 }
 

@@ -22,7 +22,7 @@ use crate::applying::{
     SOCKET_LEVER, checks_of, conditions_of, is_socket_alone, risk_of, touches_host,
 };
 use crate::headline::evidence;
-use crate::ladder::{FoundBySearch, is_within_search, only_lever, own_rungs};
+use crate::ladder::{FoundBySearch, is_within_search, lengths_of_slices, only_lever, own_rungs};
 use crate::number;
 use crate::replay::idleness;
 use crate::wording::{CheckInWords, Standing, claim_effect, rung_effect, rung_estimate, warnings};
@@ -75,6 +75,8 @@ pub struct DeployInput {
     pub conditions: Option<String>,
     /// What the Unix socket brought that was tried before all else: `× 1.23 [1.21, 1.28], proven, n = 8`.
     pub socket_alone: Option<String>,
+    /// Slices of the totals, and of the duels of single levers, where those are shorter.
+    pub slices: Option<[String; 2]>,
     /// What the files bring where the application uses the Unix socket already: `× 1.03 [1.01, 1.06]`.
     pub over_socket: Option<String>,
     /// The CPU time per transaction without the socket's part, after over before, where that was measured.
@@ -172,6 +174,7 @@ impl DeployInput {
             risk: risk_of(summary).map(|risk| with_costs(risk, summary)),
             checks: checks_of(summary),
             conditions: conditions_of(summary),
+            slices: slices(summary),
             socket_alone: socket_alone(summary),
             over_socket: over_socket(summary),
             cpu_over_socket: cpu_over_socket(summary),
@@ -387,6 +390,14 @@ fn levers(tune: &TuneSummary) -> Vec<(String, DeployRung)> {
         .collect()
 }
 
+/// Slices of the total, and of the duels of single levers, where those are shorter.
+fn slices(summary: &Summary) -> Option<[String; 2]> {
+    match summary {
+        Summary::Tune(tune) => lengths_of_slices(tune),
+        _ => None,
+    }
+}
+
 /// What the Unix socket brought by itself; none where it is not the first lever, or unproven.
 fn socket_alone(summary: &Summary) -> Option<String> {
     let Summary::Tune(tune) = summary else {
@@ -520,7 +531,7 @@ fn head(input: &DeployInput, place: &str) -> String {
     let evidence = &input.evidence;
     let found = match input.variant.new_transport() {
         Some(TransportKind::Unix) => format!(
-            "{}\nOver TCP, or from another host, nothing is proven for them.\nWith the Unix socket as well, which the application has to use \
+            "{}\nNothing is proven for an application on TCP or on another host.\nWith the Unix socket as well, which the application has to use \
              (see README.md): {evidence}",
             without_socket(input)
         ),

@@ -170,7 +170,7 @@ pub fn readme(input: &DeployInput) -> String {
     );
     if input.variant.brings_socket() && !is_alone {
         let remains = remains_over_socket(input.over_socket.as_deref());
-        page.push_str(&format!("**{remains} {UNPROVEN_OVER_TCP}**\n\n"));
+        page.push_str(&format!("**{UNPROVEN_OVER_TCP}**\n\n**{remains}**\n\n"));
     }
     if let Some(kernel) = scheduler_in_short(&input.variant) {
         page.push_str(&format!("**{kernel}**\n\n"));
@@ -303,7 +303,18 @@ impl Sections {
             "\n× 1.10 is 10 % more. Brackets: in that run the gain was at least the lower figure, with 95 % confidence or more; for latency and CPU time, lower is \
              better: at most the upper figure. n: duels behind the figure; a duel starts both servers afresh and loads them in turn. Only what is called \"proven\" was shown by duels of its own.\n",
         );
-        if input.rungs.len() > 1 && !input.variant.config.is_empty() {
+        if let Some([totals, levers]) = &input.slices {
+            self.line(format!(
+                "Single levers were measured in slices of {levers}, beside those that were kept or undecided then; totals in slices of \
+                 {totals}. **The totals are the figures to quote.**\n"
+            ));
+        }
+        let is_one_beside_socket = input.rungs.len() == 2 && input.variant.brings_socket();
+        if let Some(effect) = input.socket_alone.as_ref().filter(|_| is_one_beside_socket) {
+            self.line(format!(
+                "The least that can be done is the socket alone: {effect}. It restarts no server (\"In the application\").\n"
+            ));
+        } else if input.rungs.len() > 1 && !input.variant.config.is_empty() {
             self.line(format!(
                 "To leave a change out, delete its lines in {}{}: they stand beneath its name. What the others bring without it was \
                  not measured{}.\n",
@@ -543,7 +554,7 @@ impl Sections {
             )]);
         }
         if config || process {
-            if !process && input.variant.flags.is_empty() {
+            if !process && input.variant.flags.is_empty() && !is_pool_alone(input) {
                 self.line(format!("{} {}", step.next(), try_before_the_restart(input)));
             }
             let silent: Vec<String> = silent.iter().map(u32::to_string).collect();
@@ -1203,6 +1214,12 @@ fn without_the_build(input: &DeployInput) -> String {
 fn keeps_variables(input: &DeployInput) -> bool {
     let is_shown = |name: &String| is_shown(name);
     input.variant.start.is_none() && input.variant.config.keys().any(is_shown)
+}
+
+/// Whether all variables are the thread pool's: none of them shows anything before the restart that switches it on.
+fn is_pool_alone(input: &DeployInput) -> bool {
+    let mut names = input.variant.config.keys();
+    names.all(|name| shown_as(name).0.starts_with("thread_"))
 }
 
 /// How variables are tried before the restart. MariaDB tells which can be, MySQL does so by refusing.

@@ -129,8 +129,8 @@ pub(super) fn figures_before(input: &DeployInput) -> String {
         Some(_) => ("SOCKET", " (SOCKET: what `SELECT @@socket` prints)"),
     };
     format!(
-        "Before you change anything, note twice, an hour apart, what this prints: the server's CPU seconds and its statements, both since \
-         its start. \"Check\" compares them with those of later.\n\n{}\nNote some pages' times, too, ten each, with their URLs: \
+        "On a day before you change anything, in the hour in which pages are slow, note twice what this prints, at the beginning and at the \
+         end of that hour: the server's CPU seconds and its statements, both since its start. \"Check\" compares them with those of later.\n\n{}\nNote some pages' times in that hour, too, ten each, with their URLs: \
          `for i in $(seq 10); do curl -so /dev/null -w '%{{time_total}}\\n' URL; done`. Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, with Niagara installed there, outside of that hour: `sudo niagara capture start \
          --socket {socket} --for 10m --output a.capture`{socket_is}. It holds customers' data: delete it once it was compared.\n",
         figures(input, &plugins::packaged(input))

@@ -68,13 +68,11 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         (true, false) => format!(" with {}", figure.server),
         _ => format!(" with {}, {}", figure.server, figure.workload),
     };
-    let over = figure.over.iter().map(|over| format!(" over {over}"));
-    let over: String = over.collect();
     // Another load's profile brings less.
     let training = lever.build().get("pgo");
     let mut parts = training.into_iter().flat_map(|list| list.split(['/', ':']));
     let trained = match parts.any(|part| part == figure.workload) {
-        true => ", trained on that load",
+        true => ", trained on the same load",
         false => "",
     };
     let has_no_time = |reason: &&Reason| matches!(reason, Reason::BuildBudget { .. });
@@ -88,14 +86,31 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         // Left out on request, begun without, or failed: each says so itself.
         "`report --verbose` says why none was".to_owned()
     };
+    // Machines differ: of several figures for the same the least and the largest are told.
+    let alike = lever.measured().iter().filter(|other| {
+        other.added_to.is_none()
+            && (&other.workload, &other.server) == (&figure.workload, &figure.server)
+    });
+    let by_ratio = |x: &&Measured, y: &&Measured| x.ratio.total_cmp(&y.ratio);
+    let least = alike.clone().min_by(by_ratio)?;
+    let largest = alike.max_by(by_ratio)?;
+    let brought = match least == largest {
+        true => told(largest),
+        false => format!("{} to {}", told(least), told(largest)),
+    };
+    Some(format!(
+        "none tried; a server built from source brought {brought} elsewhere{of}{trained}: {what_to_do}"
+    ))
+}
+
+/// A figure with what it is over, and where it is published.
+fn told(figure: &Measured) -> String {
     let found = Estimate {
         ratio: figure.ratio,
         low: figure.low,
         high: figure.high,
     };
-    Some(format!(
-        "none tried; a server built from source brought {} elsewhere{of}{over}{trained} ({}): {what_to_do}",
-        number::estimate(&found),
-        figure.source,
-    ))
+    let over = figure.over.iter().map(|over| format!(" over {over}"));
+    let over: String = over.collect();
+    format!("{}{over} ({})", number::estimate(&found), figure.source)
 }

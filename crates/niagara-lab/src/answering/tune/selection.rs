@@ -3,7 +3,7 @@
 use anyhow::Result;
 use niagara_model::{
     Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,
-    STEADY_SLICE_SECONDS,
+    STEADY_SLICE_SECONDS, number,
 };
 use niagara_stats::{
     AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, disagreement, meets,
@@ -509,14 +509,21 @@ impl TuneRun<'_> {
             reserve_seconds,
             ..self.test(Phase::Claim, &subject, a, b, errors)
         };
-        let title = format!("{title}, its tail of latency in longer slices");
+        let title = format!("{title}, again in slices of a second");
         let steady = self.run_question(study, &test, (&title, &[]), observer)?;
         Ok(match steady {
-            Some(steady) => Comparison {
-                latency_p95: steady.latency_p95.or(found.latency_p95),
-                latency_p99: steady.latency_p99.or(found.latency_p99),
-                ..found
-            },
+            Some(steady) => {
+                if let Some(p99) = &steady.latency_p99 {
+                    let told = format!("  its 99th percentile there: {}", number::estimate(p99));
+                    observer.see(Event::Note(&told));
+                }
+                Comparison {
+                    latency_p95: steady.latency_p95.or(found.latency_p95),
+                    latency_p99: steady.latency_p99.or(found.latency_p99),
+                    duels_of_tail: Some(steady.judged().duels),
+                    ..found
+                }
+            }
             None => found,
         })
     }
