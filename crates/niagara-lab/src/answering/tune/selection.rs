@@ -633,7 +633,7 @@ impl TuneRun<'_> {
         observer.see(Event::Note(&format!("kept: {titles}")));
         if self.total_shape == STEADY {
             observer.see(Event::Note(
-                "from here on slices of a second, for the tail of latency: do not compare these figures with those above",
+                "from here on all duels have slices of a second, for the tail of latency: do not compare their figures with those above",
             ));
         }
         let tell = |study: &Study, so_far: &TestOutcome| {
