@@ -39,10 +39,9 @@ pub struct Comparison {
     pub latency_p95: Option<Estimate>,
     /// 99th percentile of latency, B over A, under closed load.
     pub latency_p99: Option<Estimate>,
-    /// Duels that the 95th and the 99th percentile are of, where slices of a second had to tell the tail of steady load; `None` where they
-    /// are of the same duels as the rest.
+    /// What duels in slices of a second showed, where those had to tell the tail of steady load: the 95th and the 99th percentile are theirs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub duels_of_tail: Option<usize>,
+    pub in_longer_slices: Option<LongerSlices>,
     /// Mean share of the machine's CPU time, 0 to 1, that the hypervisor and other processes took during A's and
     /// during B's slices.
     pub taken: Option<[f64; 2]>,
@@ -77,6 +76,15 @@ pub struct Comparison {
     pub encryption: [Option<TlsSession>; 2],
 }
 
+/// The same question in duels with slices of a second.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct LongerSlices {
+    /// How many.
+    pub duels: usize,
+    /// What was judged, B over A.
+    pub effect: Estimate,
+}
+
 /// A side that could not be measured to the end.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FailedSide {
@@ -96,6 +104,13 @@ pub struct OnNodes {
 }
 
 impl Comparison {
+    /// Whether the figures as they were measured, without a correction for what others took, are to be told beside the judged ones: a caution
+    /// is about that, or about the load.
+    pub fn tells_uncorrected(&self) -> bool {
+        let caution = self.caution.as_ref();
+        caution.is_some_and(|caution| !matches!(caution, Finding::ScoresDrift { .. }))
+    }
+
     /// Whether B may be recommended if it is better: not where it gives other answers than A, nor where what was replayed is
     /// not what was captured.
     pub fn may_be_recommended(&self) -> bool {

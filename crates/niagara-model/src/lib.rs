@@ -42,7 +42,7 @@ pub use check_report::{
     AnswerMismatch, CheckFinding, CheckItem, CheckNote, CheckPart, ClientFault, CommitOutcome,
     LeftOut, Objection, RecoveryFault, RowMismatch, SkipReason, TransactionFault,
 };
-pub use comparison::{Comparison, FailedSide, OnNodes};
+pub use comparison::{Comparison, FailedSide, LongerSlices, OnNodes};
 pub use deployment::{
     CpuPlacement, DeployBuild, DeployMalloc, DeployRewrite, DeployStart, Deployment, Follows,
     HeldBack, LeftOutPlacements, Overridden, StrongerSetting, TargetMachine, TargetSize,

@@ -318,6 +318,13 @@ pub enum Finding {
         /// The sides.
         sides: Vec<SlowSide>,
     },
+    /// The scores of duels rise or fall with time, more clearly than chance orders them.
+    ScoresDrift {
+        /// Later duels scored higher.
+        rises: bool,
+        /// How often chance orders them so: once in this many runs.
+        one_in: f64,
+    },
     /// Couples were dropped for one side's slices more than chance explains.
     DroppedOneSide {
         /// 0 is A.
@@ -540,6 +547,7 @@ impl Finding {
             | Self::SharedHost { .. }
             | Self::GeneratorLimits { .. }
             | Self::BehindTheRate { .. }
+            | Self::ScoresDrift { .. }
             | Self::DroppedOneSide { .. }
             | Self::TakenFromOneSide { .. }
             | Self::FasterWhereBothSurvived { .. }

@@ -905,6 +905,15 @@ impl Display for Finding {
                     sides.collect::<Vec<_>>().join(", ")
                 )
             }
+            Self::ScoresDrift { rises, one_in } => write!(
+                f,
+                "later duels scored {} than earlier ones, as by chance in one of {one_in:.0} runs: the machine or the servers changed \
+                 meanwhile, and the brackets may be too narrow for an effect that drifts",
+                match rises {
+                    true => "higher",
+                    false => "lower",
+                }
+            ),
             Self::DroppedOneSide { side, dropped, all } => {
                 let side = SIDES[(*side).min(1)];
                 write!(

@@ -645,7 +645,7 @@ pub(crate) fn lesser_claims(comparison: &Comparison) -> Vec<LesserClaim> {
     };
     let taken = comparison.taken.unwrap_or([0.0; 2]);
     let as_measured = comparison.unadjusted.filter(|_| {
-        comparison.caution.is_some() || taken.iter().any(|share| *share >= WORTH_TELLING)
+        comparison.tells_uncorrected() || taken.iter().any(|share| *share >= WORTH_TELLING)
     });
     let claim = |title, estimate: &Option<Estimate>, note| {
         let estimate = (*estimate)?;
@@ -1038,7 +1038,7 @@ fn picked(tune: &TuneSummary) -> Option<[f64; 2]> {
 pub(crate) fn picked_in_short(tune: &TuneSummary) -> Option<String> {
     let [detectable, _] = picked(tune)?;
     Some(format!(
-        "80 % chance to pick a lever of {}, by this run's noise",
+        "a lever of {} goes to the proof with 80 % chance (own noise)",
         number::percent(detectable)
     ))
 }

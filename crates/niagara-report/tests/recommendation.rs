@@ -5,9 +5,9 @@ mod fixture;
 use fixture::{html, markdown};
 use niagara_model::{
     Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, ChosenIndex,
-    Deployment, DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, NextStep, Obstacle,
-    Others, OverSocket, QueriesFirst, Recommendation, Setup, Summary, TargetSize, TargetValue,
-    TuneSummary,
+    Deployment, DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, LongerSlices,
+    NextStep, Obstacle, Others, OverSocket, QueriesFirst, Recommendation, Setup, Summary,
+    TargetSize, TargetValue, TuneSummary,
 };
 use niagara_report::{DeployInput, Files, Report, Study, View, deploy, headline, warnings};
 use niagara_settings::{ProcessSettings, TransportKind};
@@ -474,6 +474,33 @@ fn variants_of_different_slices_say_so() {
     }
     let alike = text(&Summary::Tune(Box::new(tuned())), true);
     assert!(!alike.contains("different slices"), "{alike}");
+}
+
+/// A lever whose tail had a second look has both figures, each with its slices.
+#[test]
+fn a_second_look_at_a_tail_is_told_whole() {
+    let mut tune = fixture::tune();
+    let claims = tune.rungs.iter_mut().filter_map(|rung| rung.claim.as_mut());
+    for claim in claims {
+        claim.latency_p99 = Some(fixture::estimate(1.04, 0.95, 1.13));
+    }
+    let mut claims = tune.rungs.iter_mut().filter_map(|rung| rung.claim.as_mut());
+    let claim = claims.next().expect("a lever with fresh duels");
+    claim.in_longer_slices = Some(LongerSlices {
+        duels: 5,
+        effect: fixture::estimate(1.108, 1.106, 1.128),
+    });
+    let summary = Summary::Tune(Box::new(tune));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let store = fixture::store(&folder.path().join("results.db"), &summary, 2, 0.01);
+    let report = Report::load(&store).expect("just written");
+    let told = html(&report).replace('\u{a0}', " ");
+    for words in [
+        "in slices of 1 s × 1.108 [1.106, 1.128], 5 duels",
+        "5 fresh duels in slices of 1 s",
+    ] {
+        assert!(told.contains(words), "{words}");
+    }
 }
 
 /// The total of one lever is of the same change as the duels that decided to keep it.

@@ -730,7 +730,7 @@ fn the_negative_control_is_within_chance_or_warned_of() {
     tune.negative_control = Some(fixture::screened("nothing", "Nothing changes", "", 0.985));
     let chance = terminal(&of(&tune), false, 200);
     assert!(
-        chance.contains("(changes nothing: its 99 % interval holds 1)"),
+        chance.contains("(changes nothing: 1 in 20 brackets misses 1)"),
         "{chance}"
     );
     let page = markdown(&report(&of(&tune)));
@@ -747,7 +747,7 @@ fn the_negative_control_is_within_chance_or_warned_of() {
         warned.contains("(changes nothing, and moved: see the warning)"),
         "{warned}"
     );
-    assert!(!warned.contains("99 % interval"), "{warned}");
+    assert!(!warned.contains("1 in 20"), "{warned}");
 }
 
 /// Verdicts with intervals that they can go with; the last two were called at an early look.

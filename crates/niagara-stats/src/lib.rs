@@ -34,6 +34,7 @@ pub mod signed_rank;
 mod stability;
 pub mod student;
 mod taken;
+mod trend;
 mod trimmed;
 mod unbounded;
 mod unfit;
@@ -79,6 +80,7 @@ pub use stability::{Stability, stability};
 pub use taken::{
     HALF_WEIGHT, InterferenceSlope, judged_as_measured, taken_difference, taken_more_from,
 };
+pub use trend::{Trend, trend};
 pub use trimmed::trimmed;
 pub use unfit::{MachineDuel, MachineTrial, NoisyNode, unfit, unfit_by_trial};
 pub use warm_up::{WarmUp, warm_up_cut};

@@ -35,7 +35,7 @@ fn tuned(proven: bool) -> TuneSummary {
         rate: None,
         unadjusted: None,
         all_time: None,
-        duels_of_tail: None,
+        in_longer_slices: None,
         latency_p99: None,
         taken: None,
         nodes: None,

@@ -7,7 +7,7 @@ use niagara_model::{
     ReplaySummary, SliceRecord, SlowSide, TakenEvidence,
 };
 use niagara_stats::{
-    Stability, heterogeneity, judge_beside, signed_rank, stability, taken_more_from,
+    Stability, heterogeneity, judge_beside, signed_rank, stability, taken_more_from, trend,
 };
 
 use crate::answering::by_digest::replay_summary;
@@ -53,6 +53,7 @@ pub(crate) fn comparison(
         .filter(|duel| duel.phase == test.phase && duel.subject == test.subject)
         .collect();
     let dropped = [0, 1].map(|side| all.iter().map(|duel| duel.dropped[side]).sum());
+    let scores: Vec<f64> = scored().filter_map(|duel| duel.score).collect();
     Ok(Comparison {
         a: test.a.label(),
         b: test.b.label(),
@@ -80,7 +81,7 @@ pub(crate) fn comparison(
                 .filter_map(|duel| Some(duel.latency_scores?[1]))
                 .collect(),
         ),
-        duels_of_tail: None,
+        in_longer_slices: None,
         latency_p99: beside(scored().filter_map(|duel| duel.p99_score).collect()),
         taken: of_sides(&slices, outcome, |slice| slice.taken),
         nodes: on_nodes(study, test, outcome),
@@ -104,7 +105,8 @@ pub(crate) fn comparison(
                 behind_the_rate(study.rate(), served, [test.a, test.b].map(Variant::label))
             })
             .or_else(|| taken_from_one_side(&slices, outcome))
-            .or_else(|| dropped_of_one_side(dropped)),
+            .or_else(|| dropped_of_one_side(dropped))
+            .or_else(|| drift(&scores)),
         tps,
         stability: from_start_to_start(study.protocol(), &slices, test, outcome),
         dropped,
@@ -220,6 +222,18 @@ fn dropped_of_one_side(dropped: [u32; 2]) -> Option<Finding> {
         side,
         dropped: dropped[side],
         all: dropped.iter().sum(),
+    })
+}
+
+/// From this p value on a trend is told: in one of a hundred comparisons without any.
+const DRIFT: f64 = 0.01;
+
+/// What a reader must know where later duels scored higher, or lower, than earlier ones: an interval is of an effect that stays the same.
+fn drift(scores: &[f64]) -> Option<Finding> {
+    let found = trend(scores).filter(|found| found.p < DRIFT)?;
+    Some(Finding::ScoresDrift {
+        rises: found.rises,
+        one_in: 1.0 / found.p,
     })
 }
 

@@ -25,6 +25,9 @@ pub struct Measured {
     /// The lever that both sides had, where the figure is what this one adds to it: the one that it extends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub added_to: Option<String>,
+    /// The machine's CPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub machine: Option<String>,
     /// Where it is published: a page of the documentation.
     pub source: String,
 }

@@ -23,6 +23,8 @@ pub(super) struct MeasuredTable {
     over: Option<Text>,
     /// the lever that both sides had, where the figure is what this one adds to it: the one that it `extends`
     added_to: Option<At<Text>>,
+    /// the machine's CPU, as in "AMD EPYC"
+    machine: Option<Text>,
     /// where it is published, as in "docs/results/t2000-ladder.md"
     source: Text,
 }
@@ -70,6 +72,7 @@ pub(super) fn measured(table: At<MeasuredTable>, extends: Option<&str>) -> Found
         high: table.high.value,
         over: table.over.map(|over| over.0),
         added_to: table.added_to.map(|base| base.value.0),
+        machine: table.machine.map(|machine| machine.0),
         source: table.source.0,
     })
 }

@@ -112,7 +112,7 @@ pub fn comparison(duels: usize, estimate: Estimate) -> Comparison {
         cpu_per_transaction: None,
         latency_p50: None,
         latency_p95: None,
-        duels_of_tail: None,
+        in_longer_slices: None,
         latency_p99: None,
         unadjusted: None,
         all_time: None,

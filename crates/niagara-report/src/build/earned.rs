@@ -177,9 +177,10 @@ fn tails(tune: &TuneSummary) -> Option<Table> {
                 .filter(|_| Standing::of(rung) != Standing::Screened);
             let (p95, p99, from) = match (own, &rung.screened.tail) {
                 (Some(claim), _) => {
-                    let from = match claim.duels_of_tail {
-                        Some(duels) => {
-                            format!("{} in slices of 1 s", number::count(duels, "fresh duel"))
+                    let from = match &claim.in_longer_slices {
+                        Some(longer) => {
+                            let duels = number::count(longer.duels, "fresh duel");
+                            format!("{duels} in slices of 1 s")
                         }
                         None => number::count(claim.judged().duels, "fresh duel"),
                     };

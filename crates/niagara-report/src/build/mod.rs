@@ -334,8 +334,14 @@ fn method_facts(
         "protocol",
         match of_levers {
             Some([_, levers]) => {
+                let again = match summary {
+                    Summary::Tune(tune) if crate::ladder::has_longer_slices(tune) => {
+                        ", and of a second look at a lever's tail"
+                    }
+                    _ => "",
+                };
                 format!(
-                    "of the total, and of what remains over the socket, {protocol}; all others have slices of {levers}"
+                    "of the total, of what remains over the socket{again}, {protocol}; all others have slices of {levers}"
                 )
             }
             None => protocol,
@@ -362,7 +368,7 @@ fn method_facts(
         fact("nodes", nodes);
     }
     // Where a caution says that it is the figure to go by.
-    let cautioned = comparison.filter(|found| found.caution.is_some());
+    let cautioned = comparison.filter(|found| found.tells_uncorrected());
     if let Some(estimate) = cautioned.and_then(|found| found.unadjusted) {
         fact("uncorrected throughput", number::estimate(&estimate));
     }

@@ -154,8 +154,16 @@ fn rungs(tune: &TuneSummary) -> Section {
                 Some(_) => "\nthey decided to keep it: the figure above is of fresh ones",
                 None => "",
             };
+            let longer = claim.in_longer_slices.as_ref();
+            let longer = longer.map_or(String::new(), |longer| {
+                format!(
+                    "\nin slices of 1 s {}, {}",
+                    number::estimate(&longer.effect),
+                    number::count(longer.duels, "duel")
+                )
+            });
             format!(
-                "{}\n{}, {}{decided}",
+                "{}\n{}, {}{decided}{longer}",
                 number::estimate(&judged.estimate),
                 wording::verdict_on_goal(claim),
                 number::count(judged.duels, "duel")
@@ -430,7 +438,7 @@ fn nothing_changed(tune: &TuneSummary, control: &Screened) -> &'static str {
     match (has_moved, holds_one) {
         (true, _) => "changes nothing, and moved: see the warning",
         (false, true) => "changes nothing",
-        (false, false) => "changes nothing: its 99 % interval holds 1",
+        (false, false) => "changes nothing: 1 in 20 brackets misses 1",
     }
 }
 

@@ -147,6 +147,14 @@ impl DeployInput {
             sets: searched.iter().map(|&name| name.to_owned()).collect(),
             may_do_nothing: false,
         });
+        let slices = slices(summary);
+        let of_slices = slices
+            .as_ref()
+            .map_or(String::new(), |[_, levers]| format!(", slices of {levers}"));
+        let rungs = rungs.map(|rung| DeployRung {
+            effect: format!("{}{of_slices}", rung.effect),
+            ..rung
+        });
         let rungs = rungs.chain(found).collect();
         let replay = summary.comparison().and_then(|found| found.replay.as_ref());
         let caution = match summary {
@@ -174,7 +182,7 @@ impl DeployInput {
             risk: risk_of(summary).map(|risk| with_costs(risk, summary)),
             checks: checks_of(summary),
             conditions: conditions_of(summary),
-            slices: slices(summary),
+            slices,
             socket_alone: socket_alone(summary),
             over_socket: over_socket(summary),
             cpu_over_socket: cpu_over_socket(summary),

@@ -1013,6 +1013,15 @@ impl Sections {
                 plugins::MEANING
             ));
         }
+        let has_pool = input.variant.config.get("thread_handling");
+        if input.is_mariadb() && has_pool.is_some_and(|value| value == "pool-of-threads") {
+            self.line(format!(
+                "The thread pool's own alarm, from MariaDB 10.5 on: note twice, at the beginning and at the end of the hour in which pages are \
+                 slow, what this prints. Each count is a group whose statements had waited for a whole `thread_pool_stall_limit`. Where it grew \
+                 and pages are no faster, undo the pool.\n\n```sh\n{} -N -B -e 'SELECT SUM(STALLS) FROM information_schema.THREAD_POOL_STATS'\n```\n",
+                plugins::administrator(input)
+            ));
+        }
         self.line(socket::how_much(input));
     }
 

@@ -130,8 +130,8 @@ pub(super) fn figures_before(input: &DeployInput) -> String {
     };
     format!(
         "On a day before you change anything, in the hour in which pages are slow, note twice what this prints, at the beginning and at the \
-         end of that hour: the server's CPU seconds and its statements, both since its start. \"Check\" compares them with those of later.\n\n{}\nNote some pages' times in that hour, too, ten each, with their URLs: \
-         `for i in $(seq 10); do curl -so /dev/null -w '%{{time_total}}\\n' URL; done`. Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, with Niagara installed there, outside of that hour: `sudo niagara capture start \
+         end of that hour: the server's CPU seconds and its statements, both since its start. \"Check\" compares them with those of later.\n\n{}\nNote some pages' times in that hour, too, eleven each, with their URLs: \
+         `for i in $(seq 11); do curl -so /dev/null -w '%{{time_total}}\\n' URL; done | sort -n` (the sixth is the middle). Choose pages that no cache answers, such as a search. For a comparison by statement make a capture, with Niagara installed there, outside of that hour: `sudo niagara capture start \
          --socket {socket} --for 10m --output a.capture`{socket_is}. It holds customers' data: delete it once it was compared.\n",
         figures(input, &plugins::packaged(input))
     )
@@ -157,7 +157,7 @@ pub(super) fn how_much(input: &DeployInput) -> String {
         "How much it helps: note CPU seconds and statements twice again, as before the change, at the same time of day. The CPU \
          seconds added, divided by the statements added, are the CPU time per statement.\n\n{again}{}Days differ by several per \
          cent: a change of less than 5 % shows no gain, and nothing then outweighs the risks: undo it. Only the database's share of a page's time gets shorter. CPU time does not show waiting: take the pages' times again, at that hour. Where the middle one is 10 % longer on two days, undo \
-         it; the slowest of ten differ by themselves. With a second \
+         it; the slowest of eleven differ by themselves. With a second \
          capture, `niagara compare --before a.capture --after b.capture` compares statement by statement.\n",
         expected(input)
     )

@@ -2,8 +2,8 @@
 
 use anyhow::Result;
 use niagara_model::{
-    Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, Phase,
-    STEADY_SLICE_SECONDS, number,
+    Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, LongerSlices,
+    Phase, STEADY_SLICE_SECONDS, number,
 };
 use niagara_stats::{
     AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, disagreement, meets,
@@ -520,7 +520,10 @@ impl TuneRun<'_> {
                 Comparison {
                     latency_p95: steady.latency_p95.or(found.latency_p95),
                     latency_p99: steady.latency_p99.or(found.latency_p99),
-                    duels_of_tail: Some(steady.judged().duels),
+                    in_longer_slices: Some(LongerSlices {
+                        duels: steady.judged().duels,
+                        effect: steady.judged().estimate,
+                    }),
                     ..found
                 }
             }
