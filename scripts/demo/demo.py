@@ -6,7 +6,7 @@
 `--story scheduling`: the shop, with its index, on a server under batch scheduling (SCHED_BATCH), whose CPUs PHP uses as well.
 
 Everything happens in one folder and on the loopback: a MariaDB with a configuration of its own, the application as Debian packages it, made-up
-content, readers and writers. Their traffic is captured from the running server. Both sides are compared at the level of HTTP.
+content, readers and writers. The first two stories capture their traffic from the running server. Both sides are compared at the level of HTTP.
 """
 import argparse
 import json

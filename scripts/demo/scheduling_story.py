@@ -4,12 +4,11 @@ from pathlib import Path
 import duels
 from browser import browse
 from database import Database, free_ports
+from index_story import WORDS, the_shop
 from shop import Shop, requests
 from traffic import kept_pages, tell
-from wordpress import unpack
 
-DONE = "backup"
-WORDS = "words"
+DONE = "scheduling"
 # What `niagara advise` finds for this shop: without it most of the time is one statement's.
 INDEX = "ALTER TABLE wp_postmeta ADD INDEX niagara_meta_value (meta_value(8))"
 # A server that has run for a while knows its tables; one that is backed up seconds after they were filled does not.
@@ -18,7 +17,7 @@ STATISTICS = "ANALYZE TABLE wp_posts, wp_postmeta, wp_terms, wp_term_taxonomy, w
 
 def prepare(args, options: Path, backup: Path) -> None:
     """A shop with the index that it needs, and its backup."""
-    shop = Shop(unpack(args.out), args.out / "shop", free_ports(1)[0])
+    shop = the_shop(args)
     database = Database(args.out / "production", free_ports(1)[0])
     try:
         tell("a server, a shop on it, and products")
@@ -34,11 +33,12 @@ def prepare(args, options: Path, backup: Path) -> None:
     finally:
         shop.stop()
         database.stop()
+    (args.out / DONE).touch()
 
 
 def compared(args, options: Path, backup: Path) -> dict:
     """The shop over the Unix socket, its server scheduled as usual and by SCHED_BATCH, side by side."""
-    shop = Shop(unpack(args.out), args.out / "shop", free_ports(1)[0])
+    shop = the_shop(args)
     words = (args.out / WORDS).read_text().splitlines()
     ports = free_ports(4)
     servers = [Database(args.out / name, port) for name, port in zip(["before", "after"], ports)]

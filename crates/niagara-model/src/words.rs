@@ -907,12 +907,14 @@ impl Display for Finding {
             }
             Self::ScoresDrift { rises, one_in } => write!(
                 f,
-                "later duels scored {} than earlier ones, as by chance in one of {one_in:.0} runs: the machine or the servers changed \
+                "later duels scored {} than earlier ones, as by chance in about one of {:.0} runs: the machine or the servers changed \
                  meanwhile, and the brackets may be too narrow for an effect that drifts",
                 match rises {
                     true => "higher",
                     false => "lower",
-                }
+                },
+                // Beyond that the figure says no more.
+                one_in.min(10_000.0)
             ),
             Self::DroppedOneSide { side, dropped, all } => {
                 let side = SIDES[(*side).min(1)];

@@ -286,8 +286,9 @@ impl<'a> Found<'a> {
             }
             None => String::new(),
         };
-        let pace = match self.is_on_test_tables {
-            true => "; its connections stay open and ask without a pause",
+        let is_closed = self.proof.is_some_and(|proof| proof.rate.is_none());
+        let pace = match self.is_on_test_tables && is_closed {
+            true => "; in a closed loop: each connection asks again once it was answered",
             false => "",
         };
         format!("the load generator {place}{way}{pace}{start}")

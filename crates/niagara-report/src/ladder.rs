@@ -186,10 +186,12 @@ pub(crate) fn lengths_of_slices(tune: &TuneSummary) -> Option<[String; 2]> {
     Some(lengths.map(number::seconds))
 }
 
-/// Whether a lever's tail of latency had a second look, in longer slices.
+/// Whether the tail of latency of a lever, or of the total, had a second look, in longer slices.
 pub(crate) fn has_longer_slices(tune: &TuneSummary) -> bool {
-    let mut claims = tune.rungs.iter().filter_map(|rung| rung.claim.as_ref());
-    claims.any(|claim| claim.in_longer_slices.is_some())
+    let claims = tune.rungs.iter().filter_map(|rung| rung.claim.as_ref());
+    claims
+        .chain(&tune.total)
+        .any(|claim| claim.in_longer_slices.is_some())
 }
 
 /// Whether the total is above the product of its parts by more than their intervals allow; not where a part has no figure.

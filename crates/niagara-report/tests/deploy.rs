@@ -516,7 +516,6 @@ fn the_administrators_file_is_written_whole_and_read_first() {
     assert!(readme.contains("in the commands below, except before `--defaults-file`."));
 }
 
-/// It needs neither a file nor a restart.
 /// One change, several figures: the guide says which of them to quote, and why they differ.
 #[test]
 fn figures_of_other_slices_are_told_apart() {
@@ -549,12 +548,22 @@ fn a_thread_pool_alone_is_not_tried_before_the_restart() {
         alone.contains("The least that can be done is the socket alone: × 1.173"),
         "{alone}"
     );
-    let more = map(&[("innodb_adaptive_hash_index", "ON")]);
-    input.variant.config.extend(more);
-    let more = deploy(&input).swap_remove(0).1;
-    assert!(more.contains(words), "{more}");
+    for others in [
+        &[
+            ("thread_handling", "pool-of-threads"),
+            ("innodb_adaptive_hash_index", "ON"),
+        ][..],
+        &[("thread_cache_size", "100")],
+        // The pool is on already.
+        &[("thread_pool_size", "4")],
+    ] {
+        input.variant.config = map(others);
+        let told = deploy(&input).swap_remove(0).1;
+        assert!(told.contains(words), "{told}");
+    }
 }
 
+/// It needs neither a file nor a restart.
 #[test]
 fn the_socket_alone_is_told_as_the_least_that_can_be_done() {
     let mut input = everything();

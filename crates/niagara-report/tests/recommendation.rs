@@ -454,25 +454,28 @@ fn a_larger_gain_that_may_be_chance_is_called_so() {
     );
 }
 
-/// Latency in slices of another length is another: each variant's figures have theirs beside them.
+/// Latency in slices of another length is another: each variant's figures have theirs beside them. One that its tail cost the
+/// recommendation was a total itself.
 #[test]
 fn variants_of_different_slices_say_so() {
-    let mut tune = tuned();
-    let Some(Recommendation::UseSocket(benefit)) = &mut tune.recommendation else {
-        panic!("the socket alone");
-    };
-    benefit.setting.lever_slice_seconds = Some(0.1);
-    let summary = Summary::Tune(Box::new(tune));
-    for is_long in [true, false] {
-        let told = text(&summary, is_long).replace('\u{a0}', " ");
+    let of = |because, seconds| {
+        let mut tune = tuned();
+        tune.alternatives[0].because = because;
+        let Some(Recommendation::UseSocket(benefit)) = &mut tune.recommendation else {
+            panic!("the socket alone");
+        };
+        benefit.setting.lever_slice_seconds = seconds;
+        let told = text(&Summary::Tune(Box::new(tune)), true).replace('\u{a0}', " ");
         let variants = told.split("Variants against the start").nth(1);
-        let variants = variants.unwrap_or_else(|| panic!("{told}"));
-        for words in ["Slices 1 s", "Slices 0.1 s"] {
-            assert!(variants.contains(words), "{words}: {variants}");
-        }
-        assert_eq!(variants.contains("different slices"), is_long, "{variants}");
+        variants.unwrap_or_else(|| panic!("{told}")).to_owned()
+    };
+    let tail = of(AlternativeReason::Tail, Some(0.1));
+    assert_eq!(tail.matches("Slices 1 s").count(), 2, "{tail}");
+    let unproven = of(AlternativeReason::UnprovenLeversAndTail, Some(0.1));
+    for words in ["Slices 1 s", "Slices 0.1 s", "different slices"] {
+        assert!(unproven.contains(words), "{words}: {unproven}");
     }
-    let alike = text(&Summary::Tune(Box::new(tuned())), true);
+    let alike = of(AlternativeReason::Tail, None);
     assert!(!alike.contains("different slices"), "{alike}");
 }
 

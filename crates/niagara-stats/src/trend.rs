@@ -5,7 +5,7 @@
 pub struct Trend {
     /// Later figures are larger.
     pub rises: bool,
-    /// Two-sided p value: the share of all orders that rise or fall at least as clearly.
+    /// Two-sided p value: the share of all orders that rise or fall at least as clearly; an upper bound where figures are equal.
     pub p: f64,
 }
 
@@ -70,12 +70,14 @@ mod tests {
             !eight.rises && (eight.p - 2.0 * 111.0 / 40_320.0).abs() < 1e-12,
             "{eight:?}"
         );
+        let tied = trend(&[1.0, 1.0, 2.0]).expect("a trend");
+        assert!(tied.rises && tied.p >= 2.0 / 3.0, "{tied:?}");
         assert_eq!(trend(&[1.0, 1.0, 1.0]), None);
         assert_eq!(trend(&[1.0]), None);
         assert_eq!(trend(&[]), None);
     }
 
-    /// Of 4000 series without a trend at most 1.4 % are called at 1 % (three standard errors above); of those that rise by 0.35 standard deviations a figure most are.
+    /// Of 4000 series without a trend at most 1.47 % are called at 1 % (three standard errors above); of those that rise by 0.35 standard deviations a figure most are.
     #[test]
     fn chance_is_called_rarely_and_a_drift_mostly() {
         let called = |drift: f64, seed: u64| {

@@ -310,6 +310,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn scores_that_rise_with_time_are_told() {
+        let rising = [0.295, 0.307, 0.308, 0.314, 0.325, 0.317, 0.319, 0.323];
+        let told = drift(&rising).expect("they rise");
+        assert_eq!(
+            told.to_string(),
+            "later duels scored higher than earlier ones, as by chance in about one of 182 runs: the machine or the servers changed \
+             meanwhile, and the brackets may be too narrow for an effect that drifts"
+        );
+        let falling: Vec<f64> = (0..12).map(|place| -f64::from(place)).collect();
+        let told = drift(&falling).expect("they fall").to_string();
+        assert!(
+            told.starts_with("later duels scored lower") && told.contains("one of 10000 runs"),
+            "{told}"
+        );
+        assert_eq!(drift(&[0.31, 0.30, 0.32, 0.305, 0.315, 0.31]), None);
+    }
+
+    #[test]
     fn a_side_that_does_not_keep_up_with_what_arrives_is_told() {
         let told = |rate, tps| behind_the_rate(rate, tps, ["base".into(), "base + slow".into()]);
         assert_eq!(told(None, [900.0, 400.0]), None);

@@ -569,7 +569,7 @@ fn loops_for(
     }
     if !(1..=100_000).contains(&options.connections) {
         return invalid(format!(
-            "threads = {}: must be from 1 to 100000",
+            "connections = {}: must be from 1 to 100000",
             options.connections
         ));
     }

@@ -135,7 +135,11 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
         row(
             other.levers.join("; "),
             &other.comparison,
-            &of_others,
+            // Once a total itself, which its tail cost that place.
+            match other.because {
+                AlternativeReason::Tail => &of_total,
+                _ => &of_others,
+            },
             wording::not_recommended(other, recommended),
         )
     }));

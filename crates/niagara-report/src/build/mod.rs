@@ -336,12 +336,12 @@ fn method_facts(
             Some([_, levers]) => {
                 let again = match summary {
                     Summary::Tune(tune) if crate::ladder::has_longer_slices(tune) => {
-                        ", and of a second look at a lever's tail"
+                        ", and of second looks at a tail"
                     }
                     _ => "",
                 };
                 format!(
-                    "of the total, of what remains over the socket{again}, {protocol}; all others have slices of {levers}"
+                    "of the total, and of what remains over the socket{again}, {protocol}; all others have slices of {levers}"
                 )
             }
             None => protocol,

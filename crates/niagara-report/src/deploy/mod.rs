@@ -401,7 +401,8 @@ fn levers(tune: &TuneSummary) -> Vec<(String, DeployRung)> {
 /// Slices of the total, and of the duels of single levers, where those are shorter.
 fn slices(summary: &Summary) -> Option<[String; 2]> {
     match summary {
-        Summary::Tune(tune) => lengths_of_slices(tune),
+        // Of one lever alone the total is the figure.
+        Summary::Tune(tune) if only_lever(tune).is_none() => lengths_of_slices(tune),
         _ => None,
     }
 }

@@ -1228,7 +1228,10 @@ fn keeps_variables(input: &DeployInput) -> bool {
 /// Whether all variables are the thread pool's: none of them shows anything before the restart that switches it on.
 fn is_pool_alone(input: &DeployInput) -> bool {
     let mut names = input.variant.config.keys();
-    names.all(|name| shown_as(name).0.starts_with("thread_"))
+    let switches_on = input.variant.config.contains_key("thread_handling");
+    let is_the_pools =
+        |name: &String| name == "thread_handling" || shown_as(name).0.starts_with("thread_pool_");
+    switches_on && names.all(is_the_pools)
 }
 
 /// How variables are tried before the restart. MariaDB tells which can be, MySQL does so by refusing.

@@ -86,31 +86,6 @@ pub fn build_elsewhere(tune: &TuneSummary, levers: &[Lever]) -> Option<String> {
         // Left out on request, begun without, or failed: each says so itself.
         "`report --verbose` says why none was".to_owned()
     };
-    // Machines differ: of several figures for the same the least and the largest are told.
-    let alike = lever.measured().iter().filter(|other| {
-        other.added_to.is_none()
-            && (&other.workload, &other.server, &other.over)
-                == (&figure.workload, &figure.server, &figure.over)
-    });
-    let by_ratio = |x: &&Measured, y: &&Measured| x.ratio.total_cmp(&y.ratio);
-    let least = alike.clone().min_by(by_ratio)?;
-    let largest = alike.max_by(by_ratio)?;
-    let over = largest.over.iter().map(|over| format!(" over {over}"));
-    let over: String = over.collect();
-    let brought = match least == largest {
-        true => told(largest),
-        false => format!("{} to {}", told(least), told(largest)),
-    };
-    let mut sources = vec![largest.source.as_str(), least.source.as_str()];
-    sources.dedup();
-    Some(format!(
-        "none tried; elsewhere a server built from source brought {brought}{of}{over}{trained} ({}): {what_to_do}",
-        sources.join(", ")
-    ))
-}
-
-/// A figure, and the machine that it is of.
-fn told(figure: &Measured) -> String {
     let found = Estimate {
         ratio: figure.ratio,
         low: figure.low,
@@ -118,5 +93,11 @@ fn told(figure: &Measured) -> String {
     };
     let machine = figure.machine.iter().map(|cpu| format!(" ({cpu})"));
     let machine: String = machine.collect();
-    format!("{}{machine}", number::estimate(&found))
+    let over = figure.over.iter().map(|over| format!(" over {over}"));
+    let over: String = over.collect();
+    Some(format!(
+        "none tried; elsewhere a server built from source brought {}{machine}{of}{over}{trained} ({}): {what_to_do}",
+        number::estimate(&found),
+        figure.source,
+    ))
 }

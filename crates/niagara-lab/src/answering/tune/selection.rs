@@ -634,9 +634,9 @@ impl TuneRun<'_> {
         });
         let titles = self.found.titles(kept).join("; ");
         observer.see(Event::Note(&format!("kept: {titles}")));
-        if self.total_shape == STEADY {
+        if self.total_shape == STEADY && subject.is_empty() {
             observer.see(Event::Note(
-                "from here on all duels have slices of a second, for the tail of latency: do not compare their figures with those above",
+                "from here on all duels have slices of a second, for the tail of latency: do not compare their figures with those of shorter ones above",
             ));
         }
         let tell = |study: &Study, so_far: &TestOutcome| {
