@@ -2,9 +2,8 @@
 from pathlib import Path
 
 import duels
-from browser import browse
 from database import Database, free_ports
-from index_story import WORDS, the_shop
+from index_story import WORDS, back_up, running_shop, the_shop
 from shop import Shop, requests
 from traffic import kept_pages, tell
 
@@ -17,22 +16,9 @@ STATISTICS = "ANALYZE TABLE wp_posts, wp_postmeta, wp_terms, wp_term_taxonomy, w
 
 def prepare(args, options: Path, backup: Path) -> None:
     """A shop with the index that it needs, and its backup."""
-    shop = the_shop(args)
-    database = Database(args.out / "production", free_ports(1)[0])
-    try:
-        tell("a server, a shop on it, and products")
-        database.create()
-        database.start([options])
-        shop.install(database)
-        words = shop.fill(database, args.seed)
+    with running_shop(args, options) as (shop, database, words):
         database.sql(f"{INDEX}; {STATISTICS}", "wordpress")
-        (args.out / WORDS).write_text("\n".join(words))
-        seconds, pages = browse(shop.port, requests(words, 300, args.seed + 16))
-        tell(f"the shop serves {pages / seconds:.1f} pages a second")
-        database.back_up(backup)
-    finally:
-        shop.stop()
-        database.stop()
+        back_up(args, shop, database, words, backup)
     (args.out / DONE).touch()
 
 
