@@ -104,8 +104,7 @@ pub struct OnNodes {
 }
 
 impl Comparison {
-    /// Whether the figures as they were measured, without a correction for what others took, are to be told beside the judged ones: a caution
-    /// is about that, or about the load.
+    /// Whether the uncorrected throughput stands beside the judged one. Every caution asks for it but drift, which it says nothing of.
     pub fn tells_uncorrected(&self) -> bool {
         let caution = self.caution.as_ref();
         caution.is_some_and(|caution| !matches!(caution, Finding::ScoresDrift { .. }))

@@ -454,8 +454,7 @@ fn a_larger_gain_that_may_be_chance_is_called_so() {
     );
 }
 
-/// Latency in slices of another length is another: each variant's figures have theirs beside them. One that its tail cost the
-/// recommendation was a total itself.
+/// Each variant's figures have the length of their slices beside them. A variant that was dropped for its tail was measured as a total.
 #[test]
 fn variants_of_different_slices_say_so() {
     let of = |because, seconds| {

@@ -77,7 +77,8 @@ mod tests {
         assert_eq!(trend(&[]), None);
     }
 
-    /// Of 4000 series without a trend at most 1.47 % are called at 1 % (three standard errors above); of those that rise by 0.35 standard deviations a figure most are.
+    /// Without a trend at most 1.47 % of 4000 series are called at 1 %: three standard errors above. Most are called where each figure is
+    /// 0.35 standard deviations above the one before.
     #[test]
     fn chance_is_called_rarely_and_a_drift_mostly() {
         let called = |drift: f64, seed: u64| {

@@ -62,11 +62,7 @@ pub(crate) fn comparison(
         on_goal: (test.goal != Goal::Throughput).then(|| outcome.judgement.clone()),
         throughput: match test.goal {
             Goal::Throughput => outcome.judgement.clone(),
-            _ => judge_beside(
-                &scored().filter_map(|duel| duel.score).collect::<Vec<_>>(),
-                &outcome.judgement,
-                &test.rule,
-            ),
+            _ => judge_beside(&scores, &outcome.judgement, &test.rule),
         },
         all_time: outcome.all_time,
         unadjusted: beside(scored().filter_map(|duel| duel.raw_score).collect()),
@@ -225,10 +221,10 @@ fn dropped_of_one_side(dropped: [u32; 2]) -> Option<Finding> {
     })
 }
 
-/// From this p value on a trend is told: in one of a hundred comparisons without any.
+/// Trends below this p value are told. One in a hundred comparisons without a trend is told, too.
 const DRIFT: f64 = 0.01;
 
-/// What a reader must know where later duels scored higher, or lower, than earlier ones: an interval is of an effect that stays the same.
+/// What a reader must know where later duels scored higher, or lower, than earlier ones. An interval assumes an effect that stays the same.
 fn drift(scores: &[f64]) -> Option<Finding> {
     let found = trend(scores).filter(|found| found.p < DRIFT)?;
     Some(Finding::ScoresDrift {

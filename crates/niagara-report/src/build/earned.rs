@@ -1,7 +1,8 @@
 //! What a tuning picked by its screening and does not recommend: levers and variants, with their figures.
 
 use niagara_model::{
-    AlternativeReason, Comparison, DropReason, DroppedLever, NextStep, Rung, TuneSummary,
+    AlternativeReason, Comparison, DropReason, DroppedLever, NextStep, Rung, STEADY_SLICE_SECONDS,
+    TuneSummary,
 };
 use niagara_stats::Estimate;
 
@@ -184,7 +185,10 @@ fn tails(tune: &TuneSummary) -> Option<Table> {
                     let from = match &claim.in_longer_slices {
                         Some(longer) => {
                             let duels = number::count(longer.duels, "fresh duel");
-                            format!("{duels} in slices of 1 s")
+                            format!(
+                                "{duels} in slices of {}",
+                                number::seconds(STEADY_SLICE_SECONDS)
+                            )
                         }
                         None => number::count(claim.judged().duels, "fresh duel"),
                     };

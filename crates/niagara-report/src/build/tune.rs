@@ -1,7 +1,8 @@
 //! A tuning: the way from the starting point, every lever that was screened, what was not tried.
 
 use niagara_model::{
-    Conclusion, Finding, Goal, NotTried, Reason, Recommendation, Screened, TuneSummary,
+    Conclusion, Finding, Goal, NotTried, Reason, Recommendation, STEADY_SLICE_SECONDS, Screened,
+    TuneSummary,
 };
 use niagara_stats::Estimate;
 
@@ -157,7 +158,8 @@ fn rungs(tune: &TuneSummary) -> Section {
             let longer = claim.in_longer_slices.as_ref();
             let longer = longer.map_or(String::new(), |longer| {
                 format!(
-                    "\nin slices of 1 s {}, {}",
+                    "\nin slices of {} {}, {}",
+                    number::seconds(STEADY_SLICE_SECONDS),
                     number::estimate(&longer.effect),
                     number::count(longer.duels, "duel")
                 )
