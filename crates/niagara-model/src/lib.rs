@@ -59,7 +59,8 @@ pub use origin_note::OriginNote;
 pub use reason::{Failure, Machine, Reason, Setting};
 pub use recommendation::{
     Alternative, AlternativeReason, Benefit, Conclusion, DropReason, DroppedLever, DuelsOf,
-    NextStep, Obstacle, Others, OverSocket, Recommendation, STEADY_SLICE_SECONDS, Setup, TailGuard,
+    NextStep, OVER_SOCKET, Obstacle, Others, OverSocket, Recommendation, STEADY_SLICE_SECONDS,
+    Setup, TailGuard,
 };
 pub use record::{
     DuelRecord, Ending, Phase, ProfileRecord, SliceRecord, StudyRecord, VariantRecord,

@@ -42,9 +42,6 @@ pub struct OverSocket {
     pub duels: Option<usize>,
     /// What was judged; above 1 is better.
     pub gain: Estimate,
-    /// Transactions per second of the start and of the final variant, medians over those duels; none without them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tps: Option<[f64; 2]>,
     /// Median latency, after over before; none where either has no figure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub p50: Option<Estimate>,
@@ -55,6 +52,9 @@ pub struct OverSocket {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<Estimate>,
 }
+
+/// The subject of the duels in which both sides of a tuning use the Unix socket.
+pub const OVER_SOCKET: &str = "over the socket on both sides";
 
 /// Slices from this length on, seconds, have the tail of latency that steady load has; within shorter ones another was measured, of a thread
 /// pool above all (docs/results/tune-mariadb-10.11-read-only.md, in slices of a second).

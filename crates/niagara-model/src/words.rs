@@ -1781,7 +1781,7 @@ impl Recommendation {
         );
         is_mixed.then(|| {
             let remains = remains_over_socket(self.figure_over_socket().as_deref());
-            [UNPROVEN_OVER_TCP.to_owned(), remains]
+            [remains, UNPROVEN_OVER_TCP.to_owned()]
         })
     }
 }

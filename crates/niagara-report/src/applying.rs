@@ -172,7 +172,7 @@ impl<'a> Found<'a> {
         lines.push((
             "Holds for",
             format!(
-                "{}; {}; this workload ({}). {}",
+                "{}; {}; this workload ({}). Of a page's time only the database's share gets shorter. {}",
                 self.machine(deployment),
                 self.conditions(deployment),
                 self.workload,

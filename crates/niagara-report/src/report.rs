@@ -102,7 +102,7 @@ impl Report {
     }
 
     /// The scored duels of one question, in order.
-    fn scored(&self, phase: Phase, subject: &str) -> Vec<&DuelRecord> {
+    pub(crate) fn scored(&self, phase: Phase, subject: &str) -> Vec<&DuelRecord> {
         self.duels
             .iter()
             .filter(|duel| duel.phase == phase && duel.subject == subject)

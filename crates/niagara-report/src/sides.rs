@@ -1,7 +1,8 @@
 //! What both sides of a comparison did, in absolute figures: throughput, latency, errors.
 
 use niagara_model::{
-    Comparison, DuelRecord, Event, Goal, STEADY_SLICE_SECONDS, SliceRecord, Summary,
+    Comparison, DuelRecord, Event, Goal, OVER_SOCKET, OverSocket, Phase, STEADY_SLICE_SECONDS,
+    SliceRecord, Summary,
 };
 use niagara_stats::{Estimate, geometric_means, median};
 
@@ -104,13 +105,56 @@ impl Sides {
             return None;
         }
         let comparison = summary.comparison()?;
-        let duels = report.main_duels();
         let first_is_start = matches!(report.summary, Some(Summary::Tune(_)));
         let names = match summary {
             Summary::Tune(tune) if is_only_tried(tune) => ["start (A)", "tried (B)"],
             Summary::Tune(_) => ["start (A)", "final (B)"],
             _ => ["A", "B"],
         };
+        let mut sides = Self::of_duels(
+            report,
+            &report.main_duels(),
+            names,
+            Ratios::of(comparison),
+            comparison.tps,
+        )?;
+        sides.origin = report
+            .events
+            .iter()
+            .filter_map(|record| match &record.event {
+                Event::Origin { note } => Some(note.to_string()),
+                _ => None,
+            })
+            .collect();
+        sides.start = report.start_settings().filter(|_| first_is_start);
+        Some(sides)
+    }
+
+    /// Of the duels in which both sides of a tuning used the Unix socket; `None` where none of them is stored.
+    pub(crate) fn over_socket(report: &Report, left: &OverSocket) -> Option<Sides> {
+        let ratios = Ratios {
+            throughput: left.gain,
+            all_time: None,
+            latency: [left.p50, None, left.p99],
+            cpu: left.cpu,
+        };
+        Self::of_duels(
+            report,
+            &report.scored(Phase::Claim, OVER_SOCKET),
+            ["start, socket (A)", "final (B)"],
+            ratios,
+            [f64::NAN; 2],
+        )
+    }
+
+    /// Of these duels; `tps` where their slices give no throughput. `None` where no slice of theirs is stored.
+    fn of_duels(
+        report: &Report,
+        duels: &[&DuelRecord],
+        names: [&str; 2],
+        ratios: Ratios,
+        tps: [f64; 2],
+    ) -> Option<Sides> {
         let slices: Vec<&SliceRecord> = report
             .slices
             .iter()
@@ -143,7 +187,7 @@ impl Sides {
                 median(&figures).unwrap_or(f64::NAN)
             })
         };
-        let tps = typical_of_slices(&|slice| slice.transactions as f64 / slice.seconds);
+        let of_slices = typical_of_slices(&|slice| slice.transactions as f64 / slice.seconds);
         let latency_ms = PERCENTILES.iter().enumerate().map(|(place, name)| {
             let ms = typical_of_slices(&|slice| slice.latency_us[place] as f64 / 1000.0);
             ms.map(|ms| (*name, ms))
@@ -154,7 +198,8 @@ impl Sides {
             let seconds: f64 = slices.iter().map(|slice| slice.server_cpu_seconds).sum();
             seconds * 1e6 / transactions as f64
         });
-        let is_interrupted = summary.header().protocol == "duel";
+        let summary = report.summary.as_ref();
+        let is_interrupted = summary.is_some_and(|found| found.header().protocol == "duel");
         let errors = [0, 1].map(|side| {
             let own = || slices.iter().filter(|slice| slice.side == side);
             (
@@ -164,26 +209,19 @@ impl Sides {
         });
         Some(Sides {
             names: names.map(str::to_owned),
-            tps: tps.unwrap_or(comparison.tps),
+            tps: of_slices.unwrap_or(tps),
             all_time_tps,
             latency_ms,
             cpu_us: cpu_us.unwrap_or([f64::NAN; 2]),
-            ratios: Ratios::of(comparison),
+            ratios,
             errors,
             is_interrupted,
             has_short_slices: is_interrupted
                 && slices
                     .iter()
                     .all(|slice| slice.seconds < STEADY_SLICE_SECONDS),
-            origin: report
-                .events
-                .iter()
-                .filter_map(|record| match &record.event {
-                    Event::Origin { note } => Some(note.to_string()),
-                    _ => None,
-                })
-                .collect(),
-            start: report.start_settings().filter(|_| first_is_start),
+            origin: Vec::new(),
+            start: None,
         })
     }
 
@@ -210,6 +248,17 @@ impl Sides {
         };
         grid.notes = vec![in_short.to_owned()];
         grid.short_notes = 1;
+        grid
+    }
+
+    /// The rows that have a ratio, beneath `heading` and above `note`.
+    pub(crate) fn judged_table(&self, heading: &str, note: String) -> Table {
+        let mut grid = self.table();
+        grid.rows
+            .retain(|row| row.last().is_some_and(|ratio| !ratio.is_empty()));
+        grid.heading = heading.to_owned();
+        grid.notes = vec![note];
+        grid.long = true;
         grid
     }
 

@@ -6,11 +6,12 @@ use fixture::{html, markdown};
 use niagara_model::{
     Alternative, AlternativeReason, Benefit, CheckFinding, CheckOutcome, CheckPart, ChosenIndex,
     Deployment, DropReason, DroppedLever, FinalCheck, Finding, Follows, Goal, LongerSlices,
-    NextStep, Obstacle, Others, OverSocket, QueriesFirst, Recommendation, Setup, Summary,
-    TargetSize, TargetValue, TuneSummary,
+    NextStep, OVER_SOCKET, Obstacle, Others, OverSocket, Phase, QueriesFirst, Recommendation,
+    Setup, Summary, TargetSize, TargetValue, TuneSummary,
 };
 use niagara_report::{DeployInput, Files, Report, Study, View, deploy, headline, warnings};
 use niagara_settings::{ProcessSettings, TransportKind};
+use niagara_store::Store;
 
 fn setting() -> Setup {
     Setup {
@@ -177,7 +178,6 @@ fn duels_over_the_socket_have_throughput_and_both_latencies() {
         over_socket: Some(OverSocket {
             duels: Some(5),
             gain: fixture::estimate(1.03, 1.01, 1.06),
-            tps: Some([310.0, 320.0]),
             p50: Some(fixture::estimate(0.96, 0.93, 0.98)),
             p99: Some(fixture::estimate(1.02, 0.95, 1.09)),
             cpu: None,
@@ -186,15 +186,34 @@ fn duels_over_the_socket_have_throughput_and_both_latencies() {
     });
     let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("results.db");
-    let store = fixture::store(&path, &Summary::Tune(Box::new(tune)), 2, 0.01);
-    let text = markdown(&Report::load(&store).expect("just written"));
-    for part in [
-        "| Median latency | × 0.96 [0.93, 0.98] |",
-        "| 99th percentile of latency | × 1.02 [0.95, 1.09] |",
-        "Transactions per second: 310 (A), 320 (B).",
-    ] {
-        assert!(text.contains(part), "{part}: {text}");
-    }
+    let mut store = fixture::store(&path, &Summary::Tune(Box::new(tune)), 2, 0.01);
+    let has = |store: &Store, parts: [&str; 3]| {
+        let text = markdown(&Report::load(store).expect("just written"));
+        for part in parts {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    };
+    has(
+        &store,
+        [
+            "| Throughput | × 1.03 [1.01, 1.06] |",
+            "| Median latency | × 0.96 [0.93, 0.98] |",
+            "| 99th percentile of latency | × 1.02 [0.95, 1.09] |",
+        ],
+    );
+    // Where its duels are stored, both sides' own figures as well.
+    let mut noise = fixture::Noise::new(7);
+    let (mut duel, slices) = fixture::duel(&mut noise, 2, Phase::Claim, 0, 0.03);
+    OVER_SOCKET.clone_into(&mut duel.subject);
+    store.add_duel(&duel, &slices).expect("room");
+    has(
+        &store,
+        [
+            "| start, socket (A) | final (B) | B over A |",
+            "| × 0.96 [0.93, 0.98] |",
+            "| × 1.02 [0.95, 1.09] |",
+        ],
+    );
 }
 
 /// A title is read at a glance, whatever was found.
@@ -357,7 +376,6 @@ fn sentences_depend_on_the_setting() {
         over_socket: Some(OverSocket {
             duels: None,
             gain: fixture::estimate(1.03, 1.01, 1.06),
-            tps: None,
             p50: None,
             p99: Some(fixture::estimate(1.02, 0.95, 1.09)),
             cpu: None,

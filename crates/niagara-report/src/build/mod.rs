@@ -74,7 +74,7 @@ pub(crate) fn study(summary: &Summary, sides: Option<&Sides>, report: Option<&Re
     let header = summary.header();
     let comparison = judged_comparison(summary);
     let own = match summary {
-        Summary::Tune(tune) => tune::own(tune, sides),
+        Summary::Tune(tune) => tune::own(tune, sides, report),
         Summary::Compare(compare) => compare::own(compare, sides),
         Summary::Ladder(ladder) => ladder::own(ladder),
         Summary::Matrix(matrix) => matrix::own(matrix),
@@ -357,6 +357,9 @@ fn method_facts(
         wording::two_sided_confidence(tune)
             .into_iter()
             .for_each(|told| fact("brackets", told));
+        tune::controls(tune)
+            .into_iter()
+            .for_each(|told| fact("controls", told));
     }
     if let Some(comparison) = comparison {
         fact("couples", wording::couples(comparison, is_tune, lengths));

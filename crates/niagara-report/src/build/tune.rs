@@ -1,8 +1,8 @@
 //! A tuning: the way from the starting point, every lever that was screened, what was not tried.
 
 use niagara_model::{
-    Conclusion, Finding, Goal, NotTried, Reason, Recommendation, STEADY_SLICE_SECONDS, Screened,
-    TuneSummary,
+    Benefit, Conclusion, Finding, Goal, NotTried, OverSocket, Reason, Recommendation,
+    STEADY_SLICE_SECONDS, Screened, TuneSummary,
 };
 use niagara_stats::Estimate;
 
@@ -10,7 +10,7 @@ use super::{Own, TO_THE_FINAL, earned, lesser_in_short, way_heading};
 use crate::document::{Block, Column, Depth, Facts, Figure, Folded, Section, Table, Way};
 use crate::handover::is_only_tried;
 use crate::ladder;
-use crate::{Sides, chart, number, wording};
+use crate::{Report, Sides, chart, number, wording};
 
 /// The heading of a way to a variant that nobody is to install.
 const ONLY_TRIED: &str = "Tried again in fresh duels";
@@ -19,7 +19,7 @@ const NO_RISK: &str = "none";
 /// Levers of the final variant that are shown at once.
 const MAX_OPEN: usize = 12;
 
-pub(super) fn own(tune: &TuneSummary, sides: Option<&Sides>) -> Own {
+pub(super) fn own(tune: &TuneSummary, sides: Option<&Sides>, report: Option<&Report>) -> Own {
     let total = tune.total.as_ref();
     Own {
         pictures: way(tune),
@@ -27,7 +27,7 @@ pub(super) fn own(tune: &TuneSummary, sides: Option<&Sides>) -> Own {
             .map(|total| lesser_in_short(total, sides))
             .into_iter()
             .collect(),
-        tables: [over_socket(tune), rungs(tune)]
+        tables: [over_socket(tune, report), rungs(tune)]
             .into_iter()
             .chain(earned::tables(tune))
             .chain([together(tune), searched(tune)])
@@ -65,7 +65,7 @@ fn way(tune: &TuneSummary) -> Vec<Section> {
 }
 
 /// The gain of an application that uses the Unix socket already; the other figures start from TCP.
-fn over_socket(tune: &TuneSummary) -> Section {
+fn over_socket(tune: &TuneSummary, report: Option<&Report>) -> Section {
     let heading = "Where the application uses the socket already";
     let Some(Recommendation::Install {
         over_socket: Some(left),
@@ -75,6 +75,28 @@ fn over_socket(tune: &TuneSummary) -> Section {
     else {
         return Section::new(Depth::Long, heading);
     };
+    let note = match left.duels {
+        Some(duels) => format!(
+            "A is the start over the socket, B the final variant; from {} of its own{}, at another time. The figures above start from TCP: \
+             compare within a table.",
+            number::count(duels, "fresh duel"),
+            benefit.setting.slice_seconds.map_or(String::new(), |seconds| format!(
+                ", in slices of {}",
+                number::seconds(seconds)
+            ))
+        ),
+        None => "Calculated: the total divided by the socket's own figure. The figures above start from TCP.".to_owned(),
+    };
+    let judged = report.filter(|_| benefit.goal == Goal::Throughput && left.duels.is_some());
+    let sides = judged.and_then(|report| Sides::over_socket(report, left));
+    Section::from(match sides {
+        Some(sides) => sides.judged_table(heading, note),
+        None => ratios_over_socket(heading, left, benefit, note),
+    })
+}
+
+/// The same without either side's own figures, which a quotient has not.
+fn ratios_over_socket(heading: &str, left: &OverSocket, benefit: &Benefit, note: String) -> Table {
     let mut table = Table::of(
         heading,
         &[("", Column::Words), ("B over A", Column::Figures)],
@@ -96,26 +118,8 @@ fn over_socket(tune: &TuneSummary) -> Section {
     if let Some(cpu) = left.cpu.filter(|_| benefit.goal != Goal::Cpu) {
         row("Server CPU per transaction", cpu);
     }
-    if let Some([start, last]) = left.tps {
-        table.notes.push(format!(
-            "Transactions per second: {} (A), {} (B).",
-            number::rate(start),
-            number::rate(last)
-        ));
-    }
-    table.notes.push(match left.duels {
-        Some(duels) => format!(
-            "A is the start over the socket, B the final variant; from {} of its own{}, at another time. The figures above start from TCP: \
-             compare within a table.",
-            number::count(duels, "fresh duel"),
-            benefit.setting.slice_seconds.map_or(String::new(), |seconds| format!(
-                ", in slices of {}",
-                number::seconds(seconds)
-            ))
-        ),
-        None => "Calculated: the total divided by the socket's own figure. The figures above start from TCP.".to_owned(),
-    });
-    Section::from(table)
+    table.notes.push(note);
+    table
 }
 
 /// What each lever of the final variant changes, and why.
@@ -405,16 +409,8 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
     if let Some(picked) = wording::picked_in_short(tune) {
         fact("Sensitivity", picked);
     }
-    let negative = tune.negative_control.iter();
-    let negative = negative.map(|lever| (lever, nothing_changed(tune, lever)));
-    let positive = tune.positive_control.iter();
-    let positive = positive.map(|lever| (lever, "slows the server"));
-    let controls: Vec<String> = negative
-        .chain(positive)
-        .map(|(lever, role)| format!("{} ({role})", number::estimate(&lever.effect)))
-        .collect();
-    if !controls.is_empty() {
-        fact("Controls", controls.join(", "));
+    if let Some(controls) = controls(tune) {
+        fact("Controls", controls);
     }
     // The screening's warning speaks of these.
     let failed = tune.not_tried.iter();
@@ -430,6 +426,19 @@ fn facts_in_short(tune: &TuneSummary) -> Vec<(String, String)> {
         fact("Others", taken);
     }
     facts
+}
+
+/// What the screening's controls showed; `None` where it had none.
+pub(super) fn controls(tune: &TuneSummary) -> Option<String> {
+    let negative = tune.negative_control.iter();
+    let negative = negative.map(|lever| (lever, nothing_changed(tune, lever)));
+    let positive = tune.positive_control.iter();
+    let positive = positive.map(|lever| (lever, "slows the server"));
+    let controls: Vec<String> = negative
+        .chain(positive)
+        .map(|(lever, role)| format!("{} ({role})", number::estimate(&lever.effect)))
+        .collect();
+    (!controls.is_empty()).then(|| controls.join(", "))
 }
 
 /// What the negative control is, and whether its figure is what chance makes of it: the tuning has warned where it is not.

@@ -160,7 +160,7 @@ pub(crate) fn row_chart(
             detail: None,
         },
     };
-    let ticks = if size == Size::Wide { 6 } else { 4 };
+    let ticks = if size == Size::Wide { 6 } else { 5 };
     let axis = Axis::new(domain, geometry.plot).with_gain_ticks(ticks);
     let placed = geometry.placed(size, rows);
     let bottom = placed

@@ -6,7 +6,7 @@ mod rds;
 
 use niagara_settings::TransportKind;
 
-use super::{DeployInput, HUGE_PAGES, comment};
+use super::{DeployInput, HUGE_PAGES, comment, verbatim_comment};
 use crate::directives::directives;
 use crate::host::transparent_pages;
 
@@ -61,13 +61,15 @@ fn head(input: &DeployInput, steps: &str, left_out: &[String]) -> String {
     if let Some(risk) = &input.risk {
         text.push_str(&format!("Risk: {}\n", risk.replace('\n', "\n- ")));
     }
-    text.push_str(&format!("\n{steps}\n"));
+    // The steps have commands, which stay whole.
+    let mut head = comment(&text) + &verbatim_comment(&format!("\n{steps}"));
     if !left_out.is_empty() {
-        text.push_str("\nPart of what was measured, and not in this file:\n");
+        let mut text = "\nPart of what was measured, and not in this file:\n".to_owned();
         text.extend(left_out.iter().map(|one| format!("- {one}\n")));
-        text.push_str("Without these the gain is another one: measure again without them.\n");
+        text.push_str("Without these the gain is another one: measure again without them.");
+        head += &comment(&text);
     }
-    comment(text.trim_end())
+    head
 }
 
 /// The parts of a variant that these means do not reach.

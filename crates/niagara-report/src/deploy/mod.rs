@@ -24,11 +24,15 @@ use crate::applying::{
 use crate::headline::evidence;
 use crate::ladder::{FoundBySearch, is_within_search, lengths_of_slices, only_lever, own_rungs};
 use crate::number;
+use crate::render::wrapped;
 use crate::replay::idleness;
 use crate::wording::{CheckInWords, Standing, claim_effect, rung_effect, rung_estimate, warnings};
 
 /// Where packages of distributions put servers.
 const SYSTEM: [&str; 3] = ["/usr/sbin", "/usr/bin", "/usr/libexec"];
+
+/// Columns of the lines of prose in a file's comments.
+const COMMENT_COLUMNS: usize = 98;
 
 /// A lever of the final variant, as far as the files speak of it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -528,8 +532,21 @@ fn recommendation(summary: &Summary) -> Option<&Recommendation> {
     }
 }
 
-/// Text as the lines of a `#` comment.
+/// Prose as the lines of a `#` comment.
 fn comment(text: &str) -> String {
+    verbatim_comment(&in_columns(text))
+}
+
+/// Prose in lines of [`COMMENT_COLUMNS`] at most, each of its own lines by itself.
+fn in_columns(text: &str) -> String {
+    let lines = text
+        .lines()
+        .map(|line| wrapped("", line, COMMENT_COLUMNS) + "\n");
+    lines.collect()
+}
+
+/// Text as the lines of a `#` comment, each as it is: statements and commands.
+fn verbatim_comment(text: &str) -> String {
     text.lines()
         .map(|line| format!("# {}", line.trim_end()).trim_end().to_owned() + "\n")
         .collect()

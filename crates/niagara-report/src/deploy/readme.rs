@@ -170,7 +170,7 @@ pub fn readme(input: &DeployInput) -> String {
     );
     if input.variant.brings_socket() && !is_alone {
         let remains = remains_over_socket(input.over_socket.as_deref());
-        page.push_str(&format!("**{UNPROVEN_OVER_TCP}**\n\n**{remains}**\n\n"));
+        page.push_str(&format!("**{remains}**\n\n**{UNPROVEN_OVER_TCP}**\n\n"));
     }
     if let Some(kernel) = scheduler_in_short(&input.variant) {
         page.push_str(&format!("**{kernel}**\n\n"));

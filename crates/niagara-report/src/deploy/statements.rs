@@ -3,7 +3,7 @@
 use niagara_model::DeployRewrite;
 use niagara_queries::schema::{bounded_wait, large_table};
 
-use super::DeployInput;
+use super::{DeployInput, in_columns};
 
 /// Changes of tables.
 pub const SCHEMA: &str = "schema.sql";
@@ -49,10 +49,10 @@ fn comment(text: &str) -> String {
 }
 
 fn head(input: &DeployInput) -> String {
-    comment(&format!(
+    comment(&in_columns(&format!(
         "Found by Niagara for {}.\n{}\nSee README.md. Niagara applies nothing.",
         input.server, input.evidence
-    ))
+    )))
 }
 
 fn schema(input: &DeployInput) -> String {
@@ -60,7 +60,7 @@ fn schema(input: &DeployInput) -> String {
     for rung in &input.rungs {
         // Those that set variables are told of in the option file.
         if rung.sets.is_empty() {
-            out += &comment(&format!("{}.\n{}", rung.told(), rung.why));
+            out += &comment(&in_columns(&format!("{}.\n{}", rung.told(), rung.why)));
         }
     }
     out += &format!("\n{}", bounded_wait());

@@ -63,8 +63,6 @@ fn measured_over_socket(found: &TuneResult) -> Option<OverSocket> {
     Some(OverSocket {
         duels: Some(own.judged().duels),
         gain: own.judged().estimate,
-        // What is not finite cannot be kept.
-        tps: Some(own.tps).filter(|tps| tps.iter().all(|side| side.is_finite())),
         p50: own.latency_p50,
         p99: own.latency_p99,
         cpu: own.cpu_per_transaction,
@@ -83,7 +81,6 @@ fn over_socket(found: &TuneResult, total: &Comparison, sockets: &[&Rung]) -> Opt
     Some(OverSocket {
         duels: None,
         gain: left(&|found| Some(found.judged().estimate))?,
-        tps: None,
         // Within slices of another length other latencies were measured.
         p50: left(&|found| found.latency_p50).filter(|_| found.total_slice_seconds.is_none()),
         p99: left(&|found| found.latency_p99).filter(|_| found.total_slice_seconds.is_none()),

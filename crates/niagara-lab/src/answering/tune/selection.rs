@@ -3,7 +3,7 @@
 use anyhow::Result;
 use niagara_model::{
     Alternative, AlternativeReason, Comparison, DropReason, DuelsOf, Finding, Goal, LongerSlices,
-    Phase, STEADY_SLICE_SECONDS, number,
+    OVER_SOCKET, Phase, STEADY_SLICE_SECONDS, number,
 };
 use niagara_stats::{
     AGAIN_SHARE, Disagreement, ErrorBudget, Estimate, Selection, Trial, disagreement, meets,
@@ -781,9 +781,6 @@ impl TuneRun<'_> {
         });
     }
 }
-
-/// The question about the server's changes where both sides use the Unix socket.
-pub(super) const OVER_SOCKET: &str = "over the socket on both sides";
 
 /// The titles of levers, by their indexes.
 fn titles<'a>(candidates: &'a [Candidate], levers: &[usize]) -> Vec<&'a str> {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use niagara_check::{CheckFinding, CheckRecord, Outcome, Part, PartReport};
 use niagara_load::{FileWorkload, WorkloadFile, WorkloadSpec};
 use niagara_model::{
-    CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, Obstacle, Others,
+    CheckOutcome, CheckPart, DropReason, FinalCheck, Finding, Goal, OVER_SOCKET, Obstacle, Others,
     Recommendation, STEADY_SLICE_SECONDS, SliceRecord, TailGuard, TuneSummary,
 };
 use niagara_server::machine::Fingerprint;
@@ -17,7 +17,6 @@ use niagara_store::Store;
 
 use super::*;
 use crate::answering::answer::conduct;
-use crate::answering::tune::selection::OVER_SOCKET;
 use crate::duels::inventory::MeasuredMachine;
 use crate::lever::{Change, Context, load};
 use crate::plans::spec::{DuelSettings, Load};
