@@ -6,6 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::{PartFault, UndoneCheck};
 
+/// What the ids of levers begin with that run a server built from source.
+pub const BUILD_LEVERS: &str = "build-";
+
 /// The machine that a requirement is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]

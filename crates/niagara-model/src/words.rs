@@ -13,13 +13,13 @@ use niagara_capture::fidelity::ReplayVerdict;
 
 use crate::number;
 use crate::{
-    AllTimeMeaning, AlternativeReason, AnswerDifference, Benefit, Bound, Breakdown, BuildCheck,
-    CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, ChosenIndex, Conclusion, Control,
-    CpuPlacement, Deployment, Difference, DifferingDigest, DropReason, Failure, FinalCheck,
-    Finding, Goal, HeldBack, IdenticalDuels, LeftOutPlacements, Machine, NextStep, Obstacle,
-    Others, PartFault, PointFailure, QueriesFirst, Reason, Recommendation, ReplaySummary,
-    SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence, UndoneCheck, Upgrade,
-    UpgradeObstacle, Warning,
+    AllTimeMeaning, AlternativeReason, AnswerDifference, BUILD_LEVERS, Benefit, Bound, Breakdown,
+    BuildCheck, CheckCount, CheckFigure, CheckLimit, CheckOutcome, CheckPart, ChosenIndex,
+    Conclusion, Control, CpuPlacement, Deployment, Difference, DifferingDigest, DropReason,
+    Failure, FinalCheck, Finding, Goal, HeldBack, IdenticalDuels, LeftOutPlacements, Machine,
+    NextStep, Obstacle, Others, PartFault, PointFailure, QueriesFirst, Reason, Recommendation,
+    ReplaySummary, SameAnswers, Searched, Setting, Setup, StrongerSetting, TakenEvidence,
+    UndoneCheck, Upgrade, UpgradeObstacle, Warning,
 };
 
 /// Names of the two sides of a comparison.
@@ -317,7 +317,11 @@ impl Display for Detail<'_> {
         match self.0 {
             Reason::NotRequested => f.write_str("left out on request (--only, --without)"),
             Reason::OnlyByName { lever } => {
-                write!(f, "tried only when asked for by name: --also {lever}")
+                write!(f, "tried only when asked for by name: --also {lever}")?;
+                match lever.starts_with(BUILD_LEVERS) {
+                    true => f.write_str("; --with-builds tries all builds that apply"),
+                    false => Ok(()),
+                }
             }
             Reason::RiskNotAllowed { risk } => {
                 write!(f, "risk {risk}: not tried without --allow {risk}")

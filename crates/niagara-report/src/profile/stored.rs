@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use niagara_model::{Reason, Summary};
+use niagara_model::{BUILD_LEVERS, Reason, Summary};
 use niagara_profile::{FoundLimit, Profile, StoredProfile};
 use niagara_stats::Estimate;
 use niagara_store::{Store, StoreError};
@@ -65,8 +65,6 @@ fn known_levers(summary: Option<&Summary>) -> BTreeMap<String, Known> {
 
 /// The limit of CPUs, by its identifier.
 const CPU: &str = "cpu";
-/// What the levers of builds begin with.
-const BUILD: &str = "build-";
 
 /// The profiles that are kept, in the order in which they were taken.
 ///
@@ -252,7 +250,7 @@ fn statements(seen: &DiagnosedProfile) -> Option<String> {
 /// What a tuning left out that may help still.
 fn left_to_try(seen: &DiagnosedProfile) -> Option<&'static str> {
     let is_build_by_name = |id: &str, reason: &Reason| {
-        id.starts_with(BUILD) && matches!(reason, Reason::OnlyByName { .. })
+        id.starts_with(BUILD_LEVERS) && matches!(reason, Reason::OnlyByName { .. })
     };
     let has = |is_left: &dyn Fn(&str, &Reason) -> bool| {
         seen.levers.iter().any(|(id, known)| match known {

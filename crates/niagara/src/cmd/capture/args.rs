@@ -250,7 +250,7 @@ pub struct AdviseArgs {
 /// Connections that are opened meanwhile keep long_query_time = 0 until they close: where the slow log is on already, --yes is
 /// asked for, and the end says how many are left.
 #[derive(Debug, Args)]
-#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.help(YES)))]
+#[command(mut_arg("database", |arg| arg.hide(true)), mut_arg("replace", |arg| arg.hide(true)), mut_arg("yes", |arg| arg.help(YES).long_help(None)))]
 #[command(before_help = "Examples:
   niagara capture start --socket /run/mysqld/mysqld.sock --for 10m -o shop.capture
   niagara capture start --socket /run/mysqld/mysqld.sock --max-size 4G   (until `niagara capture stop`)")]
