@@ -1632,11 +1632,20 @@ fn may_be_unchanged(ratio: &niagara_stats::Estimate) -> bool {
 }
 
 /// Which way a percentile of latency went, by its interval: a ratio alone does not say which one is good.
-fn change_of_latency(after_over_before: &niagara_stats::Estimate) -> &'static str {
+fn change_of_latency(after_over_before: &niagara_stats::Estimate) -> String {
     match (after_over_before.high < 1.0, after_over_before.low > 1.0) {
-        (true, _) => "lower (better)",
-        (_, true) => "higher (worse)",
-        _ => "no change shown",
+        (true, _) => "lower (better)".to_owned(),
+        (_, true) => "higher (worse)".to_owned(),
+        // "No change shown" is read as "unchanged".
+        _ => {
+            // Outwards, but for what the difference itself adds.
+            let percent = |ratio: f64| ((ratio - 1.0).abs() * 100.0 - 1e-9).ceil();
+            format!(
+                "undecided, between {} % lower and {} % higher",
+                percent(after_over_before.low),
+                percent(after_over_before.high)
+            )
+        }
     }
 }
 
@@ -1812,7 +1821,7 @@ pub fn units(protocol: &str) -> &'static str {
 pub fn remains_over_socket(figure: Option<&str>) -> String {
     match figure {
         Some(figure) => format!(
-            "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains is {figure}."
+            "If the application uses the socket already, as WordPress does with DB_HOST localhost, what remains under this load is {figure}."
         ),
         None => "If the application uses the socket already, less remains: `niagara tune --app socket` measures it.".to_owned(),
     }

@@ -32,7 +32,7 @@ pub(crate) fn applying_in_short(summary: &Summary) -> Option<Vec<(&'static str, 
     let found = Found::of(summary)?;
     let deployment = found.deployment?;
     let mut lines = vec![("To apply", found.to_apply_in_short(deployment))];
-    let socket = "must use the Unix socket; if it does today, that gain is there already.";
+    let socket = "must use the Unix socket, where it does not today.";
     lines.extend(of_application(deployment, socket).map(|words| ("Application", words)));
     lines.push(("Risk", found.risk(deployment, true)));
     lines.extend(found.kernel(deployment).map(|words| ("Kernel", words)));
@@ -70,6 +70,9 @@ pub(crate) fn checks_of(summary: &Summary) -> Vec<CheckInWords> {
         .chain(checks)
         .collect()
 }
+
+/// Side effects that one screen has.
+const BRIEF_NOTES: usize = 2;
 
 /// What a study came to, as far as it can be applied.
 struct Found<'a> {
@@ -288,7 +291,9 @@ impl<'a> Found<'a> {
         };
         let is_closed = self.proof.is_some_and(|proof| proof.rate.is_none());
         let pace = match self.is_on_test_tables && is_closed {
-            true => "; in a closed loop: each connection asks again once it was answered",
+            true => {
+                "; its connections stay open, and each asks again once it was answered, unlike a site's that connects for each page"
+            }
             false => "",
         };
         format!("the load generator {place}{way}{pace}{start}")
@@ -350,6 +355,7 @@ impl<'a> Found<'a> {
             (true, _) if touches_host(deployment) => {
                 "No change touches durability; settings of the host are among the steps.".to_owned()
             }
+            (true, _) if in_short => "No change touches durability or settings of the whole system.".to_owned(),
             (true, _) => "No change touches durability (what is committed survives a crash as before) or settings of the whole system.".to_owned(),
             (false, true) => format!("{}. Durability is untouched.", capital(&told.join("; "))),
             (false, false) => format!("{}.", capital(&told.join("; "))),
@@ -357,7 +363,14 @@ impl<'a> Found<'a> {
         let notes = deployment.cautions.iter();
         let notes: Vec<String> = notes.map(|note| format!("{}.", capital(note))).collect();
         match in_short && !notes.is_empty() {
-            true => format!("{risk} Side effects: deploy/README.md."),
+            true => {
+                let more = match notes.len() > BRIEF_NOTES {
+                    true => " More: deploy/README.md.",
+                    false => "",
+                };
+                let first: Vec<&str> = notes.iter().map(String::as_str).take(BRIEF_NOTES).collect();
+                format!("{risk} {}{more}", first.join(" "))
+            }
             false => {
                 let all = std::iter::once(risk).chain(notes);
                 all.collect::<Vec<_>>().join("\n")

@@ -1357,7 +1357,10 @@ fn what_the_files_bring_without_the_socket_stands_first() {
         readme,
         "For an application that stays on TCP, or runs on another host, nothing here is proven: `niagara tune --app remote`",
     );
-    told(readme, "what remains is × 1.03 [1.01, 1.06].");
+    told(
+        readme,
+        "what remains under this load is × 1.03 [1.01, 1.06].",
+    );
     input.variant.config.clear();
     input.variant.huge_pages = false;
     input.variant.host_steps.clear();

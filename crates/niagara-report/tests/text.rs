@@ -730,7 +730,7 @@ fn the_negative_control_is_within_chance_or_warned_of() {
     tune.negative_control = Some(fixture::screened("nothing", "Nothing changes", "", 0.985));
     let chance = terminal(&of(&tune), false, 200);
     assert!(
-        chance.contains("(changes nothing: 1 in 20 brackets misses 1)"),
+        chance.contains("(changes nothing: 1 in 20 brackets misses 1, a warning comes at 99 %)"),
         "{chance}"
     );
     let page = markdown(&report(&of(&tune)));

@@ -1,10 +1,10 @@
 //! What a tuning picked by its screening and does not recommend: levers and variants, with their figures.
 
 use niagara_model::{
-    AlternativeReason, Comparison, DropReason, DroppedLever, NextStep, Rung, STEADY_SLICE_SECONDS,
-    TuneSummary,
+    Alternative, AlternativeReason, Comparison, DropReason, DroppedLever, NextStep, Rung,
+    STEADY_SLICE_SECONDS, Screened, TuneSummary,
 };
-use niagara_stats::Estimate;
+use niagara_stats::{Estimate, product};
 
 use crate::document::{Column, Section, Table};
 use crate::wording::Standing;
@@ -46,13 +46,20 @@ fn dropped(tune: &TuneSummary) -> Option<Table> {
             ]
         })
         .collect();
+    if tune
+        .dropped
+        .iter()
+        .any(|lever| holds_one(&lever.screened.effect))
+    {
+        table.notes.push(LEANED.to_owned());
+    }
     if let Some(step @ NextStep::MoreTime { ids, .. }) = &tune.next
         && !ids.is_empty()
     {
         let ids = ids.join(",");
-        table.notes = vec![format!(
+        table.notes.push(format!(
             "{step} `--only {ids}` tries these alone, with what is kept."
-        )];
+        ));
     }
     (!table.rows.is_empty()).then_some(table)
 }
@@ -82,11 +89,18 @@ fn fresh(lever: &DroppedLever) -> String {
 /// A screened effect; one whose interval holds 1 promises nothing by itself.
 fn screened(effect: &Estimate) -> String {
     let told = number::estimate(effect);
-    match effect.low <= 1.0 && effect.high >= 1.0 {
+    match holds_one(effect) {
         true => format!("{told}\nno effect shown"),
         false => told,
     }
 }
+
+fn holds_one(effect: &Estimate) -> bool {
+    effect.low <= 1.0 && effect.high >= 1.0
+}
+
+/// Why a lever was picked that showed no effect.
+const LEANED: &str = "Without an effect shown a lever is picked where it leans to a gain and helped in earlier runs.";
 
 fn variants(tune: &TuneSummary) -> Option<Table> {
     if tune.alternatives.is_empty() {
@@ -141,7 +155,13 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
                 AlternativeReason::Tail => &of_total,
                 _ => &of_others,
             },
-            wording::not_recommended(other, recommended),
+            wording::not_recommended(other, recommended)
+                + &product_of_own(tune, other).map_or(String::new(), |product| {
+                    format!(
+                        "; multiplied, its levers' own duels give {}",
+                        number::ratio(&product)
+                    )
+                }),
         )
     }));
     if is_choice {
@@ -152,11 +172,27 @@ fn variants(tune: &TuneSummary) -> Option<Table> {
     }
     if lengths.is_some() {
         table.notes.push(
-            "Do not compare figures of different slices. Within a duel both sides have the same."
+            "Percentiles of different slices do not compare; throughput may differ by some per cent. Within a duel both sides have the same."
                 .to_owned(),
         );
     }
     Some(table)
+}
+
+/// What the levers of a variant that has unproven ones brought by duels of their own, multiplied; `None` where one of them had no such duels.
+fn product_of_own(tune: &TuneSummary, other: &Alternative) -> Option<Estimate> {
+    if other.because != AlternativeReason::UnprovenLevers {
+        return None;
+    }
+    let kept = (tune.rungs.iter()).map(|rung| (&rung.screened, rung.claim.as_ref()));
+    let dropped = (tune.dropped.iter()).map(|lever| (&lever.screened, lever.claim.as_deref()));
+    let own: Vec<(&Screened, Option<&Comparison>)> = kept.chain(dropped).collect();
+    let of_lever = |title: &String| {
+        let (_, claim) = own.iter().find(|(screened, _)| screened.title == *title)?;
+        Some(claim.as_ref()?.judged().estimate)
+    };
+    let parts: Option<Vec<Estimate>> = other.levers.iter().map(of_lever).collect();
+    Some(product(&parts?))
 }
 
 /// What the levers of the final variant do to the tail, each by its own duels or by the screening.

@@ -386,9 +386,9 @@ fn method_facts(
 fn error_probability(summary: &Summary, header: &StudyHeader) -> String {
     match summary {
         Summary::Tune(_) => format!(
-            "α = {} for the total; as much again is shared by the single levers; CPU time, each percentile, and what remains over the socket, \
-             have as much each",
-            header.alpha
+            "at most α = {alpha} of a false gain for the total, {alpha} for all levers together, and {alpha} for each further figure (CPU time, \
+             each percentile, what remains over the socket)",
+            alpha = header.alpha
         ),
         Summary::Compare(compare) => format!(
             "{}, over all looks",

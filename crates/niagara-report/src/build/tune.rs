@@ -449,7 +449,7 @@ fn nothing_changed(tune: &TuneSummary, control: &Screened) -> &'static str {
     match (has_moved, holds_one) {
         (true, _) => "changes nothing, and moved: see the warning",
         (false, true) => "changes nothing",
-        (false, false) => "changes nothing: 1 in 20 brackets misses 1",
+        (false, false) => "changes nothing: 1 in 20 brackets misses 1, a warning comes at 99 %",
     }
 }
 

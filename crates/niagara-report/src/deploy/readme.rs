@@ -160,6 +160,10 @@ fn unless_alike(is_for: &str, remedies: &str) -> Option<String> {
     })
 }
 
+/// Why the socket comes first: its gain would hide that the rest brings nothing.
+const ONE_AT_A_TIME: &str = "Where the application is still on TCP, one at a time: first \"In the application\", and \"Check\" for some days. Then the steps \
+                             here, with figures of before taken again, over the socket. Changed together, the socket's gain hides what the rest does.";
+
 /// For the person who installs it.
 pub fn readme(input: &DeployInput) -> String {
     let is_alone = input.is_socket_alone();
@@ -435,6 +439,9 @@ impl Sections {
         });
         self.line(socket::figures_before(input));
         self.line("## Apply\n");
+        if input.variant.brings_socket() {
+            self.line(format!("{ONE_AT_A_TIME}\n"));
+        }
         self.what_is_there(input, &mut step);
         self.built_server(input, &mut step);
         let steps = input.variant.steps_by_hand();

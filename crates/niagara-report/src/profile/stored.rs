@@ -325,7 +325,7 @@ fn addressing(limits: &[&FoundLimit], levers: &BTreeMap<String, Known>, verbose:
     }
     let parts = [
         ("levers that address it, where they apply: ", left),
-        ("screened: ", tried),
+        ("tried: ", tried),
         ("not tried here: ", not_tried),
     ];
     let told: Vec<String> = parts
@@ -402,7 +402,7 @@ mod tests {
         let said = &limits_in_short(std::slice::from_ref(&tuned), true)[0];
         assert!(
             said.ends_with(
-                "Levers that address it, where they apply: spin=off; screened: thread-pool (× 0.990 [0.980, 1.000]); \
+                "Levers that address it, where they apply: spin=off; tried: thread-pool (× 0.990 [0.980, 1.000]); \
                  not tried here: spin=long (needs 8 CPUs; this machine has 2)."
             ),
             "{said}"
